@@ -1,0 +1,69 @@
+# The project's commands. `make results` and `make test` install what they need first.
+PYTHON ?= python3
+SHELL := /bin/bash
+CORES ?= all
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help install results report verify test test-fast lint format bench schema lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: .venv/.installed ## build .venv from requirements.lock
+
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
+	  f"Python {v.major}.{v.minor} is too old: 3.11 or newer is needed; name one: make PYTHON=python3.11")'
+	$(PYTHON) -m venv --clear .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+results: install ## run everything: tables, figures, results/index.md
+	snakemake --cores $(CORES)
+
+report: results ## one self-contained HTML with all tables and figures: results/report.html
+	snakemake --cores $(CORES) --report results/report.html
+
+verify: install ## recompute the sums in results/manifest.json
+	snakemake --cores 1 verify
+
+test: install ## the whole test suite
+	python -m pytest
+
+test-fast: install ## the tests that need no Snakemake run: seconds
+	python -m pytest -m "not workflow and not chromium"
+
+lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+	python -m onelayer.settings.schema --check
+
+format: install ## format Python and Snakemake files
+	ruff check --fix .
+	ruff format .
+	snakefmt Snakefile workflow
+
+bench: install ## speed, as ratios against named baselines in the same run
+	python -m tests.bench
+
+schema: install ## write workflow/schemas/config.schema.json from the typed settings
+	python -m onelayer.settings.schema
+
+lock: ## resolve requirements.in into requirements.lock and envs/onelayer.yaml
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in
+	( echo '# Every package that the project needs, by version; `make lock` writes it.'; \
+	  .venv-lock/bin/python -m pip freeze --exclude wheel \
+	  | sed -E 's/\+[a-z0-9.]+$$//; /^(nvidia|cuda|triton)/d' ) > requirements.lock
+	( echo '# For `snakemake --sdm conda`; written by `make lock`, the same pins as requirements.lock.'; \
+	  printf 'name: onelayer\nchannels:\n  - conda-forge\ndependencies:\n'; \
+	  printf '  - python=3.11\n  - pip\n  - pip:\n'; \
+	  sed -n 's/^[^#].*/      - &/p' requirements.lock ) > envs/onelayer.yaml
+	rm -rf .venv-lock
+
+clean: ## remove the environment; results stay
+	rm -rf .venv
