@@ -1,0 +1,1 @@
+"""onelayer: reproduces, with one command, papers on how one-layer transformers learn."""

