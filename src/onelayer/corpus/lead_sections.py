@@ -1,0 +1,35 @@
+"""Lead sections of Wikipedia's vital articles, from one JSON file with human topics."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from onelayer.corpus.articles import article_table
+from onelayer.errors import OnelayerError
+
+UNLABELLED = "Uncategorized"
+
+
+def read_lead_sections(path: Path) -> pd.DataFrame:
+    """Read `{title: {title, extract, description, topic}}`.
+
+    Raises:
+        OnelayerError: the file is no such JSON, or holds no text.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        rows = [
+            (title, entry["title"], entry["extract"], _label(entry["topic"]))
+            for title, entry in entries.items()
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise OnelayerError(
+            f"{path}: not a JSON file of lead sections, "
+            f"{{title: {{title, extract, topic}}}}: {type(error).__name__} {error}"
+        ) from None
+    return article_table(rows, str(path))
+
+
+def _label(topic: str | None) -> str | None:
+    return None if topic in (None, "", UNLABELLED) else topic

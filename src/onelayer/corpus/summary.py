@@ -1,0 +1,53 @@
+"""The table of corpora: size, human topics, credit."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from onelayer.corpus.articles import words
+from onelayer.settings.corpus import CorpusSettings
+from onelayer.tables import tidy
+
+KEYS = ["corpus"]
+TITLE = "The corpora"
+NOTES = [
+    "Words are lower-cased runs of letters. Human topics come with the corpus; articles without "
+    "one are probed like any other and left out of NMI."
+]
+
+
+def summarise(
+    articles: Mapping[str, pd.DataFrame], corpora: Mapping[str, CorpusSettings]
+) -> pd.DataFrame:
+    """Counts of each corpus, tidy: `articles`, `words`, `human_topics`, `labelled_articles`."""
+    rows = []
+    for name, table in articles.items():
+        counts = {
+            "articles": len(table),
+            "words": sum(len(words(text)) for text in table["text"]),
+            "human_topics": table["label"].nunique(),
+            "labelled_articles": int(table["label"].notna().sum()),
+        }
+        for quantity, value in counts.items():
+            rows.append(
+                {
+                    "corpus": name,
+                    "quantity": quantity,
+                    "value": value,
+                    "n": len(table),
+                    "note": corpora[name].credit,
+                }
+            )
+    return tidy(rows, KEYS)
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per corpus."""
+    shown = table.pivot(index=["corpus", "note"], columns="quantity", values="value")
+    shown = shown[table["quantity"].unique()].map("{:,.0f}".format).reset_index()
+    order = table["corpus"].unique().tolist()
+    shown = shown.sort_values("corpus", key=lambda names: names.map(order.index))
+    columns = {name: name.replace("_", " ") for name in shown.columns} | {"note": "credit"}
+    return shown.rename(columns=columns)[
+        ["corpus", "articles", "words", "human topics", "labelled articles", "credit"]
+    ]

@@ -1,0 +1,1 @@
+"""Checkpoints: how pretrained and randomly initialised models are loaded, checked and made."""

@@ -1,0 +1,159 @@
+"""Pretrained checkpoints from a folder: safetensors only, no remote code, eager attention."""
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import transformers
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+
+from onelayer.errors import OnelayerError
+from onelayer.seeds import stable_seed
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+# Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
+ROW_SUM_TOLERANCE = 1e-4
+
+
+def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
+    """Load a checkpoint for probing: float32, `eval()`, attention weights computed explicitly.
+
+    Raises:
+        OnelayerError: no safetensors, a request for remote code, a model that transformers
+            cannot build with eager attention, or weights that are not finite.
+    """
+    _check_folder(folder)
+    with _quiet(), _readable(folder):
+        model = AutoModel.from_pretrained(
+            folder,
+            attn_implementation="eager",
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+        )
+    for name, parameter in model.named_parameters():
+        if bad := int((~torch.isfinite(parameter)).sum()):
+            raise OnelayerError(
+                f"{folder}: weights of {name}: {bad} of {parameter.numel()} are NaN or infinite; "
+                "all must be finite"
+            )
+    return model.eval().to(device)
+
+
+def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
+    """Initialise a model at random with another's configuration and tokenizer, and save it.
+
+    The weights are those of transformers' own initialisation under `seed`.
+    """
+    _check_config(source)
+    with _quiet(), _readable(source):
+        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
+        torch.manual_seed(stable_seed("random checkpoint", seed))
+        model = AutoModel.from_config(config, trust_remote_code=False)
+        model.save_pretrained(target)
+    for name in TOKENIZER_FILES:
+        shutil.copyfile(source / name, target / name)
+
+
+def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
+    """Attention weights of one text, [layers, heads, queries, keys], float32.
+
+    Raises:
+        OnelayerError: the model returns no attention weights for some layer (anything but
+            eager attention returns none), or rows that do not sum to 1.
+    """
+    batch = torch.tensor([ids], device=model.device)
+    with torch.inference_mode():
+        output = model(input_ids=batch, output_attentions=True)
+    # Encoder-decoder models (BART) name them otherwise; the paper probes their encoder.
+    weights = output.get("attentions") or output.get("encoder_attentions") or ()
+    layers = getattr(model.config, "num_hidden_layers", None)
+    if len(weights) != layers or any(layer is None for layer in weights):
+        raise OnelayerError(
+            f"{type(model).__name__} returned attention weights for {len(weights)} of {layers} "
+            f"layers (attn_implementation {model.config._attn_implementation!r}); the probe "
+            "needs a model with eager attention"
+        )
+    stacked = torch.stack([layer[0] for layer in weights])
+    error = (stacked.sum(dim=-1) - 1).abs().max().item()
+    if not error <= ROW_SUM_TOLERANCE:
+        raise OnelayerError(
+            f"{type(model).__name__}: attention rows sum to 1 within {error:.2g}; at most "
+            f"{ROW_SUM_TOLERANCE:g} allowed (is the model in eval mode?)"
+        )
+    return stacked
+
+
+def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
+
+    The output adds position 0 and LayerNorm; without it the mean cosine of random embeddings is
+    about 0 and their ratio meaningless.
+
+    Returns:
+        Two float64 tensors on the CPU, [ids, embedding width].
+    """
+    batch = torch.tensor(ids, device=model.device)
+    with torch.inference_mode():
+        raw = model.get_input_embeddings().weight[batch]
+        output = model.embeddings(input_ids=batch[:, None])[:, 0]
+    return raw.double().cpu(), output.double().cpu()
+
+
+def resolve_device(device: str) -> str:
+    """`cpu` or `cuda`; `auto` takes a GPU if there is one.
+
+    Raises:
+        OnelayerError: `cuda` was asked for and there is none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise OnelayerError("device: cuda was asked for, but torch sees no GPU; use cpu or auto")
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device
+
+
+def _check_folder(folder: Path) -> None:
+    _check_config(folder)
+    if not list(folder.glob("*.safetensors")):
+        others = sorted(path.name for path in folder.glob("*.bin"))
+        found = (
+            f"found {', '.join(others)}, which is pickle and refused" if others else "none found"
+        )
+        raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
+
+
+def _check_config(folder: Path) -> None:
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OnelayerError(f"{path}: not a model configuration ({error})") from None
+    if "auto_map" in config:
+        raise OnelayerError(f"{path}: asks for remote code (auto_map), which is refused")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence transformers' own progress bars and load reports."""
+    verbosity = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers.logging.set_verbosity(verbosity)
+
+
+@contextlib.contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """Turn transformers' long errors about a checkpoint into one line."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise OnelayerError(f"{folder}: transformers cannot load this model: {reason}") from error

@@ -1,0 +1,130 @@
+"""How good a topic model is: agreement with human topics, coherence, how many topics it uses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+from sklearn.metrics import normalized_mutual_info_score
+
+from onelayer.settings.topics import TopicQualitySettings
+from onelayer.topics.bag_of_words import BagOfWords
+from onelayer.topics.lda import Topics
+
+
+def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
+    """Indices of each topic's most probable words, [topics, count], most probable first.
+
+    Ties go to the word that comes first in the vocabulary, on every machine.
+    """
+    return np.argsort(-word_probability, axis=1, kind="stable")[:, :count]
+
+
+def agreement_with_labels(document_topics: np.ndarray, labels: list[str | None]) -> float:
+    """Normalised mutual information of most probable topics and human topics, 0 to 1.
+
+    Documents without a label are left out; NaN where none has one. Arithmetic mean of the two
+    entropies, as scikit-learn's default.
+    """
+    known = [index for index, label in enumerate(labels) if isinstance(label, str)]
+    if not known:
+        return float("nan")
+    found = document_topics[known].argmax(axis=1)
+    return float(normalized_mutual_info_score([labels[index] for index in known], found))
+
+
+def coherence(bag: BagOfWords, tops: np.ndarray) -> np.ndarray:
+    """NPMI of each topic, [topics]: mean over the pairs of its top words.
+
+    NPMI(v, w) = log(P(v, w) / (P(v) P(w))) / -log P(v, w), with P the share of documents that
+    use the word, or both (Bouma 2009); -1 for a pair that never meets.
+
+    Args:
+        bag: the corpus in which words meet.
+        tops: [topics, n] word indices.
+    """
+    used, position = np.unique(tops, return_inverse=True)
+    position = position.reshape(tops.shape)
+    presence = scipy.sparse.csr_matrix(bag.counts[:, used] > 0, dtype=np.float64)
+    together = (presence.T @ presence).toarray() / presence.shape[0]
+    alone = together.diagonal()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        npmi = np.log(together / np.outer(alone, alone)) / -np.log(together)
+    # Two words in every document say nothing about each other: NPMI's limit there is 1.
+    npmi = np.where(together == 1, 1.0, np.where(together > 0, npmi, -1.0))
+    pairs = np.triu_indices(tops.shape[1], k=1)
+    return np.array([npmi[np.ix_(row, row)][pairs].mean() for row in position])
+
+
+def topics_used(document_topics: np.ndarray) -> tuple[int, float]:
+    """How many topics are some document's most probable one, and the effective number.
+
+    The effective number is exp(entropy) of the topics' shares of all documents.
+    """
+    share = document_topics.mean(axis=0)
+    positive = share[share > 0]
+    used = len(np.unique(document_topics.argmax(axis=1)))
+    return used, float(np.exp(-(positive * np.log(positive)).sum()))
+
+
+@dataclass(frozen=True)
+class TopicMeasures:
+    """What is measured of a topic model.
+
+    Attributes:
+        quality: rows `quantity`, `value`, `n`.
+        words: rows `topic`, `rank` (1 is most probable), `word`, `probability`, and the topic's
+            `npmi` and `prevalence` (share of all documents' topic weight).
+        shares: rows `topic`, `label`, `share`: how a topic's documents (those where it is the
+            most probable topic) split into human topics; empty for a corpus without labels.
+    """
+
+    quality: pd.DataFrame
+    words: pd.DataFrame
+    shares: pd.DataFrame
+
+
+def measure_topics(
+    bag: BagOfWords, topics: Topics, labels: list[str | None], settings: TopicQualitySettings
+) -> TopicMeasures:
+    """Measure a fitted topic model on the corpus that it was fitted to."""
+    document_topics = topics.document_topics(bag, settings.lda)
+    tops = top_words(topics.word_probability, settings.top_words)
+    npmi = coherence(bag, tops)
+    used, effective = topics_used(document_topics)
+    documents, words = bag.counts.shape
+    labelled = sum(isinstance(label, str) for label in labels)
+    quality = pd.DataFrame(
+        [
+            ("nmi", agreement_with_labels(document_topics, labels), labelled),
+            ("npmi", float(npmi.mean()), len(npmi)),
+            ("topics_used", used, documents),
+            ("topics_effective", effective, documents),
+            ("vocabulary", words, documents),
+            ("tokens", int(bag.counts.sum()), documents),
+        ],
+        columns=["quantity", "value", "n"],
+    )
+    names, prevalence = bag.words, document_topics.mean(axis=0)
+    rows = [
+        (
+            topic,
+            rank + 1,
+            names[w],
+            topics.word_probability[topic, w],
+            npmi[topic],
+            prevalence[topic],
+        )
+        for (topic, rank), w in np.ndenumerate(tops)
+    ]
+    columns = ["topic", "rank", "word", "probability", "npmi", "prevalence"]
+    return TopicMeasures(
+        quality, pd.DataFrame(rows, columns=columns), _label_shares(document_topics, labels)
+    )
+
+
+def _label_shares(document_topics: np.ndarray, labels: list[str | None]) -> pd.DataFrame:
+    table = pd.DataFrame({"topic": document_topics.argmax(axis=1), "label": labels}).dropna()
+    counts = table.groupby(["topic", "label"]).size().rename("documents").reset_index()
+    counts["share"] = counts["documents"] / counts.groupby("topic")["documents"].transform("sum")
+    return counts
