@@ -1,0 +1,54 @@
+"""Topic labels of words, from the table of the ambiguity filter to the probe's arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from onelayer.probe.pairs import Labels
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to keep words: an overlap mode and a threshold's label."""
+
+    overlap: str
+    threshold: str
+
+    def __str__(self) -> str:
+        return f"{self.threshold}, {self.overlap}"
+
+
+def variants_of(kept: pd.DataFrame) -> list[Variant]:
+    """Variants of a table of kept words, in the table's order."""
+    pairs = kept[["overlap", "threshold"]].drop_duplicates().itertuples(index=False)
+    return [Variant(overlap, threshold) for overlap, threshold in pairs]
+
+
+def labels_of(kept: pd.DataFrame) -> Labels:
+    """Membership of every kept word in every topic, by variant.
+
+    Args:
+        kept: rows `overlap`, `threshold`, `topic`, `word` of the ambiguity filter.
+
+    Returns:
+        Labels over the union of kept words, alphabetically; [variants, words, topics].
+    """
+    variants = {variant: index for index, variant in enumerate(variants_of(kept))}
+    words = tuple(sorted(kept["word"].unique()))
+    column = {word: index for index, word in enumerate(words)}
+    membership = np.zeros((len(variants), len(words), int(kept["topic"].max()) + 1), dtype=bool)
+    for row in kept.itertuples(index=False):
+        variant = variants[Variant(row.overlap, row.threshold)]
+        membership[variant, column[row.word], row.topic] = True
+    return Labels(words, membership)
+
+
+def frequencies_of(labels: Labels, vocabulary: pd.DataFrame) -> np.ndarray:
+    """Occurrences of each labelled word in the corpus, [words].
+
+    Args:
+        labels: the words.
+        vocabulary: rows `word`, `occurrences` of the bag of words.
+    """
+    return vocabulary.set_index("word")["occurrences"].loc[list(labels.words)].to_numpy()

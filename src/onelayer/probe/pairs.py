@@ -1,0 +1,383 @@
+"""Attention pair statistics of one document: how much attention words of one topic pay each other.
+
+Implements the attention probe of Li, Li & Risteski (2023), "How do transformers learn topic
+structure": the attention weight of ordered pairs of positions is summed by pair class, for every
+layer and head, for all variants of the topic labels (overlap mode x threshold) in one pass.
+
+Shapes: V variants, W words, K topics, T tokens of the document, S single-piece positions,
+C candidate positions (words that some variant labels), D distinct words among them, P unordered
+pairs of candidates, Q ordered pairs of positions that are not both candidates, B distance bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+PAIR_CLASSES = ("same_word", "same_topic", "different_topic", "no_topic")
+SAME_WORD, SAME_TOPIC, DIFFERENT_TOPIC, NO_TOPIC = range(len(PAIR_CLASSES))
+
+# Smallest token distance |i - j| of each bin; the last bin is open.
+DISTANCE_EDGES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129)
+DISTANCE_LABELS = tuple(
+    str(low) if high - low == 1 else f"{low}-{high - 1}" for low, high in pairwise(DISTANCE_EDGES)
+) + (f"{DISTANCE_EDGES[-1]}+",)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Topic labels of words under several variants (overlap mode x threshold).
+
+    Attributes:
+        words: the W distinct words that any variant labels.
+        membership: bool [V, W, K]; True where a word belongs to a topic. A word without a topic
+            in a variant has an all-False row there.
+
+    Raises:
+        ValueError: when the shapes disagree, the dtype is not bool, or a word is repeated.
+    """
+
+    words: tuple[str, ...]
+    membership: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.membership.ndim != 3 or self.membership.dtype != np.bool_:
+            raise ValueError(
+                "membership must be a bool array [variants, words, topics], "
+                f"not {self.membership.dtype} {list(self.membership.shape)}"
+            )
+        if self.membership.shape[1] != len(self.words):
+            raise ValueError(
+                f"membership labels {self.membership.shape[1]} words, words has {len(self.words)}"
+            )
+        if len(set(self.words)) != len(self.words):
+            raise ValueError("words must be distinct")
+
+    @property
+    def variants(self) -> int:
+        """Number of variants V."""
+        return self.membership.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class WordPairs:
+    """Attention between different words, as coordinate lists: the input of the permutation null.
+
+    Attributes:
+        query: int64 [rows], index of the attending word in `Labels.words`.
+        key: int64 [rows], index of the attended word; never equal to `query`.
+        sums: float64 [rows], length-corrected weight, averaged over layers and heads, summed over
+            the pairs of positions.
+        counts: int64 [rows], number of pairs of positions.
+    """
+
+    query: np.ndarray
+    key: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """Sums and counts of one document, over ordered pairs of positions i != j.
+
+    Attributes:
+        head_sums: float64 [V, classes, layers, heads], length-corrected attention weight.
+        counts: int64 [V, classes], pairs of positions.
+        distance_sums: float64 [V, classes, B], weight averaged over layers and heads.
+        distance_counts: int64 [V, classes, B]; sums to `counts` over the bins.
+        word_pairs: pairs of different words, one row per ordered pair of words in the document.
+    """
+
+    head_sums: np.ndarray
+    counts: np.ndarray
+    distance_sums: np.ndarray
+    distance_counts: np.ndarray
+    word_pairs: WordPairs
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where the pairs of one document lie in its attention matrix, and how far apart they are.
+
+    Attributes:
+        first, second: int [P], two candidates, first < second, as indices of the C candidates.
+        forward, backward: int [P], flat index of (first, second) and of (second, first).
+        outside: int [Q], flat index of ordered pairs with a word that no variant labels.
+        bins, outside_bins: int [P] and [Q], distance bins.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    forward: np.ndarray
+    backward: np.ndarray
+    outside: np.ndarray
+    bins: np.ndarray
+    outside_bins: np.ndarray
+
+
+class PairCounter:
+    """Sums attention by pair class for one set of labels, document after document.
+
+    The class of an ordered pair of positions, in this order of precedence: either word has no
+    topic in the variant -> no_topic; the same word -> same_word; the topic sets meet ->
+    same_topic; else different_topic.
+
+    Every weight is multiplied by tokens / reference_length. Attention rows sum to one, so the mean
+    weight falls as 1 / tokens, and long documents hold more different-topic pairs: without the
+    correction a randomly initialised model shows ratios of 1.016-1.059 instead of 1.
+
+    Args:
+        labels: topic labels of all variants.
+        reference_length: number of tokens at which a weight counts as it is.
+
+    Raises:
+        ValueError: when `reference_length` is not positive.
+    """
+
+    def __init__(self, labels: Labels, reference_length: float) -> None:
+        if not reference_length > 0:
+            raise ValueError(f"reference_length must be positive, not {reference_length}")
+        self.labels = labels
+        self.reference_length = float(reference_length)
+        self._membership = labels.membership.astype(np.float32)
+        self._labelled = labels.membership.any(axis=2)  # [V, W]
+        self._labelled_any = self._labelled.any(axis=0)  # [W]
+
+    def pair_sums(self, attention: Any, positions: Any, word_index: Any) -> PairSums:
+        """Pair sums of one document.
+
+        Args:
+            attention: float32 tensor or array [layers, heads, T, T], rows are queries and sum to 1
+                (the caller checks that; dropout breaks it).
+            positions: int [S], distinct token indices of all single-piece words, special tokens
+                excluded.
+            word_index: int [S], index of each word in `labels.words`, or -1.
+
+        Returns:
+            The sums, accumulated in float64 (float32 sums err by 4e-4, the size of the effects of
+            a random model). `no_topic` covers all ordered pairs of `positions` that are in no
+            other class.
+
+        Raises:
+            ValueError: when shapes or indices are out of range or attention is not finite.
+        """
+        attention = _as_array(attention)
+        positions = np.asarray(positions, dtype=np.int64)
+        word_index = np.asarray(word_index, dtype=np.int64)
+        self._check(attention, positions, word_index)
+        positions, word_index, candidates = self._candidates_first(positions, word_index)
+        words = word_index[:candidates]
+        places = _places(positions, candidates, attention.shape[-1])
+        classes = self._pair_classes(words, places)  # [V, P]
+
+        scale = attention.shape[-1] / self.reference_length
+        head_sums, means = _layer_sums(attention, places, classes)
+        if not np.isfinite(head_sums).all():
+            raise ValueError("attention has values that are not finite")
+        forward, backward, outside = (scale * mean for mean in means)
+        distance_sums, distance_counts = _distance_sums(
+            forward + backward, outside, places, classes
+        )
+        return PairSums(
+            head_sums=scale * head_sums,
+            counts=distance_counts.sum(axis=2),
+            distance_sums=distance_sums,
+            distance_counts=distance_counts,
+            word_pairs=_word_pairs(forward, backward, words, places),
+        )
+
+    def _check(self, attention: np.ndarray, positions: np.ndarray, word_index: np.ndarray) -> None:
+        if attention.ndim != 4 or attention.shape[2] != attention.shape[3]:
+            raise ValueError(
+                f"attention must be [layers, heads, tokens, tokens], not {list(attention.shape)}"
+            )
+        if attention.shape[0] * attention.shape[1] == 0:
+            raise ValueError("attention has no layers or heads; is attn_implementation 'eager'?")
+        if positions.ndim != 1 or positions.shape != word_index.shape:
+            raise ValueError(
+                f"positions {list(positions.shape)} and word_index {list(word_index.shape)} "
+                "must be one-dimensional and of one length"
+            )
+        if positions.size == 0:
+            return
+        if positions.min() < 0 or positions.max() >= attention.shape[2]:
+            raise ValueError(f"positions must lie in 0..{attention.shape[2] - 1}")
+        if np.bincount(positions).max() > 1:
+            raise ValueError("positions must be distinct")
+        if word_index.min() < -1 or word_index.max() >= len(self.labels.words):
+            raise ValueError(f"word_index must lie in -1..{len(self.labels.words) - 1}")
+
+    def _candidates_first(
+        self, positions: np.ndarray, word_index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Reorders the positions so that words labelled in some variant come first.
+
+        Only they can be in a class other than no_topic, so only pairs of them are cast to float64
+        and multiplied with the class masks.
+        """
+        candidate = word_index >= 0
+        candidate[candidate] = self._labelled_any[word_index[candidate]]
+        order = np.concatenate([np.flatnonzero(candidate), np.flatnonzero(~candidate)])
+        return positions[order], word_index[order], int(candidate.sum())
+
+    def _pair_classes(self, words: np.ndarray, places: _Places) -> np.ndarray:
+        """Pair class of every two candidates in every variant: int8 [V, P]."""
+        membership = self._membership[:, words]  # [V, C, K]
+        labelled = self._labelled[:, words]  # [V, C]
+        shared = membership @ membership.transpose(0, 2, 1)  # topics in common, [V, C, C]
+        classes = np.where(shared > 0, np.int8(SAME_TOPIC), np.int8(DIFFERENT_TOPIC))
+        np.copyto(classes, np.int8(SAME_WORD), where=words[:, None] == words)
+        both_labelled = labelled[:, :, None] & labelled[:, None, :]
+        np.copyto(classes, np.int8(NO_TOPIC), where=~both_labelled)
+        upper = places.first * len(words) + places.second
+        return classes.reshape(len(classes), len(words) ** 2).take(upper, axis=1)
+
+
+def merge_word_pairs(parts: Iterable[WordPairs], words: int) -> WordPairs:
+    """Adds up the word pairs of several documents; rows come out sorted by (query, key).
+
+    Merging is associative: long runs can merge in chunks to bound memory.
+
+    Args:
+        parts: word pairs of documents, or results of earlier merges.
+        words: number of words W that the indices refer to.
+
+    Raises:
+        ValueError: when an index is not below `words`.
+    """
+    parts = list(parts)
+    if not parts:
+        empty = np.zeros(0, dtype=np.int64)
+        return WordPairs(empty, empty.copy(), np.zeros(0), empty.copy())
+    query, key, sums, counts = (
+        np.concatenate([getattr(part, field) for part in parts])
+        for field in ("query", "key", "sums", "counts")
+    )
+    if query.size and max(query.max(), key.max()) >= words:
+        raise ValueError(f"word pairs refer to words beyond the {words} given")
+    codes, row = np.unique(query * words + key, return_inverse=True)
+    merged_counts = np.zeros(len(codes), dtype=np.int64)
+    np.add.at(merged_counts, row, counts)
+    merged_sums = _sums_by_code(row, sums, len(codes))
+    return WordPairs(codes // words, codes % words, merged_sums, merged_counts)
+
+
+def _as_array(attention: Any) -> np.ndarray:
+    if hasattr(attention, "detach"):  # a torch tensor; torch itself is not needed here
+        attention = attention.detach().cpu().numpy()
+    return np.asarray(attention)
+
+
+def _places(positions: np.ndarray, candidates: int, tokens: int) -> _Places:
+    bin_of = np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="right") - 1
+    flat = positions[:, None] * tokens + positions  # [S, S]
+    bins = bin_of[np.abs(positions[:, None] - positions)]  # [S, S]
+    first, second = np.triu_indices(candidates, 1)
+    is_outside = ~np.eye(len(positions), dtype=bool)
+    is_outside[:candidates, :candidates] = False
+    return _Places(
+        first=first,
+        second=second,
+        forward=flat[first, second],
+        backward=flat[second, first],
+        outside=flat[is_outside],
+        bins=bins[first, second],
+        outside_bins=bins[is_outside],
+    )
+
+
+def _layer_sums(
+    attention: np.ndarray, places: _Places, classes: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Attention sums by class for every head, and means over heads for every pair.
+
+    Goes layer by layer so that what is gathered stays small. Both directions of a pair have one
+    class, so that half the products do. All sums are of non-negative terms (no differences of
+    totals), so that small classes keep their precision.
+
+    Returns:
+        float64 [V, classes, layers, heads], and the means forward [P], backward [P], outside [Q].
+    """
+    layers, heads, tokens = attention.shape[:3]
+    variants = len(classes)
+    chosen = classes[:, None] == np.arange(len(PAIR_CLASSES), dtype=np.int8)[:, None]
+    masks = chosen.reshape(variants * len(PAIR_CLASSES), -1).T.astype(np.float64, order="F")
+    flats = (places.forward, places.backward, places.outside)
+    means = [np.zeros(len(flat)) for flat in flats]
+    # Written to anew for every layer: fresh memory would cost as much as the sums themselves.
+    gathered = [np.empty((heads, len(flat)), dtype=attention.dtype) for flat in flats]
+    both = np.empty((heads, len(places.forward)))
+    head_sums = np.empty((layers, heads, variants, len(PAIR_CLASSES)))
+    for layer in range(layers):
+        weights = attention[layer].reshape(heads, tokens * tokens)
+        for flat, part, mean in zip(flats, gathered, means, strict=True):
+            weights.take(flat, axis=1, out=part, mode="clip")  # all in range; unbuffered
+            mean += part.sum(axis=0, dtype=np.float64)
+        forward, backward, outside = gathered
+        np.add(forward, backward, out=both, dtype=np.float64)
+        head_sums[layer] = (both @ masks).reshape(heads, variants, -1)
+        head_sums[layer, :, :, NO_TOPIC] += outside.sum(axis=1, dtype=np.float64)[:, None]
+    return head_sums.transpose(2, 3, 0, 1).copy(), [mean / (layers * heads) for mean in means]
+
+
+def _distance_sums(
+    both: np.ndarray, outside: np.ndarray, places: _Places, classes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the mean attention and counts of pairs, by class and distance: two [V, classes, B].
+
+    Args:
+        both: float64 [P], mean attention of two candidates, both directions added.
+        outside: float64 [Q], mean attention of the other ordered pairs.
+        places: positions and distance bins of the pairs.
+        classes: int8 [V, P].
+    """
+    variants, bins = len(classes), len(DISTANCE_EDGES)
+    shape = (variants, len(PAIR_CLASSES), bins)
+    size = variants * len(PAIR_CLASSES) * bins
+    row = np.arange(variants)[:, None] * len(PAIR_CLASSES) + classes
+    code = (row * bins + places.bins).ravel()
+    sums = _sums_by_code(code, np.tile(both, variants), size).reshape(shape)
+    counts = 2 * np.bincount(code, minlength=size).reshape(shape)
+    sums[:, NO_TOPIC] += _sums_by_code(places.outside_bins, outside, bins)
+    counts[:, NO_TOPIC] += np.bincount(places.outside_bins, minlength=bins)
+    return sums, counts
+
+
+def _word_pairs(
+    forward: np.ndarray, backward: np.ndarray, words: np.ndarray, places: _Places
+) -> WordPairs:
+    """Mean attention between different words, added up within the document.
+
+    Args:
+        forward: float64 [P], mean attention from the first candidate of a pair to the second.
+        backward: float64 [P], the same from the second to the first.
+        words: int [C], word of each candidate.
+        places: the candidates of each pair.
+
+    Returns:
+        One row per ordered pair of the D distinct words, D * (D - 1) rows sorted by (query, key).
+    """
+    distinct, row = np.unique(words, return_inverse=True)
+    size = len(distinct)
+    first, second = row[places.first], row[places.second]
+    sums = _sums_by_code(first * size + second, forward, size * size)
+    sums += _sums_by_code(second * size + first, backward, size * size)
+    occurrences = np.bincount(row, minlength=size)
+    counts = np.outer(occurrences, occurrences)
+    query, key = np.nonzero(~np.eye(size, dtype=bool))
+    return WordPairs(
+        query=distinct[query],
+        key=distinct[key],
+        sums=sums.reshape(size, size)[query, key],
+        counts=counts[query, key],
+    )
+
+
+def _sums_by_code(code: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Sums of weights by code, [size]; float64 even where there are no rows."""
+    return np.bincount(code, weights=weights, minlength=size).astype(np.float64, copy=False)

@@ -1,0 +1,1 @@
+"""Timings of the fast code against the plain loops of tests/oracle."""

@@ -1,0 +1,105 @@
+"""Permutation null, bootstraps and distance standardisation, written as plain loops."""
+
+from __future__ import annotations
+
+from tests.oracle import similarity_loops
+
+
+def permuted_topics(topics, permutation):
+    """Topic sets after word w took the set of word permutation[w]."""
+    return [topics[source] for source in permutation]
+
+
+def similarity_null(vectors, topics, permutations):
+    """(same mean, different mean) for every permutation of the labels."""
+    return [
+        similarity_loops.pair_means(vectors, permuted_topics(topics, permutation))[:2]
+        for permutation in permutations
+    ]
+
+
+def similarity_bootstrap(vectors, topics, multiplicities):
+    """(same mean, different mean) for every resample, with its copies written out.
+
+    Copies of one word are no pair of distinct words.
+    """
+    replicates = []
+    for copies_of in multiplicities:
+        sample = [word for word, copies in enumerate(copies_of) for _ in range(copies)]
+        sums, pairs = [0.0, 0.0], [0, 0]
+        for first, word in enumerate(sample):
+            for other in sample[first + 1 :]:
+                if word == other or not topics[word] or not topics[other]:
+                    continue
+                kind = 0 if topics[word] & topics[other] else 1
+                sums[kind] += similarity_loops.dot(vectors[word], vectors[other])
+                pairs[kind] += 1
+        replicates.append((sums[0] / pairs[0], sums[1] / pairs[1]))
+    return replicates
+
+
+def attention_means(word_pairs, topics):
+    """(same mean, different mean) over {(query, key): [sum, count]}."""
+    sums, counts = [0.0, 0.0], [0, 0]
+    for (query, key), (weight, count) in word_pairs.items():
+        if not topics[query] or not topics[key]:
+            continue
+        kind = 0 if topics[query] & topics[key] else 1
+        sums[kind] += weight
+        counts[kind] += count
+    return sums[0] / counts[0], sums[1] / counts[1]
+
+
+def attention_null(word_pairs, topics, permutations):
+    """(same mean, different mean) for every permutation of the labels."""
+    return [
+        attention_means(word_pairs, permuted_topics(topics, permutation))
+        for permutation in permutations
+    ]
+
+
+def attention_bootstrap(sums, counts, weights):
+    """(same mean, different mean) for every resample of documents given by its weights."""
+    replicates = []
+    for copies_of in weights:
+        sample = [document for document, copies in enumerate(copies_of) for _ in range(copies)]
+        means = []
+        for kind in range(2):
+            weight = sum(sums[document][kind] for document in sample)
+            count = sum(counts[document][kind] for document in sample)
+            means.append(weight / count)
+        replicates.append(tuple(means))
+    return replicates
+
+
+def distance_standardised_means(sums, counts):
+    """(same mean, different mean at the same-topic pairs' distances) of [2][bins] lists.
+
+    Every same-topic pair is set against the mean of the different-topic pairs in its bin; pairs in
+    bins that lack the other class are left out.
+    """
+    same, different, pairs = 0.0, 0.0, 0
+    for index in range(len(sums[0])):
+        if counts[0][index] == 0 or counts[1][index] == 0:
+            continue
+        same += sums[0][index]
+        for _ in range(int(counts[0][index])):
+            different += sums[1][index] / counts[1][index]
+            pairs += 1
+    return same / pairs, different / pairs
+
+
+def standardised_bootstrap(sums, counts, weights):
+    """`distance_standardised_means` of every resample of documents given by its weights."""
+    replicates = []
+    for copies_of in weights:
+        total = [[0.0] * len(sums[0][0]) for _ in range(2)]
+        number = [[0] * len(sums[0][0]) for _ in range(2)]
+        for document, copies in enumerate(copies_of):
+            for _ in range(copies):
+                for kind in range(2):
+                    for index in range(len(total[kind])):
+                        total[kind][index] += sums[document][kind][index]
+                        number[kind][index] += counts[document][kind][index]
+        replicates.append(distance_standardised_means(total, number))
+    return replicates

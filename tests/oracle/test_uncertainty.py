@@ -1,0 +1,106 @@
+"""Nulls, bootstraps and standardisation agree with null_loops, given the same draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onelayer.probe import uncertainty
+from onelayer.probe.pairs import WordPairs
+from tests.oracle import cases, null_loops
+
+DISJOINT_AND_OVERLAPPING = pytest.mark.parametrize("overlapping", [False, True])
+
+
+def compare(replicates, expected):
+    """Asserts that means and ratios agree to 1e-10 with [(same mean, different mean)]."""
+    expected = np.array(expected)
+    np.testing.assert_allclose(replicates.same, expected[:, 0], rtol=1e-10)
+    np.testing.assert_allclose(replicates.different, expected[:, 1], rtol=1e-10)
+    np.testing.assert_allclose(replicates.ratio, expected[:, 0] / expected[:, 1], rtol=1e-10)
+
+
+def labelled_vectors(overlapping, words=40, topics=6):
+    """Vectors, labels and strata of a random case."""
+    rng = np.random.default_rng([words, overlapping])
+    labels = cases.membership(rng, words, topics, overlapping)
+    strata = uncertainty.frequency_strata(rng.integers(1, 9, size=words), bins=4)
+    return rng, rng.standard_normal((words, 5)) + 1.0, labels, strata
+
+
+@DISJOINT_AND_OVERLAPPING
+def test_similarity_null_agrees(overlapping):
+    _, vectors, labels, strata = labelled_vectors(overlapping)
+    drawn = uncertainty.label_permutations(labels, strata, 5, np.random.default_rng(8))
+    fast = uncertainty.similarity_null(vectors, labels, strata, 5, np.random.default_rng(8))
+    topics = cases.topic_sets(labels)
+    compare(fast, null_loops.similarity_null(vectors.tolist(), topics, list(drawn)))
+
+
+@DISJOINT_AND_OVERLAPPING
+def test_similarity_bootstrap_agrees(overlapping):
+    _, vectors, labels, _ = labelled_vectors(overlapping)
+    drawn = uncertainty.word_multiplicities(labels, 5, np.random.default_rng(8))
+    fast = uncertainty.similarity_bootstrap(vectors, labels, 5, np.random.default_rng(8))
+    topics = cases.topic_sets(labels)
+    compare(fast, null_loops.similarity_bootstrap(vectors.tolist(), topics, list(drawn)))
+
+
+@DISJOINT_AND_OVERLAPPING
+@pytest.mark.parametrize("topics", [6, 64, 130])
+def test_attention_null_agrees(overlapping, topics):
+    rng, _, labels, strata = labelled_vectors(overlapping, words=150, topics=topics)
+    query, key = rng.integers(0, 150, size=(2, 3000))
+    pairs = sorted({(q, k) for q, k in zip(query.tolist(), key.tolist(), strict=True) if q != k})
+    query, key = np.array(pairs).T
+    word_pairs = WordPairs(query, key, rng.random(len(pairs)), rng.integers(1, 5, len(pairs)))
+    rows = zip(pairs, word_pairs.sums.tolist(), word_pairs.counts.tolist(), strict=True)
+    loops = {pair: [weight, count] for pair, weight, count in rows}
+
+    drawn = uncertainty.label_permutations(labels, strata, 4, np.random.default_rng(8))
+    fast = uncertainty.attention_null(word_pairs, labels, strata, 4, np.random.default_rng(8))
+    compare(fast, null_loops.attention_null(loops, cases.topic_sets(labels), list(drawn)))
+
+
+def document_sums(rng, *shape):
+    """Random sums and counts of documents; some bins of some documents have no pairs."""
+    counts = rng.integers(0, 4, size=shape)
+    return counts * rng.random(shape), counts
+
+
+def test_attention_bootstrap_agrees():
+    rng = np.random.default_rng(0)
+    sums, counts = document_sums(rng, 20, 2)
+    weights = uncertainty.document_weights(20, 6, np.random.default_rng(8))
+    fast = uncertainty.attention_bootstrap(sums, counts, 6, np.random.default_rng(8))
+    compare(fast, null_loops.attention_bootstrap(sums.tolist(), counts.tolist(), weights))
+
+
+def test_attention_bootstrap_by_head_agrees():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 9, size=(15, 2))
+    sums = rng.random((15, 2, 3, 4))
+    weights = uncertainty.document_weights(15, 5, rng)
+    fast = uncertainty.resampled_attention(sums, counts, weights)
+    assert fast.ratio.shape == (5, 3, 4)
+    for layer, head in np.ndindex(3, 4):
+        of_head = uncertainty.Replicates(fast.same[:, layer, head], fast.different[:, layer, head])
+        expected = null_loops.attention_bootstrap(sums[..., layer, head], counts, weights)
+        compare(of_head, expected)
+
+
+def test_distance_standardised_ratio_agrees():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        sums, counts = document_sums(rng, 2, 9)
+        same, different = null_loops.distance_standardised_means(sums.tolist(), counts.tolist())
+        ratio = uncertainty.distance_standardised_ratio(sums, counts)
+        np.testing.assert_allclose(ratio, same / different, rtol=1e-10)
+
+
+def test_standardised_bootstrap_agrees():
+    rng = np.random.default_rng(4)
+    sums, counts = document_sums(rng, 12, 2, 7)
+    weights = uncertainty.document_weights(12, 6, np.random.default_rng(8))
+    fast = uncertainty.standardised_bootstrap(sums, counts, 6, np.random.default_rng(8))
+    compare(fast, null_loops.standardised_bootstrap(sums.tolist(), counts.tolist(), weights))

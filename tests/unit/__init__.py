@@ -1,0 +1,1 @@
+"""Unit tests: one claim about the library each."""
