@@ -1,0 +1,59 @@
+# onelayer: experiments on how one-layer transformers learn, each number beside the published one.
+#
+#   snakemake --cores all                            everything
+#   snakemake --cores 1 table_wikipedia_disjoint     one table and only what it needs
+#   snakemake --list-target-rules                    what there is
+import os
+import re
+import sys
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+# Steps run with the Python that runs Snakemake (unless an environment is deployed) and import the
+# library of this very checkout.
+library = os.path.join(workflow.basedir, "src")
+search_path = os.pathsep.join([os.path.dirname(sys.executable), os.getenv("PATH", "")])
+os.environ.update(PYTHONPATH=library, PATH=search_path)
+sys.path.insert(0, library)
+
+from onelayer.errors import OnelayerError
+from onelayer.provenance import code_closure, library_versions, settings_json
+from onelayer.settings.root import load_settings
+
+
+configfile: "config.yaml"
+
+
+report: "workflow/report/workflow.rst"
+
+
+envvars:
+    "PYTHONPATH",
+
+
+try:
+    settings = load_settings(config)
+except OnelayerError as error:
+    raise WorkflowError(str(error)) from None
+
+# Every room adds what it makes: tables and figures (paths without suffix) with the caption that
+# describes each, and the record of every step.
+tables, figures, records = {}, {}, []
+
+
+include: "workflow/rules/corpus.smk"
+include: "workflow/rules/topics.smk"
+include: "workflow/rules/models.smk"
+include: "workflow/rules/probe.smk"
+include: "workflow/rules/topic_structure.smk"
+include: "workflow/rules/results.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.write_manifest.output,
+        rules.write_index.output,

@@ -1,0 +1,28 @@
+"""Extract a checkpoint's embeddings of the kept words: raw, and the embedding layer's output."""
+
+import pandas as pd
+
+from onelayer.models.checkpoints import load_checkpoint
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.probe.embeddings import extract_embeddings, write_embeddings
+from onelayer.settings.probe import EmbeddingSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    words = pd.read_parquet(step.inputs.kept_words)["word"].tolist()
+    vectors = extract_embeddings(
+        load_checkpoint(step.inputs.model),
+        load_tokenizer(step.inputs.model),
+        sorted({*words, *step.settings.words}),
+    )
+    write_embeddings(vectors, step.outputs.words, step.outputs.vectors)
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=EmbeddingSettings,
+        inputs=["kept_words", "model"],
+        outputs=["words", "vectors"],
+    )

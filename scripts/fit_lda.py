@@ -1,0 +1,15 @@
+"""Fit online LDA to a bag of words: gensim's serial model, float64."""
+
+from onelayer.settings.topics import LdaSettings
+from onelayer.step import Step, run
+from onelayer.topics.bag_of_words import read_bag_of_words
+from onelayer.topics.lda import fit_lda, write_topics
+
+
+def main(step: Step) -> None:
+    bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
+    write_topics(fit_lda(bag, step.settings, step.progress), step.outputs.topics)
+
+
+if __name__ == "__main__":
+    run(main, settings=LdaSettings, inputs=["vocabulary", "counts"], outputs=["topics"])

@@ -1,0 +1,28 @@
+"""Measure a model's attention ratios: bootstrap intervals, permutation null, distance standard."""
+
+import pandas as pd
+
+from onelayer.probe.attention import read_attention_sums
+from onelayer.probe.labels import frequencies_of, labels_of
+from onelayer.probe.measures import measure_attention, measure_heads
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    labels = labels_of(pd.read_parquet(step.inputs.kept_words))
+    frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
+    files = zip(step.inputs.by_head, step.inputs.by_distance, step.inputs.by_words, strict=True)
+    checkpoints = [read_attention_sums(*paths) for paths in files]
+    measures = measure_attention(checkpoints, labels, frequencies, step.settings)
+    measures.to_parquet(step.outputs.measures, index=False)
+    measure_heads(checkpoints).to_parquet(step.outputs.heads, index=False)
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=UncertaintySettings,
+        inputs=["kept_words", "vocabulary", "by_head*", "by_distance*", "by_words*"],
+        outputs=["measures", "heads"],
+    )

@@ -1,0 +1,30 @@
+"""Measure a model's embedding ratios over all pairs of words: word bootstrap, permutation null."""
+
+import pandas as pd
+
+from onelayer.probe.embeddings import read_embeddings
+from onelayer.probe.labels import frequencies_of, labels_of, variants_of
+from onelayer.probe.measures import measure_embeddings
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    kept = pd.read_parquet(step.inputs.kept_words)
+    labels = labels_of(kept)
+    frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
+    files = zip(step.inputs.words, step.inputs.vectors, strict=True)
+    checkpoints = [read_embeddings(*paths).of(labels.words) for paths in files]
+    measures = measure_embeddings(
+        checkpoints, variants_of(kept), labels, frequencies, step.settings
+    )
+    measures.to_parquet(step.outputs.measures, index=False)
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=UncertaintySettings,
+        inputs=["kept_words", "vocabulary", "words*", "vectors*"],
+        outputs=["measures"],
+    )

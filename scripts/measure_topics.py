@@ -1,0 +1,27 @@
+"""Measure a topic model: NMI against human topics, NPMI, topics used, topics by human topic."""
+
+from onelayer.corpus.articles import read_articles
+from onelayer.settings.topics import TopicQualitySettings
+from onelayer.step import Step, run
+from onelayer.topics.bag_of_words import read_bag_of_words
+from onelayer.topics.lda import read_topics
+from onelayer.topics.quality import measure_topics
+
+
+def main(step: Step) -> None:
+    bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
+    topics = read_topics(step.inputs.topics)
+    labels = read_articles(step.inputs.articles)["label"].tolist()
+    measured = measure_topics(bag, topics, labels, step.settings)
+    measured.quality.to_parquet(step.outputs.quality, index=False)
+    measured.words.to_parquet(step.outputs.words, index=False)
+    measured.shares.to_parquet(step.outputs.shares, index=False)
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=TopicQualitySettings,
+        inputs=["articles", "vocabulary", "counts", "topics"],
+        outputs=["quality", "words", "shares"],
+    )

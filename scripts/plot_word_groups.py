@@ -1,0 +1,23 @@
+"""Plot the dot products of the embeddings of a few words of a few topics, per model."""
+
+from onelayer.figures import house_style, save
+from onelayer.papers.topic_structure import figures
+from onelayer.probe.embeddings import read_embeddings
+from onelayer.settings.topic_structure import WordGroupSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    groups = {group.topic: group.words for group in step.settings.word_groups}
+    words = [word for group in groups.values() for word in group]
+    files = zip(step.settings.models, step.inputs.words, step.inputs.vectors, strict=True)
+    dots = {}
+    for model, *paths in files:
+        embeddings = read_embeddings(*paths)
+        dots[model] = figures.dot_products(words, embeddings.words, embeddings.raw)
+    with house_style():
+        save(figures.word_groups(dots, groups), **vars(step.outputs))
+
+
+if __name__ == "__main__":
+    run(main, settings=WordGroupSettings, inputs=["words*", "vectors*"], outputs=["pdf", "png"])

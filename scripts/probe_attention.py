@@ -1,0 +1,37 @@
+"""Probe a checkpoint's attention: one forward pass per article, sums by pair class."""
+
+import pandas as pd
+
+from onelayer.corpus.articles import read_articles
+from onelayer.models.checkpoints import load_checkpoint, resolve_device
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.probe.attention import probe_attention, sample_articles, write_attention_sums
+from onelayer.probe.labels import labels_of, variants_of
+from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    kept = pd.read_parquet(step.inputs.kept_words)
+    step.device = resolve_device(step.settings.device)
+    sums = probe_attention(
+        load_checkpoint(step.inputs.model, step.device),
+        load_tokenizer(step.inputs.model),
+        sample_articles(read_articles(step.inputs.articles), step.settings),
+        labels_of(kept),
+        variants_of(kept),
+        step.settings,
+        step.progress,
+    )
+    write_attention_sums(
+        sums, step.outputs.by_head, step.outputs.by_distance, step.outputs.by_words
+    )
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=AttentionProbeSettings,
+        inputs=["articles", "kept_words", "model"],
+        outputs=["by_head", "by_distance", "by_words"],
+    )

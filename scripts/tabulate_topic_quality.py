@@ -1,0 +1,23 @@
+"""Tabulate the quality of the topic model: NMI, NPMI, topics used."""
+
+import pandas as pd
+
+from onelayer.settings.topic_structure import TopicTableSettings
+from onelayer.step import Step, run
+from onelayer.tables import write_table
+from onelayer.topics import presentation
+
+
+def main(step: Step) -> None:
+    table = presentation.quality_table(pd.read_parquet(step.inputs.quality), step.settings.corpus)
+    write_table(
+        table,
+        presentation.readable_quality(table),
+        f"Quality of the topic model on {step.settings.corpus}",
+        presentation.QUALITY_NOTES,
+        **vars(step.outputs),
+    )
+
+
+if __name__ == "__main__":
+    run(main, settings=TopicTableSettings, inputs=["quality"], outputs=["csv", "md", "tex", "html"])

@@ -1,0 +1,17 @@
+"""Write the manifest: sum and provenance of every table and figure."""
+
+import json
+
+from onelayer.manifest import build_manifest
+from onelayer.settings.block import Block
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    manifest = build_manifest([*step.inputs.tables, *step.inputs.figures], step.inputs.records)
+    text = json.dumps(manifest, indent=1, sort_keys=True)
+    step.outputs.manifest.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run(main, settings=Block, inputs=["tables*", "figures*", "records*"], outputs=["manifest"])

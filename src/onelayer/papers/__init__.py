@@ -1,0 +1,1 @@
+"""One package per paper; papers never import each other."""

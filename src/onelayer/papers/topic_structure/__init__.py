@@ -1,0 +1,1 @@
+"""Li, Li & Risteski (2023): How Do Transformers Learn Topic Structure."""

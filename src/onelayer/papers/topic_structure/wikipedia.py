@@ -1,0 +1,253 @@
+"""The two Wikipedia tables of Li, Li & Risteski (2023), ours beside theirs.
+
+The published tables have one row per model and ambiguity threshold; ours keep that shape. A
+published row whose model was not probed stays in the table as `not run`, with the reason.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from onelayer.settings.models import ModelSettings, RandomModel
+from onelayer.settings.topics import AmbiguitySettings
+from onelayer.tables import interval, judge, number, tidy
+
+KEYS = ["overlap", "model", "threshold"]
+QUANTITIES = ["embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio"]
+RAW = {
+    "embedding_raw_cosine_ratio": "embedding_cosine_ratio",
+    "embedding_raw_dot_ratio": "embedding_dot_ratio",
+}
+CHECKPOINTS = {
+    "bert": "bert-base-uncased",
+    "albert": "albert-base-v2",
+    "bart": "bart-base",
+    "electra": "electra-base-discriminator",
+    "roberta": "roberta-base",
+    "random": "a randomly initialised BERT",
+}
+CONTRASTS = {
+    "attention_ratio_tightest_minus_loosest": "attention ratio falls as the threshold loosens",
+    "attention_ratio_disjoint_minus_overlapping": "disjoint topics beat overlapping ones",
+}
+
+
+def read_published(path: Path) -> pd.DataFrame:
+    """The published tables, tidy: `overlap`, `model`, `threshold`, `quantity`, `published`."""
+    table = pd.read_csv(path).drop(columns="source")
+    return table.melt(KEYS, QUANTITIES, "quantity", "published")
+
+
+def assemble(
+    measures: Mapping[str, pd.DataFrame],
+    models: Mapping[str, ModelSettings],
+    ambiguity: AmbiguitySettings,
+    published: pd.DataFrame,
+    overlap: str,
+) -> pd.DataFrame:
+    """One of the two tables, tidy.
+
+    Args:
+        measures: rows of `onelayer.probe.measures` by model.
+        models: settings of those models.
+        ambiguity: thresholds, with the published threshold beside which each stands.
+        published: `read_published`.
+        overlap: `disjoint` or `overlapping`.
+
+    Returns:
+        Measured rows, model by model, then the published rows that were not run.
+    """
+    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
+    theirs = published[published["overlap"] == overlap].set_index(KEYS[1:] + ["quantity"])
+    parts = []
+    for name, rows in measures.items():
+        ours = rows[(rows["overlap"] == overlap) & rows["threshold"].isin(beside)].copy()
+        ours["model"] = name
+        ours["published"] = [
+            _published(theirs["published"], models[name].published_as, beside[t], q)
+            for t, q in zip(ours["threshold"], ours["quantity"], strict=True)
+        ]
+        ours["note"] = _notes(ours, models[name], beside)
+        parts.append(ours)
+    measured = {(name, beside[t.label]) for name in measures for t in ambiguity.thresholds}
+    missing = theirs[[(m, t) not in measured for m, t, _ in theirs.index]].reset_index()
+    missing["overlap"] = overlap
+    missing["threshold"] = missing["threshold"].map("{:g}".format)
+    missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"
+    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), KEYS))
+
+
+def _published(theirs: pd.Series, row: str | None, threshold: float | None, quantity: str) -> float:
+    return theirs.get((row, threshold, RAW.get(quantity, quantity)), np.nan)
+
+
+def _notes(ours: pd.DataFrame, model: ModelSettings, beside: Mapping[str, float]) -> list[str]:
+    """What a reader of each row must know: the checkpoint, and what stands beside it."""
+    unclear = {
+        (row.threshold, row.quantity.removesuffix("different"))
+        for row in ours.itertuples()
+        if row.quantity.endswith("_different") and row.low <= 0 <= row.high
+    }
+    notes = []
+    for place, row in enumerate(ours.itertuples()):
+        parts = []
+        if row.quantity in QUANTITIES and not np.isnan(row.published):
+            parts.append(f"published: {model.published_as} at {beside[row.threshold]:g}")
+        if isinstance(model, RandomModel):
+            parts.append(f"mean of {len(model.seeds)} seeds")
+        if row.quantity in QUANTITIES and model.note:
+            parts.append(model.note)
+        if row.quantity in RAW and (row.threshold, row.quantity.removesuffix("ratio")) in unclear:
+            parts.append(
+                "different-topic mean is 0 within its interval: a ratio means nothing here"
+            )
+            ours.iloc[place, ours.columns.get_loc("published")] = np.nan
+        notes.append("; ".join(parts))
+    return notes
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """The table in the paper's shape: a row per model and threshold, ours beside theirs."""
+    rows = []
+    for (model, threshold), group in table.groupby(["model", "threshold"], sort=False):
+        by = group.set_index("quantity")
+        row = {"model": model, "threshold": threshold}
+        for quantity, name, digits in (
+            ("attention_ratio", "attention", 3),
+            ("embedding_cosine_ratio", "cosine", 3),
+            ("embedding_dot_ratio", "dot", 3),
+        ):
+            ours = by.loc[quantity]
+            row[f"{name} ratio [95%]"] = interval(ours["value"], ours["low"], ours["high"], digits)
+            row[f"{name}, paper"] = number(ours["published"], digits)
+            null, z = (_value(by, f"{quantity}_{kind}") for kind in ("null", "z"))
+            row[f"{name}, null / z"] = (
+                "–" if np.isnan(z) else f"{number(null, digits)} / {number(z, 1)}"
+            )
+        row["attention at equal distance"] = number(
+            _value(by, "attention_ratio_distance_standardised"), 3
+        )
+        row["raw cosine ratio"] = _raw(by, "embedding_raw_cosine_ratio")
+        verdicts = [by.loc[q, "verdict"] or "–" for q in ("attention_ratio", *QUANTITIES[:2])]
+        alike = len(set(verdicts)) == 1
+        row["verdicts (attention, cosine, dot)"] = verdicts[0] if alike else ", ".join(verdicts)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _value(by: pd.DataFrame, quantity: str) -> float:
+    return float(by["value"].get(quantity, np.nan))
+
+
+def _raw(by: pd.DataFrame, quantity: str) -> str:
+    if quantity not in by.index:
+        return "–"
+    return (
+        "means ≈ 0"
+        if "means nothing" in by.loc[quantity, "note"]
+        else number(by.loc[quantity, "value"])
+    )
+
+
+def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> list[str]:
+    """Notes under the readable table."""
+    notes = [
+        f"{name}: {model.note}. Set beside the published row '{model.published_as}'."
+        for name, model in models.items()
+        if model.note and model.published_as
+    ]
+    if "not run" in set(table["verdict"]):
+        notes.append(
+            "Rows without a value are the paper's; they need checkpoints from a model hub "
+            "(verdict 'not run')."
+        )
+    return notes + [
+        "Ratio: mean over same-topic pairs / mean over different-topic pairs. Attention: pairs of "
+        "positions, 95% interval from a bootstrap over documents. Embeddings: all pairs of words "
+        "(no sampling), interval from a bootstrap over words.",
+        "Embedding ratios use the embedding layer's output at position 0. The paper does not say "
+        "which it uses, but its random row (1.0008) excludes the raw matrix: there, both means of "
+        "a random model are about 0. 'raw cosine' shows the raw matrix of the trained models.",
+        "null / z: mean ratio with the words' topics permuted within frequency strata, and our "
+        "distance from it in its standard deviations. At equal distance: different-topic pairs "
+        "weighted to the distances of same-topic pairs, which sit closer together.",
+        "The authors' released probe counts a word with itself as a same-topic pair and indexes "
+        "the embedding matrix by list position instead of token id; this one does neither.",
+        "Verdicts: 'within' our interval reaches the published value; 'direction' both on the "
+        "same side of 1 and our interval excludes 1, or both within .005 of 1; 'differs' "
+        "otherwise.",
+    ]
+
+
+def claims(
+    measures: Mapping[str, pd.DataFrame],
+    models: Mapping[str, ModelSettings],
+    ambiguity: AmbiguitySettings,
+    published: pd.DataFrame,
+) -> pd.DataFrame:
+    """The paper's two directions, each as a difference of attention ratios, tidy.
+
+    A difference has the verdict of the one rule, with 0 as the value that means 'no effect'; its
+    interval comes from the same resampled documents on both sides.
+    """
+    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
+    theirs = published[published["quantity"] == "attention_ratio"].set_index(KEYS)["published"]
+    parts = []
+    for name, rows in measures.items():
+        ours = rows[rows["quantity"].isin(CONTRASTS)].copy()
+        ours["claim"] = ours["quantity"].map(CONTRASTS)
+        ours["model"] = name
+        ours["published"] = [
+            _published_difference(theirs, models[name].published_as, row, beside)
+            for row in ours.itertuples()
+        ]
+        control = "control: no direction expected" if models[name].source == "random" else ""
+        ours["note"] = control or models[name].note
+        parts.append(ours)
+    keys = ["claim", *KEYS]
+    return judge(tidy(pd.concat(parts, ignore_index=True), keys), reference=0.0)
+
+
+def _published_difference(
+    theirs: pd.Series, row: str | None, ours: tuple, beside: Mapping[str, float]
+) -> float:
+    def at(overlap: str, threshold: str) -> float:
+        return theirs.get((overlap, row, beside[threshold]), np.nan)
+
+    if " - " in ours.threshold:
+        first, last = ours.threshold.split(" - ")
+        return at(ours.overlap, first) - at(ours.overlap, last)
+    first, second = ours.overlap.split(" - ")
+    return at(first, ours.threshold) - at(second, ours.threshold)
+
+
+def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
+    """The claims for readers."""
+    return pd.DataFrame(
+        {
+            "claim": table["claim"],
+            "model": table["model"],
+            "topics": table["overlap"],
+            "threshold": table["threshold"],
+            "difference of attention ratios [95%]": [
+                interval(row.value, row.low, row.high, 4) for row in table.itertuples()
+            ],
+            "paper": [number(value, 4) for value in table["published"]],
+            "verdict": table["verdict"],
+        }
+    )
+
+
+def measures_by_model(models: Iterable[str], *files: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    """Measures of each model, joined from one file per model of each kind.
+
+    Args:
+        models: their names, in the order of the files.
+        *files: e.g. the attention measures of every model, then the embedding measures.
+    """
+    return {
+        name: pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+        for name, *paths in zip(models, *files, strict=True)
+    }

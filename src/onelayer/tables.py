@@ -1,0 +1,206 @@
+"""The house format of tables: tidy CSV for machines; Markdown, LaTeX and HTML for readers.
+
+Every CSV has its key columns, then the columns of `VALUE_COLUMNS`. A quantity without a published
+counterpart has an empty verdict; one that was not measured has the verdict `not run` and a reason.
+"""
+
+import html as markup
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+
+VALUE_COLUMNS = [
+    "quantity",
+    "value",
+    "low",
+    "high",
+    "n",
+    "published",
+    "published_std",
+    "verdict",
+    "note",
+]
+VERDICTS = ("within", "direction", "differs", "not run")
+# Both this close to the reference: they agree that there is no effect.
+NO_EFFECT = 0.005
+
+
+def verdict(
+    value: float,
+    low: float,
+    high: float,
+    published: float,
+    published_std: float = math.nan,
+    reference: float = 1.0,
+) -> str:
+    """Judge a measured number against the published one; the one rule for all tables.
+
+    - `not run`: nothing was measured.
+    - `within`: our 95% interval reaches the published value, give or take two published standard
+      deviations where they are known.
+    - `direction`: both lie on the same side of `reference` and our interval excludes it; or both
+      lie within 0.005 of it, which is to say that both find no effect.
+    - `differs`: anything else.
+    - empty: there is no published value.
+
+    Args:
+        value, low, high: ours, with its 95% interval; NaN bounds stand for no interval.
+        published, published_std: the paper's; NaN where it gives none.
+        reference: the value that means 'no effect': 1 for a ratio, 0 for a difference.
+    """
+    if math.isnan(value):
+        return "not run"
+    if math.isnan(published):
+        return ""
+    low, high = (value if math.isnan(bound) else bound for bound in (low, high))
+    slack = 0.0 if math.isnan(published_std) else 2 * published_std
+    if low - slack <= published <= high + slack:
+        return "within"
+    same_side = (published - reference) * (value - reference) > 0
+    if same_side and not low <= reference <= high:
+        return "direction"
+    if abs(published - reference) <= NO_EFFECT and abs(value - reference) <= NO_EFFECT:
+        return "direction"
+    return "differs"
+
+
+def judge(table: pd.DataFrame, reference: float = 1.0) -> pd.DataFrame:
+    """Fill the `verdict` column of a table that has all the other value columns."""
+    columns = ["value", "low", "high", "published", "published_std"]
+    verdicts = [verdict(*row, reference=reference) for row in table[columns].to_numpy(dtype=float)]
+    return table.assign(verdict=verdicts)
+
+
+def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Rows as a table with exactly the house columns; what a row does not give is empty."""
+    table = pd.DataFrame(rows)
+    for column in VALUE_COLUMNS:
+        if column not in table:
+            table[column] = "" if column in ("verdict", "note") else np.nan
+    if unknown := sorted(set(table.columns) - {*keys, *VALUE_COLUMNS}):
+        raise ValueError(f"columns {unknown} are neither keys nor value columns")
+    return table[[*keys, *VALUE_COLUMNS]]
+
+
+def write_table(
+    table: pd.DataFrame,
+    shown: pd.DataFrame,
+    title: str,
+    notes: Sequence[str],
+    *,
+    csv: Path,
+    md: Path,
+    tex: Path,
+    html: Path,
+) -> None:
+    """Write one table: tidy CSV for machines, and Markdown, LaTeX and HTML for readers.
+
+    Args:
+        table: tidy, as `tidy` and `judge` make it.
+        shown: the same numbers as readers want them, texts only.
+        title: one line above the readers' table.
+        notes: what a reader must know, below it.
+        csv, md, tex, html: where each form is written (HTML is what the report shows).
+    """
+    _write_csv(table, csv)
+    _write_markdown(shown, md, title, notes)
+    _write_latex(shown, tex, title, notes)
+    _write_html(shown, html, title, notes)
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    # Nine significant digits: more than any interval needs, and the same text on every run.
+    table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a tidy table back; empty texts stay empty texts.
+
+    Raises:
+        OnelayerError: it lacks one of the house columns.
+    """
+    texts = {"quantity": str, "verdict": str, "note": str}
+    table = pd.read_csv(path, dtype=texts, float_precision="round_trip")
+    if missing := [column for column in VALUE_COLUMNS if column not in table]:
+        raise OnelayerError(
+            f"{path}: no column {', '.join(missing)}; is it a table of this project?"
+        )
+    return table.fillna({"verdict": "", "note": ""})
+
+
+def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+    body = table.to_markdown(index=False, disable_numparse=True)
+    lines = [f"# {title}", "", body, "", *(f"- {note}" for note in notes)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+    escaped = table.map(_latex)
+    escaped.columns = [_latex(column) for column in table.columns]
+    body = escaped.to_latex(
+        index=False,
+        escape=False,
+        caption=_latex(title),
+        position="tbp",
+        column_format="l" * table.shape[1],
+    )
+    notes_lines = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
+    path.write_text(body.replace("\\end{table}", notes_lines + "\\end{table}"), encoding="utf-8")
+
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 1.5em; }
+h1 { font-size: 1.25em; } li { max-width: 60em; margin: .3em 0; color: #444; }
+table { border-collapse: collapse; margin: 1em 0; }
+th { border-bottom: 2px solid #444; padding: .35em .7em; text-align: left; vertical-align: bottom; }
+td { border-bottom: 1px solid #ddd; padding: .3em .7em; font-variant-numeric: tabular-nums; }
+"""
+
+
+def _write_html(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+    page = [
+        "<!DOCTYPE html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{markup.escape(title)}</title>',
+        f"<style>{_STYLE}</style></head><body>",
+        f"<h1>{markup.escape(title)}</h1>",
+        table.to_html(index=False, border=0, na_rep=""),
+        "<ul>",
+        *(f"<li>{markup.escape(note)}</li>" for note in notes),
+        "</ul></body></html>",
+    ]
+    path.write_text("\n".join(page) + "\n", encoding="utf-8")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "−": "$-$",
+    "–": "--",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "≈": r"$\approx$",
+    "±": r"$\pm$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+} | {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
+
+
+def _latex(text: object) -> str:
+    return "".join(_LATEX.get(symbol, symbol) for symbol in str(text))
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number for readers; a dash where there is none."""
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def interval(value: float, low: float, high: float, digits: int = 2) -> str:
+    """`1.55 [1.47, 1.62]` for readers; a dash where there is no value."""
+    if math.isnan(value) or math.isnan(low):
+        return number(value, digits)
+    return f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"

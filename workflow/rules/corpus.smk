@@ -1,0 +1,104 @@
+# From a pinned download to articles.
+
+
+wildcard_constraints:
+    corpus="|".join(map(re.escape, settings.corpora)),
+
+
+rule fetch_corpus:
+    input:
+        code=code_closure("fetch_corpus"),
+    output:
+        source="results/corpus/{corpus}/source",
+        record="results/records/fetch_corpus/{corpus}.json",
+    log:
+        "results/logs/fetch_corpus/{corpus}.log",
+    benchmark:
+        "results/benchmarks/fetch_corpus/{corpus}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=30,
+    params:
+        settings=lambda w: settings_json(settings.corpora[w.corpus].source),
+        libraries=library_versions("fetch_corpus"),
+    message:
+        "Fetch the corpus {wildcards.corpus}"
+    shell:
+        "python scripts/fetch_corpus.py --source {output.source}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule parse_articles:
+    input:
+        source=rules.fetch_corpus.output.source,
+        code=code_closure("parse_articles"),
+    output:
+        articles="results/corpus/{corpus}/articles.parquet",
+        record="results/records/parse_articles/{corpus}.json",
+    log:
+        "results/logs/parse_articles/{corpus}.log",
+    benchmark:
+        "results/benchmarks/parse_articles/{corpus}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=lambda w: settings_json(settings.corpora[w.corpus].parse),
+        libraries=library_versions("parse_articles"),
+    message:
+        "Parse the articles of {wildcards.corpus}"
+    shell:
+        "python scripts/parse_articles.py"
+        " --source {input.source} --articles {output.articles}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule tabulate_corpora:
+    input:
+        articles=expand(rules.parse_articles.output.articles, corpus=settings.corpora),
+        code=code_closure("tabulate_corpora"),
+    output:
+        csv="results/tables/topic_structure/corpora.csv",
+        md="results/tables/topic_structure/corpora.md",
+        tex="results/tables/topic_structure/corpora.tex",
+        html=report(
+            "results/tables/topic_structure/corpora.html",
+            caption="../report/corpora.rst",
+            category="Topic structure",
+            subcategory="Wikipedia: data and topics",
+            labels={"what": "corpora", "kind": "table"},
+        ),
+        record="results/records/tabulate_corpora.json",
+    log:
+        "results/logs/tabulate_corpora.log",
+    benchmark:
+        "results/benchmarks/tabulate_corpora.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=settings_json(
+            corpora=[{"name": n, "settings": c} for n, c in settings.corpora.items()]
+        ),
+        libraries=library_versions("tabulate_corpora"),
+    message:
+        "Tabulate the corpora"
+    shell:
+        "python scripts/tabulate_corpora.py --articles {input.articles}"
+        " --csv {output.csv} --md {output.md} --tex {output.tex} --html {output.html}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+tables["results/tables/topic_structure/corpora"] = "corpora"
+records += expand(rules.fetch_corpus.output.record, corpus=settings.corpora)
+records += expand(rules.parse_articles.output.record, corpus=settings.corpora)
+records.append(rules.tabulate_corpora.output.record)

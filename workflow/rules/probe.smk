@@ -1,0 +1,180 @@
+# What each checkpoint does with the words of the topics, and what each model does on average.
+rule probe_attention:
+    input:
+        articles=rules.parse_articles.output.articles,
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        model=multiext(
+            "results/models/{checkpoint}/",
+            "config.json",
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ),
+        code=code_closure("probe_attention"),
+    output:
+        by_head="results/probe/{corpus}/{checkpoint}/attention_by_head.parquet",
+        by_distance="results/probe/{corpus}/{checkpoint}/attention_by_distance.parquet",
+        by_words="results/probe/{corpus}/{checkpoint}/attention_by_words.parquet",
+        record="results/records/probe_attention/{corpus}/{checkpoint}.json",
+    log:
+        "results/logs/probe_attention/{corpus}/{checkpoint}.log",
+    benchmark:
+        "results/benchmarks/probe_attention/{corpus}/{checkpoint}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.probe.attention.threads
+    resources:
+        mem_mb=2500,
+        runtime=60,
+    params:
+        folder=lambda w, input: os.path.dirname(input.model[0]),
+        settings=settings_json(settings.probe.attention),
+        libraries=library_versions("probe_attention"),
+    message:
+        "Probe the attention of {wildcards.checkpoint} on {wildcards.corpus}"
+    shell:
+        "python scripts/probe_attention.py"
+        " --articles {input.articles} --kept-words {input.kept_words} --model {params.folder}"
+        " --by-head {output.by_head} --by-distance {output.by_distance}"
+        " --by-words {output.by_words}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule extract_embeddings:
+    input:
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        model=multiext(
+            "results/models/{checkpoint}/",
+            "config.json",
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ),
+        code=code_closure("extract_embeddings"),
+    output:
+        words="results/probe/{corpus}/{checkpoint}/embedded_words.parquet",
+        vectors="results/probe/{corpus}/{checkpoint}/embeddings.safetensors",
+        record="results/records/extract_embeddings/{corpus}/{checkpoint}.json",
+    log:
+        "results/logs/extract_embeddings/{corpus}/{checkpoint}.log",
+    benchmark:
+        "results/benchmarks/extract_embeddings/{corpus}/{checkpoint}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        folder=lambda w, input: os.path.dirname(input.model[0]),
+        settings=settings_json(
+            words=[
+                word
+                for group in settings.topic_structure.wikipedia.word_groups
+                for word in group.words
+            ]
+        ),
+        libraries=library_versions("extract_embeddings"),
+    message:
+        "Extract the embeddings of {wildcards.checkpoint}"
+    shell:
+        "python scripts/extract_embeddings.py"
+        " --kept-words {input.kept_words} --model {params.folder}"
+        " --words {output.words} --vectors {output.vectors}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule measure_attention:
+    input:
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        vocabulary=rules.count_words.output.vocabulary,
+        by_head=lambda w: expand(
+            rules.probe_attention.output.by_head,
+            corpus=w.corpus,
+            checkpoint=settings.checkpoints(w.model),
+        ),
+        by_distance=lambda w: expand(
+            rules.probe_attention.output.by_distance,
+            corpus=w.corpus,
+            checkpoint=settings.checkpoints(w.model),
+        ),
+        by_words=lambda w: expand(
+            rules.probe_attention.output.by_words,
+            corpus=w.corpus,
+            checkpoint=settings.checkpoints(w.model),
+        ),
+        code=code_closure("measure_attention"),
+    output:
+        measures="results/measures/{corpus}/{model}/attention.parquet",
+        heads="results/measures/{corpus}/{model}/attention_heads.parquet",
+        record="results/records/measure_attention/{corpus}/{model}.json",
+    log:
+        "results/logs/measure_attention/{corpus}/{model}.log",
+    benchmark:
+        "results/benchmarks/measure_attention/{corpus}/{model}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.probe.uncertainty.threads
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        settings=settings_json(settings.probe.uncertainty),
+        libraries=library_versions("measure_attention"),
+    message:
+        "Measure the attention ratios of {wildcards.model}"
+    shell:
+        "python scripts/measure_attention.py"
+        " --kept-words {input.kept_words} --vocabulary {input.vocabulary}"
+        " --by-head {input.by_head} --by-distance {input.by_distance}"
+        " --by-words {input.by_words} --measures {output.measures} --heads {output.heads}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule measure_embeddings:
+    input:
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        vocabulary=rules.count_words.output.vocabulary,
+        words=lambda w: expand(
+            rules.extract_embeddings.output.words,
+            corpus=w.corpus,
+            checkpoint=settings.checkpoints(w.model),
+        ),
+        vectors=lambda w: expand(
+            rules.extract_embeddings.output.vectors,
+            corpus=w.corpus,
+            checkpoint=settings.checkpoints(w.model),
+        ),
+        code=code_closure("measure_embeddings"),
+    output:
+        measures="results/measures/{corpus}/{model}/embeddings.parquet",
+        record="results/records/measure_embeddings/{corpus}/{model}.json",
+    log:
+        "results/logs/measure_embeddings/{corpus}/{model}.log",
+    benchmark:
+        "results/benchmarks/measure_embeddings/{corpus}/{model}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.probe.uncertainty.threads
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        settings=settings_json(settings.probe.uncertainty),
+        libraries=library_versions("measure_embeddings"),
+    message:
+        "Measure the embedding ratios of {wildcards.model}"
+    shell:
+        "python scripts/measure_embeddings.py"
+        " --kept-words {input.kept_words} --vocabulary {input.vocabulary}"
+        " --words {input.words} --vectors {input.vectors} --measures {output.measures}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+for model in settings.topic_structure.wikipedia.models:
+    corpus = settings.topic_structure.wikipedia.corpus
+    checkpoints = settings.checkpoints(model)
+    for record in (rules.probe_attention.output.record, rules.extract_embeddings.output.record):
+        records += expand(record, corpus=corpus, checkpoint=checkpoints)
+    for record in (rules.measure_attention.output.record, rules.measure_embeddings.output.record):
+        records += expand(record, corpus=corpus, model=model)

@@ -1,0 +1,80 @@
+# What is written last: the manifest, the index of all tables and figures; and the check of both.
+captions = {**tables, **figures}
+
+
+rule write_manifest:
+    input:
+        tables=[f"{t}.{kind}" for t in tables for kind in ("csv", "md", "tex", "html")],
+        figures=[f"{f}.{kind}" for f in figures for kind in ("pdf", "png")],
+        records=sorted(set(records)),
+        code=code_closure("write_manifest"),
+    output:
+        manifest="results/manifest.json",
+    log:
+        "results/logs/write_manifest.log",
+    benchmark:
+        "results/benchmarks/write_manifest.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        libraries=library_versions("write_manifest"),
+    message:
+        "Write the manifest"
+    shell:
+        "python scripts/write_manifest.py --tables {input.tables} --figures {input.figures}"
+        " --records {input.records} --manifest {output.manifest} --log {log}"
+
+
+rule write_index:
+    input:
+        manifest=rules.write_manifest.output.manifest,
+        tables=[f"{t}.csv" for t in tables],
+        figures=[f"{f}.png" for f in figures],
+        captions=sorted({f"workflow/report/{c}.rst" for c in captions.values()}),
+        code=code_closure("write_index"),
+    output:
+        index="results/index.md",
+    log:
+        "results/logs/write_index.log",
+    benchmark:
+        "results/benchmarks/write_index.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=settings_json(captions=captions),
+        libraries=library_versions("write_index"),
+    message:
+        "Write the index of all results"
+    shell:
+        "python scripts/write_index.py --tables {input.tables} --figures {input.figures}"
+        " --captions {input.captions} --index {output.index}"
+        " --settings {params.settings:q} --log {log}"
+
+
+rule verify:
+    input:
+        manifest=rules.write_manifest.output.manifest,
+        code=code_closure("verify_results"),
+    log:
+        "results/logs/verify_results.log",
+    conda:
+        "../../envs/onelayer.yaml"
+    message:
+        "Recompute the sums of all tables and figures"
+    shell:
+        "python scripts/verify_results.py --manifest {input.manifest} --log {log}"
+
+
+localrules:
+    write_manifest,
+    write_index,
+    verify,
+    all,
