@@ -149,8 +149,12 @@ def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[st
         position="tbp",
         column_format="l" * table.shape[1],
     )
-    notes_lines = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
-    path.write_text(body.replace("\\end{table}", notes_lines + "\\end{table}"), encoding="utf-8")
+    # As wide as the text and no wider, whatever the number of columns.
+    body = body.replace("\\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
+    body = body.replace("\\end{tabular}", "\\end{tabular}}")
+    below = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
+    body = body.replace("\\end{table}", below + "\\end{table}")
+    path.write_text("% needs booktabs and graphicx\n" + body, encoding="utf-8")
 
 
 _STYLE = """

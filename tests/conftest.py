@@ -1,0 +1,84 @@
+"""What tests share: throwaway copies of the project, and one finished smoke run to start from."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SMOKE = ("--configfile", "config/smoke.yaml")
+
+
+def copy_project(target: Path) -> Path:
+    """Copy what git would hand out: tracked files and new ones that it does not ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    for name in listed:
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """The environment of a user's shell: nothing of pytest's own paths or thread counts."""
+    own = ("PYTHONPATH", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return {k: v for k, v in os.environ.items() if k not in own} | extra
+
+
+def snakemake(
+    project: Path, *arguments: str, timeout: float = 600, **environment: str
+) -> subprocess.CompletedProcess:
+    """Run Snakemake in a project; stdout and stderr come back together as `stdout`."""
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=project,
+        env=clean_environment(**environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def run_step(project: Path, step: str, *arguments: object, **environment: str):
+    """Run one script by hand, as the README shows."""
+    return subprocess.run(
+        [sys.executable, f"scripts/{step}.py", *map(str, arguments)],
+        cwd=project,
+        env=clean_environment(PYTHONPATH=str(project / "src"), **environment),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which the smoke overlay ran once on two cores; not to be changed."""
+    project = copy_project(tmp_path_factory.mktemp("smoke"))
+    run = snakemake(project, "--cores", "2", *SMOKE)
+    assert run.returncode == 0, run.stdout
+    return project
+
+
+@pytest.fixture
+def finished(smoke_run: Path, tmp_path: Path) -> Path:
+    """A copy of the finished smoke run, Snakemake's memory included, that a test may change."""
+    return Path(shutil.copytree(smoke_run, tmp_path / "project", symlinks=True))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A copy of the project without results, that a test may change."""
+    return copy_project(tmp_path / "project")
