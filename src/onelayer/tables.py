@@ -125,7 +125,7 @@ def read_csv(path: Path) -> pd.DataFrame:
         OnelayerError: it lacks one of the house columns.
     """
     texts = {"quantity": str, "verdict": str, "note": str}
-    table = pd.read_csv(path, dtype=texts, float_precision="round_trip")
+    table = pd.read_csv(path, dtype=texts)
     if missing := [column for column in VALUE_COLUMNS if column not in table]:
         raise OnelayerError(
             f"{path}: no column {', '.join(missing)}; is it a table of this project?"

@@ -1,0 +1,160 @@
+"""The whole attention probe against loops that start from the text and the model's own output."""
+
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Tokenizer
+from transformers import BertModel
+
+from onelayer.models.checkpoints import load_checkpoint
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.probe.attention import probe_attention, read_attention_sums, write_attention_sums
+from onelayer.probe.labels import Variant, labels_of, variants_of
+from onelayer.probe.measures import measure_attention
+from onelayer.probe.pairs import PAIR_CLASSES
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from tests.tiny_bert import save_tiny_bert
+
+TEXTS = [
+    "The frog, the toad; the pond. A froglet!",
+    "Bach, Mozart. Opera, opera! The toad.",
+    "pond frog bach mozart toad opera the frog zebra pond",
+    "the . the",
+]
+KEPT = pd.DataFrame(
+    [
+        ("disjoint", "top 3", 0, "frog", 0.5),
+        ("disjoint", "top 3", 0, "toad", 0.2),
+        ("disjoint", "top 3", 1, "bach", 0.5),
+        ("disjoint", "top 3", 1, "opera", 0.4),
+        ("overlapping", "top 3", 0, "frog", 0.5),
+        ("overlapping", "top 3", 0, "toad", 0.3),
+        ("overlapping", "top 3", 0, "pond", 0.2),
+        ("overlapping", "top 3", 1, "bach", 0.5),
+        ("overlapping", "top 3", 1, "toad", 0.2),
+        ("overlapping", "top 3", 2, "mozart", 0.9),
+        ("overlapping", "top 3", 2, "pond", 0.3),
+    ],
+    columns=["overlap", "threshold", "topic", "word", "probability"],
+)
+LENGTH = 7
+
+
+def by_hand(folder, overlap: str) -> dict:
+    """Sums and counts per document and pair class, layer and head: loops and sets only."""
+    model = BertModel.from_pretrained(folder, attn_implementation="eager").eval()
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    topics = defaultdict(set)
+    for row in KEPT[KEPT["overlap"] == overlap].itertuples():
+        topics[row.word].add(row.topic)
+    sums, counts = defaultdict(float), defaultdict(int)
+    for document, text in enumerate(TEXTS):
+        encoding = tokenizer.encode(text)  # running text; words by their character spans
+        with torch.no_grad():
+            ids = torch.tensor([encoding.ids])
+            layers = model(ids, output_attentions=True).attentions
+        tokens = len(encoding.ids)
+        single = []
+        for i, (piece, (start, end)) in enumerate(
+            zip(encoding.tokens, encoding.offsets, strict=True)
+        ):
+            alone = not text[end : end + 1].isalnum() and not piece.startswith("##")
+            if start < end and text[start:end].isalpha() and alone:
+                single.append((i, text[start:end].lower()))
+        for i, query in single:
+            for j, key in single:
+                if i == j:
+                    continue
+                if not topics[query] or not topics[key]:
+                    kind = "no_topic"
+                elif query == key:
+                    kind = "same_word"
+                elif topics[query] & topics[key]:
+                    kind = "same_topic"
+                else:
+                    kind = "different_topic"
+                counts[document, kind] += 1
+                for layer, weights in enumerate(layers):
+                    for head in range(weights.shape[1]):
+                        weight = float(weights[0, head, i, j]) * tokens / LENGTH
+                        sums[document, kind, layer, head] += weight
+    return {"sums": sums, "counts": counts}
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory):
+    folder = save_tiny_bert(tmp_path_factory.mktemp("model") / "tiny")
+    articles = pd.DataFrame({"id": [str(i) for i in range(len(TEXTS))], "text": TEXTS})
+    settings = AttentionProbeSettings(documents=4, max_tokens=64, reference_length=LENGTH)
+    sums = probe_attention(
+        load_checkpoint(folder),
+        load_tokenizer(folder),
+        articles,
+        labels_of(KEPT),
+        variants_of(KEPT),
+        settings,
+    )
+    return folder, sums
+
+
+@pytest.mark.parametrize("overlap", ["disjoint", "overlapping"])
+def test_sums_and_counts_agree_with_loops_over_the_texts(probed, overlap: str) -> None:
+    folder, sums = probed
+    expected = by_hand(folder, overlap)
+    place = sums.variants.index(Variant(overlap, "top 3"))
+    assert sum(expected["counts"].values()) > 100
+    for document in range(len(TEXTS)):
+        for c, kind in enumerate(PAIR_CLASSES):
+            assert sums.counts[document, place, c] == expected["counts"][document, kind]
+            for (layer, head), got in np.ndenumerate(sums.head_sums[document, place, c]):
+                want = expected["sums"][document, kind, layer, head]
+                assert got == pytest.approx(want, rel=1e-10, abs=1e-12)
+
+
+def test_sums_read_back_as_they_were_written(probed, tmp_path) -> None:
+    _, sums = probed
+    paths = [tmp_path / name for name in ("head.parquet", "distance.parquet", "words.parquet")]
+    write_attention_sums(sums, *paths)
+    back = read_attention_sums(*paths)
+    assert back.documents == sums.documents
+    assert back.variants == sums.variants
+    assert back.words == sums.words
+    for name in ("head_sums", "counts", "distance_sums", "distance_counts"):
+        assert (getattr(back, name) == getattr(sums, name)).all()
+    for name in ("query", "key", "sums", "counts"):
+        assert (getattr(back.word_pairs, name) == getattr(sums.word_pairs, name)).all()
+
+
+def test_the_measured_ratio_is_the_ratio_of_means_over_all_documents(probed) -> None:
+    folder, sums = probed
+    labels = labels_of(KEPT)
+    settings = UncertaintySettings(document_resamples=100, permutations=50)
+    overlapping = sums.variants.index(Variant("overlapping", "top 3"))
+    one = type(sums)(
+        **{
+            **vars(sums),
+            "variants": [Variant("overlapping", "top 3")],
+            "head_sums": np.repeat(sums.head_sums[:, [overlapping]], 5, axis=0),
+            "counts": np.repeat(sums.counts[:, [overlapping]], 5, axis=0),
+            "distance_sums": np.repeat(sums.distance_sums[:, [overlapping]], 5, axis=0),
+            "distance_counts": np.repeat(sums.distance_counts[:, [overlapping]], 5, axis=0),
+            "documents": sums.documents * 5,
+        }
+    )
+    only = type(labels)(labels.words, labels.membership[[overlapping]])
+    table = measure_attention([one], only, np.arange(len(labels.words)), settings)
+    expected = by_hand(folder, "overlapping")
+    means = {}
+    for kind in ("same_topic", "different_topic"):
+        total = sum(v for (_, k, *_), v in expected["sums"].items() if k == kind)
+        pairs = sum(v for (_, k), v in expected["counts"].items() if k == kind)
+        means[kind] = total / 4 / pairs  # two layers of two heads
+    values = table.set_index("quantity")["value"]
+    ratio = means["same_topic"] / means["different_topic"]
+    assert values["attention_ratio"] == pytest.approx(ratio, rel=1e-10)
+    assert values["attention_same_topic"] == pytest.approx(means["same_topic"], rel=1e-10)
+    low, high = table.set_index("quantity").loc["attention_ratio", ["low", "high"]]
+    assert low <= ratio <= high

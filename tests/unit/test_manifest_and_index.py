@@ -1,0 +1,88 @@
+"""Claims about what is written last: the manifest and the index."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from onelayer.errors import OnelayerError
+from onelayer.index import write_index
+from onelayer.manifest import build_manifest, verify_manifest
+from onelayer.provenance import file_sha256
+from onelayer.tables import VALUE_COLUMNS
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """Two steps: `fit` made model.bin, `tabulate` made table.csv from it."""
+    monkeypatch.chdir(tmp_path)
+    Path("model.bin").write_bytes(b"model")
+    Path("table.csv").write_text("a\n1\n")
+    records = []
+    for step, source, target in (
+        ("fit", {}, "model.bin"),
+        ("tabulate", {"model.bin": ""}, "table.csv"),
+    ):
+        record = {
+            "step": step,
+            "settings": {"of": step},
+            "code": f"digest of {step}",
+            "libraries": "numpy 2",
+            "device": "cpu",
+            "inputs": source,
+            "outputs": {target: file_sha256(Path(target))},
+        }
+        path = Path(f"{step}.json")
+        path.write_text(json.dumps(record))
+        records.append(path)
+    return records
+
+
+def test_a_manifest_names_every_step_that_led_to_a_result(results) -> None:
+    entry = build_manifest([Path("table.csv")], results)["results"]["table.csv"]
+    assert entry["sha256"] == file_sha256(Path("table.csv"))
+    assert [step["step"] for step in entry["steps"]] == ["tabulate", "fit"]
+    assert entry["steps"][1]["settings"] == {"of": "fit"}
+    assert entry["steps"][1]["code"] == "digest of fit"
+
+
+def test_a_result_without_a_record_or_changed_since_is_refused(results) -> None:
+    with pytest.raises(OnelayerError, match=r"other\.csv: no step"):
+        build_manifest([Path("other.csv")], results)
+    Path("table.csv").write_text("a\n2\n")
+    with pytest.raises(OnelayerError, match=r"table\.csv: changed since"):
+        build_manifest([Path("table.csv")], results)
+
+
+def test_verification_names_what_differs_and_what_is_missing(results, tmp_path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps(build_manifest([Path("table.csv"), Path("model.bin")], results)))
+    assert verify_manifest(manifest) == 2
+    before = file_sha256(Path("table.csv"))
+    Path("table.csv").write_text("a\n2\n")
+    Path("model.bin").unlink()
+    with pytest.raises(OnelayerError) as caught:
+        verify_manifest(manifest)
+    message = str(caught.value)
+    assert "model.bin is missing" in message
+    assert before in message
+    assert file_sha256(Path("table.csv")) in message
+
+
+def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
+    verdicts = ["within", "within", "differs", "", "not run"]
+    table = pd.DataFrame(dict.fromkeys(VALUE_COLUMNS, "") | {"verdict": verdicts})
+    path = tmp_path / "results/tables/t.csv"
+    path.parent.mkdir(parents=True)
+    table.to_csv(path, index=False)
+    base = str(path.with_suffix(""))
+    figure = tmp_path / "results/figures/f.png"
+    captions = {base: "one", str(figure.with_suffix("")): "two"}
+    write_index([path], [figure], captions, {"one": "Line 1.", "two": "Line 2."}, tmp_path / "i.md")
+    text = (tmp_path / "i.md").read_text()
+    assert "Line 1. | 2 | 0 | 1 | 1 |" in text
+    assert "| **all tables** | | 2 | 0 | 1 | 1 |" in text
+    for suffix in (".csv", ".md", ".tex", ".html", ".png", ".pdf"):
+        assert suffix in text
+    assert "Line 2." in text

@@ -1,0 +1,116 @@
+"""Claims about tokenizers and checkpoints, on a tiny BERT made here."""
+
+import json
+
+import pytest
+import torch
+from tokenizers import Tokenizer
+from transformers import BertModel
+
+from onelayer.errors import OnelayerError
+from onelayer.models.checkpoints import (
+    forward,
+    load_checkpoint,
+    resolve_device,
+    save_random_checkpoint,
+    word_embeddings,
+)
+from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
+from tests.tiny_bert import save_tiny_bert
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return save_tiny_bert(tmp_path / "tiny")
+
+
+def test_padding_and_truncation_baked_into_a_tokenizer_are_switched_off(tiny) -> None:
+    baked = Tokenizer.from_file(str(tiny / "tokenizer.json"))
+    baked.enable_padding(length=50)
+    baked.enable_truncation(5)
+    baked.save(str(tiny / "tokenizer.json"))
+    encoded = encode(load_tokenizer(tiny), "frog toad frog toad frog toad", 100)
+    assert len(encoded.ids) == 8
+
+
+def test_single_piece_words_are_traced_to_their_positions(tiny) -> None:
+    encoded = encode(load_tokenizer(tiny), "Frog, froglet! Toad 12 toad", 100)
+    # [CLS] frog , frog ##let ! toad [UNK] toad [SEP]
+    assert encoded.words == ["frog", "toad", "toad"]
+    assert encoded.positions == [1, 6, 8]
+
+
+def test_a_text_is_cut_after_the_last_whole_word_that_fits(tiny) -> None:
+    tokenizer = load_tokenizer(tiny)
+    text = "toad froglet froglet toad"
+    for most in range(3, 9):
+        encoded = encode(tokenizer, text, most)
+        assert len(encoded.ids) <= most
+        assert encoded.ids[-1] == tokenizer.token_to_id("[SEP]")
+        whole = [encode(tokenizer, " ".join(text.split()[:n]), 99).ids for n in range(5)]
+        assert encoded.ids == max((ids for ids in whole if len(ids) <= most), key=len)
+
+
+def test_a_word_of_several_or_unknown_pieces_has_no_piece(tiny) -> None:
+    tokenizer = load_tokenizer(tiny)
+    assert piece_id(tokenizer, "frog") == tokenizer.token_to_id("frog")
+    assert piece_id(tokenizer, "froglet") is None
+    assert piece_id(tokenizer, "zebra") is None
+
+
+def test_attention_has_a_row_per_query_that_sums_to_one(tiny) -> None:
+    attention = forward(load_checkpoint(tiny), [1, 5, 6, 7, 2])
+    assert attention.shape == (2, 2, 5, 5)
+    assert torch.allclose(attention.sum(-1), torch.ones(2, 2, 5), atol=1e-5)
+
+
+def test_a_model_without_eager_attention_is_refused(tiny) -> None:
+    model = BertModel.from_pretrained(tiny, attn_implementation="sdpa").eval()
+    with pytest.raises(OnelayerError, match="eager attention"):
+        forward(model, [1, 5, 6, 2])
+
+
+def test_a_model_in_train_mode_is_refused(tiny) -> None:
+    torch.manual_seed(0)
+    with pytest.raises(OnelayerError, match="eval mode"):
+        forward(load_checkpoint(tiny).train(), [1, 5, 6, 7, 8, 2])
+
+
+def test_the_embedding_layer_adds_position_and_type_and_normalises(tiny) -> None:
+    model = load_checkpoint(tiny)
+    raw, output = word_embeddings(model, [5, 7])
+    layer = model.embeddings
+    expected = layer.word_embeddings.weight[[5, 7]]
+    assert torch.equal(raw, expected.detach().double())
+    added = expected + layer.position_embeddings.weight[0] + layer.token_type_embeddings.weight[0]
+    centred = added - added.mean(-1, keepdim=True)
+    scaled = centred / (added.var(-1, unbiased=False, keepdim=True) + layer.LayerNorm.eps).sqrt()
+    scaled = scaled * layer.LayerNorm.weight + layer.LayerNorm.bias
+    assert torch.allclose(output, scaled.detach().double(), atol=1e-5)
+
+
+def test_a_random_checkpoint_depends_on_its_seed_alone(tiny, tmp_path) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        (tmp_path / name).mkdir()
+        torch.rand(3)  # whatever was drawn before must not matter
+        save_random_checkpoint(tiny, tmp_path / name, seed)
+    weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in "abc"]
+    assert weights[0] == weights[1] != weights[2]
+    assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (
+        tiny / "tokenizer.json"
+    ).read_bytes()
+    load_checkpoint(tmp_path / "a")
+
+
+def test_remote_code_is_refused(tiny) -> None:
+    config = json.loads((tiny / "config.json").read_text())
+    (tiny / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "x.Y"}}))
+    with pytest.raises(OnelayerError, match="remote code"):
+        load_checkpoint(tiny)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_gpu_that_is_not_there_is_named() -> None:
+    with pytest.raises(OnelayerError, match="no GPU"):
+        resolve_device("cuda")
+    assert resolve_device("auto") == "cpu"

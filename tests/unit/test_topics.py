@@ -1,0 +1,172 @@
+"""Claims about words, topics, their quality and the ambiguity filter."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from onelayer.errors import OnelayerError
+from onelayer.settings.topics import (
+    AmbiguitySettings,
+    LdaSettings,
+    Threshold,
+    TopicQualitySettings,
+    WordSettings,
+)
+from onelayer.topics.ambiguity import filter_ambiguous_words
+from onelayer.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
+from onelayer.topics.lda import fit_lda, read_topics, write_topics
+from onelayer.topics.quality import (
+    agreement_with_labels,
+    coherence,
+    measure_topics,
+    top_words,
+    topics_used,
+)
+
+TEXTS = ["frog toad frog pond", "toad frog the pond", "bach mozart opera", "mozart opera ox bach"]
+LOOSE = WordSettings(min_documents=2, max_document_share=1.0)
+
+
+def planted(documents: int = 400, seed: int = 0):
+    """Texts of two topics of ten words each, and the topic of each text."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, documents)
+    names = np.array([[f"{t}{chr(97 + w)}{chr(97 + w)}" for w in range(10)] for t in "xy"])
+    return [" ".join(rng.choice(names[label], 30)) for label in labels], labels
+
+
+def test_a_word_has_letters_enough_is_no_stop_word_and_is_neither_rare_nor_everywhere() -> None:
+    bag = count_words(TEXTS, WordSettings(min_documents=2, max_document_share=0.5))
+    assert bag.words == ["bach", "frog", "mozart", "opera", "pond", "toad"]
+    assert bag.counts.toarray()[0].tolist() == [0, 2, 0, 0, 1, 1]
+    frog = bag.vocabulary.set_index("word").loc["frog"]
+    assert (frog["documents"], frog["occurrences"]) == (2, 3)
+
+
+def test_a_word_must_be_one_piece_and_not_the_unknown_one() -> None:
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "frog": 1, "toad": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    assert count_words(TEXTS, LOOSE, [tokenizer]).words == ["frog", "toad"]
+
+
+def test_no_word_left_is_an_error_that_names_the_conditions() -> None:
+    with pytest.raises(OnelayerError, match="min_documents 5"):
+        count_words(TEXTS, WordSettings())
+
+
+def test_a_bag_of_words_reads_back(tmp_path) -> None:
+    bag = count_words(TEXTS, LOOSE)
+    write_bag_of_words(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
+    back = read_bag_of_words(tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
+    assert back.words == bag.words
+    assert (back.counts != bag.counts).nnz == 0
+    assert list(back.documents()) == list(bag.documents())
+
+
+def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(tmp_path) -> None:
+    texts, labels = planted()
+    bag = count_words(texts, LOOSE)
+    settings = LdaSettings(topics=2, passes=3, chunksize=50)
+    topics = fit_lda(bag, settings)
+    assert topics.word_probability.dtype == np.float64
+    assert topics.word_probability.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    again = fit_lda(bag, settings)
+    assert (again.variational == topics.variational).all()
+    found = topics.document_topics(bag, settings)
+    assert agreement_with_labels(found, [str(label) for label in labels]) == pytest.approx(1)
+    assert topics_used(found)[0] == 2
+    write_topics(topics, tmp_path / "t.safetensors")
+    back = read_topics(tmp_path / "t.safetensors")
+    assert (back.document_topics(bag, settings) == found).all()
+    measured = measure_topics(
+        bag,
+        topics,
+        [str(label) for label in labels],
+        TopicQualitySettings(lda=settings, top_words=5),
+    )
+    assert measured.shares["share"].tolist() == [1, 1]
+
+
+def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
+    texts, labels = planted()
+    ordered = [texts[i] for i in np.argsort(labels, kind="stable")]
+    bag = count_words(ordered, LOOSE)
+    settings = LdaSettings(topics=2, passes=1, chunksize=50)
+    found = fit_lda(bag, settings).document_topics(bag, settings)
+    assert agreement_with_labels(found, [str(label) for label in sorted(labels)]) > 0.9
+
+
+def test_npmi_agrees_with_a_plain_count() -> None:
+    texts, _ = planted(40)
+    texts += ["xaa ybb", "xaa yaa"]
+    bag = count_words(texts, LOOSE)
+    tops = np.array([[0, 1, 2, 12], [3, 11, 14, 15]])
+    present = [{w for w, _ in document} for document in bag.documents()]
+
+    def share(*words: int) -> float:
+        return sum(set(words) <= document for document in present) / len(present)
+
+    for row, got in zip(tops, coherence(bag, tops), strict=True):
+        values = []
+        for v, w in combinations(row, 2):
+            both = share(v, w)
+            values.append(
+                math.log(both / (share(v) * share(w))) / -math.log(both) if both else -1.0
+            )
+        assert got == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_agreement_leaves_out_unlabelled_documents() -> None:
+    topics = np.eye(2)[[0, 0, 1, 1, 0]]
+    assert agreement_with_labels(topics, ["a", "a", "b", "b", None]) == pytest.approx(1)
+    assert math.isnan(agreement_with_labels(topics, [None] * 5))
+
+
+def test_ties_in_probability_go_to_the_first_word() -> None:
+    assert top_words(np.array([[0.25, 0.25, 0.4, 0.1]]), 3).tolist() == [[2, 0, 1]]
+
+
+PROBABILITY = np.array([[0.4, 0.3, 0.2, 0.1, 0.0], [0.0, 0.35, 0.05, 0.2, 0.4]])
+WORDS = ["a", "b", "c", "d", "e"]
+
+
+def kept(overlap: str, **threshold) -> dict[int, str]:
+    settings = AmbiguitySettings(overlaps=[overlap], thresholds=[Threshold(**threshold)])
+    table = filter_ambiguous_words(PROBABILITY, WORDS, settings)
+    return table.groupby("topic")["word"].agg("".join).to_dict()
+
+
+def test_overlapping_topics_share_words_and_disjoint_ones_do_not() -> None:
+    assert kept("overlapping", count=2) == {0: "ab", 1: "eb"}
+    assert kept("disjoint", count=2) == {0: "a", 1: "eb"}
+
+
+def test_a_fraction_counts_words_of_the_vocabulary() -> None:
+    assert kept("overlapping", fraction=0.6) == kept("overlapping", count=3)
+
+
+def test_disjoint_topics_partition_the_words_they_keep() -> None:
+    rng = np.random.default_rng(1)
+    probability = rng.dirichlet(np.full(300, 0.1), size=8)
+    settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=30)])
+    table = filter_ambiguous_words(probability, [f"w{i}" for i in range(300)], settings)
+    assert table["word"].is_unique
+    best = probability.argmax(axis=0)
+    assert all(best[int(row.word[1:])] == row.topic for row in table.itertuples())
+
+
+def test_a_threshold_that_empties_a_topic_is_named() -> None:
+    probability = np.array([[0.5, 0.5], [0.6, 0.4], [0.1, 0.9]])
+    settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=1)])
+    with pytest.raises(OnelayerError, match=r"threshold top 1, disjoint: .* topic 0:"):
+        filter_ambiguous_words(probability, ["a", "b"], settings)
+
+
+def test_a_fraction_that_keeps_no_word_is_named() -> None:
+    with pytest.raises(OnelayerError, match=r"0\.1, overlapping: keeps 0 of 5"):
+        kept("overlapping", fraction=0.1)
