@@ -1,17 +1,7 @@
 """Times the probe's statistics against the plain loops, on one thread.
 
-Run with `PYTHONPATH=src python -m tests.bench.bench_probe`; the plain loop over a document of 512
-tokens takes most of its time.
+The plain loop over a document of 512 tokens takes most of its time.
 """
-
-from __future__ import annotations
-
-import os
-
-if __name__ == "__main__":
-    # Before numpy is loaded: its BLAS reads these once.
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[variable] = "1"
 
 from collections.abc import Callable
 from statistics import median
@@ -52,7 +42,8 @@ def _row(name: str, ours: float, loop: float | None = None) -> dict[str, Any]:
     return {
         "name": name,
         "ours_seconds": ours,
-        "loop_seconds": loop,
+        "baseline_seconds": loop,
+        "note": "" if loop is None else "plain loop of tests/oracle",
         "ratio": None if loop is None else loop / ours,
     }
 
@@ -136,16 +127,3 @@ def _attention_null(overlapping: bool) -> dict[str, Any]:
 
 def _mode(overlapping: bool) -> str:
     return "overlapping" if overlapping else "disjoint"
-
-
-def main() -> None:
-    """Prints the measurements as a table."""
-    print(f"{'':52s}{'ours':>12s}{'plain loop':>14s}{'ratio':>10s}")
-    for row in rows():
-        loop = f"{row['loop_seconds']:.3f} s" if row["loop_seconds"] else "-"
-        ratio = f"{row['ratio']:,.0f} x" if row["ratio"] else "-"
-        print(f"{row['name']:52s}{1000 * row['ours_seconds']:9.2f} ms{loop:>14s}{ratio:>10s}")
-
-
-if __name__ == "__main__":
-    main()

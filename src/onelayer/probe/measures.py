@@ -5,7 +5,8 @@ checkpoints; intervals pool the bootstrap replicates of all of them, so that the
 between checkpoints too; nulls use the same permutations for all and average over checkpoints.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +104,7 @@ def measure_embeddings(
     labels: Labels,
     frequencies: np.ndarray,
     settings: UncertaintySettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Embedding similarity ratios of one model, every variant, exact over all pairs of words.
 
@@ -119,17 +121,16 @@ def measure_embeddings(
         OnelayerError: a variant has no pair of some class, or vectors are zero or not finite.
     """
     rows: list[Measure] = []
-    for space, prefix in (("output", "embedding"), ("raw", "embedding_raw")):
-        for kind in ("cosine", "dot"):
-            vectors = [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
-            for place, variant in enumerate(variants):
-                membership = labels.membership[place]
-                try:
-                    rows += _similarity_rows(
-                        vectors, variant, f"{prefix}_{kind}", membership, frequencies, settings
-                    )
-                except ValueError as error:
-                    raise _empty(variant, error) from None
+    spaces = (("output", "embedding"), ("raw", "embedding_raw"))
+    tasks = list(itertools.product(spaces, ("cosine", "dot"), enumerate(variants)))
+    for (space, prefix), kind, (place, variant) in progress(tasks, unit="ratio"):
+        vectors = [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
+        membership = labels.membership[place]
+        name = f"{prefix}_{kind}"
+        try:
+            rows += _similarity_rows(vectors, variant, name, membership, frequencies, settings)
+        except ValueError as error:
+            raise _empty(variant, error) from None
     return pd.DataFrame(rows)
 
 
