@@ -16,7 +16,7 @@ def main(step: Step) -> None:
     files = zip(step.inputs.words, step.inputs.vectors, strict=True)
     checkpoints = [read_embeddings(*paths).of(labels.words) for paths in files]
     measures = measure_embeddings(
-        checkpoints, variants_of(kept), labels, frequencies, step.settings
+        checkpoints, variants_of(kept), labels, frequencies, step.settings, step.progress
     )
     measures.to_parquet(step.outputs.measures, index=False)
 
