@@ -24,7 +24,7 @@ results: install ## run everything: tables, figures, results/index.md
 	snakemake --cores $(CORES)
 
 report: results ## one self-contained HTML with all tables and figures: results/report.html
-	snakemake --cores $(CORES) --report results/report.html
+	snakemake --cores $(CORES) --report results/report.html --report-stylesheet workflow/report/report.css
 
 verify: install ## recompute the sums in results/manifest.json
 	snakemake --cores 1 verify
@@ -32,8 +32,8 @@ verify: install ## recompute the sums in results/manifest.json
 test: install ## the whole test suite
 	python -m pytest
 
-test-fast: install ## the tests that need no Snakemake run: seconds
-	python -m pytest -m "not workflow and not chromium"
+test-fast: install ## unit and oracle tests: seconds
+	python -m pytest tests/unit tests/oracle -m "not workflow"
 
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
 	ruff check .
@@ -57,7 +57,7 @@ lock: ## resolve requirements.in into requirements.lock and envs/onelayer.yaml
 	$(PYTHON) -m venv --clear .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in
 	( echo '# Every package that the project needs, by version; `make lock` writes it.'; \
-	  .venv-lock/bin/python -m pip freeze --exclude wheel \
+	  .venv-lock/bin/python -m pip freeze --all --exclude pip --exclude wheel \
 	  | sed -E 's/\+[a-z0-9.]+$$//; /^(nvidia|cuda|triton)/d' ) > requirements.lock
 	( echo '# For `snakemake --sdm conda`; written by `make lock`, the same pins as requirements.lock.'; \
 	  printf 'name: onelayer\nchannels:\n  - conda-forge\ndependencies:\n'; \
