@@ -20,8 +20,13 @@ os.environ.update(PYTHONPATH=library, PATH=search_path)
 sys.path.insert(0, library)
 
 from onelayer.errors import OnelayerError
+from onelayer.liveness import remove_stale_locks
 from onelayer.provenance import code_closure, library_versions, settings_json
 from onelayer.settings.root import load_settings
+
+# After `kill -9` the same command goes on, without --unlock.
+if workflow.is_main_process:
+    remove_stale_locks()
 
 
 configfile: "config.yaml"

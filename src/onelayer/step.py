@@ -10,6 +10,7 @@ import errno
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 import types
@@ -23,7 +24,9 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from onelayer.errors import OnelayerError
+from onelayer.liveness import count_as_alive
 from onelayer.provenance import code_digest, library_versions, sums
+from onelayer.settings.block import describe
 
 log = logging.getLogger("onelayer")
 
@@ -70,6 +73,7 @@ def run(
     inputs, outputs = tuple(inputs), tuple(outputs)
     name = Path(sys.argv[0]).stem
     arguments = _parser(main, inputs, outputs).parse_args()
+    count_as_alive()
     _start_log(arguments.log)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     targets = {key: Path(getattr(arguments, key)) for key in outputs}
@@ -122,6 +126,21 @@ def atomic_outputs(paths: Iterable[Path]) -> Iterator[list[Path]]:
             part.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def scratch_folder(beside: Path) -> Iterator[Path]:
+    """An empty folder beside a file, gone after the block.
+
+    Its name is always the same, so that what a `kill -9` left in it goes with the next run.
+    """
+    folder = beside.with_name(f".part-scratch-{beside.name}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _parser(
     main: Callable, inputs: Iterable[str], outputs: Iterable[str]
 ) -> argparse.ArgumentParser:
@@ -153,11 +172,13 @@ def _start_log(path: Path | None) -> None:
 
 def _parse_settings(block: type[pydantic.BaseModel], text: str) -> pydantic.BaseModel:
     try:
-        return block.model_validate_json(text)
+        values = json.loads(text)
+        return block.model_validate(values)
+    except json.JSONDecodeError as error:
+        raise OnelayerError(f"--settings: not JSON: {error}; found {text!r}") from None
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "(whole)"
-        raise OnelayerError(f"--settings: {where}: {first['msg']}") from None
+        problem = describe(error.errors()[0], values)
+        raise OnelayerError(f"--settings: {problem}") from None
 
 
 def _check_inputs(sources: dict[str, Path | list[Path]]) -> None:

@@ -162,7 +162,8 @@ body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 1.5em; }
 h1 { font-size: 1.25em; } li { max-width: 60em; margin: .3em 0; color: #444; }
 table { border-collapse: collapse; margin: 1em 0; }
 th { border-bottom: 2px solid #444; padding: .35em .7em; text-align: left; vertical-align: bottom; }
-td { border-bottom: 1px solid #ddd; padding: .3em .7em; font-variant-numeric: tabular-nums; }
+td { border-bottom: 1px solid #ddd; padding: .3em .7em; font-variant-numeric: tabular-nums;
+     white-space: nowrap; }
 """
 
 

@@ -72,7 +72,7 @@ rule tabulate_corpora:
             caption="../report/corpora.rst",
             category="Topic structure",
             subcategory="Wikipedia: data and topics",
-            labels={"what": "corpora", "kind": "table"},
+            labels={"result": "table: corpora"},
         ),
         record="results/records/tabulate_corpora.json",
     log:

@@ -31,7 +31,7 @@ rule tabulate_wikipedia:
             caption="../report/wikipedia_table.rst",
             category="Topic structure",
             subcategory="Wikipedia: results",
-            labels={"what": "{overlap} topics", "kind": "table"},
+            labels={"result": "table: {overlap} topics"},
         ),
         record="results/records/tabulate_wikipedia/{overlap}.json",
     log:
@@ -79,7 +79,7 @@ rule tabulate_wikipedia_claims:
             caption="../report/wikipedia_claims.rst",
             category="Topic structure",
             subcategory="Wikipedia: results",
-            labels={"what": "directions", "kind": "table"},
+            labels={"result": "table: directions"},
         ),
         record="results/records/tabulate_wikipedia_claims.json",
     log:
@@ -121,7 +121,7 @@ rule tabulate_topics:
             caption="../report/topics_table.rst",
             category="Topic structure",
             subcategory="Wikipedia: data and topics",
-            labels={"what": "topics", "kind": "table"},
+            labels={"result": "table: topics"},
         ),
         record="results/records/tabulate_topics.json",
     log:
@@ -161,7 +161,7 @@ rule tabulate_topic_quality:
             caption="../report/topic_quality.rst",
             category="Topic structure",
             subcategory="Wikipedia: data and topics",
-            labels={"what": "topic quality", "kind": "table"},
+            labels={"result": "table: topic quality"},
         ),
         record="results/records/tabulate_topic_quality.json",
     log:
@@ -209,7 +209,7 @@ rule plot_wikipedia_ratios:
             caption="../report/wikipedia_ratios.rst",
             category="Topic structure",
             subcategory="Wikipedia: results",
-            labels={"what": "ratio against threshold", "kind": "figure"},
+            labels={"result": "figure: ratio against threshold"},
         ),
         record="results/records/plot_wikipedia_ratios.json",
     log:
@@ -252,7 +252,7 @@ rule plot_attention_heads:
             caption="../report/attention_heads.rst",
             category="Topic structure",
             subcategory="Wikipedia: results",
-            labels={"what": "layers and heads", "kind": "figure"},
+            labels={"result": "figure: layers and heads"},
         ),
         record="results/records/plot_attention_heads.json",
     log:
@@ -299,7 +299,7 @@ rule plot_word_groups:
             caption="../report/word_groups.rst",
             category="Topic structure",
             subcategory="Wikipedia: results",
-            labels={"what": "nine words", "kind": "figure"},
+            labels={"result": "figure: nine words"},
         ),
         record="results/records/plot_word_groups.json",
     log:
@@ -338,7 +338,7 @@ rule plot_topics:
             caption="../report/topics_figure.rst",
             category="Topic structure",
             subcategory="Wikipedia: data and topics",
-            labels={"what": "topics", "kind": "figure"},
+            labels={"result": "figure: topics"},
         ),
         record="results/records/plot_topics.json",
     log:

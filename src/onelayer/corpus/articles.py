@@ -59,9 +59,12 @@ def read_articles(path: Path) -> pd.DataFrame:
     """Read `articles.parquet`.
 
     Raises:
-        OnelayerError: it lacks a column or holds no article.
+        OnelayerError: it is no Parquet file, lacks a column or holds no article.
     """
-    table = pd.read_parquet(path)
+    try:
+        table = pd.read_parquet(path)
+    except ValueError as error:
+        raise OnelayerError(f"{path}: not a Parquet table of articles ({error})") from None
     if missing := [column for column in COLUMNS if column not in table]:
         raise OnelayerError(f"{path}: no column {', '.join(missing)}; articles have {COLUMNS}")
     if table.empty:

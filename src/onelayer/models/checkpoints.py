@@ -3,11 +3,12 @@
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from onelayer.errors import OnelayerError
@@ -23,18 +24,23 @@ def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
 
     Raises:
         OnelayerError: no safetensors, a request for remote code, a model that transformers
-            cannot build with eager attention, or weights that are not finite.
+            cannot build with eager attention, or weights that are missing, of another shape
+            than the configuration says, or not finite.
     """
     _check_folder(folder)
     with _quiet(), _readable(folder):
-        model = AutoModel.from_pretrained(
+        model, report = AutoModel.from_pretrained(
             folder,
             attn_implementation="eager",
             dtype=torch.float32,
             local_files_only=True,
             trust_remote_code=False,
             use_safetensors=True,
+            # Both are reported and refused below, by name.
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
         )
+    _check_complete(folder, report)
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
             raise OnelayerError(
@@ -50,13 +56,18 @@ def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
     The weights are those of transformers' own initialisation under `seed`.
     """
     _check_config(source)
-    with _quiet(), _readable(source):
-        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
-        torch.manual_seed(stable_seed("random checkpoint", seed))
-        model = AutoModel.from_config(config, trust_remote_code=False)
+    with _quiet():
+        model = _random_model(source, seed)
         model.save_pretrained(target)
     for name in TOKENIZER_FILES:
         shutil.copyfile(source / name, target / name)
+
+
+def _random_model(source: Path, seed: int) -> PreTrainedModel:
+    with _readable(source):
+        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
+        torch.manual_seed(stable_seed("random checkpoint", seed))
+        return AutoModel.from_config(config, trust_remote_code=False)
 
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
@@ -127,6 +138,24 @@ def _check_folder(folder: Path) -> None:
         raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
 
 
+def _check_complete(folder: Path, report: Mapping) -> None:
+    """Refuse what transformers would quietly initialise at random.
+
+    A pooler may be missing: nothing of it is probed, and encoders published without one are many.
+    """
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise OnelayerError(
+            f"{folder}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
+            "but the pooler's must be there"
+        )
+    for name, found, expected in report["mismatched_keys"]:
+        raise OnelayerError(
+            f"{folder}: weights of {name}: shape {list(found)}; the configuration says "
+            f"{list(expected)}"
+        )
+
+
 def _check_config(folder: Path) -> None:
     path = folder / "config.json"
     try:
@@ -154,6 +183,6 @@ def _readable(folder: Path) -> Iterator[None]:
     """Turn transformers' long errors about a checkpoint into one line."""
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise OnelayerError(f"{folder}: transformers cannot load this model: {reason}") from error

@@ -1,7 +1,7 @@
 """The base of every settings block, and the field types that blocks share."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -31,6 +31,33 @@ def nearest(word: str, names: Iterable[str]) -> str:
     """` (did you mean 'name'?)` for the most similar name, or nothing if none is similar."""
     close = difflib.get_close_matches(str(word), list(names), n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def describe(problem: Mapping, config: object) -> str:
+    """One readable line for one of pydantic's problems: key path, what is allowed, what was found.
+
+    Args:
+        problem: an entry of `ValidationError.errors()`.
+        config: what was validated.
+    """
+    path = _key_path(problem["loc"], config)
+    if problem["type"] == "missing":
+        path.append(str(problem["loc"][-1]))
+    where = ".".join(path) or "(top level)"
+    message = problem["msg"].removeprefix("Value error, ")
+    of_a_block = isinstance(problem["input"], Mapping) or problem["type"] == "missing"
+    found = "" if of_a_block else f", found {problem['input']!r}"
+    return f"{where}: {message[0].lower()}{message[1:]}{found}"
+
+
+def _key_path(location: tuple, config: object) -> list[str]:
+    """The path as YAML shows it: without the tags that pydantic adds for a union."""
+    path, here = [], config
+    for part in location:
+        if isinstance(here, list) or (isinstance(here, Mapping) and part in here):
+            path.append(str(part))
+            here = here[part]
+    return path
 
 
 Share = Annotated[float, Field(gt=0, le=1)]

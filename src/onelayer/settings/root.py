@@ -6,7 +6,7 @@ import pydantic
 from pydantic import Field
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.block import Block, Name, nearest
+from onelayer.settings.block import Block, Name, describe, nearest
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.probe import ProbeSettings
@@ -46,7 +46,7 @@ def load_settings(config: Mapping) -> Settings:
     try:
         settings = Settings.model_validate(dict(config))
     except pydantic.ValidationError as error:
-        problems = [_describe(problem, config) for problem in error.errors()]
+        problems = [describe(problem, config) for problem in error.errors()]
         raise OnelayerError("; ".join(["config: " + text for text in problems])) from None
     _check_references(settings)
     return settings
@@ -78,25 +78,3 @@ def _known(key: str, value: str, names: Iterable[str]) -> None:
             f"config: {key}: unknown name '{value}'{nearest(value, names)}; "
             f"known: {', '.join(sorted(names))}"
         )
-
-
-def _describe(problem: Mapping, config: Mapping) -> str:
-    """One readable line for one of pydantic's problems."""
-    path = _key_path(problem["loc"], config)
-    if problem["type"] == "missing":
-        path.append(str(problem["loc"][-1]))
-    where = ".".join(path) or "(top level)"
-    message = problem["msg"].removeprefix("Value error, ")
-    of_a_block = isinstance(problem["input"], Mapping) or problem["type"] == "missing"
-    found = "" if of_a_block else f", found {problem['input']!r}"
-    return f"{where}: {message[0].lower()}{message[1:]}{found}"
-
-
-def _key_path(location: tuple, config: Mapping) -> list[str]:
-    """The path as YAML shows it: without the tags that pydantic adds for a union."""
-    path, here = [], config
-    for part in location:
-        if isinstance(here, list) or (isinstance(here, Mapping) and part in here):
-            path.append(str(part))
-            here = here[part]
-    return path

@@ -96,7 +96,8 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, beside: Mapping[str, float]
         if row.quantity in QUANTITIES and not np.isnan(row.published):
             parts.append(f"published: {model.published_as} at {beside[row.threshold]:g}")
         if isinstance(model, RandomModel):
-            parts.append(f"mean of {len(model.seeds)} seeds")
+            seeds = len(model.seeds)
+            parts.append(f"mean of {seeds} seeds" if seeds > 1 else "one seed")
         if row.quantity in QUANTITIES and model.note:
             parts.append(model.note)
         if row.quantity in RAW and (row.threshold, row.quantity.removesuffix("ratio")) in unclear:

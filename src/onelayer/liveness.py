@@ -1,0 +1,46 @@
+"""Who is alive in a working directory: a killed run must not block the next, a live one must.
+
+Snakemake's lock is a plain file, which outlives `kill -9` and a power cut. Beside it, Snakemake
+and every step hold a shared lock of the operating system, which ends with its holder.
+"""
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+
+FOLDER = Path(".snakemake")
+
+
+def count_as_alive() -> None:
+    """Hold the shared lock of this working directory for as long as this process lives.
+
+    Does nothing where Snakemake never ran, or where the file system knows no such locks.
+    """
+    if FOLDER.is_dir():
+        _share(_open())
+
+
+def remove_stale_locks() -> None:
+    """Remove Snakemake's lock files if no process that needs them is alive; then count as alive.
+
+    A step that outlived its Snakemake keeps them in place until it ends, so that no second one
+    writes the same files.
+    """
+    FOLDER.mkdir(exist_ok=True)
+    file = _open()
+    with contextlib.suppress(OSError):  # somebody holds the shared lock, or there are no locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for lock in FOLDER.glob("locks/*.lock"):
+            lock.unlink(missing_ok=True)
+    _share(file)
+
+
+def _open() -> int:
+    # Never closed: the lock ends with the process.
+    return os.open(FOLDER / "alive", os.O_RDWR | os.O_CREAT, 0o666)
+
+
+def _share(file: int) -> None:
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_SH)
