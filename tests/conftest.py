@@ -22,9 +22,9 @@ def copy_project(target: Path) -> Path:
         check=True,
     ).stdout.splitlines()
     for name in listed:
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_symlink() or (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+            shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
     return target
 
 

@@ -1,0 +1,1 @@
+"""What goes wrong: kills, bad downloads, full disks, bad input."""

