@@ -57,7 +57,7 @@ lock: ## resolve requirements.in into requirements.lock and envs/onelayer.yaml
 	$(PYTHON) -m venv --clear .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in
 	( echo '# Every package that the project needs, by version; `make lock` writes it.'; \
-	  .venv-lock/bin/python -m pip freeze --all --exclude pip --exclude wheel \
+	  .venv-lock/bin/python -m pip freeze --all --exclude wheel \
 	  | sed -E 's/\+[a-z0-9.]+$$//; /^(nvidia|cuda|triton)/d' ) > requirements.lock
 	( echo '# For `snakemake --sdm conda`; written by `make lock`, the same pins as requirements.lock.'; \
 	  printf 'name: onelayer\nchannels:\n  - conda-forge\ndependencies:\n'; \
