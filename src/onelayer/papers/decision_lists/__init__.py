@@ -1,0 +1,1 @@
+"""Provable Gradient-Descent-Based Learning of Decision Lists by Transformers (anonymous)."""

@@ -1,0 +1,38 @@
+"""What the sizes of the paper's section I.A-B may be; every refusal is one line."""
+
+import math
+
+
+def check_sizes(L: int, n: int, m: int | None = None) -> None:
+    """Refuse sizes that describe no decision-list problem.
+
+    Args:
+        L: number of tokens in the vocabulary.
+        n: number of distinct tokens in a sequence.
+        m: length of the longest list, or None where there are no lists yet.
+
+    Raises:
+        ValueError: n < 1, n > L, m < 1, m > L or m > n.
+    """
+    if n < 1:
+        raise ValueError(f"n = {n}: a sequence has at least 1 token")
+    if n > L:
+        raise ValueError(f"n = {n}: a sequence of distinct tokens has at most L = {L}")
+    if m is None:
+        return
+    if m < 1:
+        raise ValueError(f"m = {m}: a list ends with its own token, so it has at least 1")
+    if m > L:
+        raise ValueError(f"m = {m}: a list of distinct tokens has at most L = {L}")
+    if m > n:
+        raise ValueError(f"m = {m}: a list that never fits a sequence; allowed up to n = {n}")
+
+
+def check_positive(symbol: str, value: float) -> None:
+    """Refuse a value that is not a positive finite number.
+
+    Raises:
+        ValueError: naming the symbol and the value.
+    """
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{symbol} = {value}: must be positive and finite")

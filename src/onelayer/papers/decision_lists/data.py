@@ -1,0 +1,180 @@
+"""Decision lists, sequences of distinct tokens and their labels (section I.B of the paper).
+
+A sequence is a set of n distinct tokens. The paper leaves its distribution open; ours is
+P(s) proportional to the product of its tokens' weights: uniform (all weights 1) or Zipf-skewed.
+
+Shapes: L tokens in the vocabulary, n tokens in a sequence, M the longest list, S sequences.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+
+from onelayer.papers.decision_lists.checks import check_sizes
+
+PADDING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionLists:
+    """A list L_a = (a_1, ..., a_m = a) for every token a, and the permutation pi.
+
+    Attributes:
+        lists: int64 [L, M]; row a holds L_a, then -1 up to the longest list.
+        permutation: int64 [L], pi.
+    """
+
+    lists: np.ndarray
+    permutation: np.ndarray
+
+    @property
+    def vocabulary(self) -> int:
+        """L."""
+        return len(self.permutation)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Length m of every list, int64 [L]."""
+        return (self.lists != PADDING).sum(axis=1)
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """int64 [L, L]; entry [b, a] is the place of b in L_a counted from 0, or M if not in it."""
+        L, M = self.lists.shape
+        rank = np.full((L, L), M, dtype=np.int64)
+        query, place = np.nonzero(self.lists != PADDING)
+        rank[self.lists[query, place], query] = place
+        return rank
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """P, float64 [L, L]: P e_b = e_pi(b)."""
+        matrix = np.zeros((self.vocabulary, self.vocabulary))
+        matrix[self.permutation, np.arange(self.vocabulary)] = 1.0
+        return matrix
+
+    def determining_places(self, tokens: np.ndarray) -> np.ndarray:
+        """Place in the sequence of the label-determining token of every query.
+
+        Args:
+            tokens: int64 [S, n], distinct in every row.
+
+        Returns:
+            int64 [S, n]; entry [s, j] is the place of b* for the token at place j.
+        """
+        return self.rank[tokens[:, None, :], tokens[:, :, None]].argmin(axis=2)  # [S, query, key]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Sequences of distinct tokens and their probabilities.
+
+    Attributes:
+        tokens: int64 [S, n].
+        probability: float64 [S], sums to 1.
+    """
+
+    tokens: np.ndarray
+    probability: np.ndarray
+
+
+def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> DecisionLists:
+    """Lists of uniformly drawn distinct other tokens, each ended by its own, and a random pi.
+
+    Args:
+        rng: source of all randomness.
+        L: number of tokens.
+        m: one length for all lists, or a length per token, int [L].
+
+    Raises:
+        ValueError: a length is below 1 or above L.
+    """
+    lengths = np.broadcast_to(np.asarray(m, dtype=np.int64), (L,))
+    check_sizes(L, L, int(lengths.min()))
+    check_sizes(L, L, int(lengths.max()))
+    # Keys of the own token are the largest, so that the first places go to others.
+    keys = rng.random((L, L))
+    np.fill_diagonal(keys, 2.0)
+    others = keys.argsort(axis=1)[:, : lengths.max()]
+    place = np.arange(lengths.max())
+    lists = np.where(place < lengths[:, None] - 1, others, PADDING)
+    lists[np.arange(L), lengths - 1] = np.arange(L)
+    return DecisionLists(lists, rng.permutation(L))
+
+
+def zipf_weights(L: int, exponent: float) -> np.ndarray:
+    """Weights rank^-exponent of the tokens, float64 [L], mean 1; exponent 0 is uniform.
+
+    Raises:
+        ValueError: the exponent is negative or not finite.
+    """
+    if not (exponent >= 0 and np.isfinite(exponent)):
+        raise ValueError(f"exponent = {exponent}: must be finite and at least 0")
+    weights = np.arange(1, L + 1, dtype=np.float64) ** -exponent
+    return weights / weights.mean()
+
+
+def enumerate_sequences(L: int, n: int, weights: np.ndarray | None = None) -> Sequences:
+    """All n-subsets of the vocabulary in lexicographic order, with their probabilities.
+
+    Args:
+        L, n: sizes; there are comb(L, n) subsets.
+        weights: float64 [L], positive; None is uniform.
+
+    Raises:
+        ValueError: n < 1, n > L, or the subsets would not fit in memory.
+    """
+    check_sizes(L, n)
+    count = comb(L, n)
+    if count * n > 50_000_000:
+        raise ValueError(f"n = {n} of L = {L}: {count:,} sequences are too many to enumerate")
+    flat = np.fromiter(chain.from_iterable(combinations(range(L), n)), np.int64, count * n)
+    tokens = flat.reshape(count, n)
+    mass = np.ones(count) if weights is None else weights[tokens].prod(axis=1)
+    return Sequences(tokens, mass / mass.sum())
+
+
+def sample_sequences(
+    rng: np.random.Generator, L: int, n: int, count: int, weights: np.ndarray | None = None
+) -> Sequences:
+    """Independent sequences, each of probability 1 / count; tokens ascend within a sequence.
+
+    Walks through the vocabulary once and takes token i with its probability given how many tokens
+    a sequence still needs: exact for every weights, which drawing without replacement is not.
+
+    Raises:
+        ValueError: n < 1, n > L or count < 1.
+    """
+    check_sizes(L, n)
+    if count < 1:
+        raise ValueError(f"count = {count}: draw at least 1 sequence")
+    chance = inclusion_chances(np.ones(L) if weights is None else weights, n)
+    tokens = np.zeros((count, n), dtype=np.int64)
+    needed = np.full(count, n)
+    for token in range(L):
+        taken = np.flatnonzero(rng.random(count) < chance[token, needed])
+        tokens[taken, n - needed[taken]] = token
+        needed[taken] -= 1
+    return Sequences(tokens, np.full(count, 1 / count))
+
+
+def inclusion_chances(weights: np.ndarray, n: int) -> np.ndarray:
+    """Probability that a token is in s, given how many of it and its successors are.
+
+    Returns:
+        float64 [L, n + 1]; entry [i, k] = w_i e_{k-1}(w_{i+1}, ...) / e_k(w_i, ...), with e_k the
+        elementary symmetric polynomials; 1 where all that are left are needed.
+    """
+    L = len(weights)
+    scaled = weights / weights.mean()
+    after = np.zeros(n + 1)
+    after[0] = 1.0  # e_k of no weights
+    chance = np.zeros((L, n + 1))
+    for token in range(L - 1, -1, -1):
+        taking = scaled[token] * after[:-1]
+        after[1:] += taking
+        np.divide(taking, after[1:], out=chance[token, 1:], where=after[1:] > 0)
+    return chance
