@@ -1,0 +1,345 @@
+"""Theorem 1's gradient flow, exactly, in m + 1 unknowns instead of L x L.
+
+With uniform n-subsets, lists of equal length m and V = cP, every column of W moves alike, and so do
+all tokens outside the list: what is left is the score of every list place and one common score of
+the others. A sequence matters only by which list tokens are present (the own token always is), so
+the 2^(m-1) presence patterns with hypergeometric weights replace comb(L, n) sequences. Time is that
+of the full problem: eq. (2) averages over positions, so a column's gradient carries P(s_j = a)
+= 1/L, and one outside token's derivative is its group's divided by L - m.
+
+Shapes: B settings; K slots (list places 1..M of the longest list, then the outside group); R
+presence patterns. Settings with shorter lists leave the slots between their own token and the group
+empty, with count 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import comb
+
+from onelayer.papers.decision_lists.checks import check_positive, check_sizes
+from onelayer.papers.decision_lists.constants import (
+    theorem_1_bound,
+    theorem_1_scale,
+    uniform_gamma,
+)
+
+STEP = 0.05  # of Heun's method, in units of n / c; a fixed step of .01 overshoots
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One problem: L tokens, sequences of n, lists of m, and the delta of c (ours).
+
+    Raises:
+        ValueError: sizes that fit no problem, or delta is not positive.
+    """
+
+    L: int
+    n: int
+    m: int
+    delta: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_sizes(self.L, self.n, self.m)
+        check_positive("delta", self.delta)
+
+    @property
+    def c(self) -> float:
+        """Theorem 1's scale of V."""
+        return theorem_1_scale(self.L, self.n, self.delta)
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedFlow:
+    """Perfect classification of B settings.
+
+    Attributes:
+        t_star: float64 [B], first time at which every pattern is strictly right, interpolated
+            linearly inside the step; NaN where `max_steps` came first.
+        separation: float64 [B, M], time from which on (up to t*) a list place's score exceeds all
+            that it must: the staircase. NaN beyond a setting's list. Its largest is t*.
+        scores: float64 [B, K], W[., a] just after t*: list places, then the outside tokens.
+        steps: int64 [B], Heun steps taken.
+    """
+
+    t_star: np.ndarray
+    separation: np.ndarray
+    scores: np.ndarray
+    steps: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """B settings over time, at T times each.
+
+    Attributes:
+        time: float64 [T, B].
+        loss: float64 [T, B], population loss, eq. (2).
+        accuracy: float64 [T, B], probability of a strictly right query.
+        scores: float64 [T, B, K], list places, then the outside tokens.
+    """
+
+    time: np.ndarray
+    loss: np.ndarray
+    accuracy: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Presence patterns of a batch of settings.
+
+    Attributes:
+        count: float64 [K, R, B], tokens of a slot in the sequence: 0 or 1 for list places.
+        probability: float64 [R, B], of the pattern given that the query is in s; sums to 1.
+        target: bool [K, R, B], the slot that determines the label.
+        members: float64 [K, B], tokens of the vocabulary in a slot: 1, or L - m for the group.
+        c, L, n: float64 [B].
+    """
+
+    count: np.ndarray
+    probability: np.ndarray
+    target: np.ndarray
+    members: np.ndarray
+    c: np.ndarray
+    L: np.ndarray
+    n: np.ndarray
+
+    def of(self, kept: np.ndarray) -> "Patterns":
+        """The patterns of some of the settings, by index or mask."""
+        return Patterns(*(value[..., kept].copy() for value in vars(self).values()))
+
+
+def presence_patterns(settings: Sequence[Setting]) -> Patterns:
+    """Patterns of every setting; impossible ones have probability 0."""
+    L, n, m = (np.array([getattr(s, name) for s in settings]) for name in ("L", "n", "m"))
+    M = int(m.max())
+    listed = (np.arange(2 ** (M - 1))[:, None] >> np.arange(M - 1)) & 1 == 1  # [R, M - 1]
+    count = np.zeros((M + 1, len(listed), len(settings)))
+    before_own = np.arange(M - 1)[:, None] < m - 1  # [M - 1, B]
+    count[: M - 1] = listed.T[:, :, None] & before_own[:, None]
+    possible = ~(listed.T[:, :, None] & ~before_own[:, None]).any(axis=0)  # [R, B]
+    present = count.sum(axis=0)
+    count[m - 1, :, np.arange(len(settings))] = 1.0
+    group = n - 1 - present
+    possible &= group >= 0
+    # comb is 0 where more outside tokens are needed than there are.
+    ways = np.where(possible, comb(L - m, np.maximum(group, 0)), 0.0)
+    count[M] = np.where(ways > 0, group, 0.0)
+    target = np.zeros(count.shape, dtype=bool)
+    np.put_along_axis(target, (count > 0).argmax(axis=0)[None], True, axis=0)
+    members = np.ones((M + 1, len(settings)))
+    members[M] = np.maximum(L - m, 1)
+    c = np.array([s.c for s in settings])
+    return Patterns(
+        count, ways / comb(L - 1, n - 1), target, members, c, L.astype(float), n.astype(float)
+    )
+
+
+class _Flow:
+    """d scores/dt of a batch, and which scores must exceed which."""
+
+    def __init__(self, patterns: Patterns) -> None:
+        self.patterns = patterns
+        self.present = (patterns.count > 0).astype(float)
+        self.target = patterns.target.astype(float)
+        share = patterns.probability / patterns.L  # [R, B]
+        self.gain = patterns.c * share * patterns.count / patterns.members[:, None]
+        happens = patterns.probability > 0
+        beats = patterns.target[:, None] & ((patterns.count > 0) & happens)[None]  # [K, K, R, B]
+        beats &= ~patterns.target[None]
+        # inf where two slots never compete, so that a minimum ignores them
+        self.ignored = np.where(beats.any(axis=2), 0.0, np.inf)
+
+    def _attention(self, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Attention p of a slot's token [K, R, B]; exp(c p - top), its sum over outputs; top."""
+        patterns = self.patterns
+        e = np.exp(scores)[:, None]
+        p = self.present * e
+        p /= (patterns.count * e).sum(axis=0)
+        top = patterns.c * p.max(axis=0)
+        exponentials = np.exp(patterns.c * p - top)
+        total = (patterns.count * exponentials).sum(axis=0)
+        total += (patterns.L - patterns.n) * np.exp(-top)
+        return p, exponentials, total, top
+
+    def rate(self, scores: np.ndarray) -> np.ndarray:
+        """-d loss/d score of one token of every slot, [K, B]."""
+        p, residual, total, _ = self._attention(scores)
+        residual /= total
+        residual -= self.target
+        pulls = p * residual
+        p *= (self.patterns.count * pulls).sum(axis=0)
+        pulls -= p
+        pulls *= self.gain
+        return -pulls.sum(axis=1)
+
+    def heun(self, scores: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Scores one step later."""
+        first = self.rate(scores)
+        second = self.rate(scores + step * first)
+        return scores + 0.5 * step * (first + second)
+
+    def margins(self, scores: np.ndarray) -> np.ndarray:
+        """How far each slot exceeds all that it must exceed, [K, B]; inf for none."""
+        return (scores[:, None] - scores[None] + self.ignored).min(axis=1)
+
+    def loss(self, scores: np.ndarray) -> np.ndarray:
+        """Population loss, [B]."""
+        p, _, total, top = self._attention(scores)
+        of_target = self.patterns.c * (p * self.target).sum(axis=0)
+        return (self.patterns.probability * (np.log(total) + top - of_target)).sum(axis=0)
+
+    def accuracy(self, scores: np.ndarray) -> np.ndarray:
+        """Probability that the label-determining slot exceeds every other present one, [B]."""
+        w = scores[:, None]
+        rival = np.where((self.present > 0) & (self.target == 0), w, -np.inf).max(axis=0)
+        right = (w * self.target).sum(axis=0) > rival
+        return (self.patterns.probability * right).sum(axis=0)
+
+
+def solve(
+    settings: Sequence[Setting], step: float = STEP, max_steps: int = 1_000_000
+) -> ReducedFlow:
+    """Follow every setting from W = 0 until it classifies every pattern strictly right.
+
+    Args:
+        settings: any mix of L, n, m and delta; all advance together, each with its own time.
+        step: Heun step in units of n / c.
+        max_steps: where to give up.
+
+    Raises:
+        ValueError: step is not positive.
+    """
+    check_positive("step", step)
+    everything = presence_patterns(settings)
+    K, _, B = everything.count.shape
+    crossing, scores = np.full((K, B), np.nan), np.zeros((K, B))
+    steps = np.zeros(B, dtype=np.int64)
+    # A setting where nothing competes (n = 1) is right from the start.
+    active = np.arange(B)[(_Flow(everything).margins(scores) <= 0).any(axis=0)]
+    flow, h, now, above = _restrict(everything, active, scores, step)
+    for taken in range(1, max_steps + 1):
+        if not len(active):
+            break
+        now = flow.heun(now, h)
+        above_before, above = above, flow.margins(now)
+        changed = (above > 0) != (above_before > 0)
+        if not changed.any():
+            continue
+        slot, column = np.nonzero(changed & (above > 0))
+        old, new = above_before[slot, column], above[slot, column]
+        crossing[slot, active[column]] = h[column] * (taken - 1 - old / (new - old))
+        done = (above > 0).all(axis=0)
+        if done.any():
+            scores[:, active[done]], steps[active[done]] = now[:, done], taken
+            scores[:, active[~done]] = now[:, ~done]
+            active = active[~done]
+            flow, h, now, above = _restrict(everything, active, scores, step)
+    scores[:, active], steps[active], crossing[:, active] = now, max_steps, np.nan
+    return _finished(settings, everything, crossing, scores, steps)
+
+
+def _restrict(
+    everything: Patterns, active: np.ndarray, scores: np.ndarray, step: float
+) -> tuple[_Flow, np.ndarray, np.ndarray, np.ndarray]:
+    """The flow, step lengths, scores and margins of the settings still under way."""
+    flow = _Flow(everything.of(active))
+    now = scores[:, active]
+    return flow, step * flow.patterns.n / flow.patterns.c, now, flow.margins(now)
+
+
+def _finished(
+    settings: Sequence[Setting],
+    everything: Patterns,
+    crossing: np.ndarray,
+    scores: np.ndarray,
+    steps: np.ndarray,
+) -> ReducedFlow:
+    """Last crossings as separation times, and the largest of them as t*."""
+    free = np.isinf(_Flow(everything).margins(np.zeros_like(scores)))  # exceeds by having no rival
+    times = np.where(free, 0.0, crossing)
+    m = np.array([setting.m for setting in settings])
+    in_list = np.arange(len(times) - 1)[:, None] < m
+    return ReducedFlow(
+        t_star=times.max(axis=0),
+        separation=np.where(in_list, times[:-1], np.nan).T,
+        scores=scores.T,
+        steps=steps,
+    )
+
+
+def trajectories(
+    settings: Sequence[Setting],
+    t_star: np.ndarray,
+    horizon: float = 1.5,
+    points: int = 200,
+    step: float = STEP,
+) -> Trajectories:
+    """Loss, accuracy and scores from time 0 to horizon * t*, at evenly spaced times.
+
+    All settings take the same number of steps, each no longer than `step`.
+
+    Args:
+        settings: the settings.
+        t_star: float64 [B] of `solve`.
+        horizon: where to end, in units of t*.
+        points: how many times to record after time 0.
+        step: longest Heun step in units of n / c.
+
+    Raises:
+        ValueError: step, horizon, points or a t* is not positive.
+    """
+    for symbol, value in (("step", step), ("horizon", horizon), ("points", points)):
+        check_positive(symbol, value)
+    check_positive("t_star", float(np.min(t_star)))
+    flow = _Flow(presence_patterns(settings))
+    longest = step * flow.patterns.n / flow.patterns.c
+    stride = int(np.ceil((horizon * t_star / longest).max() / points))
+    h = horizon * t_star / (stride * points)
+    now = np.zeros_like(flow.patterns.members)
+    record = [(flow.loss(now), flow.accuracy(now), now.T)]
+    for _ in range(points):
+        for _ in range(stride):
+            now = flow.heun(now, h)
+        record.append((flow.loss(now), flow.accuracy(now), now.T))
+    loss, accuracy, scores = (np.array(column) for column in zip(*record, strict=True))
+    time = np.arange(points + 1)[:, None] * stride * h
+    return Trajectories(time, loss, accuracy, scores)
+
+
+def theorem_1_table(settings: Sequence[Setting], flow: ReducedFlow) -> pd.DataFrame:
+    """What `solve` found beside Theorem 1, one row per setting.
+
+    Returns:
+        Columns `L`, `n`, `m`, `delta`, `c`, `t_star`, `gamma`, `bound`, `t_star_to_bound_ratio`,
+        `t_star_gamma_log_l` and `order` (share of adjacent list pairs in the right order; 1 if the
+        list has no pair).
+
+    Raises:
+        ValueError: a list place never determines a label, so that gamma is 0.
+    """
+    rows = []
+    for setting, t_star, scores in zip(settings, flow.t_star, flow.scores, strict=True):
+        gamma = uniform_gamma(setting.L, setting.n, setting.m)
+        bound = theorem_1_bound(setting.L, setting.m, gamma)
+        pairs = -np.diff(scores[: setting.m]) > 0
+        rows.append(
+            {
+                "L": setting.L,
+                "n": setting.n,
+                "m": setting.m,
+                "delta": setting.delta,
+                "c": setting.c,
+                "t_star": t_star,
+                "gamma": gamma,
+                "bound": bound,
+                "t_star_to_bound_ratio": t_star / bound,
+                "t_star_gamma_log_l": t_star * gamma * np.log(setting.L),
+                "order": float(pairs.mean()) if len(pairs) else 1.0,
+            }
+        )
+    return pd.DataFrame(rows)
