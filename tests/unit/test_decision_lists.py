@@ -1,0 +1,269 @@
+"""What the decision-list dynamics promise: Theorems 1 and 2 measured, and clear refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from onelayer.papers.decision_lists import constants, data, full, hessian, joint, model, reduced
+from onelayer.papers.decision_lists.reduced import Setting
+
+# t* of an implementation written without sight of this one; it tests for perfection on a grid of
+# times and so is late, by up to 2%.
+REFERENCE = {
+    (32, 8): (2.71, 2.90, 3.16),
+    (64, 8): (9.53, 9.51, 9.87),
+    (128, 8): (32.5, 31.3, 31.6),
+    (128, 16): (14.4, 15.2, 16.4),
+}
+SETTINGS = [Setting(L, n, m) for L, n in REFERENCE for m in (2, 3, 4)]
+
+
+@pytest.fixture(scope="module")
+def solved():
+    return reduced.solve(SETTINGS)
+
+
+def problem(L, n, m, seed=0):
+    """Random lists and all sequences."""
+    rng = np.random.default_rng(seed)
+    return rng, data.random_lists(rng, L, m), data.enumerate_sequences(L, n)
+
+
+# Theorem 1
+
+
+def test_times_to_perfect_are_those_of_the_reference(solved):
+    expected = np.concatenate(list(REFERENCE.values()))
+    ratio = expected / solved.t_star
+    assert ratio.min() > 0.995
+    assert ratio.max() < 1.02
+
+
+def test_time_is_below_the_bound_and_follows_gamma(solved):
+    table = reduced.theorem_1_table(SETTINGS, solved)
+    assert (table["t_star"] <= table["bound"]).all()
+    assert table["t_star_gamma_log_l"].between(0.04, 0.09).all()
+    assert (table["order"] == 1.0).all()
+
+
+def test_time_grows_with_the_vocabulary_as_reported(solved):
+    table = reduced.theorem_1_table(SETTINGS, solved).set_index(["L", "n", "m"])
+    times, masses = table["t_star"], table["gamma"]
+    exponents = [
+        np.log(times[128, 8, m] * np.log(128) / (times[32, 8, m] * np.log(32))) / np.log(4)
+        for m in (2, 3, 4)
+    ]
+    assert 1.7 <= np.mean(exponents) <= 2.0  # one slope for all m
+    # m = 2 alone is above 2: 1 / gamma = L (L - 1) / (n - 1) grows faster than L^2 by itself
+    assert exponents[0] == pytest.approx(
+        np.log(masses[32, 8, 2] / masses[128, 8, 2]) / np.log(4), abs=0.03
+    )
+
+
+def test_places_separate_own_token_first_then_down_the_list(solved):
+    for setting, times, t_star in zip(SETTINGS, solved.separation, solved.t_star, strict=True):
+        staircase = np.append(times[setting.m - 1], times[: setting.m - 1])
+        assert (np.diff(staircase) > 0).all()
+        assert staircase[-1] == t_star
+        assert np.isnan(times[setting.m :]).all()
+
+
+def test_time_does_not_depend_on_the_step():
+    settings = [Setting(16, 4, 3), Setting(32, 8, 2), Setting(32, 8, 4)]
+    coarse, fine = reduced.solve(settings), reduced.solve(settings, step=0.0125)
+    np.testing.assert_allclose(coarse.t_star, fine.t_star, rtol=1e-4)
+
+
+def test_time_does_not_depend_on_the_other_settings_of_the_batch():
+    mixed = [Setting(12, 4, 4), Setting(16, 4, 2, delta=0.5), Setting(20, 5, 1), Setting(9, 1, 1)]
+    together = reduced.solve(mixed).t_star
+    alone = [reduced.solve([setting]).t_star[0] for setting in mixed]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    assert together[-1] == 0  # a sequence of one token leaves nothing to learn
+
+
+@pytest.mark.parametrize("L", [12, 16])
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m):
+    _, lists, sequences = problem(L, 4, m)
+    setting = Setting(L, 4, m)
+    flow = full.full_flow(lists, sequences, setting.c)
+    assert flow.t_star == pytest.approx(reduced.solve([setting]).t_star[0], rel=1e-9)
+    last = flow.history.iloc[-1]
+    assert last["accuracy"] == pytest.approx(1.0, abs=1e-12)
+    assert last["order"] == last["certified"] == 1.0
+    assert model.certificate(flow.W, lists).all()
+
+
+def test_certificate_at_the_end_holds_for_the_reduced_states_too(solved):
+    end = reduced.trajectories(SETTINGS[:6], solved.t_star[:6], horizon=1.01, points=1, step=0.5)
+    np.testing.assert_allclose(end.accuracy[-1], 1.0, rtol=1e-12)
+    for setting, scores in zip(SETTINGS[:6], end.scores[-1], strict=True):
+        assert (np.diff(np.append(scores[: setting.m], scores[-1])) < 0).all()
+
+
+def test_trajectories_start_at_the_starting_loss_and_turn_perfect_at_t_star():
+    settings = [Setting(16, 4, 3), Setting(32, 8, 2)]
+    t_star = reduced.solve(settings).t_star
+    path = reduced.trajectories(settings, t_star, horizon=1.5, points=61)
+    expected = [constants.starting_loss(s.L, s.n, s.c) for s in settings]
+    np.testing.assert_allclose(path.loss[0], expected, rtol=1e-12)
+    assert (np.diff(path.loss, axis=0) < 0).all()
+    assert (path.accuracy[0] == 0).all()  # ties are wrong
+    np.testing.assert_array_equal(path.accuracy > 1 - 1e-9, path.time > t_star)
+
+
+def test_zipf_skewed_sequences_are_learned_within_the_bound():
+    _, lists, _ = problem(12, 4, 3)
+    weights = data.zipf_weights(12, 0.5)
+    c = constants.theorem_1_scale(12, 4)
+    flow = full.full_flow(lists, data.enumerate_sequences(12, 4, weights), c)
+    assert model.certificate(flow.W, lists).all()
+    bound = constants.theorem_1_bound(12, 3, constants.gamma(lists, 4, weights))
+    assert flow.t_star < bound
+    assert flow.column_times.std() > 0
+
+
+def test_sampled_flow_takes_the_exact_time_within_noise():
+    rng, lists, _ = problem(16, 4, 2)
+    setting = Setting(16, 4, 2)
+    flow = full.sampled_flow(rng, lists, 4, setting.c, batch=512, chunks=2, step=0.1)
+    exact = reduced.solve([setting]).t_star[0]
+    assert np.median(flow.column_times) == pytest.approx(exact, rel=0.03)
+    assert model.certificate(flow.W, lists).all()
+
+
+@pytest.mark.parametrize("exponent", [None, 0.5])
+def test_stochastic_descent_on_fresh_sequences_ends_in_list_order(exponent):
+    rng, lists, _ = problem(12, 4, 3)
+    weights = None if exponent is None else data.zipf_weights(12, exponent)
+    c = constants.theorem_1_scale(12, 4)
+    run = full.stochastic_descent(rng, lists, 4, c, 0.01, 128, 4000, weights)
+    assert model.certificate(run.W, lists).all()
+    assert run.history["order"].iloc[-1] == 1.0
+
+
+# Distribution
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.2])
+def test_sampled_sequences_follow_their_probabilities(exponent):
+    weights = data.zipf_weights(6, exponent)
+    every = data.enumerate_sequences(6, 3, weights)
+    code = {tuple(row): index for index, row in enumerate(every.tokens.tolist())}
+    rng, lists, _ = problem(6, 3, 2)
+    drawn = data.sample_sequences(rng, 6, 3, 40_000, weights).tokens
+    on_device = full.Sampler(rng, lists, 3, 40_000, weights).tokens().numpy()
+    for tokens in (drawn, np.sort(on_device, axis=1)):
+        share = np.bincount([code[tuple(row)] for row in tokens.tolist()], minlength=20) / 40_000
+        np.testing.assert_allclose(share, every.probability, atol=0.01)
+
+
+def test_lists_end_with_their_own_token_and_repeat_none():
+    lengths = np.array([1, 2, 3, 4, 5, 5, 1, 2])
+    lists = data.random_lists(np.random.default_rng(0), 8, lengths)
+    assert lists.lengths.tolist() == lengths.tolist()
+    for a, (row, m) in enumerate(zip(lists.lists.tolist(), lengths, strict=True)):
+        assert row[m - 1] == a
+        assert len(set(row[:m])) == m
+    assert sorted(lists.permutation.tolist()) == list(range(8))
+
+
+# V, and W and V together
+
+
+@pytest.mark.parametrize(("L", "m"), [(12, 2), (12, 3), (16, 2), (16, 4)])
+def test_uniform_attention_pushes_v_toward_p_without_solving_the_task(L, m):
+    _, lists, sequences = problem(L, 4, m)
+    last = joint.train_value(lists, model.rows_of(lists, sequences), 10.0, 100).history.iloc[-1]
+    assert last["argmax_accuracy"] == 1.0
+    assert last["centred_cosine"] >= 0.8
+    assert last["task_accuracy"] < 0.6
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("scale", ["theorem 1", "theorem 2"])
+def test_training_both_near_cp_is_perfect_within_100_steps(epsilon, scale):
+    rng, lists, sequences = problem(12, 4, 3)
+    rows = model.rows_of(lists, sequences)
+    c = constants.theorem_1_scale(12, 4)
+    if scale == "theorem 2":
+        c = constants.theorem_2_scale(12, 4, epsilon)
+    W, V = joint.perturbed_start(rng, lists, c, epsilon, runs=4)
+    eta = 1 / hessian.largest_eigenvalue(rng, W[0], V[0], rows, 1e-3)
+    runs = joint.train_joint(W, V, rows, eta, 100, stop_when_perfect=True)
+    assert (runs.first_perfect <= 100).all()
+
+
+@pytest.mark.parametrize(("optimiser", "eta"), [("gd", 10.0), ("adam", 0.1)])
+@pytest.mark.parametrize("m", [2, 3])
+def test_training_both_from_small_noise_is_perfect_within_300_steps(optimiser, eta, m):
+    rng, lists, sequences = problem(12, 4, m)
+    W, V = joint.small_start(rng, 12, runs=16)
+    rows = model.rows_of(lists, sequences)
+    runs = joint.train_joint(W, V, rows, eta, 300, optimiser, stop_when_perfect=True)
+    assert (runs.first_perfect <= 300).all()
+    assert runs.accuracy[0].max() < 0.6
+
+
+def test_runs_of_a_batch_do_not_touch_each_other():
+    rng, lists, sequences = problem(8, 3, 2)
+    rows = model.rows_of(lists, sequences)
+    W, V = joint.small_start(rng, 8, runs=3)
+    together = joint.train_joint(W, V, rows, 0.1, 20, "adam")
+    alone = joint.train_joint(W[1:2], V[1:2], rows, 0.1, 20, "adam")
+    np.testing.assert_allclose(together.loss[:, 1], alone.loss[:, 0], rtol=1e-12)
+    assert together.loss.shape == (21, 3)
+
+
+# Theorem 2's constants
+
+
+def test_scale_of_theorem_2_solves_its_own_equation():
+    c = constants.theorem_2_scale(32, 2, 0.5, delta=20.0)
+    loss = constants.starting_loss(32, 2, c)
+    assert c == pytest.approx(10 * 2**2 * loss / 20.0 + 4 * 0.5 * 2, rel=1e-10)
+    _, lists, sequences = problem(8, 3, 2)
+    zero = torch.zeros(8, 8, dtype=torch.float64)
+    at_start = model.loss(zero, torch.from_numpy(5 * lists.matrix), model.rows_of(lists, sequences))
+    assert float(at_start) == pytest.approx(constants.starting_loss(8, 3, 5.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_shortest_sequence_meets_theorem_2_and_one_less_never_does(m):
+    n, best = constants.shortest_sequence_for_theorem_2(m)
+    found = constants.theorem_2(4 * n, n, m, best, lambda_max=1.0)
+    assert found.holds
+    assert found.first_step < found.last_step
+    for epsilon in np.linspace(0.1, n, 200):
+        assert not constants.theorem_2(4 * n, n - 1, m, epsilon, lambda_max=1.0).holds
+
+
+# Bad settings
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda: Setting(16, 4, 5), "m = 5: .*n = 4"),
+        (lambda: Setting(4, 4, 5), "m = 5: .*L = 4"),
+        (lambda: Setting(4, 5, 2), "n = 5: .*L = 4"),
+        (lambda: Setting(16, 4, 0), "m = 0: .*at least 1"),
+        (lambda: Setting(16, 0, 1), "n = 0: .*at least 1"),
+        (lambda: Setting(16, 4, 2, delta=0.0), r"delta = 0.0: must be positive"),
+        (lambda: constants.theorem_1_scale(16, 4, -1.0), "delta = -1.0: must be positive"),
+        (lambda: constants.theorem_2_scale(16, 4, 0.0), "epsilon = 0.0: must be positive"),
+        (lambda: data.random_lists(np.random.default_rng(0), 4, 5), "m = 5: .*L = 4"),
+        (lambda: data.enumerate_sequences(4, 5), "n = 5: .*L = 4"),
+        (lambda: data.enumerate_sequences(64, 8), "too many to enumerate"),
+        (lambda: data.zipf_weights(8, -1.0), "exponent = -1.0: must be finite"),
+        (lambda: reduced.solve([Setting(16, 4, 2)], step=0.0), "step = 0.0: must be positive"),
+        (lambda: full.full_flow(*problem(6, 2, 3)[1:], 4.0), "m = 3: .*n = 2"),
+    ],
+)
+def test_bad_settings_get_one_clear_line(make, line):
+    with pytest.raises(ValueError, match=line) as refusal:
+        make()
+    assert "\n" not in str(refusal.value)
