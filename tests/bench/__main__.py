@@ -12,9 +12,9 @@ import platform
 import torch
 from tabulate import tabulate
 
-from tests.bench import bench_forward, bench_probe
+from tests.bench import bench_decision_lists, bench_forward, bench_probe
 
-ROOMS = [bench_probe, bench_forward]
+ROOMS = [bench_probe, bench_forward, bench_decision_lists]
 
 
 def main() -> None:
