@@ -122,13 +122,18 @@ def measure_embeddings(
     """
     rows: list[Measure] = []
     spaces = (("output", "embedding"), ("raw", "embedding_raw"))
-    tasks = list(itertools.product(spaces, ("cosine", "dot"), enumerate(variants)))
-    for (space, prefix), kind, (place, variant) in progress(tasks, unit="ratio"):
-        vectors = [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
+    vectors = {
+        f"{prefix}_{kind}": [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
+        for space, prefix in spaces
+        for kind in ("cosine", "dot")
+    }
+    tasks = list(itertools.product(vectors, enumerate(variants)))
+    for name, (place, variant) in progress(tasks, unit="ratio"):
         membership = labels.membership[place]
-        name = f"{prefix}_{kind}"
         try:
-            rows += _similarity_rows(vectors, variant, name, membership, frequencies, settings)
+            rows += _similarity_rows(
+                vectors[name], variant, name, membership, frequencies, settings
+            )
         except ValueError as error:
             raise _empty(variant, error) from None
     return pd.DataFrame(rows)

@@ -20,6 +20,7 @@ RAW = {
     "embedding_raw_cosine_ratio": "embedding_cosine_ratio",
     "embedding_raw_dot_ratio": "embedding_dot_ratio",
 }
+MEANINGLESS = "different-topic mean is 0 within its interval: a ratio means nothing here"
 CHECKPOINTS = {
     "bert": "bert-base-uncased",
     "albert": "albert-base-v2",
@@ -69,7 +70,9 @@ def assemble(
             _published(theirs["published"], models[name].published_as, beside[t], q)
             for t, q in zip(ours["threshold"], ours["quantity"], strict=True)
         ]
-        ours["note"] = _notes(ours, models[name], beside)
+        meaningless = _meaningless(ours)
+        ours.loc[meaningless, "published"] = np.nan
+        ours["note"] = _notes(ours, models[name], beside, meaningless)
         parts.append(ours)
     measured = {(name, beside[t.label]) for name in measures for t in ambiguity.thresholds}
     missing = theirs[[(m, t) not in measured for m, t, _ in theirs.index]].reset_index()
@@ -83,15 +86,28 @@ def _published(theirs: pd.Series, row: str | None, threshold: float | None, quan
     return theirs.get((row, threshold, RAW.get(quantity, quantity)), np.nan)
 
 
-def _notes(ours: pd.DataFrame, model: ModelSettings, beside: Mapping[str, float]) -> list[str]:
-    """What a reader of each row must know: the checkpoint, and what stands beside it."""
-    unclear = {
+def _meaningless(ours: pd.DataFrame) -> list[bool]:
+    """Which rows are raw ratios whose denominator is 0 within its interval."""
+    zero = {
         (row.threshold, row.quantity.removesuffix("different"))
         for row in ours.itertuples()
         if row.quantity.endswith("_different") and row.low <= 0 <= row.high
     }
+    return [
+        row.quantity in RAW and (row.threshold, row.quantity.removesuffix("ratio")) in zero
+        for row in ours.itertuples()
+    ]
+
+
+def _notes(
+    ours: pd.DataFrame,
+    model: ModelSettings,
+    beside: Mapping[str, float],
+    meaningless: Sequence[bool],
+) -> list[str]:
+    """What a reader of each row must know: the checkpoint, and what stands beside it."""
     notes = []
-    for place, row in enumerate(ours.itertuples()):
+    for row, without_meaning in zip(ours.itertuples(), meaningless, strict=True):
         parts = []
         if row.quantity in QUANTITIES and not np.isnan(row.published):
             parts.append(f"published: {model.published_as} at {beside[row.threshold]:g}")
@@ -100,11 +116,8 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, beside: Mapping[str, float]
             parts.append(f"mean of {seeds} seeds" if seeds > 1 else "one seed")
         if row.quantity in QUANTITIES and model.note:
             parts.append(model.note)
-        if row.quantity in RAW and (row.threshold, row.quantity.removesuffix("ratio")) in unclear:
-            parts.append(
-                "different-topic mean is 0 within its interval: a ratio means nothing here"
-            )
-            ours.iloc[place, ours.columns.get_loc("published")] = np.nan
+        if without_meaning:
+            parts.append(MEANINGLESS)
         notes.append("; ".join(parts))
     return notes
 
@@ -147,7 +160,7 @@ def _raw(by: pd.DataFrame, quantity: str) -> str:
         return "–"
     return (
         "means ≈ 0"
-        if "means nothing" in by.loc[quantity, "note"]
+        if MEANINGLESS in by.loc[quantity, "note"]
         else number(by.loc[quantity, "value"])
     )
 
