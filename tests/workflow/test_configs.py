@@ -12,6 +12,7 @@ from onelayer.settings.schema import PATH as SCHEMA
 from onelayer.settings.schema import schema_text
 from tests.conftest import ROOT, clean_environment, snakemake
 from tests.workflow.conftest import listed, merged_config
+from tests.workflow.rooms import NEEDS
 
 pytestmark = pytest.mark.workflow
 
@@ -96,7 +97,7 @@ def test_every_table_and_figure_has_a_named_target(code):
     expected |= {"table_wikipedia_disjoint", "table_wikipedia_overlapping"}
     named = {name for name in names if name.startswith(("table_", "figure_"))}
     assert named == expected
-    assert {"all", "topic_structure", "verify"} <= names
+    assert {"all", "verify", *NEEDS} <= names
 
 
 def test_the_readme_index_names_every_target(code):
@@ -105,7 +106,8 @@ def test_the_readme_index_names_every_target(code):
     readme = (code / "README.md").read_text(encoding="utf-8")
     rows = [line for line in readme.splitlines() if line.startswith("|")]
     assert set(re.findall(r"`((?:table|figure)_\w+)`", "\n".join(rows))) == targets
-    assert any("`topic_structure`" in row for row in rows)
+    for paper in NEEDS:
+        assert any(f"`{paper}`" in row for row in rows), paper
 
 
 def test_every_compute_rule_declares_what_a_step_needs():

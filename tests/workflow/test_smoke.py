@@ -17,20 +17,13 @@ from onelayer.provenance import code_closure, library_versions
 from onelayer.tables import VALUE_COLUMNS, VERDICTS, read_csv
 from tests.conftest import SMOKE, snakemake
 from tests.workflow.conftest import executed, listed, products
+from tests.workflow.rooms import FIGURES, NEEDS, TABLES
 
 pytestmark = pytest.mark.workflow
 
-TABLES = Path("results/tables/topic_structure")
-FIGURES = Path("results/figures/topic_structure")
-KEYS = {
-    "corpora": ["corpus"],
-    "topic_quality": ["corpus"],
-    "topics": ["corpus", "topic", "rank", "word"],
-    "wikipedia_claims": ["claim", "overlap", "model", "threshold"],
-    "wikipedia_disjoint": ["overlap", "model", "threshold"],
-    "wikipedia_overlapping": ["overlap", "model", "threshold"],
-}
-PLOTS = ("attention_heads", "topics", "wikipedia_ratios", "word_groups")
+WIKIPEDIA = Path("results/tables/topic_structure")
+KEYS = {f"{paper}/{name}": keys for paper in TABLES for name, keys in TABLES[paper].items()}
+PLOTS = [f"{paper}/{name}" for paper in FIGURES for name in FIGURES[paper]]
 RATIOS = ("embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio")
 
 
@@ -42,19 +35,21 @@ def manifest(smoke_run: Path) -> dict:
 def test_every_rule_ran(smoke_run, code):
     first_log = min((smoke_run / ".snakemake/log").glob("*.snakemake.log"))
     rules = listed(snakemake(code, "--list-rules", *SMOKE))
-    named_targets = {r for r in rules if r.startswith(("table_", "figure_"))} | {"topic_structure"}
+    named_targets = {r for r in rules if r.startswith(("table_", "figure_"))} | set(NEEDS)
     assert executed(first_log.read_text(encoding="utf-8")) == rules - named_targets - {"verify"}
 
 
 def test_every_table_and_figure_is_there_in_every_form(smoke_run):
-    expected = {f"{TABLES}/{name}.{kind}" for name in KEYS for kind in ("csv", "md", "tex", "html")}
-    expected |= {f"{FIGURES}/{name}.{kind}" for name in PLOTS for kind in ("png", "pdf")}
+    expected = {
+        f"results/tables/{name}.{kind}" for name in KEYS for kind in ("csv", "md", "tex", "html")
+    }
+    expected |= {f"results/figures/{name}.{kind}" for name in PLOTS for kind in ("png", "pdf")}
     assert set(products(smoke_run)) == expected | {"results/index.md"}
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_a_table_has_its_keys_and_then_the_house_columns(smoke_run, name):
-    path = smoke_run / TABLES / f"{name}.csv"
+    path = smoke_run / f"results/tables/{name}.csv"
     assert list(pd.read_csv(path, nrows=0).columns) == KEYS[name] + VALUE_COLUMNS
     table = read_csv(path)
     assert len(table)
@@ -65,7 +60,7 @@ def test_a_table_has_its_keys_and_then_the_house_columns(smoke_run, name):
 
 @pytest.mark.parametrize("name", KEYS)
 def test_readers_forms_of_a_table_show_its_rows(smoke_run, name):
-    base = smoke_run / TABLES / name
+    base = smoke_run / "results/tables" / name
     markdown = base.with_suffix(".md").read_text(encoding="utf-8")
     rows = sum(line.startswith("|") for line in markdown.splitlines()) - 2
     html = base.with_suffix(".html").read_text(encoding="utf-8")
@@ -80,7 +75,7 @@ def test_readers_forms_of_a_table_show_its_rows(smoke_run, name):
 def test_every_published_number_stands_in_the_wikipedia_table(smoke_run, overlap):
     published = pd.read_csv(smoke_run / "workflow/reference/topic_structure_wikipedia.csv")
     published = published[published["overlap"] == overlap]
-    table = read_csv(smoke_run / TABLES / f"wikipedia_{overlap}.csv")
+    table = read_csv(smoke_run / WIKIPEDIA / f"wikipedia_{overlap}.csv")
     assert len(published) == 18
     for row in published.itertuples():
         for quantity in RATIOS:
@@ -94,7 +89,7 @@ def test_every_published_number_stands_in_the_wikipedia_table(smoke_run, overlap
 
 @pytest.mark.parametrize("overlap", ["disjoint", "overlapping"])
 def test_what_did_not_run_says_why_and_what_ran_has_numbers(smoke_run, overlap):
-    table = read_csv(smoke_run / TABLES / f"wikipedia_{overlap}.csv")
+    table = read_csv(smoke_run / WIKIPEDIA / f"wikipedia_{overlap}.csv")
     not_run = table["verdict"] == "not run"
     assert set(table[not_run]["model"]) == {"bert", "albert", "bart", "electra", "roberta"}
     assert table[not_run]["note"].str.contains("from a model hub").all()
@@ -106,7 +101,7 @@ def test_what_did_not_run_says_why_and_what_ran_has_numbers(smoke_run, overlap):
 
 
 def test_the_two_corpora_are_not_mixed_up(smoke_run):
-    table = read_csv(smoke_run / TABLES / "corpora.csv")
+    table = read_csv(smoke_run / WIKIPEDIA / "corpora.csv")
     numbers = table.pivot_table(index="corpus", columns="quantity", values="value")
     assert numbers.loc["vital-articles", "articles"] == 2000
     assert numbers.loc["vital-articles", "human_topics"] == 11
@@ -119,13 +114,13 @@ def test_the_two_corpora_are_not_mixed_up(smoke_run):
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_figure_shows_something(smoke_run, name):
-    with Image.open(smoke_run / FIGURES / f"{name}.png") as image:
+    with Image.open(smoke_run / f"results/figures/{name}.png") as image:
         pixels = np.asarray(image.convert("L"))
     assert min(pixels.shape) >= 400
     drawn = pixels < 250
     assert 0.01 < drawn.mean() < 0.9
     assert drawn.any(axis=0).mean() > 0.7 and drawn.any(axis=1).mean() > 0.7
-    pdf = (smoke_run / FIGURES / f"{name}.pdf").read_bytes()
+    pdf = (smoke_run / f"results/figures/{name}.pdf").read_bytes()
     assert pdf.startswith(b"%PDF-") and pdf.rstrip().endswith(b"%%EOF")
     assert b"/Font" in pdf
 
@@ -142,8 +137,8 @@ def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
     counted = {name: [int(n) for n in re.findall(r"\d+", cells)] for name, cells in rows}
     expected = {}
     for name in KEYS:
-        verdicts = read_csv(smoke_run / TABLES / f"{name}.csv")["verdict"]
-        expected[name] = [int((verdicts == verdict).sum()) for verdict in VERDICTS]
+        verdicts = read_csv(smoke_run / f"results/tables/{name}.csv")["verdict"]
+        expected[Path(name).name] = [int((verdicts == verdict).sum()) for verdict in VERDICTS]
     totals = [sum(column) for column in zip(*expected.values(), strict=True)]
     assert counted == expected | {"all tables": totals}
     assert totals[0] + totals[1] + totals[2] > 0
@@ -173,7 +168,7 @@ def test_the_manifest_tells_what_decided_every_result(smoke_run, manifest):
 
 
 def test_the_manifest_follows_a_table_back_to_its_downloads(manifest):
-    steps = manifest["results"][f"{TABLES}/wikipedia_disjoint.csv"]["steps"]
+    steps = manifest["results"][f"{WIKIPEDIA}/wikipedia_disjoint.csv"]["steps"]
     assert steps[0]["step"] == "tabulate_wikipedia"
     assert steps[0]["settings"]["overlap"] == "disjoint"
     settings = {step["step"]: step["settings"] for step in steps}
@@ -222,7 +217,7 @@ def test_the_manifest_names_the_commit_and_marks_changed_files(finished):
 def test_verify_holds_until_one_byte_changes(finished):
     run = snakemake(finished, "--cores", "1", *SMOKE, "--", "verify")
     assert run.returncode == 0, run.stdout
-    table = finished / TABLES / "wikipedia_disjoint.csv"
+    table = finished / WIKIPEDIA / "wikipedia_disjoint.csv"
     content = bytearray(table.read_bytes())
     expected = hashlib.sha256(content).hexdigest()
     content[-1] ^= 1
@@ -230,7 +225,7 @@ def test_verify_holds_until_one_byte_changes(finished):
     run = snakemake(finished, "--cores", "1", *SMOKE, "--", "verify")
     assert run.returncode != 0
     line = next(line for line in run.stdout.splitlines() if "expected sha256" in line)
-    assert f"{TABLES}/wikipedia_disjoint.csv" in line
+    assert f"{WIKIPEDIA}/wikipedia_disjoint.csv" in line
     assert expected in line and hashlib.sha256(content).hexdigest() in line
     assert "Traceback" not in run.stdout
 
