@@ -7,6 +7,7 @@ alike: `python scripts/fit_lda.py --counts IN --topics OUT --settings '{"topics"
 import argparse
 import contextlib
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -53,6 +54,24 @@ class Step:
     def progress(self, items: Iterable, *, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate with a progress bar on stderr (silent where stderr is no terminal)."""
         return tqdm(items, desc=self.name, total=total, unit=unit, disable=None, leave=False)
+
+    def checkpoint(self, output: Path) -> Path:
+        """Where a long computation keeps its state: beside an output, where a rerun finds it.
+
+        Whoever writes it removes it when done, and compares `identity` before going on from it.
+        """
+        return output.with_name(f".part-checkpoint-{output.name.removeprefix('.part-')}")
+
+    def identity(self) -> str:
+        """A digest of all that decides the outputs: settings, code, libraries, device, inputs."""
+        decided_by = [
+            self.settings.model_dump(mode="json"),
+            code_digest(self.name),
+            library_versions(self.name),
+            self.device,
+            list(sums(_files(vars(self.inputs))).values()),
+        ]
+        return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
 
 
 def run(

@@ -1,0 +1,217 @@
+"""SGD, Adam and AdamW on parameters with a leading run dimension, every setting per run.
+
+The arithmetic is that of `torch.optim` (SGD with momentum and L2 weight decay; Adam, Kingma & Ba
+2015, with L2 weight decay; AdamW, Loshchilov & Hutter 2019, with decoupled weight decay), so that
+each run equals a single model trained with it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+KINDS = ("sgd", "adam", "adamw")
+PerRun = float | Sequence[float] | np.ndarray | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Optimizer:
+    """What updates the parameters; a number, or one number per run, wherever it says PerRun.
+
+    Attributes:
+        kind: `sgd`, `adam` or `adamw`, for the ensemble or one per run.
+        lr: learning rate, PerRun; or PerRun under each parameter's name (`lr_Y`, `lr_Z`).
+        momentum: of SGD, PerRun.
+        nesterov: Nesterov's momentum in SGD.
+        beta1, beta2, eps: of Adam and AdamW, PerRun.
+        weight_decay: PerRun, or under each parameter's name; the gradient of half the squared norm
+            for SGD and Adam, decoupled (multiplied with the learning rate) for AdamW.
+        clip: largest norm of a run's whole gradient, PerRun, or None; as
+            `torch.nn.utils.clip_grad_norm_`, before weight decay.
+        schedule: factor on the learning rate at step t = 0, 1, ..., a number or one per run; None
+            keeps it constant. It must depend on t alone, so that training can resume.
+    """
+
+    kind: str | Sequence[str] = "sgd"
+    lr: PerRun | Mapping[str, PerRun] = 1e-3
+    momentum: PerRun = 0.0
+    nesterov: bool = False
+    beta1: PerRun = 0.9
+    beta2: PerRun = 0.999
+    eps: PerRun = 1e-8
+    weight_decay: PerRun | Mapping[str, PerRun] = 0.0
+    clip: PerRun | None = None
+    schedule: Callable[[int], PerRun] | None = None
+
+
+class Updater:
+    """An optimizer at work on given parameters: settings as tensors, and its state.
+
+    Args:
+        optimizer: the settings.
+        parameters: tensors [runs, ...], changed in place by `update`.
+
+    Attributes:
+        state: tensors [runs, ...] by name, all that must be kept to go on later.
+
+    Raises:
+        ValueError: an unknown kind, a number of settings that is not the number of runs, a
+            parameter without a learning rate, or a setting out of its bounds.
+    """
+
+    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor]) -> None:
+        self.parameters = parameters
+        self.runs = len(next(iter(parameters.values())))
+        self.device = next(iter(parameters.values())).device
+        self.schedule = optimizer.schedule
+        self.nesterov = optimizer.nesterov
+        self.clip = None if optimizer.clip is None else self._settings("clip", optimizer.clip)
+        self.momentum = self._settings("momentum", optimizer.momentum, below=1)
+        self.beta1 = self._settings("beta1", optimizer.beta1, below=1)
+        self.beta2 = self._settings("beta2", optimizer.beta2, below=1)
+        self.eps = self._settings("eps", optimizer.eps)
+        self.lr = self._by_parameter("lr", optimizer.lr)
+        self.weight_decay = self._by_parameter("weight_decay", optimizer.weight_decay)
+        self.groups = self._groups(optimizer.kind)
+        self.decays = {name: bool((decay > 0).any()) for name, decay in self.weight_decay.items()}
+        self.state = self._empty_state()
+
+    def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
+        """A setting as float64 [runs]."""
+        tensor = torch.as_tensor(values, dtype=torch.float64).to(self.device).reshape(-1)
+        if len(tensor) not in (1, self.runs):
+            raise ValueError(f"{name}: {len(tensor)} values for {self.runs} runs")
+        if not bool(((tensor >= 0) & (tensor < below)).all()):
+            raise ValueError(f"{name}: must be at least 0 and less than {below}")
+        return tensor.expand(self.runs)
+
+    def _by_parameter(self, name: str, values: PerRun | Mapping[str, PerRun]) -> dict[str, Tensor]:
+        if not isinstance(values, Mapping):
+            values = dict.fromkeys(self.parameters, values)
+        if set(values) != set(self.parameters):
+            wanted, found = ", ".join(sorted(self.parameters)), ", ".join(sorted(values))
+            raise ValueError(f"{name}: needs a value for each of {wanted}; found {found}")
+        return {key: self._settings(f"{name}.{key}", value) for key, value in values.items()}
+
+    def _groups(self, kind: str | Sequence[str]) -> dict[str, slice | Tensor]:
+        """Which runs each kind updates; a slice where they lie together, so that nothing copies."""
+        kinds = [kind] * self.runs if isinstance(kind, str) else list(kind)
+        if len(kinds) != self.runs:
+            raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
+        if unknown := sorted(set(kinds) - set(KINDS)):
+            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(KINDS)}")
+        groups = {}
+        for name in KINDS:
+            rows = [run for run, own in enumerate(kinds) if own == name]
+            if rows and rows[-1] - rows[0] + 1 == len(rows):
+                groups[name] = slice(rows[0], rows[-1] + 1)
+            elif rows:
+                groups[name] = torch.tensor(rows, device=self.device)
+        return groups
+
+    def _empty_state(self) -> dict[str, Tensor]:
+        """The state before the first step: zeros, only for the runs and moments that need it."""
+        state = {}
+        for name, parameter in self.parameters.items():
+            if "sgd" in self.groups and bool((self.momentum[self.groups["sgd"]] > 0).any()):
+                state[f"{name}.momentum.sgd"] = torch.zeros_like(parameter[self.groups["sgd"]])
+            for kind in {"adam", "adamw"} & set(self.groups):
+                for moment in ("first", "second"):
+                    rows = parameter[self.groups[kind]]
+                    state[f"{name}.{moment}.{kind}"] = torch.zeros_like(rows)
+        return dict(sorted(state.items()))
+
+    def forget(self, runs: Tensor) -> None:
+        """Clear the state of frozen runs, bool [runs], so that nothing in it stays non-finite."""
+        for name, tensor in self.state.items():
+            tensor[runs[self.groups[name.rpartition(".")[2]]]] = 0
+
+    @torch.no_grad()
+    def update(self, gradients: Mapping[str, Tensor], step: int, alive: Tensor) -> None:
+        """Update the parameters in place; gradients may be overwritten.
+
+        Args:
+            gradients: [runs, ...] by parameter, finite.
+            step: 0 for the first update.
+            alive: bool [runs]; the parameters of other runs stay as they are.
+        """
+        factor = alive.to(torch.float64)
+        if self.schedule is not None:
+            now = torch.as_tensor(self.schedule(step), dtype=torch.float64)
+            factor = factor * now.to(self.device)
+        if self.clip is not None:
+            self._clip(gradients)
+        for name, parameter in self.parameters.items():
+            rate = self.lr[name] * factor
+            for kind, rows in self.groups.items():
+                part = parameter[rows]
+                one = _Update(self, name, kind, rows, part, gradients[name][rows], rate[rows])
+                one.sgd() if kind == "sgd" else one.adam(step, decoupled=kind == "adamw")
+                if not isinstance(rows, slice):
+                    parameter[rows] = part
+
+    def _clip(self, gradients: Mapping[str, Tensor]) -> None:
+        squares = [
+            gradient.reshape(self.runs, -1).square().sum(1) for gradient in gradients.values()
+        ]
+        norm = torch.stack(squares).sum(0).sqrt()
+        # torch's clip_grad_norm_ adds the same 1e-6.
+        factor = (self.clip.to(norm.dtype) / (norm + 1e-6)).clamp_(max=1)
+        for gradient in gradients.values():
+            gradient.mul_(_column(factor, gradient))
+
+
+@dataclass(frozen=True, eq=False)
+class _Update:
+    """One parameter's update for the runs of one kind, in place on `part`."""
+
+    owner: Updater
+    name: str
+    kind: str
+    rows: slice | Tensor
+    part: Tensor
+    gradient: Tensor
+    rate: Tensor
+
+    def sgd(self) -> None:
+        gradient = self._with_l2()
+        step = gradient
+        if (buffer := self.owner.state.get(f"{self.name}.momentum.sgd")) is not None:
+            momentum = self._column(self.owner.momentum)
+            step = buffer.mul_(momentum).add_(gradient)
+            if self.owner.nesterov:
+                step = gradient.addcmul(momentum, buffer)
+        self.part.addcmul_(_column(self.rate, self.part), step, value=-1)
+
+    def adam(self, step: int, decoupled: bool) -> None:
+        owner = self.owner
+        if decoupled:
+            kept = 1 - self.rate * owner.weight_decay[self.name][self.rows]
+            self.part.mul_(_column(kept, self.part))
+        gradient = self.gradient if decoupled else self._with_l2()
+        first = owner.state[f"{self.name}.first.{self.kind}"]
+        second = owner.state[f"{self.name}.second.{self.kind}"]
+        beta1, beta2 = owner.beta1[self.rows], owner.beta2[self.rows]
+        first.lerp_(gradient, _column(1 - beta1, gradient))
+        second.mul_(self._column(owner.beta2))
+        second.addcmul_(gradient.mul(_column(1 - beta2, gradient)), gradient)
+        scale = (1 - beta2 ** (step + 1)).rsqrt()
+        denominator = second.sqrt().mul_(_column(scale, gradient))
+        denominator.add_(self._column(owner.eps))
+        rate = self.rate / (1 - beta1 ** (step + 1))
+        self.part.addcdiv_(first * _column(rate, first), denominator, value=-1)
+
+    def _with_l2(self) -> Tensor:
+        if not self.owner.decays[self.name]:
+            return self.gradient
+        return self.gradient.addcmul(self._column(self.owner.weight_decay[self.name]), self.part)
+
+    def _column(self, values: Tensor) -> Tensor:
+        return _column(values[self.rows], self.part)
+
+
+def _column(values: Tensor, like: Tensor) -> Tensor:
+    """Values per run, [runs], in the type of a parameter and shaped to multiply it."""
+    return values.to(like.dtype).reshape(-1, *(1,) * (like.ndim - 1))

@@ -1,0 +1,104 @@
+"""Random numbers that belong to a run: the same whatever else is in the ensemble, on any device.
+
+A counter-based generator has no state: a number is a hash of (seed of the run, use, step, place).
+So run i draws the same numbers alone or among a thousand, a resumed training needs nothing but
+its step, and all runs draw at once. The hash is SplitMix64 (Steele, Lea & Flood 2014): a Weyl
+sequence through a 64-bit finaliser, integer arithmetic alone, hence the same bits on CPU and GPU.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def _signed(word: int) -> int:
+    """A 64-bit word as torch's int64 holds it."""
+    return word - 2**64 if word >= 2**63 else word
+
+
+_WEYL = _signed(0x9E3779B97F4A7C15)
+_FIRST = _signed(0xBF58476D1CE4E5B9)
+_SECOND = _signed(0x94D049BB133111EB)
+
+
+class RunRandom:
+    """Random numbers for all runs at once.
+
+    Args:
+        seeds: one non-negative integer per run, [runs]; runs with equal seeds draw equal numbers.
+        device: where numbers are made.
+
+    Every draw takes `use`, a name of what the numbers are for ("initial W", "tokens"), and `step`:
+    different uses or steps give independent numbers, the same ones give the same numbers again.
+
+    Raises:
+        ValueError: no seeds, or a negative one.
+    """
+
+    def __init__(self, seeds: Sequence[int] | Tensor, device: str | torch.device = "cpu") -> None:
+        self.seeds = torch.as_tensor(seeds, dtype=torch.int64).to(device).reshape(-1)
+        if not len(self.seeds) or bool((self.seeds < 0).any()):
+            raise ValueError("seeds: at least one, and none negative")
+
+    def words(self, count: int, *, use: str, step: int = 0) -> Tensor:
+        """Uniform 64-bit words, int64 [runs, count]."""
+        digest = hashlib.sha256(use.encode()).digest()
+        purpose = int.from_bytes(digest[:8], "little", signed=True)
+        stride = _signed(step * _WEYL % 2**64)
+        keys = _mix(_mix(self.seeds * _WEYL ^ purpose) + stride)
+        places = torch.arange(1, count + 1, device=keys.device).mul_(_WEYL)
+        return _mix(keys[:, None] + places)
+
+    def uniform(
+        self, *shape: int, use: str, step: int = 0, dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """Uniform numbers in [0, 1), [runs, *shape]; 24 random bits in float32, 53 in float64."""
+        bits = 53 if dtype == torch.float64 else 24
+        words = self.words(math.prod(shape), use=use, step=step)
+        kept = words.bitwise_right_shift_(64 - bits).bitwise_and_(2**bits - 1)
+        return kept.to(dtype).mul_(2.0**-bits).reshape(-1, *shape)
+
+    def normal(
+        self, *shape: int, use: str, step: int = 0, dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """Standard normal numbers, [runs, *shape], by Box and Muller's transform in float64.
+
+        Transcendental functions round differently on CPU and GPU: there, numbers agree to
+        rounding, not to the bit.
+        """
+        count = math.prod(shape)
+        pairs = self.uniform(2, (count + 1) // 2, use=use, step=step, dtype=torch.float64)
+        radius = torch.log1p(-pairs[:, 0]).mul_(-2).sqrt_()
+        angle = pairs[:, 1].mul(2 * math.pi)
+        numbers = torch.cat([radius * angle.cos(), radius * angle.sin()], dim=1)
+        return numbers[:, :count].to(dtype).reshape(-1, *shape)
+
+    def integers(self, high: int, *shape: int, use: str, step: int = 0) -> Tensor:
+        """Uniform integers 0 .. high - 1, int64 [runs, *shape], unbiased to 2**-53.
+
+        Raises:
+            ValueError: high < 1.
+        """
+        if high < 1:
+            raise ValueError(f"high = {high}: must be at least 1")
+        uniform = self.uniform(*shape, use=use, step=step, dtype=torch.float64)
+        # A product that rounds up to `high` itself belongs to the last integer.
+        return uniform.mul_(high).to(torch.int64).clamp_(max=high - 1)
+
+
+def _mix(words: Tensor) -> Tensor:
+    """SplitMix64's finaliser, in place on a fresh tensor; int64 products wrap as they must."""
+    words = words ^ _shifted(words, 30)
+    words.mul_(_FIRST)
+    words ^= _shifted(words, 27)
+    words.mul_(_SECOND)
+    words ^= _shifted(words, 31)
+    return words
+
+
+def _shifted(words: Tensor, places: int) -> Tensor:
+    # torch shifts int64 arithmetically; the mask makes the shift logical.
+    return words.bitwise_right_shift(places).bitwise_and_(2 ** (64 - places) - 1)

@@ -1,0 +1,251 @@
+"""The training loop of an ensemble: steps, observations, frozen runs, checkpoints."""
+
+import functools
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from onelayer.ensemble.checkpoint import digest, read_checkpoint, under, write_checkpoint
+from onelayer.ensemble.optimizers import Optimizer, Updater
+
+log = logging.getLogger("onelayer")
+
+Tensors = dict[str, Tensor]
+NAMED_RUNS = 5  # diverged runs named one by one in the log; the others are counted
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """What is trained: initial parameters, data, an objective, an optimizer.
+
+    Attributes:
+        parameters: initial values by name, [runs, ...], all on one device and of one type; `train`
+            works on copies.
+        batch: the data of step t = 0, 1, ..., in whatever form the objective reads. It must depend
+            on t alone (`RunRandom` does), so that training can resume, and give run i the same data
+            whatever else is in the ensemble.
+        optimizer: updates and their settings.
+        loss: (parameters, batch) -> loss per run, [runs]; autograd does the rest. A run's loss may
+            depend on that run's parameters alone.
+        gradients: (parameters, batch) -> (loss per run, gradients by name), written by hand; in
+            place of `loss`. The gradients may be overwritten.
+        labels: one line per run that names its settings, for messages; empty for 'run 0', ...
+    """
+
+    parameters: Tensors
+    batch: Callable[[int], Any]
+    optimizer: Optimizer
+    loss: Callable[[Tensors, Any], Tensor] | None = None
+    gradients: Callable[[Tensors, Any], tuple[Tensor, Tensors]] | None = None
+    labels: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if (self.loss is None) == (self.gradients is None):
+            raise ValueError("an ensemble needs either a loss or gradients")
+        lengths = {name: len(tensor) for name, tensor in self.parameters.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"parameters: the run dimensions must agree, found {lengths}")
+        if len(self.labels) not in (0, self.runs):
+            raise ValueError(f"labels: {len(self.labels)} for {self.runs} runs")
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(next(iter(self.parameters.values())))
+
+    def label(self, run: int) -> str:
+        """What a message calls a run."""
+        return f"run {run}" + (f" ({self.labels[run]})" if self.labels else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training leaves; all tensors on the CPU.
+
+    Attributes:
+        parameters: final values by name, [runs, ...].
+        losses: float64 [recorded steps, runs], before the update of every `loss_every`-th step;
+            NaN for a frozen run from the step on at which it was frozen.
+        observed: [observed steps, runs, ...] by name; rows of a frozen run hold what it was frozen
+            at.
+        observed_at: the steps of those rows: updates done, ascending.
+        diverged_at: int64 [runs], the step at which loss or gradient was not finite and the run was
+            frozen with the parameters it had; -1 for a run that went through.
+    """
+
+    parameters: Tensors
+    losses: Tensor
+    observed: Tensors
+    observed_at: tuple[int, ...]
+    diverged_at: Tensor
+
+
+def train(
+    ensemble: Ensemble,
+    steps: int,
+    *,
+    observe: Callable[[Tensors], Tensors] | None = None,
+    observe_at: Iterable[int] = (),
+    loss_every: int = 1,
+    checkpoint: Path | None = None,
+    checkpoint_seconds: float = 20.0,
+    identity: str = "",
+    progress: Callable[..., Iterable[int]] | None = None,
+) -> Trained:
+    """Train all runs for a number of steps.
+
+    Args:
+        ensemble: what to train.
+        steps: number of updates.
+        observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
+        observe_at: after how many updates to observe; 0 is the start, `steps` the end.
+        loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
+        checkpoint: where to keep the state while training runs. If the file is there and is of
+            this very training, training goes on from it. It is removed at the end; remove it later
+            yourself by keeping it None and calling `read_checkpoint`, if at all.
+        checkpoint_seconds: least time between two checkpoints (seconds); decides no number.
+        identity: what makes this training the one it is and cannot be seen from its parameters,
+            optimizer, labels and steps, which are compared anyway: the settings of data and
+            objective, the digest of the code.
+        progress: wraps the steps in a progress bar, as `onelayer.step.Step.progress`; by default
+            tqdm, silent where stderr is no terminal.
+
+    Raises:
+        ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`.
+    """
+    run = _Run(ensemble, steps, observe, observe_at, loss_every)
+    identity = digest(ensemble, steps, run.observe_at, loss_every, identity)
+    first = run.restore(checkpoint, identity)
+    written = time.monotonic()
+    bar = progress or functools.partial(tqdm, disable=None, leave=False)
+    if first == 0:
+        run.look(0)
+    for step in bar(range(first, steps), total=steps - first, unit="step"):
+        run.advance(step)
+        run.look(step + 1)
+        if checkpoint and time.monotonic() - written >= checkpoint_seconds:
+            write_checkpoint(checkpoint, run.state(), step + 1, identity)
+            written = time.monotonic()
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
+    return run.result()
+
+
+class _Run:
+    """The state of a training between two steps."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        steps: int,
+        observe: Callable[[Tensors], Tensors] | None,
+        observe_at: Iterable[int],
+        loss_every: int,
+    ) -> None:
+        self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
+        self.observe_at = tuple(sorted(set(observe_at)))
+        if self.observe_at and not 0 <= self.observe_at[0] <= self.observe_at[-1] <= steps:
+            raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {self.observe_at}")
+        if loss_every < 1:
+            raise ValueError(f"loss_every = {loss_every}: must be at least 1")
+        by_hand = ensemble.gradients is not None
+        self.parameters = {
+            name: tensor.detach().clone().requires_grad_(not by_hand)
+            for name, tensor in ensemble.parameters.items()
+        }
+        self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
+        device = next(iter(self.values.values())).device
+        self.updater = Updater(ensemble.optimizer, self.values)
+        self.diverged_at = torch.full((ensemble.runs,), -1, device=device)
+        self.all_alive = True
+        recorded = -(-steps // loss_every)
+        self.losses = torch.full(
+            (recorded, ensemble.runs), torch.nan, dtype=torch.float64, device=device
+        )
+        self.observed: dict[str, list[Tensor]] = {}
+
+    def advance(self, step: int) -> None:
+        """One update of every run that is alive."""
+        loss, gradients = self._gradients(self.ensemble.batch(step))
+        alive = self.diverged_at < 0
+        finite = torch.isfinite(loss)
+        for gradient in gradients.values():
+            # A sum of finite numbers is finite, short of numbers that are lost anyway.
+            finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
+        if not bool((finite | ~alive).all()):
+            self._freeze(alive & ~finite, step)
+            alive &= finite
+        if step % self.loss_every == 0:
+            row = torch.where(alive, loss.to(torch.float64), torch.nan)
+            self.losses[step // self.loss_every] = row
+        if not self.all_alive:
+            for gradient in gradients.values():
+                gradient[~alive] = 0
+        self.updater.update(gradients, step, alive)
+
+    def _gradients(self, batch: Any) -> tuple[Tensor, Tensors]:
+        if self.ensemble.gradients is not None:
+            with torch.no_grad():
+                return self.ensemble.gradients(self.values, batch)
+        loss = self.ensemble.loss(self.parameters, batch)
+        # The sum keeps runs apart: the derivative of each loss with respect to its own run.
+        found = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+        return loss.detach(), dict(zip(self.parameters, found, strict=True))
+
+    def _freeze(self, runs: Tensor, step: int) -> None:
+        self.diverged_at[runs] = step
+        self.all_alive = False
+        self.updater.forget(runs)
+        frozen = runs.nonzero().flatten().tolist()
+        for run in frozen[:NAMED_RUNS]:
+            name = self.ensemble.label(run)
+            log.warning("%s: not finite at step %d; frozen there, the others go on", name, step)
+        if (more := len(frozen) - NAMED_RUNS) > 0:
+            log.warning("%d more runs: not finite at step %d", more, step)
+
+    def look(self, step: int) -> None:
+        """Keep what is asked for after `step` updates."""
+        if step not in self.observe_at:
+            return
+        with torch.no_grad():
+            seen = self.observe(self.values) if self.observe else self.values
+        for name, tensor in seen.items():
+            self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
+
+    def state(self) -> Tensors:
+        """Everything that the next step depends on, and everything kept so far."""
+        tensors = {"losses": self.losses, "diverged_at": self.diverged_at}
+        tensors |= {f"parameter/{name}": tensor for name, tensor in self.values.items()}
+        tensors |= {f"optimizer/{name}": tensor for name, tensor in self.updater.state.items()}
+        return tensors | {f"observed/{name}": torch.stack(t) for name, t in self.observed.items()}
+
+    def restore(self, checkpoint: Path | None, identity: str) -> int:
+        """Take up a checkpoint's state if there is one; returns the number of updates done."""
+        found = read_checkpoint(checkpoint, identity) if checkpoint else None
+        if found is None:
+            return 0
+        tensors, step = found
+        own = self.state()
+        for name, tensor in own.items():
+            tensor.copy_(tensors[name])
+        self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
+        self.all_alive = bool((self.diverged_at < 0).all())
+        log.info("going on from step %d", step)
+        return step
+
+    def result(self) -> Trained:
+        """What training leaves."""
+        return Trained(
+            parameters={name: tensor.cpu() for name, tensor in self.values.items()},
+            losses=self.losses.cpu(),
+            observed={name: torch.stack(tensors) for name, tensors in self.observed.items()},
+            observed_at=self.observe_at,
+            diverged_at=self.diverged_at.cpu(),
+        )
