@@ -16,7 +16,7 @@ from onelayer.probe.labels import Variant, labels_of, variants_of
 from onelayer.probe.measures import measure_attention
 from onelayer.probe.pairs import PAIR_CLASSES
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from tests.tiny_bert import save_tiny_bert
+from tests.tiny_models import save_tiny_bert
 
 TEXTS = [
     "The frog, the toad; the pond. A froglet!",
@@ -62,7 +62,8 @@ def by_hand(folder, overlap: str) -> dict:
             zip(encoding.tokens, encoding.offsets, strict=True)
         ):
             alone = not text[end : end + 1].isalnum() and not piece.startswith("##")
-            if start < end and text[start:end].isalpha() and alone:
+            known = piece != "[UNK]"
+            if start < end and text[start:end].isalpha() and alone and known:
                 single.append((i, text[start:end].lower()))
         for i, query in single:
             for j, key in single:

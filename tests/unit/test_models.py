@@ -16,7 +16,7 @@ from onelayer.models.checkpoints import (
     word_embeddings,
 )
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
-from tests.tiny_bert import save_tiny_bert
+from tests.tiny_models import save_tiny_bert
 
 
 @pytest.fixture

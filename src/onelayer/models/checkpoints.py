@@ -1,7 +1,6 @@
 """Pretrained checkpoints from a folder: safetensors only, no remote code, eager attention."""
 
 import contextlib
-import json
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from onelayer.errors import OnelayerError
+from onelayer.models.families import Family, family_of, read_config
 from onelayer.seeds import stable_seed
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -22,12 +22,15 @@ ROW_SUM_TOLERANCE = 1e-4
 def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
     """Load a checkpoint for probing: float32, `eval()`, attention weights computed explicitly.
 
+    Heads that a checkpoint was published with (masked words, a discriminator, ...) are left out.
+
     Raises:
-        OnelayerError: no safetensors, a request for remote code, a model that transformers
-            cannot build with eager attention, or weights that are missing, of another shape
-            than the configuration says, or not finite.
+        OnelayerError: no safetensors, a request for remote code, an unknown family, a model that
+            transformers cannot build with eager attention, or weights that are missing, of another
+            shape than the configuration says, or not finite.
     """
-    _check_folder(folder)
+    config = read_config(folder)
+    _check_weights_are_safe(folder)
     with _quiet(), _readable(folder):
         model, report = AutoModel.from_pretrained(
             folder,
@@ -40,7 +43,7 @@ def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    _check_complete(folder, report)
+    _check_complete(folder, report, family_of(config["model_type"], folder).never_probed)
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
             raise OnelayerError(
@@ -55,7 +58,7 @@ def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
 
     The weights are those of transformers' own initialisation under `seed`.
     """
-    _check_config(source)
+    read_config(source)
     with _quiet():
         model = _random_model(source, seed)
         model.save_pretrained(target)
@@ -78,11 +81,10 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
             eager attention returns none), or rows that do not sum to 1.
     """
     batch = torch.tensor([ids], device=model.device)
+    reader = _family(model).reader(model)
     with torch.inference_mode():
-        output = model(input_ids=batch, output_attentions=True)
-    # Encoder-decoder models (BART) name them otherwise; the paper probes their encoder.
-    weights = output.get("attentions") or output.get("encoder_attentions") or ()
-    layers = getattr(model.config, "num_hidden_layers", None)
+        weights = reader(input_ids=batch, output_attentions=True).get("attentions") or ()
+    layers = model.config.num_hidden_layers
     if len(weights) != layers or any(layer is None for layer in weights):
         raise OnelayerError(
             f"{type(model).__name__} returned attention weights for {len(weights)} of {layers} "
@@ -106,12 +108,13 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
     about 0 and their ratio meaningless.
 
     Returns:
-        Two float64 tensors on the CPU, [ids, embedding width].
+        Two float64 tensors on the CPU, [ids, embedding width]; a factorised family (ALBERT,
+        ELECTRA) has embeddings of a width of their own.
     """
     batch = torch.tensor(ids, device=model.device)
     with torch.inference_mode():
         raw = model.get_input_embeddings().weight[batch]
-        output = model.embeddings(input_ids=batch[:, None])[:, 0]
+        output = _family(model).embed(model, batch[:, None])[:, 0]
     return raw.double().cpu(), output.double().cpu()
 
 
@@ -128,8 +131,11 @@ def resolve_device(device: str) -> str:
     return device
 
 
-def _check_folder(folder: Path) -> None:
-    _check_config(folder)
+def _family(model: PreTrainedModel) -> Family:
+    return family_of(model.config.model_type, type(model).__name__)
+
+
+def _check_weights_are_safe(folder: Path) -> None:
     if not list(folder.glob("*.safetensors")):
         others = sorted(path.name for path in folder.glob("*.bin"))
         found = (
@@ -138,32 +144,19 @@ def _check_folder(folder: Path) -> None:
         raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
 
 
-def _check_complete(folder: Path, report: Mapping) -> None:
-    """Refuse what transformers would quietly initialise at random.
-
-    A pooler may be missing: nothing of it is probed, and encoders published without one are many.
-    """
-    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+def _check_complete(folder: Path, report: Mapping, never_probed: tuple[str, ...]) -> None:
+    """Refuse what transformers would quietly initialise at random."""
+    missing = sorted(n for n in report["missing_keys"] if not n.startswith(never_probed))
     if missing:
         raise OnelayerError(
             f"{folder}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
-            "but the pooler's must be there"
+            f"must be there{' but those of the ' + never_probed[0][:-1] if never_probed else ''}"
         )
     for name, found, expected in report["mismatched_keys"]:
         raise OnelayerError(
             f"{folder}: weights of {name}: shape {list(found)}; the configuration says "
             f"{list(expected)}"
         )
-
-
-def _check_config(folder: Path) -> None:
-    path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise OnelayerError(f"{path}: not a model configuration ({error})") from None
-    if "auto_map" in config:
-        raise OnelayerError(f"{path}: asks for remote code (auto_map), which is refused")
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer, pre_tokenizers
 
 from onelayer.corpus.articles import tokens
 from onelayer.errors import OnelayerError
@@ -15,7 +15,7 @@ class EncodedText:
 
     Attributes:
         ids: token ids, special tokens included, [tokens].
-        positions: indices into `ids` of the words that are exactly one piece, [single].
+        positions: indices into `ids` of the words that are exactly one known piece, [single].
         words: those words, lower-cased, [single].
     """
 
@@ -25,7 +25,11 @@ class EncodedText:
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """Load `tokenizer.json`, with the padding and truncation that may be baked in switched off.
+    """Load `tokenizer.json`, ready for texts that are already split into words.
+
+    Padding and truncation that may be baked in are switched off. Tokenizers that mark the space
+    before a word (byte-level BPE of RoBERTa and BART; Metaspace of ALBERT) are told to mark it
+    before every word: without it each word would read as the inside of another one, silently.
 
     Raises:
         OnelayerError: the file is missing or is no tokenizer.
@@ -37,7 +41,18 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise OnelayerError(f"{path}: not a tokenizer ({error})") from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    _mark_every_word(tokenizer.pre_tokenizer)
     return tokenizer
+
+
+def _mark_every_word(pre_tokenizer: object) -> None:
+    if isinstance(pre_tokenizer, pre_tokenizers.Sequence):
+        for part in pre_tokenizer:
+            _mark_every_word(part)
+    elif isinstance(pre_tokenizer, pre_tokenizers.ByteLevel):
+        pre_tokenizer.add_prefix_space = True
+    elif isinstance(pre_tokenizer, pre_tokenizers.Metaspace):
+        pre_tokenizer.prepend_scheme = "always"
 
 
 def piece_id(tokenizer: Tokenizer, word: str) -> int | None:
@@ -46,10 +61,15 @@ def piece_id(tokenizer: Tokenizer, word: str) -> int | None:
     The unknown piece counts as none: it stands for other words too.
     """
     pieces = tokenizer.encode([word], is_pretokenized=True, add_special_tokens=False)
-    unknown = getattr(tokenizer.model, "unk_token", None)
-    if len(pieces.ids) != 1 or pieces.tokens[0] == unknown:
-        return None
-    return pieces.ids[0]
+    return pieces.ids[0] if len(pieces.ids) == 1 and _is_known(tokenizer, pieces, 0) else None
+
+
+def _is_known(tokenizer: Tokenizer, encoding: Encoding, position: int) -> bool:
+    """Whether a piece stands for the text it was made of, and for no other."""
+    piece = encoding.tokens[position]
+    # A Unigram model keeps the text of what it does not know beside the unknown piece's id.
+    own_id = tokenizer.token_to_id(piece) == encoding.ids[position]
+    return own_id and piece != getattr(tokenizer.model, "unk_token", None)
 
 
 def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
@@ -68,10 +88,10 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
             fitting += 1
         pretokens = pretokens[:fitting]
         encoding = tokenizer.encode(pretokens, is_pretokenized=True)
-    return _trace(encoding, pretokens)
+    return _trace(tokenizer, encoding, pretokens)
 
 
-def _trace(encoding, pretokens: list[str]) -> EncodedText:
+def _trace(tokenizer: Tokenizer, encoding: Encoding, pretokens: list[str]) -> EncodedText:
     places: dict[int, list[int]] = {}
     for position, word in enumerate(encoding.word_ids):
         if word is not None:
@@ -79,6 +99,8 @@ def _trace(encoding, pretokens: list[str]) -> EncodedText:
     single = [
         (where[0], pretokens[word].lower())
         for word, where in sorted(places.items())
-        if len(where) == 1 and pretokens[word].isalpha()
+        if len(where) == 1
+        and pretokens[word].isalpha()
+        and _is_known(tokenizer, encoding, where[0])
     ]
     return EncodedText(encoding.ids, [p for p, _ in single], [w for _, w in single])

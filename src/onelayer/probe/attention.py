@@ -15,6 +15,7 @@ from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward
+from onelayer.models.families import longest_text
 from onelayer.models.tokenizer import EncodedText, encode
 from onelayer.probe.labels import Variant
 from onelayer.probe.pairs import (
@@ -104,7 +105,7 @@ def probe_attention(
 
 
 def _check_length(model: PreTrainedModel, max_tokens: int) -> None:
-    longest = getattr(model.config, "max_position_embeddings", max_tokens)
+    longest = longest_text(model)
     if max_tokens > longest:
         raise OnelayerError(
             f"probe.attention.max_tokens: {max_tokens}; this model reads at most {longest} tokens"
