@@ -3,7 +3,8 @@
 import pandas as pd
 
 from onelayer.corpus.articles import read_articles
-from onelayer.models.checkpoints import load_checkpoint, resolve_device
+from onelayer.device import resolve_device
+from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.probe.attention import probe_attention, sample_articles, write_attention_sums
 from onelayer.probe.labels import labels_of, variants_of

@@ -7,11 +7,11 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertModel
 
+from onelayer.device import resolve_device
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import (
     forward,
     load_checkpoint,
-    resolve_device,
     save_random_checkpoint,
     word_embeddings,
 )

@@ -118,19 +118,6 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
     return raw.double().cpu(), output.double().cpu()
 
 
-def resolve_device(device: str) -> str:
-    """`cpu` or `cuda`; `auto` takes a GPU if there is one.
-
-    Raises:
-        OnelayerError: `cuda` was asked for and there is none.
-    """
-    if device == "cuda" and not torch.cuda.is_available():
-        raise OnelayerError("device: cuda was asked for, but torch sees no GPU; use cpu or auto")
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return device
-
-
 def _family(model: PreTrainedModel) -> Family:
     return family_of(model.config.model_type, type(model).__name__)
 
