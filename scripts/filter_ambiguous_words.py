@@ -4,7 +4,7 @@ from onelayer.settings.topics import AmbiguitySettings
 from onelayer.step import Step, run
 from onelayer.topics.ambiguity import filter_ambiguous_words
 from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.lda import read_topics
+from onelayer.topics.model import read_topics
 
 
 def main(step: Step) -> None:

@@ -1,9 +1,10 @@
-"""Fit online LDA to a bag of words: gensim's serial model, float64."""
+"""Fit LDA to a bag of words by the backend that the settings name."""
 
 from onelayer.settings.topics import LdaSettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.lda import fit_lda, write_topics
+from onelayer.topics.lda import fit_lda
+from onelayer.topics.model import write_topics
 
 
 def main(step: Step) -> None:

@@ -4,7 +4,7 @@ from onelayer.corpus.articles import read_articles
 from onelayer.settings.topics import TopicQualitySettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.lda import read_topics
+from onelayer.topics.model import read_topics
 from onelayer.topics.quality import measure_topics
 
 

@@ -22,7 +22,7 @@ from onelayer.probe.attention import AttentionSums, probe_attention, write_atten
 from onelayer.probe.labels import labels_of, variants_of
 from onelayer.probe.measures import measure_embeddings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.topics.lda import Topics, write_topics
+from onelayer.topics.model import Topics, write_topics
 from tests.conftest import ROOT, copy_project, run_step, snakemake
 from tests.faults.conftest import error_line
 

@@ -1,6 +1,9 @@
 """Claims about words, topics, their quality and the ambiguity filter."""
 
+import importlib.util
 import math
+import platform
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -19,12 +22,13 @@ from onelayer.settings.topics import (
 )
 from onelayer.topics.ambiguity import filter_ambiguous_words
 from onelayer.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
-from onelayer.topics.lda import fit_lda, read_topics, write_topics
+from onelayer.topics.lda import fit_lda
+from onelayer.topics.model import read_topics, top_words, write_topics
+from onelayer.topics.online_lda import document_topics
 from onelayer.topics.quality import (
     agreement_with_labels,
     coherence,
     measure_topics,
-    top_words,
     topics_used,
 )
 
@@ -68,21 +72,30 @@ def test_a_bag_of_words_reads_back(tmp_path) -> None:
     assert list(back.documents()) == list(bag.documents())
 
 
-def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(tmp_path) -> None:
+NEEDS_TOMOTOPY = pytest.mark.skipif(
+    importlib.util.find_spec("tomotopy") is None, reason="needs the extra tomotopy"
+)
+BACKENDS = ["gensim", pytest.param("tomotopy", marks=NEEDS_TOMOTOPY)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tmp_path) -> None:
     texts, labels = planted()
     bag = count_words(texts, LOOSE)
-    settings = LdaSettings(topics=2, passes=3, chunksize=50)
+    settings = LdaSettings(backend=backend, topics=2, passes=3, chunksize=50, sweeps=30)
     topics = fit_lda(bag, settings)
     assert topics.word_probability.dtype == np.float64
     assert topics.word_probability.sum(axis=1) == pytest.approx(1, abs=1e-12)
     again = fit_lda(bag, settings)
-    assert (again.variational == topics.variational).all()
-    found = topics.document_topics(bag, settings)
+    assert (again.dirichlet == topics.dirichlet).all()
+    other = fit_lda(bag, settings.model_copy(update={"seed": 1}))
+    assert (other.dirichlet != topics.dirichlet).any()
+    found = document_topics(topics, bag, settings)
     assert agreement_with_labels(found, [str(label) for label in labels]) == pytest.approx(1)
     assert topics_used(found)[0] == 2
     write_topics(topics, tmp_path / "t.safetensors")
     back = read_topics(tmp_path / "t.safetensors")
-    assert (back.document_topics(bag, settings) == found).all()
+    assert (document_topics(back, bag, settings) == found).all()
     measured = measure_topics(
         bag,
         topics,
@@ -92,12 +105,46 @@ def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(tmp_path) -
     assert measured.shares["share"].tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_both_backends_take_their_priors_from_the_settings(backend) -> None:
+    bag = count_words(planted(40)[0], LOOSE)
+    settings = LdaSettings(backend=backend, topics=4, passes=1, sweeps=2)
+    topics = fit_lda(bag, settings)
+    assert topics.alpha == pytest.approx(np.full(4, 0.25))
+    assert topics.eta == pytest.approx(np.full(20, 0.25))
+    topics = fit_lda(bag, settings.model_copy(update={"alpha": 0.3, "eta": 0.01}))
+    assert topics.alpha == pytest.approx(np.full(4, 0.3))
+    assert topics.eta == pytest.approx(np.full(20, 0.01))
+
+
+@NEEDS_TOMOTOPY
+def test_a_gibbs_sample_assigns_every_word_of_the_corpus_to_a_topic() -> None:
+    bag = count_words(planted(40)[0], LOOSE)
+    topics = fit_lda(bag, LdaSettings(backend="tomotopy", topics=3, sweeps=2, eta=0.01))
+    assigned = topics.dirichlet - topics.eta
+    assert assigned == pytest.approx(np.rint(assigned), abs=1e-9)
+    assert assigned.sum(axis=0) == pytest.approx(bag.counts.toarray().sum(axis=0))
+
+
+@NEEDS_TOMOTOPY
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="instruction sets of x86-64")
+def test_the_sampler_runs_on_instructions_that_every_processor_has() -> None:
+    fit_lda(count_words(TEXTS, LOOSE), LdaSettings(backend="tomotopy", topics=2, sweeps=1))
+    assert sys.modules["tomotopy"].isa == "sse2"
+
+
+def test_a_backend_that_is_not_installed_is_named_with_its_extra(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomotopy", None)
+    with pytest.raises(OnelayerError, match=r"not installed.*'onelayer\[tomotopy\]'"):
+        fit_lda(count_words(TEXTS, LOOSE), LdaSettings(backend="tomotopy", topics=2))
+
+
 def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
     texts, labels = planted()
     ordered = [texts[i] for i in np.argsort(labels, kind="stable")]
     bag = count_words(ordered, LOOSE)
     settings = LdaSettings(topics=2, passes=1, chunksize=50)
-    found = fit_lda(bag, settings).document_topics(bag, settings)
+    found = document_topics(fit_lda(bag, settings), bag, settings)
     assert agreement_with_labels(found, [str(label) for label in sorted(labels)]) > 0.9
 
 

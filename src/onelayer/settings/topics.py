@@ -1,4 +1,4 @@
-"""Settings of the topics room: words, online LDA, ambiguity filter."""
+"""Settings of the topics room: words, topic model, ambiguity filter."""
 
 from typing import Annotated, Literal
 
@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from onelayer.settings.block import Block, Name, Seed, Share, Threads
 
 Overlap = Literal["disjoint", "overlapping"]
+Backend = Literal["gensim", "tomotopy"]
+Prior = Annotated[float, Field(gt=0)]
 
 
 class WordSettings(Block):
@@ -23,24 +25,38 @@ class WordSettings(Block):
 
 
 class LdaSettings(Block):
-    """gensim's serial online LDA (Hoffman, Blei & Bach 2010), float64."""
+    """Latent Dirichlet allocation by a serial, seeded backend."""
 
+    backend: Backend = "gensim"
+    """`gensim`: online variational Bayes (Hoffman, Blei & Bach 2010), float64; `tomotopy`:
+    collapsed Gibbs sampling, one worker (the optional extra `onelayer[tomotopy]`)."""
     topics: int = Field(50, ge=2, le=10_000)
     """Number of topics."""
+    alpha: Prior | None = None
+    """Symmetric Dirichlet prior of a document's topics; null: 1 / topics."""
+    eta: Prior | None = None
+    """Symmetric Dirichlet prior of a topic's words; null: 1 / topics."""
     passes: int = Field(6, ge=1)
-    """Passes over the corpus (the paper: 6)."""
+    """Passes over the corpus (the paper: 6); gensim."""
     chunksize: int = Field(500, ge=1)
-    """Documents per update."""
+    """Documents per update; gensim."""
     decay: float = Field(0.7, gt=0.5, le=1)
-    """kappa: how fast old updates are forgotten."""
+    """kappa: how fast old updates are forgotten; gensim."""
     offset: float = Field(10.0, ge=0)
-    """tau_0: how much early updates are slowed down (updates)."""
+    """tau_0: how much early updates are slowed down (updates); gensim."""
     iterations: int = Field(50, ge=1)
-    """Most E-step iterations per document."""
+    """Most E-step iterations per document; gensim, and document topics of both backends."""
+    sweeps: int = Field(200, ge=1)
+    """Sweeps of the sampler over the corpus; tomotopy."""
     seed: Seed = 0
-    """Seed of the initial topics."""
+    """Seed of the initial topics, and of the sampler."""
     threads: Threads = 1
     """BLAS threads; part of what decides the numbers."""
+
+    @property
+    def priors(self) -> tuple[float, float]:
+        """Alpha and eta as numbers."""
+        return self.alpha or 1 / self.topics, self.eta or 1 / self.topics
 
 
 class Threshold(Block):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import AmbiguitySettings, Threshold
-from onelayer.topics.quality import top_words
+from onelayer.topics.model import top_words
 
 COLUMNS = ["overlap", "threshold", "topic", "word", "probability"]
 

@@ -9,15 +9,8 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from onelayer.settings.topics import TopicQualitySettings
 from onelayer.topics.bag_of_words import BagOfWords
-from onelayer.topics.lda import Topics
-
-
-def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
-    """Indices of each topic's most probable words, [topics, count], most probable first.
-
-    Ties go to the word that comes first in the vocabulary, on every machine.
-    """
-    return np.argsort(-word_probability, axis=1, kind="stable")[:, :count]
+from onelayer.topics.model import Topics, top_words
+from onelayer.topics.online_lda import document_topics
 
 
 def agreement_with_labels(document_topics: np.ndarray, labels: list[str | None]) -> float:
@@ -88,15 +81,15 @@ def measure_topics(
     bag: BagOfWords, topics: Topics, labels: list[str | None], settings: TopicQualitySettings
 ) -> TopicMeasures:
     """Measure a fitted topic model on the corpus that it was fitted to."""
-    document_topics = topics.document_topics(bag, settings.lda)
+    found = document_topics(topics, bag, settings.lda)
     tops = top_words(topics.word_probability, settings.top_words)
     npmi = coherence(bag, tops)
-    used, effective = topics_used(document_topics)
+    used, effective = topics_used(found)
     documents, words = bag.counts.shape
     labelled = sum(isinstance(label, str) for label in labels)
     quality = pd.DataFrame(
         [
-            ("nmi", agreement_with_labels(document_topics, labels), labelled),
+            ("nmi", agreement_with_labels(found, labels), labelled),
             ("npmi", float(npmi.mean()), len(npmi)),
             ("topics_used", used, documents),
             ("topics_effective", effective, documents),
@@ -105,7 +98,7 @@ def measure_topics(
         ],
         columns=["quantity", "value", "n"],
     )
-    names, prevalence = bag.words, document_topics.mean(axis=0)
+    names, prevalence = bag.words, found.mean(axis=0)
     rows = [
         (
             topic,
@@ -118,9 +111,7 @@ def measure_topics(
         for (topic, rank), w in np.ndenumerate(tops)
     ]
     columns = ["topic", "rank", "word", "probability", "npmi", "prevalence"]
-    return TopicMeasures(
-        quality, pd.DataFrame(rows, columns=columns), _label_shares(document_topics, labels)
-    )
+    return TopicMeasures(quality, pd.DataFrame(rows, columns=columns), _label_shares(found, labels))
 
 
 def _label_shares(document_topics: np.ndarray, labels: list[str | None]) -> pd.DataFrame:

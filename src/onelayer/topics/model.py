@@ -1,0 +1,48 @@
+"""A fitted topic model as arrays, whichever backend fitted it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors.numpy
+
+
+@dataclass(frozen=True)
+class Topics:
+    """A fitted topic model.
+
+    Attributes:
+        dirichlet: [topics, words] float64, parameters of each topic's Dirichlet over words given
+            the corpus, all positive: lambda of variational Bayes, or word counts plus eta of a
+            Gibbs sample.
+        alpha: [topics] float64, Dirichlet prior of a document's topics.
+        eta: [words] float64, Dirichlet prior of a topic's words.
+    """
+
+    dirichlet: np.ndarray
+    alpha: np.ndarray
+    eta: np.ndarray
+
+    @property
+    def word_probability(self) -> np.ndarray:
+        """P(word | topic), [topics, words] float64; rows sum to 1."""
+        return self.dirichlet / self.dirichlet.sum(axis=1, keepdims=True)
+
+
+def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
+    """Indices of each topic's most probable words, [topics, count], most probable first.
+
+    Ties go to the word that comes first in the vocabulary, on every machine.
+    """
+    return np.argsort(-word_probability, axis=1, kind="stable")[:, :count]
+
+
+def write_topics(topics: Topics, path: Path) -> None:
+    """Write a topic model as `.safetensors`."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in vars(topics).items()}
+    safetensors.numpy.save_file(arrays, path)
+
+
+def read_topics(path: Path) -> Topics:
+    """Read what `write_topics` wrote."""
+    return Topics(**safetensors.numpy.load_file(path))
