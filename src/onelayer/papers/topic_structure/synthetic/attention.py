@@ -1,0 +1,106 @@
+"""Average attention between words by pair class, from attention logits and document counts.
+
+Li, Li & Risteski (2023), table of optimisers and learning rates: same word; same topic, different
+word; different topics; over all ordered pairs of positions that hold words, each with itself too.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from onelayer.papers.topic_structure.synthetic.data import PAD, SPECIAL, Vocabulary
+
+PAIR_CLASSES = ("same_word", "same_topic", "different_topic")
+NO_TOPIC, NOT_COUNTED = -1, -2
+
+
+def correct_topics(vocabulary: Vocabulary) -> np.ndarray:
+    """Topic of each id, int64 [D]; special ids are not counted."""
+    topics = vocabulary.topic.copy()
+    topics[:SPECIAL] = NOT_COUNTED
+    return topics
+
+
+def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
+    """Topics as the authors' released code looks them up: by id as if it were the word's number.
+
+    Word w has id w + 4, but its topic is read at w + 4. So topics are shifted by four words, the
+    last four words have none, and START counts as a word of the first topic.
+    """
+    topics = np.arange(vocabulary.size) // vocabulary.v
+    topics[vocabulary.T * vocabulary.v :] = NO_TOPIC
+    return topics
+
+
+def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -> np.ndarray:
+    """Key counts of unmasked documents cut to their first tokens, float64 [documents, D].
+
+    Args:
+        vocabulary: topics and words.
+        tokens: [documents, longest].
+        length: tokens kept.
+    """
+    kept = tokens[:, :length]
+    row, _ = np.indices(kept.shape, sparse=True)
+    D = vocabulary.size
+    counts = np.bincount((row * D + kept)[kept != PAD], minlength=len(tokens) * D)
+    return counts.reshape(len(tokens), D).astype(np.float64)
+
+
+def pair_averages(
+    S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int, block: int = 50
+) -> np.ndarray:
+    """Mean attention weight from one position to another by pair class.
+
+    Args:
+        S: attention logits, [runs, D queries, D keys].
+        counts: `evaluation_counts`, [documents, D].
+        topics: topic of each id; ids with `NO_TOPIC` count only as same word, ids with
+            `NOT_COUNTED` not at all.
+        length: weights of a document of n tokens are multiplied by n / length, as the authors do.
+        block: documents at a time.
+
+    Returns:
+        float64 [runs, 3], in the order of `PAIR_CLASSES`; all NaN where S is not finite.
+    """
+    words = np.flatnonzero(topics != NOT_COUNTED)
+    topic = topics[words]
+    known = (topic[:, None] != NO_TOPIC) & (topic != NO_TOPIC)
+    same_word = np.eye(len(words), dtype=bool)
+    same_topic = known & (topic[:, None] == topic) & ~same_word
+    classes = np.stack([same_word, same_topic, known & (topic[:, None] != topic)])
+    n = counts[:, words]
+    pairs = np.einsum("dq,dk,cqk->c", n, n, classes, optimize=True)
+    scale = counts.sum(axis=1) / length
+    averages = np.full((len(S), len(PAIR_CLASSES)), np.nan)
+    for run, logits in enumerate(S):
+        if np.isfinite(logits).all():
+            sums = np.zeros(len(PAIR_CLASSES))
+            for first in range(0, len(counts), block):
+                here = slice(first, first + block)
+                sums += _sums(logits, counts[here], n[here], words, classes, scale[here])
+            averages[run] = sums / pairs
+    return averages
+
+
+def _sums(
+    logits: np.ndarray,
+    counts: np.ndarray,
+    n: np.ndarray,
+    words: np.ndarray,
+    classes: np.ndarray,
+    scale: np.ndarray,
+) -> np.ndarray:
+    """Attention summed over pairs of positions of some documents, by pair class, [classes]."""
+    # The largest logit among the keys a document has keeps every exponential finite.
+    top = np.where(counts[:, None, :] > 0, logits[words], -np.inf).max(axis=2)
+    weight = np.exp(np.minimum(logits[words] - top[:, :, None], 0))  # [documents, queries, keys]
+    total = np.einsum("dqk,dk->dq", weight, counts)
+    each = np.einsum("dqk,dq,dk->qk", weight[:, :, words], n * scale[:, None] / total, n)
+    return np.tensordot(classes, each, axes=([1, 2], [0, 1]))
+
+
+def ratio(averages: np.ndarray | Sequence[float]) -> np.ndarray:
+    """Same-topic-different-word over different-topic attention, [...]."""
+    averages = np.asarray(averages)
+    return averages[..., 1] / averages[..., 2]

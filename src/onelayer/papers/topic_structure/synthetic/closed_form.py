@@ -1,0 +1,152 @@
+"""Closed forms under uniform attention and squared loss: ridge optima, gaps, the theorems' values.
+
+Li, Li & Risteski (2023), 'Result: embeddings encode topic structure' and 'Stage 1 result: W_V
+encodes topic structure'. Uniform attention makes the output linear in a document's key shares x,
+so the loss needs only two second moments of the documents, whatever their number.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve, solve_sylvester
+from scipy.optimize import minimize
+
+from onelayer.papers.topic_structure.synthetic.data import MASK, Masking, Rows, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Second moments over masked positions: x the document's key shares, y the masked word.
+
+    Attributes:
+        xx: mean of x x^T, float64 [D, D].
+        xy: mean of x y^T, float64 [D, D], entry [key, word].
+    """
+
+    xx: np.ndarray
+    xy: np.ndarray
+
+
+def moments(rows: Rows) -> Moments:
+    """Moments of masked documents, each weighted by its masked positions."""
+    x, y = rows.averages()
+    weight = y.sum(axis=1)
+    return Moments((x * weight[:, None]).T @ x / weight.sum(), x.T @ y / weight.sum())
+
+
+def ridge_value(moments: Moments, decay: float) -> np.ndarray:
+    """W_V that minimises mean |W_V x - y|^2 + decay / 2 |W_V|^2, float64 [D, D].
+
+    Args:
+        moments: of the documents.
+        decay: weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
+    """
+    if decay == 0:
+        return np.linalg.lstsq(moments.xx, moments.xy, rcond=1e-10)[0].T
+    return solve(moments.xx + decay / 2 * np.eye(len(moments.xx)), moments.xy, assume_a="pos").T
+
+
+def ridge_embedding(moments: Moments, decay: float) -> np.ndarray:
+    """E = W_E^T W_E that minimises mean |E x - y|^2 + decay / 2 |W_E|^2, float64 [D, D].
+
+    The loss is convex in the positive semidefinite E, where |W_E|^2 = tr E, and has no spurious
+    minimum in the square W_E. Without the constraint its optimum solves a Sylvester equation;
+    L-BFGS goes on from that solution's nearest semidefinite matrix.
+    """
+    xx, xy = moments.xx, moments.xy
+    D = len(xx)
+    # A floor on the eigenvalues for ids that never occur, far below those that matter.
+    floor = xx + 1e-9 * np.eye(D)
+    E = solve_sylvester(floor, floor, xy + xy.T - decay / 2 * np.eye(D))
+    values, vectors = np.linalg.eigh((E + E.T) / 2)
+    start = np.sqrt(values.clip(1e-6))[:, None] * vectors.T
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W = flat.reshape(D, D)
+        E = W.T @ W
+        Ex = E @ xx
+        value = (Ex * E).sum() - 2 * (E * xy).sum() + decay / 2 * (W * W).sum()
+        slope = Ex + Ex.T - xy - xy.T  # with respect to E
+        return value, (2 * W @ slope + decay * W).ravel()
+
+    options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 1e-15, "gtol": 1e-9}
+    W = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options).x
+    W = W.reshape(D, D)
+    return W.T @ W
+
+
+def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
+    """Mean over same-topic pairs of words, diagonal included, minus mean over different topics.
+
+    Args:
+        vocabulary: topics and words.
+        matrix: [..., D, D], such as W_V or E.
+
+    Returns:
+        float64 [...].
+    """
+    member = vocabulary.membership
+    same = member @ member.T
+    different = member.sum(1)[:, None] * member.sum(1) - same
+    matrix = np.asarray(matrix, dtype=np.float64)
+    within = (matrix * same).sum((-1, -2)) / same.sum()
+    return within - (matrix * different).sum((-1, -2)) / different.sum()
+
+
+def theory_gap(vocabulary: Vocabulary, masking: Masking) -> float:
+    """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
+    return 1 / (vocabulary.v * masking.intact)
+
+
+def theory_gap_hidden(vocabulary: Vocabulary, words: float, framing: int) -> float:
+    """The gap where masked positions are no keys: (words + framing) / (words v).
+
+    Args:
+        vocabulary: topics and words.
+        words: visible words in a document, on average.
+        framing: keys that are no words (START and END).
+    """
+    return (words + framing) / words / vocabulary.v
+
+
+def blocks(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
+    """A matrix with its three block means in place of its entries, [D, D].
+
+    The means over same-topic and different-topic pairs of words, and over the [MASK] column;
+    everything else is 0.
+    """
+    member = vocabulary.membership
+    words = member.sum(1)
+    same = member @ member.T
+    different = np.outer(words, words) - same
+    W = sum((matrix * block).sum() / block.sum() * block for block in (same, different))
+    W[:, MASK] = matrix[:, MASK] @ words / words.sum() * words
+    return W
+
+
+def block_value(vocabulary: Vocabulary, masking: Masking) -> np.ndarray:
+    """W_V of stage 1 in long documents: least norm among those that predict exactly, [D, D].
+
+    Same-topic pairs have a, different topics b, the [MASK] column c: with a - b the theorem's gap,
+    every predicted distribution sums to 1 when b (1 - p_MASK) + g p_m p_r / T + c p_MASK = 0.
+    """
+    T, v = vocabulary.T, vocabulary.v
+    g = theory_gap(vocabulary, masking)
+    p_mask = masking.p_m * (1 - masking.p_c - masking.p_r)
+    # Least norm of (a, b, c) with multiplicities v, (T - 1) v and 1 a row, a = b + g.
+    weights = np.array([1 - p_mask, p_mask])
+    needed = -g * masking.p_m * masking.p_r / T
+    # minimise v (b + g)^2 + (T - 1) v b^2 + c^2 subject to weights @ (b, c) = needed
+    system = np.array(
+        [
+            [2 * T * v, 0, weights[0]],
+            [0, 2, weights[1]],
+            [weights[0], weights[1], 0],
+        ]
+    )
+    b, c, _ = np.linalg.solve(system, [-2 * v * g, 0, needed])
+    member = vocabulary.membership
+    words = member.sum(1)
+    W = g * member @ member.T + b * np.outer(words, words)
+    W[:, MASK] = c * words
+    return W

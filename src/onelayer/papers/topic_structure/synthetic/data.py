@@ -1,0 +1,236 @@
+"""Topic-model documents, their masking, and what a model without positions needs of them: counts.
+
+Li, Li & Risteski (2023), 'Data: topic model' and 'Training loss: masked language modeling'. Topics
+are disjoint and uniform over their v words. A document's topic weights are either uniform over tau
+topics (the theory) or Dirichlet (the authors' released data).
+
+Without positions, the output at a query depends on its token and on how often each key occurs, so
+a document is its key counts n and the targets of each distinct query token: a few rows instead of
+a sequence. `Rows` keeps exactly that.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+PAD, MASK, START, END = range(4)
+SPECIAL = 4  # ids below are no words
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """T topics of v words each, after the special ids; topic of id t is (t - 4) // v.
+
+    Attributes:
+        T: topics.
+        v: words per topic.
+
+    Raises:
+        ValueError: T < 2 or v < 2: with one topic, or one word per topic, there are no pairs of
+            different topics, or no two words of one topic, to compare.
+    """
+
+    T: int
+    v: int
+
+    def __post_init__(self) -> None:
+        if self.T < 2:
+            raise ValueError(f"T = {self.T}: at least 2 topics")
+        if self.v < 2:
+            raise ValueError(f"v = {self.v}: at least 2 words in each topic")
+
+    @property
+    def size(self) -> int:
+        """Ids in all: D."""
+        return SPECIAL + self.T * self.v
+
+    @cached_property
+    def topic(self) -> np.ndarray:
+        """Topic of each id, int64 [D]; -1 for special ids."""
+        return np.concatenate([np.full(SPECIAL, -1), np.repeat(np.arange(self.T), self.v)])
+
+    @cached_property
+    def membership(self) -> np.ndarray:
+        """float64 [D, T]: 1 where an id belongs to a topic."""
+        return (self.topic[:, None] == np.arange(self.T)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How positions are masked.
+
+    Attributes:
+        p_m: share of positions that are selected.
+        p_c: of these, share that keeps its word.
+        p_r: of these, share that shows a uniformly random word; the rest shows [MASK].
+
+    Raises:
+        ValueError: p_m outside (0, 1), p_c or p_r negative, or p_c + p_r > 1.
+    """
+
+    p_m: float
+    p_c: float
+    p_r: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p_m < 1:
+            raise ValueError(f"p_m = {self.p_m}: between 0 and 1")
+        if min(self.p_c, self.p_r) < 0 or self.p_c + self.p_r > 1:
+            raise ValueError(
+                f"p_c = {self.p_c}, p_r = {self.p_r}: neither negative, together at most 1"
+            )
+
+    @property
+    def intact(self) -> float:
+        """Share of positions that show their own word: 1 - (1 - p_c) p_m."""
+        return 1 - (1 - self.p_c) * self.p_m
+
+
+def uniform_weights(rng: np.random.Generator, T: int, tau: int, documents: int) -> np.ndarray:
+    """Weights 1 / tau on tau random topics, float64 [documents, T].
+
+    Raises:
+        ValueError: tau < 1 or tau > T.
+    """
+    if not 1 <= tau <= T:
+        raise ValueError(f"tau = {tau}: between 1 and T = {T} topics in a document")
+    place = rng.random((documents, T)).argsort(axis=1).argsort(axis=1)
+    return (place < tau) / tau
+
+
+def dirichlet_weights(
+    rng: np.random.Generator, T: int, concentration: float, documents: int
+) -> np.ndarray:
+    """Weights from a symmetric Dirichlet distribution, float64 [documents, T].
+
+    Raises:
+        ValueError: the concentration is not positive.
+    """
+    if not concentration > 0:
+        raise ValueError(f"concentration = {concentration}: must be positive")
+    return rng.dirichlet(np.full(T, concentration), documents)
+
+
+def draw_documents(
+    rng: np.random.Generator,
+    vocabulary: Vocabulary,
+    weights: np.ndarray,
+    lengths: tuple[int, int],
+    framed: bool = False,
+) -> np.ndarray:
+    """Draw documents word by word.
+
+    Args:
+        rng: source of all randomness.
+        vocabulary: topics and words.
+        weights: topic weights, [documents, T]; rows sum to 1.
+        lengths: fewest and most words of a document; uniform between them.
+        framed: put START before and END after the words, as the authors' data has them.
+
+    Returns:
+        Token ids, int64 [documents, longest], padded with PAD.
+    """
+    documents = len(weights)
+    length = rng.integers(lengths[0], lengths[1] + 1, documents)
+    edges = weights.cumsum(axis=1)
+    edges[:, -1] = 1.0  # rounding must not leave a draw without a topic
+    # Row d's edges lie in (d, d + 1]: one search over all of them finds every word's topic.
+    draws = rng.random((documents, length.max())) + np.arange(documents)[:, None]
+    flat = (edges + np.arange(documents)[:, None]).ravel()
+    topic = np.searchsorted(flat, draws, side="right") % vocabulary.T
+    tokens = SPECIAL + topic * vocabulary.v + rng.integers(vocabulary.v, size=topic.shape)
+    tokens[np.arange(tokens.shape[1]) >= length[:, None]] = PAD
+    if not framed:
+        return tokens
+    frame = np.full((documents, tokens.shape[1] + 2), PAD)
+    frame[:, 0], frame[:, 1:-1] = START, tokens
+    frame[np.arange(documents), length + 1] = END
+    return frame
+
+
+def mask_documents(
+    rng: np.random.Generator, vocabulary: Vocabulary, tokens: np.ndarray, masking: Masking
+) -> tuple[np.ndarray, np.ndarray]:
+    """Select words and replace them.
+
+    Args:
+        rng: source of all randomness.
+        vocabulary: topics and words.
+        tokens: int64 [documents, longest].
+        masking: shares.
+
+    Returns:
+        What the model sees, int64 [documents, longest]; and which positions are selected, bool.
+    """
+    selected = (rng.random(tokens.shape) < masking.p_m) & (tokens >= SPECIAL)
+    kind = rng.random(tokens.shape)
+    shown = tokens.copy()
+    randomised = selected & (kind >= masking.p_c) & (kind < masking.p_c + masking.p_r)
+    shown[randomised] = rng.integers(SPECIAL, vocabulary.size, int(randomised.sum()))
+    shown[selected & (kind >= masking.p_c + masking.p_r)] = MASK
+    return shown, selected
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Documents as counts: one row per distinct (document, query token) with a target.
+
+    Attributes:
+        keys: how often each id is a key, float32 [documents, D].
+        first: first row of each document, int64 [documents + 1]; the last entry counts all rows.
+        query: query token of each row, int64 [rows].
+        targets: how often each id is to be predicted there, float32 [rows, D].
+    """
+
+    keys: np.ndarray
+    first: np.ndarray
+    query: np.ndarray
+    targets: np.ndarray
+
+    @property
+    def document(self) -> np.ndarray:
+        """Document of each row, int64 [rows]."""
+        return np.repeat(np.arange(len(self.keys)), np.diff(self.first))
+
+    def averages(self) -> tuple[np.ndarray, np.ndarray]:
+        """All that uniform attention needs: key shares and targets, both float64 [documents, D]."""
+        shares = self.keys.astype(np.float64)
+        shares /= shares.sum(axis=1, keepdims=True)
+        targets = np.zeros_like(shares)
+        np.add.at(targets, self.document, self.targets)
+        return shares, targets
+
+
+def count_rows(
+    vocabulary: Vocabulary,
+    tokens: np.ndarray,
+    shown: np.ndarray,
+    selected: np.ndarray,
+    masked_attended: bool = True,
+) -> Rows:
+    """Reduce masked documents to counts.
+
+    Args:
+        vocabulary: topics and words.
+        tokens, shown, selected: [documents, longest], as drawn and masked.
+        masked_attended: selected positions are keys too; the authors' code hides them.
+
+    Raises:
+        ValueError: a document has no key left.
+    """
+    documents, D = len(tokens), vocabulary.size
+    row, _ = np.indices(tokens.shape, sparse=True)
+    key = (shown != PAD) & (masked_attended | ~selected)
+    keys = np.bincount((row * D + shown)[key], minlength=documents * D).reshape(documents, D)
+    if not keys.any(axis=1).all():
+        raise ValueError("a document has no position left to attend to: longer documents, please")
+    place, index = np.unique((row * D + shown)[selected], return_inverse=True)
+    targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
+    first = np.searchsorted(place, np.arange(documents + 1) * D)
+    return Rows(
+        keys.astype(np.float32),
+        first,
+        place % D,
+        targets.reshape(len(place), D).astype(np.float32),
+    )

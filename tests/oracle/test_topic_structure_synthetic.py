@@ -1,0 +1,245 @@
+"""Count space against sequences: the same loss and the same gradients."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from transformers import BertConfig, BertForMaskedLM
+
+from onelayer.ensemble import RunRandom
+from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
+from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
+from tests.oracle.topic_structure_sequences import sequence_loss
+
+VOCABULARY = data.Vocabulary(T=3, v=4)
+MASKING = data.Masking(p_m=0.3, p_c=0.2, p_r=0.3)
+DOCUMENTS, BATCH = 24, 6
+
+
+def documents(framed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    weights = data.dirichlet_weights(rng, VOCABULARY.T, 0.5, DOCUMENTS)
+    tokens = data.draw_documents(rng, VOCABULARY, weights, (8, 15), framed)
+    return tokens, *data.mask_documents(rng, VOCABULARY, tokens, MASKING)
+
+
+@pytest.mark.parametrize("masked_attended", [True, False])
+@pytest.mark.parametrize("loss", ["squared", "mean_squared", "cross_entropy"])
+@pytest.mark.parametrize(
+    ("embedding", "uniform"),
+    [
+        ("one_hot", False),
+        ("trained", False),
+        ("layer_norm", False),
+        ("one_hot", True),
+        ("trained", True),
+    ],
+)
+def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_attended) -> None:
+    tokens, shown, selected = documents(framed=not masked_attended)
+    rows = data.count_rows(VOCABULARY, tokens, shown, selected, masked_attended)
+    seeds = [3, 5, 3]
+    batches = Batches(rows, seeds, BATCH, dtype=torch.float64)
+    random = RunRandom(torch.tensor(seeds))
+    start = initial_parameters(random, embedding, VOCABULARY.size, dtype=torch.float64)
+    if uniform:
+        start = {name: start[name] for name in ("W_V", "W_E", "b") if name in start}
+    spread = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
+    parameters = {
+        name: (value * spread.reshape(-1, *[1] * (value.ndim - 1)) + 0.1).requires_grad_()
+        for name, value in start.items()
+    }
+    step = 5  # in the second epoch
+    found = model.losses(parameters, batches(step), embedding, loss, uniform)
+    gradients = torch.autograd.grad(found.sum(), list(parameters.values()))
+    for run, seed in enumerate(seeds):
+        chosen = batches.drawn(seed, step)
+        own = {n: p[run].detach().clone().requires_grad_() for n, p in parameters.items()}
+        expected = sequence_loss(
+            own,
+            *(torch.from_numpy(array[chosen]) for array in (tokens, shown, selected)),
+            embedding,
+            loss,
+            masked_attended,
+            uniform,
+        )
+        slopes = torch.autograd.grad(expected, list(own.values()), allow_unused=True)
+        torch.testing.assert_close(found[run], expected, rtol=1e-6, atol=1e-9)
+        for name, ours, theirs in zip(own, gradients, slopes, strict=True):
+            theirs = torch.zeros_like(own[name]) if theirs is None else theirs
+            torch.testing.assert_close(
+                ours[run], theirs, rtol=1e-6, atol=1e-9, msg=lambda text, n=name: f"{n}: {text}"
+            )
+
+
+class BertStyle(torch.nn.Module):
+    """`BertForMaskedLM` reduced as the authors reduce it: attention and decoder, nothing else."""
+
+    def __init__(self, parameters: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        D = len(parameters["gain"])
+        config = BertConfig(
+            vocab_size=D,
+            hidden_size=D,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            intermediate_size=D,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            max_position_embeddings=32,
+            attn_implementation="eager",
+        )
+        bert = BertForMaskedLM(config).double().bert
+        self.embeddings, self.attention = bert.embeddings, bert.encoder.layer[0].attention.self
+        own = {
+            "embeddings.word_embeddings.weight": torch.eye(D),
+            "embeddings.position_embeddings.weight": torch.zeros(32, D),
+            "embeddings.token_type_embeddings.weight": parameters["token_type"].repeat(2, 1),
+            "embeddings.LayerNorm.weight": parameters["gain"],
+            "embeddings.LayerNorm.bias": parameters["shift"],
+            "attention.key.weight": parameters["W_K"],
+            "attention.key.bias": torch.linspace(-1, 1, D),  # moves no softmax
+            "attention.query.weight": parameters["W_Q"],
+            "attention.query.bias": parameters["b_Q"],
+            "attention.value.weight": parameters["W_V"],
+            "attention.value.bias": parameters["b_V"],
+        }
+        self.load_state_dict({name: value.double() for name, value in own.items()}, strict=False)
+
+    def forward(self, shown: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        Z = self.embeddings(input_ids=shown)
+        hidden = torch.zeros(attended.shape, dtype=Z.dtype).masked_fill(~attended, -torch.inf)
+        return self.attention(Z, attention_mask=hidden[:, None, None, :])[0]
+
+
+@pytest.mark.parametrize("loss", ["mean_squared", "cross_entropy"])
+def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
+    tokens, shown, selected = documents(framed=True)
+    rows = data.count_rows(VOCABULARY, tokens, shown, selected, masked_attended=False)
+    batches = Batches(rows, [1], BATCH, dtype=torch.float64)
+    random = RunRandom(torch.tensor([1]))
+    start = initial_parameters(random, "layer_norm", VOCABULARY.size, dtype=torch.float64)
+    parameters = {name: (3 * value + 0.1).requires_grad_() for name, value in start.items()}
+    ours = model.losses(parameters, batches(0), "layer_norm", loss)
+    gradients = torch.autograd.grad(ours.sum(), list(parameters.values()))
+    bert = BertStyle({name: value[0].detach() for name, value in parameters.items()})
+    chosen = batches.drawn(1, 0)
+    tokens, shown, selected = (torch.from_numpy(a[chosen]) for a in (tokens, shown, selected))
+    f = bert(shown, (shown != data.PAD) & ~selected)[selected]
+    if loss == "cross_entropy":
+        expected = functional.cross_entropy(f, tokens[selected])
+    else:
+        expected = functional.mse_loss(f, functional.one_hot(tokens[selected], f.shape[1]).double())
+    expected.backward()
+    torch.testing.assert_close(ours[0], expected, rtol=1e-6, atol=1e-9)
+    theirs = {
+        "W_K": bert.attention.key.weight.grad,
+        "W_Q": bert.attention.query.weight.grad,
+        "W_V": bert.attention.value.weight.grad,
+        "b_Q": bert.attention.query.bias.grad,
+        "b_V": bert.attention.value.bias.grad,
+        "gain": bert.embeddings.LayerNorm.weight.grad,
+        "shift": bert.embeddings.LayerNorm.bias.grad,
+        "token_type": bert.embeddings.token_type_embeddings.weight.grad[0],
+    }
+    for name, gradient in zip(parameters, gradients, strict=True):
+        torch.testing.assert_close(gradient[0], theirs[name], rtol=1e-6, atol=1e-9)
+    assert bert.attention.key.bias.grad.abs().max() < 1e-12
+
+
+def test_attention_by_pair_class_equals_loops_over_positions() -> None:
+    tokens, _, _ = documents(framed=True)
+    D, length = VOCABULARY.size, 9
+    S = np.random.default_rng(1).normal(0, 2, (2, D, D))
+    counts = attention.evaluation_counts(VOCABULARY, tokens, length)
+    for topics in (VOCABULARY.topic, attention.shifted_topics(VOCABULARY)):
+        found = attention.pair_averages(S, counts, topics, length, block=7)
+        for run, logits in enumerate(S):
+            sums, pairs = np.zeros(3), np.zeros(3)
+            for document in tokens:
+                kept = [token for token in document[:length] if token != data.PAD]
+                for query in kept:
+                    weights = np.exp([logits[query, key] for key in kept])
+                    weights /= weights.sum()
+                    for key, weight in zip(kept, weights * len(kept) / length, strict=True):
+                        place = pair_class(topics, query, key)
+                        if place is not None:
+                            sums[place] += weight
+                            pairs[place] += 1
+            np.testing.assert_allclose(found[run], sums / pairs, rtol=1e-9)
+
+
+def pair_class(topics: np.ndarray, query: int, key: int) -> int | None:
+    if topics[query] == attention.NOT_COUNTED or topics[key] == attention.NOT_COUNTED:
+        return None
+    if query == key:
+        return 0
+    if topics[query] == attention.NO_TOPIC or topics[key] == attention.NO_TOPIC:
+        return None
+    return 1 if topics[query] == topics[key] else 2
+
+
+@pytest.mark.parametrize("tau", [1, 2])
+def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
+    rng = np.random.default_rng(2)
+    weights = data.uniform_weights(rng, VOCABULARY.T, tau, DOCUMENTS)
+    tokens = data.draw_documents(rng, VOCABULARY, weights, (20, 30))
+    shown, selected = data.mask_documents(rng, VOCABULARY, tokens, MASKING)
+    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
+    W_V = closed_form.block_value(VOCABULARY, MASKING)
+    loss = tied.TiedLoss(VOCABULARY, rows, W_V)
+    logs = np.array([0.7, -0.4])
+    value, gradient = loss(logs)
+    topic, total, n = VOCABULARY.topic, 0.0, 0
+    for document, seen, chosen in zip(tokens, shown, selected, strict=True):
+        keys = [token for token in seen if token != data.PAD]
+        for position in np.flatnonzero(chosen):
+            query = seen[position]
+            if query < data.SPECIAL:
+                continue
+            tied_to = [1 if k == query else 0 if topic[k] == topic[query] else None for k in keys]
+            score = [1.0 if which is None else np.exp(logs[which]) for which in tied_to]
+            f = W_V[:, keys] @ (np.array(score) / np.sum(score))
+            f[document[position]] -= 1
+            total, n = total + f @ f, n + 1
+    np.testing.assert_allclose(value, total / n, rtol=1e-9)
+    for axis in range(2):
+        step = 1e-6 * np.eye(2)[axis]
+        slope = (loss(logs + step)[0] - loss(logs - step)[0]) / 2e-6
+        np.testing.assert_allclose(gradient[axis], slope, rtol=1e-5, atol=1e-9)
+
+
+def test_the_embeddings_optimum_is_where_gradient_descent_ends() -> None:
+    tokens, shown, selected = documents(framed=False)
+    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
+    moments, decay = closed_form.moments(rows), 1e-2
+    E = closed_form.ridge_embedding(moments, decay)
+    xx, xy = torch.from_numpy(moments.xx), torch.from_numpy(moments.xy)
+    W = torch.eye(VOCABULARY.size, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.SGD([W], lr=2.0)
+    for _ in range(4000):
+        F = W.T @ W
+        loss = (F @ xx * F).sum() - 2 * (F * xy).sum() + decay / 2 * W.square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    np.testing.assert_allclose(E, (W.T @ W).detach().numpy(), atol=2e-4)
+    assert np.linalg.eigvalsh(E).min() > -1e-9
+
+
+def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shares() -> None:
+    tokens, shown, selected = documents(framed=False)
+    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
+    D, decay = VOCABULARY.size, 1e-2
+    X, Y = [], []
+    for document, seen, chosen in zip(tokens, shown, selected, strict=True):
+        keys = seen[seen != data.PAD]
+        for position in np.flatnonzero(chosen):
+            X.append(np.bincount(keys, minlength=D) / len(keys))
+            Y.append(np.eye(D)[document[position]])
+    X, Y = np.array(X), np.array(Y)
+    # ridge regression as least squares on data with sqrt(n decay / 2) I appended
+    extra = np.sqrt(len(X) * decay / 2) * np.eye(D)
+    W = np.linalg.lstsq(np.vstack([X, extra]), np.vstack([Y, 0 * extra]), rcond=None)[0].T
+    found = closed_form.ridge_value(closed_form.moments(rows), decay)
+    np.testing.assert_allclose(found, W, atol=1e-9)
