@@ -6,8 +6,9 @@ from onelayer.corpus.articles import read_articles
 from onelayer.device import resolve_device
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
-from onelayer.probe.attention import probe_attention, sample_articles, write_attention_sums
+from onelayer.probe.attention import probe_attention, sample_articles
 from onelayer.probe.labels import labels_of, variants_of
+from onelayer.probe.sums import write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.step import Step, run
 

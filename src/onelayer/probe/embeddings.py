@@ -1,48 +1,13 @@
-"""Embeddings of single words, taken out of a checkpoint once and measured as often as needed."""
+"""Embeddings of single words, taken out of a checkpoint."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import safetensors.numpy
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
-from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import word_embeddings
 from onelayer.models.tokenizer import piece_id
-
-
-@dataclass(frozen=True)
-class Embeddings:
-    """Embeddings of the words that are one piece in a checkpoint's tokenizer.
-
-    Attributes:
-        words: the words.
-        raw: rows of the word-embedding matrix, [words, d] float64.
-        output: the embedding layer's output at position 0, [words, d] float64.
-    """
-
-    words: list[str]
-    raw: np.ndarray
-    output: np.ndarray
-
-    def of(self, words: Sequence[str]) -> dict[str, np.ndarray]:
-        """`raw` and `output` of these words, in their order.
-
-        Raises:
-            OnelayerError: a word is not one piece in this checkpoint's tokenizer.
-        """
-        place = {word: index for index, word in enumerate(self.words)}
-        if missing := [word for word in words if word not in place]:
-            raise OnelayerError(
-                f"{len(missing)} words of the topics are not one piece in this model's tokenizer "
-                f"({', '.join(missing[:5])}, ...): name the model in topics.words.single_piece_in"
-            )
-        rows = [place[word] for word in words]
-        return {"raw": self.raw[rows], "output": self.output[rows]}
+from onelayer.probe.vectors import Embeddings
 
 
 def extract_embeddings(
@@ -53,17 +18,3 @@ def extract_embeddings(
     kept = [word for word in words if pieces[word] is not None]
     raw, output = word_embeddings(model, [pieces[word] for word in kept])
     return Embeddings(kept, raw.numpy(), output.numpy())
-
-
-def write_embeddings(embeddings: Embeddings, words: Path, vectors: Path) -> None:
-    """Write the words as Parquet and the vectors as `.safetensors`."""
-    pd.DataFrame({"word": embeddings.words}).to_parquet(words, index=False)
-    arrays = {"raw": embeddings.raw, "output": embeddings.output}
-    safetensors.numpy.save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, vectors)
-
-
-def read_embeddings(words: Path, vectors: Path) -> Embeddings:
-    """Read what `write_embeddings` wrote."""
-    return Embeddings(
-        pd.read_parquet(words)["word"].tolist(), **safetensors.numpy.load_file(vectors)
-    )
