@@ -1,0 +1,125 @@
+"""The canonical model (e, w) and (e, w, a) in closed form: loss, gradient, energy (section 3).
+
+The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const; with the bias at its optimum the
+loss depends only on s = f1 - f0, the difference of the logits after 1 and after 0. Without the
+attention scalar, a = 0.
+
+Every function takes NumPy arrays or torch tensors of any shape, element by element.
+"""
+
+import math
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from onelayer.papers.local_to_global.chain import Chain
+
+Array = Any  # numpy.ndarray or torch.Tensor
+W_SADDLE = -1 / math.sqrt(2)
+"""The saddle is (e, w) = (0, -1/sqrt 2)."""
+E_SADDLE = -(1 + math.log(2)) / 2
+"""Its energy."""
+# exp(s) stays finite up to here; D and everything made of it has long reached its limit.
+_LARGEST = 700.0
+
+
+def _namespace(x: Array) -> ModuleType:
+    """The library whose functions take x; torch is not imported for the sake of NumPy arrays."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(x, torch.Tensor) else np
+
+
+def logit_gap(e: Array, w: Array, a: Array | float = 0.0) -> Array:
+    """The logit difference s = e^2 (1 + 2 w|w|)(1 + a e^2)."""
+    square = e * e
+    return square * (1 + 2 * w * abs(w)) * (1 + a * square)
+
+
+def _odds(s: Array, chain: Chain) -> tuple[Array, Array, Array]:
+    """exp(s), D, and N = (p - q) + D, so that f1 = log(N / 2q) at the optimal bias."""
+    xp = _namespace(s)
+    p, q = chain.p, chain.q
+    growth = xp.exp(xp.clip(s, -_LARGEST, _LARGEST))
+    D = xp.sqrt((p - q) ** 2 + 4 * p * q * growth)
+    # Where p < q the sum cancels; its conjugate does not.
+    N = D + (p - q) if p >= q else 4 * p * q * growth / (D + (q - p))
+    return growth, D, N
+
+
+def logits(s: Array, chain: Chain) -> tuple[Array, Array]:
+    """Logits f0 after symbol 0 and f1 = f0 + s after symbol 1, at the optimal bias."""
+    f1 = _namespace(s).log(_odds(s, chain)[2] / (2 * chain.q))
+    return f1 - s, f1
+
+
+def loss(s: Array, chain: Chain) -> Array:
+    """L(s), the cross-entropy of the next symbol at the optimal bias (nats)."""
+    f0, f1 = logits(s, chain)
+    p, q = chain.p, chain.q
+    after_1 = q * _softplus(f1) + (1 - q) * _softplus(-f1)
+    after_0 = p * _softplus(-f0) + (1 - p) * _softplus(f0)
+    return chain.pi1 * after_1 + chain.pi0 * after_0
+
+
+def slope(s: Array, chain: Chain) -> Array:
+    """h(s) = dL/ds = pi1 (sigmoid(f1) - (1 - q)); 0 at s = s*."""
+    _, _, N = _odds(s, chain)
+    return chain.pi1 * (N / (N + 2 * chain.q) - (1 - chain.q))
+
+
+def curvature(s: Array, chain: Chain) -> Array:
+    """d^2L/ds^2."""
+    growth, D, N = _odds(s, chain)
+    p, q = chain.p, chain.q
+    return chain.pi1 * (2 * q * N / (N + 2 * q) ** 2) * (2 * p * q * growth / (D * N))
+
+
+def _softplus(x: Array) -> Array:
+    return _namespace(x).logaddexp(x, 0 * x)
+
+
+def flow(theta: Array, chain: Chain) -> Array:
+    """(e', w') of the gradient flow, -grad L; theta is [2, ...], first e, then w."""
+    e, w = theta[0], theta[1]
+    size, square = abs(w), e * e
+    g = 1 + 2 * w * size
+    h = slope(square * g, chain)
+    return _namespace(e).stack([-2 * h * e * g, -4 * h * size * square])
+
+
+def flow_with_attention(theta: Array, chain: Chain) -> Array:
+    """(e', w', a') of the gradient flow; theta is [3, ...]: e, w, a."""
+    e, w, a = theta[0], theta[1], theta[2]
+    size, square = abs(w), e * e
+    g = 1 + 2 * w * size
+    gain = a * square
+    h = slope(square * g * (1 + gain), chain)
+    return _namespace(e).stack(
+        [
+            -2 * h * e * g * (1 + 2 * gain),
+            -4 * h * size * square * (1 + gain),
+            -h * square * square * g,
+        ]
+    )
+
+
+def energy(e: Array, w: Array, a: Array | float = 0.0) -> Array:
+    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none (NaN).
+
+    Lemma 1 gives it without a. With the attention scalar -2 a^2 joins it, because
+    d(2 a^2) = -4 a h e^4 g dt is what d(e^2) and d(w^2 + sign(w) log|w|) leave over.
+    """
+    xp = _namespace(w)
+    size = xp.where(w == 0, xp.nan, abs(w))
+    return e * e - w * w - xp.sign(w) * xp.log(size) - 2 * a * a
+
+
+def hessian(e: float, w: float, chain: Chain) -> np.ndarray:
+    """Second derivatives of L at one (e, w), float64 [2, 2]: L'' grad s grad s^T + L' hess s."""
+    g = 1 + 2 * w * abs(w)
+    s = np.asarray(e * e * g)
+    ascent = np.array([2 * e * g, 4 * abs(w) * e * e])
+    bend = np.array([[2 * g, 8 * e * abs(w)], [8 * e * abs(w), 4 * np.sign(w) * e * e]])
+    return curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend

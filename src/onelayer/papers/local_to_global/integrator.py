@@ -1,0 +1,147 @@
+"""Tens of thousands of trajectories of one autonomous flow at once, each with its own step.
+
+Dormand and Prince's pair of order 5(4), with local extrapolation. A trajectory that has ended
+leaves the batch, so that the slow ones do not hold up the rest.
+
+torchode 1.0.1 also has a step per trajectory, but no stop at rest; it keeps ended trajectories in
+the batch, and took three times as long for the same way of 40,000 trajectories on one thread.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+# Dormand and Prince (1980): a_ij, and fifth-order minus embedded fourth-order weights.
+_A = [
+    [1 / 5],
+    [3 / 40, 9 / 40],
+    [44 / 45, -56 / 15, 32 / 9],
+    [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+    [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+]
+_ERROR = [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
+_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
+_FIRST = 0.01  # first step, as a share of the time in which the flow changes a point by itself
+_SMALLEST = 1e-6  # a variable's error is relative down to this size of the variable
+_KEPT = 0.8  # the batch is packed when less than this share of it is still under way
+
+Field = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Where N trajectories of d variables ended.
+
+    Attributes:
+        theta: float64 [d, N].
+        time: float64 [N], integration time.
+        steps: int64 [N], steps tried, rejected ones included.
+        at_rest: bool [N], stopped because its limit was reached, not for want of time or steps.
+    """
+
+    theta: Tensor
+    time: Tensor
+    steps: Tensor
+    at_rest: Tensor
+
+
+def integrate(
+    field: Field,
+    start: Tensor,
+    *,
+    until: float = math.inf,
+    tolerance: float = 1e-8,
+    stop_below: float = 1e-6,
+    max_steps: int = 5_000,
+) -> Ends:
+    """Follow every trajectory until it is at rest or its time is up.
+
+    A trajectory is at rest when its speed v = |d theta/dt| is below `stop_below`, is falling, and
+    what is left of its way, estimated as v |change of theta| / |change of d theta/dt| over the last
+    step, is below it too. The speed alone would stop it anywhere beside a line of critical points
+    that it approaches slowly, or that it is about to leave.
+
+    Args:
+        field: d theta/dt, [d, N] to [d, N], for any N, trajectory by trajectory.
+        start: float64 [d, N]; decides the device.
+        until: time at which to end.
+        tolerance: bound of a step's error, relative to each variable (down to a size of 1e-6).
+        stop_below: bound of both the speed and the way left at rest.
+        max_steps: where to give up a trajectory (not at rest, time not up).
+
+    Raises:
+        ValueError: the tolerance is not positive, or a start is not finite.
+    """
+    if not tolerance > 0:
+        raise ValueError(f"tolerance = {tolerance:g}: must be positive")
+    if not bool(torch.isfinite(start).all()):
+        raise ValueError("a trajectory starts at a point that is not finite")
+    count = start.shape[1]
+    ends = Ends(
+        theta=start.clone(),
+        time=start.new_zeros(count),
+        steps=torch.zeros(count, dtype=torch.int64, device=start.device),
+        at_rest=torch.zeros(count, dtype=torch.bool, device=start.device),
+    )
+    place = torch.arange(count, device=start.device)  # of each trajectory under way
+    theta, time, rate = start.clone(), start.new_zeros(count), field(start)
+    step = _first_step(theta, rate, until)
+    at_rest = (rate == 0).all(dim=0)
+    for taken in range(max_steps + 1):
+        ended = at_rest | (time >= until) if taken < max_steps else torch.ones_like(at_rest)
+        if (under_way := int((~ended).sum())) < _KEPT * len(place) or not under_way:
+            gone = place[ended]
+            ends.theta[:, gone], ends.time[gone] = theta[:, ended], time[ended]
+            ends.at_rest[gone] = at_rest[ended]
+            going = torch.nonzero(~ended).squeeze(1)
+            place, time, step, ended = place[going], time[going], step[going], ended[going]
+            theta, rate, at_rest = theta[:, going], rate[:, going], at_rest[going]
+        if not len(place):
+            break
+        ends.steps[place] += ~ended
+        # An ended trajectory that is still in the batch stays where it is.
+        length = torch.where(ended, 0.0, torch.minimum(step, until - time))
+        new_theta, new_rate, error = _try(field, theta, rate, length, tolerance)
+        moved = (error <= 1) & ~ended
+        at_rest = at_rest | (moved & _arrived(new_theta - theta, rate, new_rate, stop_below))
+        theta, rate = torch.where(moved, new_theta, theta), torch.where(moved, new_rate, rate)
+        time = torch.where(moved, time + length, time)
+        step = step * (_SAFETY * error.clamp_min(1e-12) ** -0.2).clamp(_SHRINK, _GROW)
+    return ends
+
+
+def _arrived(way: Tensor, before: Tensor, now: Tensor, bound: float) -> Tensor:
+    """Whether a step of these ways, with these speeds before and after it, ends at rest."""
+    speed = _size(now)
+    left = speed * _size(way) <= bound * _size(now - before)
+    return left & (speed < bound) & (speed < _size(before)) | (speed == 0)
+
+
+def _size(vectors: Tensor) -> Tensor:
+    # torch.linalg.norm over the first of two dimensions takes fifty times as long.
+    return (vectors * vectors).sum(dim=0).sqrt()
+
+
+def _first_step(theta: Tensor, rate: Tensor, until: float) -> Tensor:
+    speed = _size(rate).clamp_min(1e-300)
+    return (_FIRST * _size(theta).clamp_min(_SMALLEST) / speed).clamp(max=min(until, 1e6))
+
+
+def _try(
+    field: Field, theta: Tensor, rate: Tensor, length: Tensor, tolerance: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Theta and rate one step later, and the error as a multiple of what is tolerated."""
+    k = theta.new_empty(7, *theta.shape)
+    k[0] = rate
+    for stage, row in enumerate(_A, start=1):
+        ahead = theta + length * torch.tensordot(theta.new_tensor(row), k[:stage], dims=1)
+        k[stage] = field(ahead)
+    deviation = length * torch.tensordot(theta.new_tensor(_ERROR), k, dims=1)
+    scale = torch.maximum(theta.abs(), ahead.abs()).clamp_min(_SMALLEST)
+    error = (deviation.abs() / (tolerance * scale)).amax(dim=0)
+    # A trial that leaves the floating-point range is one whose step was much too long.
+    return ahead, k[6], torch.nan_to_num(error, nan=torch.inf, posinf=torch.inf)
