@@ -2,10 +2,11 @@
 PYTHON ?= python3
 SHELL := /bin/bash
 CORES ?= all
+KEEP ?= --constraint requirements.lock
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install results report verify test test-fast lint format bench schema lock clean
+.PHONY: help install results report verify test test-fast test-slurm lint format bench schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +36,9 @@ test: install ## the whole test suite
 test-fast: install ## unit and oracle tests: seconds
 	python -m pytest tests/unit tests/oracle -m "not workflow"
 
+test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
+	python -m pytest tests/cluster -m slurm
+
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
 	ruff check .
 	ruff format --check .
@@ -53,9 +57,9 @@ bench: install ## speed, as ratios against named baselines in the same run
 schema: install ## write workflow/schemas/config.schema.json from the typed settings
 	python -m onelayer.settings.schema
 
-lock: ## resolve requirements.in into requirements.lock and envs/onelayer.yaml
+lock: ## requirements.in -> requirements.lock, envs/onelayer.yaml; upgrades nothing; all: make lock KEEP=
 	$(PYTHON) -m venv --clear .venv-lock
-	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in $(KEEP)
 	( echo '# Every package that the project needs, by version; `make lock` writes it.'; \
 	  .venv-lock/bin/python -m pip freeze --all --exclude wheel \
 	  | sed -E 's/\+[a-z0-9.]+$$//; /^(nvidia|cuda|triton)/d' ) > requirements.lock

@@ -19,6 +19,7 @@ search_path = os.pathsep.join([os.path.dirname(sys.executable), os.getenv("PATH"
 os.environ.update(PYTHONPATH=library, PATH=search_path)
 sys.path.insert(0, library)
 
+from onelayer.allocation import gpus, growing
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
 from onelayer.provenance import code_closure, library_versions, settings_json
@@ -39,6 +40,11 @@ envvars:
     "PYTHONPATH",
 
 
+# A GPU limit (workflow/profiles/default) holds for one machine, not for a whole cluster.
+resource_scopes:
+    gpu="local",
+
+
 try:
     settings = load_settings(config)
 except OnelayerError as error:
@@ -55,6 +61,13 @@ include: "workflow/rules/models.smk"
 include: "workflow/rules/probe.smk"
 include: "workflow/rules/topic_structure.smk"
 include: "workflow/rules/results.smk"
+
+
+# On a cluster these run where Snakemake runs: downloads, because compute nodes often reach no
+# network, and tables and figures, which take seconds from what was measured.
+workflow.localrules(
+    *(r.name for r in workflow.rules if r.name.startswith(("fetch_", "tabulate_", "plot_")))
+)
 
 
 rule all:

@@ -1,5 +1,8 @@
 """Every configuration plans and validates; rules, pins and files keep the rules of the house."""
 
+import ast
+import importlib
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
+from onelayer.allocation import gpus, growing
+from onelayer.settings.block import Block
 from onelayer.settings.schema import PATH as SCHEMA
 from onelayer.settings.schema import schema_text
 from tests.conftest import ROOT, clean_environment, snakemake
@@ -120,9 +125,54 @@ def test_every_compute_rule_declares_what_a_step_needs():
             wanted |= {"input", "output", "benchmark", "threads", "resources", "params"}
             assert f'code=code_closure("{step}")' in text, name
             assert f'libraries=library_versions("{step}")' in text, name
-            assert re.search(r"mem_mb=\d+,\n +runtime=\d+,", text), name
+            # Measured at the first attempt, and more of it at every later one.
+            assert re.search(r"mem_mb=growing\(.+\),\n +runtime=growing\(.+\),", text), name
         assert wanted <= set(re.findall(r"^ {4}(\w+):", text, re.M)), name
         assert f'"python scripts/{step}.py' in text, name
+
+
+def settings_block(step: str) -> type[Block]:
+    """The settings that a script hands to `run`."""
+    tree = ast.parse((ROOT / "scripts" / f"{step}.py").read_text(encoding="utf-8"))
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    [name] = [k.value.id for c in calls for k in c.keywords if k.arg == "settings"]
+    origins = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    modules = [n.module for n in origins if name in [alias.name for alias in n.names]]
+    # A block that the script itself defines comes without a module: it holds captions, not devices.
+    return getattr(importlib.import_module(modules[0]), name) if modules else Block
+
+
+def test_a_rule_counts_gpus_if_its_settings_have_a_device():
+    compute = {name for name, text in rules().items() if "    shell:\n" in text}
+    with_device = {
+        name
+        for name in compute - set(CHECKS)
+        if '"device"' in json.dumps(settings_block(name).model_json_schema())
+    }
+    assert "probe_attention" in with_device
+    assert with_device == {name for name, text in rules().items() if " gpu=gpus(" in text}
+
+
+def test_a_retry_asks_for_more_and_only_cuda_for_a_gpu():
+    assert [growing(500)(None, attempt=attempt) for attempt in (1, 2, 3)] == [500, 1000, 1500]
+    assert [gpus(device) for device in ("cpu", "auto", "cuda")] == [0, 0, 1]
+
+
+def test_the_default_profile_overrides_nothing_of_the_slurm_profile():
+    # Snakemake reads both, and the default one goes first.
+    default, slurm = (
+        yaml.safe_load((ROOT / f"workflow/profiles/{name}/config.yaml").read_text())
+        for name in ("default", "slurm")
+    )
+    assert {key: default[key] for key in default.keys() & slurm} == {
+        key: slurm[key] for key in default.keys() & slurm
+    }
+
+
+def test_the_slurm_profile_plans_everything(code):
+    run = snakemake(code, "--profile", "workflow/profiles/slurm", "--dry-run")
+    assert run.returncode == 0, run.stdout
+    assert "write_index" in run.stdout
 
 
 def test_every_script_has_its_rule_and_every_rule_its_script():

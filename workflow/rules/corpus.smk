@@ -19,8 +19,8 @@ rule fetch_corpus:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=30,
+        mem_mb=growing(500),
+        runtime=growing(30),
     params:
         settings=lambda w: settings_json(settings.corpora[w.corpus].source),
         libraries=library_versions("fetch_corpus"),
@@ -46,8 +46,8 @@ rule parse_articles:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=lambda w: settings_json(settings.corpora[w.corpus].parse),
         libraries=library_versions("parse_articles"),
@@ -83,8 +83,8 @@ rule tabulate_corpora:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             corpora=[{"name": n, "settings": c} for n, c in settings.corpora.items()]

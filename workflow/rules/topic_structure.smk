@@ -42,8 +42,8 @@ rule tabulate_wikipedia:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=lambda w: settings_json(
             models=probed_models,
@@ -90,8 +90,8 @@ rule tabulate_wikipedia_claims:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             models=probed_models,
@@ -132,8 +132,8 @@ rule tabulate_topics:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             corpus=wikipedia.corpus,
@@ -172,8 +172,8 @@ rule tabulate_topic_quality:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             corpus=wikipedia.corpus,
@@ -220,8 +220,8 @@ rule plot_wikipedia_ratios:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             models=probed_models,
@@ -263,8 +263,8 @@ rule plot_attention_heads:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             models=probed_models,
@@ -310,8 +310,8 @@ rule plot_word_groups:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             models=list(wikipedia.models),
@@ -349,8 +349,8 @@ rule plot_topics:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(
             corpus=wikipedia.corpus,

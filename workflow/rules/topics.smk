@@ -19,8 +19,8 @@ rule count_words:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(settings.topics.words),
         libraries=library_versions("count_words"),
@@ -49,8 +49,8 @@ rule fit_lda:
         "../../envs/onelayer.yaml"
     threads: settings.topics.lda.threads
     resources:
-        mem_mb=1500,
-        runtime=30,
+        mem_mb=growing(1500),
+        runtime=growing(30),
     params:
         settings=settings_json(settings.topics.lda),
         libraries=library_versions("fit_lda"),
@@ -82,8 +82,8 @@ rule measure_topics:
         "../../envs/onelayer.yaml"
     threads: settings.topics.lda.threads
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         settings=settings_json(
             lda=settings.topics.lda,
@@ -116,8 +116,8 @@ rule filter_ambiguous_words:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         settings=settings_json(settings.topics.ambiguity),
         libraries=library_versions("filter_ambiguous_words"),

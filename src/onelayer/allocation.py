@@ -1,0 +1,23 @@
+"""What a rule asks of the machine that runs it, in the form that Snakemake's `resources:` takes."""
+
+from collections.abc import Callable
+
+
+def growing(measured: int) -> Callable[..., int]:
+    """Memory or time that is asked for again, and more of it, when a job has to be retried.
+
+    Args:
+        measured: what the step needs, from its benchmark file (MB or minutes).
+
+    Returns:
+        A resource function: `measured` at the first attempt, twice that at the second, and so on.
+    """
+    return lambda wildcards, attempt: measured * attempt
+
+
+def gpus(device: str) -> int:
+    """GPUs that a step with this setting `device` reserves: one for `cuda`, else none.
+
+    `auto` takes a GPU that it finds, and so may share it; it never waits in a queue for one.
+    """
+    return int(device == "cuda")

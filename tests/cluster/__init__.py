@@ -1,0 +1,1 @@
+"""The Slurm profile on a real Slurm, which the tests start themselves where they can."""
