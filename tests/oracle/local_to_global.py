@@ -58,3 +58,21 @@ def markov_loop(u: list[float], p: float, q: float) -> list[int]:
         else:
             state.append(state[-1] if p + q <= 1 else 1 - state[-1])
     return state
+
+
+def transformer_logits(theta: dict[str, np.ndarray], x: list[int]) -> list[float]:
+    """One sequence through the one-layer transformer, position by position; no LayerNorm."""
+    e, p = theta["e"], theta["wpe"]
+    d = len(e)
+    z = [x_t * e + p_t for x_t, p_t in zip(x, p, strict=True)]
+    found = []
+    for t in range(len(x)):
+        q = theta["W_Q"] @ z[t]
+        score = np.array([q @ (theta["W_K"] @ z[u]) / np.sqrt(d) for u in range(t + 1)])
+        weight = np.exp(score - score.max())
+        weight /= weight.sum()
+        value = sum(weight[u] * (theta["W_V"] @ z[u]) for u in range(t + 1))
+        middle = z[t] + theta["W_O"] @ value
+        hidden = np.maximum(theta["W_1"] @ middle, 0)
+        found.append(float(e @ (middle + theta["W_2"] @ hidden) + theta["b"]))
+    return found

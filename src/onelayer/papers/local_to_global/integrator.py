@@ -53,24 +53,25 @@ def integrate(
     field: Field,
     start: Tensor,
     *,
-    until: float = math.inf,
+    until: float | Tensor = math.inf,
     tolerance: float = 1e-8,
     stop_below: float = 1e-6,
     max_steps: int = 5_000,
 ) -> Ends:
     """Follow every trajectory until it is at rest or its time is up.
 
-    A trajectory is at rest when its speed v = |d theta/dt| is below `stop_below`, is falling, and
-    what is left of its way, estimated as v |change of theta| / |change of d theta/dt| over the last
-    step, is below it too. The speed alone would stop it anywhere beside a line of critical points
-    that it approaches slowly, or that it is about to leave.
+    A trajectory is at rest when its speed v = |d theta/dt| is falling and what is left of its way,
+    estimated as v |change of theta| / |change of d theta/dt| over the last step, is below
+    `stop_below`. A bound of the speed alone would stop it anywhere beside a line of critical points
+    that it approaches slowly or is about to leave, and never where the flow is stiff: there, the
+    errors of the steps alone keep the speed up.
 
     Args:
         field: d theta/dt, [d, N] to [d, N], for any N, trajectory by trajectory.
         start: float64 [d, N]; decides the device.
-        until: time at which to end.
+        until: time at which to end, for all trajectories or [N] of them.
         tolerance: bound of a step's error, relative to each variable (down to a size of 1e-6).
-        stop_below: bound of both the speed and the way left at rest.
+        stop_below: bound of the way left at rest.
         max_steps: where to give up a trajectory (not at rest, time not up).
 
     Raises:
@@ -87,6 +88,7 @@ def integrate(
         steps=torch.zeros(count, dtype=torch.int64, device=start.device),
         at_rest=torch.zeros(count, dtype=torch.bool, device=start.device),
     )
+    until = torch.as_tensor(until, dtype=start.dtype, device=start.device).expand(count)
     place = torch.arange(count, device=start.device)  # of each trajectory under way
     theta, time, rate = start.clone(), start.new_zeros(count), field(start)
     step = _first_step(theta, rate, until)
@@ -98,7 +100,8 @@ def integrate(
             ends.theta[:, gone], ends.time[gone] = theta[:, ended], time[ended]
             ends.at_rest[gone] = at_rest[ended]
             going = torch.nonzero(~ended).squeeze(1)
-            place, time, step, ended = place[going], time[going], step[going], ended[going]
+            place, time, until, step = place[going], time[going], until[going], step[going]
+            ended = ended[going]
             theta, rate, at_rest = theta[:, going], rate[:, going], at_rest[going]
         if not len(place):
             break
@@ -118,7 +121,7 @@ def _arrived(way: Tensor, before: Tensor, now: Tensor, bound: float) -> Tensor:
     """Whether a step of these ways, with these speeds before and after it, ends at rest."""
     speed = _size(now)
     left = speed * _size(way) <= bound * _size(now - before)
-    return left & (speed < bound) & (speed < _size(before)) | (speed == 0)
+    return left & (speed < _size(before)) | (speed == 0)
 
 
 def _size(vectors: Tensor) -> Tensor:
@@ -126,9 +129,10 @@ def _size(vectors: Tensor) -> Tensor:
     return (vectors * vectors).sum(dim=0).sqrt()
 
 
-def _first_step(theta: Tensor, rate: Tensor, until: float) -> Tensor:
+def _first_step(theta: Tensor, rate: Tensor, until: Tensor) -> Tensor:
     speed = _size(rate).clamp_min(1e-300)
-    return (_FIRST * _size(theta).clamp_min(_SMALLEST) / speed).clamp(max=min(until, 1e6))
+    step = _FIRST * _size(theta).clamp_min(_SMALLEST) / speed
+    return torch.minimum(step, until).clamp_max(1e6)
 
 
 def _try(

@@ -1,0 +1,160 @@
+"""The gradient flow of the canonical model from many starts: maps, Gaussian starts, paths.
+
+Shapes: C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from onelayer.papers.local_to_global import canonical
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.integrator import Ends, integrate
+from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
+from onelayer.seeds import generator
+from onelayer.settings.local_to_global import FlowSettings
+
+AROUND = 0.05  # radius of the starts around a critical point
+NEIGHBOURS = 64  # starts around each
+FIRST_FRAME = 0.01  # time of the first frame after the start
+
+
+def ends_of(start: np.ndarray, chain: Chain, settings: FlowSettings, device: str) -> Ends:
+    """Follow starts [2, N] or [3, N] to their limits."""
+    theta = torch.from_numpy(start).to(device)
+    return integrate(
+        _field(len(start), chain),
+        theta,
+        tolerance=settings.tolerance,
+        stop_below=settings.at_rest,
+    )
+
+
+def _field(variables: int, chain: Chain) -> Callable[[Tensor], Tensor]:
+    flow = canonical.flow if variables == 2 else canonical.flow_with_attention
+    return lambda theta: flow(theta, chain)
+
+
+def basin_maps(
+    chains: list[Chain], settings: FlowSettings, device: str, progress: Callable
+) -> dict[str, np.ndarray]:
+    """Where the flow from every point of the grid ends, chain by chain.
+
+    Returns:
+        `theta` float64 [C, 2, N], `time` float64 [C, N], `steps` int64 [C, N], `at_rest` uint8
+        [C, N]; starts in the order of `theory.grid`.
+    """
+    start = grid(settings.extent, settings.points)
+    found = [ends_of(start, chain, settings, device) for chain in progress(chains, unit="map")]
+    arrays = {
+        name: np.stack([getattr(ends, name).cpu().numpy() for ends in found])
+        for name in ("theta", "time", "steps", "at_rest")
+    }
+    return arrays | {"at_rest": arrays["at_rest"].astype(np.uint8)}
+
+
+def gaussian_starts(chains: list[Chain], settings: FlowSettings, device: str) -> pd.DataFrame:
+    """How often the flow from (e, w) ~ N(0, sigma^2) reaches the global minimum.
+
+    Every sigma scales the same draws. Columns `p`, `q`, `sigma`, `draws`, and the counts
+    `global` and `local`; what is missing did not come to rest.
+    """
+    unit = generator("gaussian starts", settings.seed).normal(size=(2, settings.draws))
+    start = np.concatenate([sigma * unit for sigma in settings.sigmas], axis=1)
+    rows = []
+    for chain in chains:
+        reached = outcome(ends_of(start, chain, settings, device).theta.cpu().numpy(), chain)
+        for sigma, part in zip(
+            settings.sigmas, np.split(reached, len(settings.sigmas)), strict=True
+        ):
+            counts = {"global": int((part == 0).sum()), "local": int((part == 1).sum())}
+            key = {"p": chain.p, "q": chain.q, "sigma": sigma, "draws": settings.draws}
+            rows.append(key | counts)
+    return pd.DataFrame(rows)
+
+
+def neighbours(chains: list[Chain], settings: FlowSettings, device: str) -> pd.DataFrame:
+    """Whether the flow comes back to a critical point from starts on a small circle around it.
+
+    Columns `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends within five
+    radii, with the loss of the point.
+    """
+    angle = 2 * np.pi * (np.arange(NEIGHBOURS) + 0.5) / NEIGHBOURS
+    circle = AROUND * np.stack([np.cos(angle), np.sin(angle)])
+    rows = []
+    for chain in chains:
+        points = critical_points(chain)
+        starts = [point[:, None] + circle for group in points.values() for point in group]
+        theta = ends_of(np.concatenate(starts, axis=1), chain, settings, device).theta
+        ends = iter(np.split(theta.cpu().numpy(), len(starts), axis=1))
+        for name, group in points.items():
+            back = 0
+            for point in group:
+                end = next(ends)
+                loss = canonical.loss(canonical.logit_gap(*end), chain)
+                level = canonical.loss(canonical.logit_gap(*point), chain)
+                near = np.linalg.norm(end - point[:, None], axis=0) < 5 * AROUND
+                back += int((near & (abs(loss - level) < 1e-6)).sum())
+            starts_of_group = NEIGHBOURS * len(group)
+            rows.append(
+                {
+                    "p": chain.p,
+                    "q": chain.q,
+                    "point": name,
+                    "starts": starts_of_group,
+                    "back": back,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def shown_paths(chains: list[Chain], settings: FlowSettings, device: str) -> dict[str, np.ndarray]:
+    """Trajectories for the figures, at the same times for all.
+
+    Returns:
+        `time` float64 [F]: 0, then evenly spaced in the logarithm; for the chains below and above
+        p + q = 1 `plane_<side>` [F, 2, n], `wide_<side>` and `near_<side>` [F, 3, n].
+    """
+    random, n = generator("shown paths", settings.seed), settings.trajectories
+    plane = random.uniform(-settings.extent, settings.extent, (2, n))
+    wide = random.uniform(-settings.wide, settings.wide, (3, n))
+    near = random.uniform(-settings.near, settings.near, (3, n))
+    found = {}
+    for side, chain in zip(("below", "above"), shown_chains(chains), strict=True):
+        space = np.concatenate([wide, near], axis=1)
+        last = max(
+            float(ends_of(start, chain, settings, device).time.max()) for start in (plane, space)
+        )
+        time = np.geomspace(FIRST_FRAME, last, settings.frames)
+        found[f"time_{side}"] = np.concatenate([[0.0], time])
+        found[f"plane_{side}"] = _path(plane, time, chain, settings, device)
+        both = _path(space, time, chain, settings, device)
+        found[f"wide_{side}"], found[f"near_{side}"] = (
+            np.ascontiguousarray(part) for part in (both[..., :n], both[..., n:])
+        )
+    return found
+
+
+def shown_chains(chains: list[Chain]) -> tuple[Chain, Chain]:
+    """The first chain with p + q < 1, and the first with p + q > 1."""
+    below = next(chain for chain in chains if chain.p + chain.q < 1)
+    return below, next(chain for chain in chains if chain.p + chain.q > 1)
+
+
+def _path(
+    start: np.ndarray, time: np.ndarray, chain: Chain, settings: FlowSettings, device: str
+) -> np.ndarray:
+    """Positions [F + 1, d, n] at time 0 and the given times; one trajectory for each of them."""
+    variables, n = start.shape
+    ends = integrate(
+        _field(variables, chain),
+        torch.from_numpy(np.tile(start, len(time))).to(device),
+        until=torch.from_numpy(np.repeat(time, n)),
+        tolerance=settings.tolerance,
+        stop_below=settings.at_rest,
+    )
+    later = ends.theta.cpu().numpy().reshape(variables, len(time), n).transpose(1, 0, 2)
+    return np.concatenate([start[None], later])

@@ -1,0 +1,183 @@
+"""Training the paper's transformer: initialisations, variants and seeds side by side.
+
+Runs whose parameters have the same shapes train as one ensemble. Run i of any variant sees the
+sequences of seed i, so that variants differ in nothing but what they change.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.papers.local_to_global import initialisation
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.sequences import sequences
+from onelayer.papers.local_to_global.transformer import losses, population_losses
+from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings
+
+BETAS = (0.9, 0.95)  # of AdamW
+MOMENTUM = 0.9  # of SGD
+FIRST, LAST = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
+UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
+STARTS = {
+    "standard": initialisation.standard,
+    "rank_one": initialisation.rank_one,
+    "paper": initialisation.paper,
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Variants whose parameters have the same shapes.
+
+    Attributes:
+        names: of the variants.
+        starts: the initialisation of each.
+        trainings: the training of each.
+    """
+
+    names: list[str]
+    starts: list[str]
+    trainings: list[TrainingSettings]
+
+
+def group(variants: Iterable[tuple[str, str, TrainingSettings]]) -> list[Group]:
+    """Sort (name, initialisation, training) into groups that train as one ensemble, in order."""
+    groups: dict[tuple, Group] = {}
+    for name, start, training in variants:
+        shape = (training.sequence_length, training.layer_norm, training.embedding_rows)
+        found = groups.setdefault(shape, Group([], [], []))
+        found.names.append(name)
+        found.starts.append(start)
+        found.trainings.append(training)
+    return list(groups.values())
+
+
+def train_group(
+    group: Group,
+    settings: EnsembleSettings,
+    device: str,
+    *,
+    snapshots: Sequence[int] = (),
+    checkpoint: Path | None = None,
+    identity: str = "",
+    progress: Callable | None = None,
+) -> Trained:
+    """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
+
+    Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
+    [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the shares
+    of their largest singular value, `W_1_share`, `W_V_share` [R].
+    """
+    chain = Chain(settings.chain.p, settings.chain.q)
+    base, variants = group.trainings[0], len(group.names)
+    random = RunRandom(range(settings.seeds), device)
+    T, iterations = base.sequence_length, base.iterations
+    held_out = RunRandom([settings.seeds], device).uniform(
+        settings.evaluate_on, T, use="held-out sequences"
+    )
+    held_out = sequences(held_out, chain)
+
+    def batch(step: int) -> Tensor:
+        u = random.uniform(base.batch, T + 1, use="sequences", step=step)
+        return sequences(u, chain).repeat(variants, 1, 1)
+
+    def observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+        x = held_out.expand(variants * settings.seeds, -1, -1)
+        return {
+            "loss": population_losses(parameters, x, chain),
+            "W_1": parameters["W_1"],
+            "W_V": parameters["W_V"],
+            "W_1_share": top_share(parameters["W_1"]),
+            "W_V_share": top_share(parameters["W_V"]),
+        }
+
+    starts = [_start(s, t, random) for s, t in zip(group.starts, group.trainings, strict=True)]
+    parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
+    names = [f"{name}, seed {seed}" for name in group.names for seed in range(settings.seeds)]
+    observed = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
+    ensemble = Ensemble(
+        parameters,
+        batch,
+        _optimizer(group.trainings, settings.seeds, parameters),
+        loss=losses,
+        labels=names,
+    )
+    return train(
+        ensemble,
+        iterations,
+        observe=observe,
+        observe_at=sorted(observed),
+        checkpoint=checkpoint,
+        identity=identity,
+        progress=progress,
+    )
+
+
+def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
+    """Initial parameters of one variant, [seeds, ...]."""
+    T, d = training.sequence_length, training.d
+    rows = {} if training.embedding_rows == 1 else {"rows": training.embedding_rows}
+    parameters = STARTS[name](random, T, d, **rows)
+    if training.layer_norm:
+        gain = torch.ones_like(parameters["wpe"][:, 0])
+        parameters |= {key: gain.clone() for key in ("ln_attention", "ln_mlp", "ln_final")}
+    return parameters
+
+
+def _optimizer(
+    trainings: Sequence[TrainingSettings], seeds: int, parameters: dict[str, Tensor]
+) -> Optimizer:
+    """One learning rate, weight decay and kind per run."""
+    decay = [t.weight_decay for t in trainings for _ in range(seeds)]
+    base = trainings[0]
+    return Optimizer(
+        [t.optimizer for t in trainings for _ in range(seeds)],
+        lr=[t.lr for t in trainings for _ in range(seeds)],
+        momentum=MOMENTUM,
+        beta1=BETAS[0],
+        beta2=BETAS[1],
+        weight_decay={name: 0.0 if name in UNDECAYED else decay for name in parameters},
+        schedule=one_cycle(base.iterations, base.warm_up),
+    )
+
+
+def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
+    """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
+
+    Args:
+        iterations: length of the training.
+        warm_up: share of it in which the rate rises.
+    """
+    turn = max(warm_up * iterations, 1.0)
+
+    def factor(step: int) -> float:
+        if step < turn:
+            return FIRST + (1 - FIRST) * (1 - math.cos(math.pi * step / turn)) / 2
+        done = min((step - turn) / max(iterations - 1 - turn, 1.0), 1.0)
+        return LAST + (1 - LAST) * (1 + math.cos(math.pi * done)) / 2
+
+    return factor
+
+
+def top_share(W: Tensor) -> Tensor:
+    """sigma_1^2 / sum of sigma^2 of matrices [..., rows, columns]; 1 means rank one."""
+    squares = torch.linalg.svdvals(W).square()
+    return squares[..., 0] / squares.sum(dim=-1)
+
+
+def curves(group: Group, trained: Trained, seeds: int) -> pd.DataFrame:
+    """Tidy histories: `variant`, `seed`, `iteration`, `loss`, `W_1_share`, `W_V_share`."""
+    runs = [(name, seed) for name in group.names for seed in range(seeds)]
+    parts = []
+    for run, (name, seed) in enumerate(runs):
+        part = {"variant": name, "seed": seed, "iteration": trained.observed_at}
+        for quantity in ("loss", "W_1_share", "W_V_share"):
+            part[quantity] = trained.observed[quantity][:, run].double().numpy()
+        parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,202 @@
+"""Settings of the Local to Global paper (Makkuva et al. 2024)."""
+
+from typing import Annotated, Literal
+
+import pydantic
+from pydantic import Field
+
+from onelayer.settings.block import Block, Device, Seed, Share, Threads
+
+Initialisation = Literal["standard", "rank_one", "paper"]
+Iteration = Annotated[int, Field(ge=0)]
+INDEPENDENT = 1e-9  # |p + q - 1| below this
+
+
+class ChainSettings(Block):
+    """A binary Markov chain."""
+
+    p: float = Field(gt=0, lt=1)
+    """P(next is 1 | 0)."""
+    q: float = Field(gt=0, lt=1)
+    """P(next is 0 | 1)."""
+
+    @pydantic.model_validator(mode="after")
+    def _depends_on_the_past(self) -> "ChainSettings":
+        if abs(self.p + self.q - 1) < INDEPENDENT:
+            raise ValueError(
+                f"p = {self.p:g}, q = {self.q:g}: p + q = 1 makes the symbols independent, and "
+                "the paper's theorems are silent there; choose p + q below or above 1"
+            )
+        return self
+
+
+class FlowSettings(Block):
+    """Gradient flow of the canonical model from many starts at once."""
+
+    chains: list[ChainSettings] = Field(min_length=2)
+    """Chains in the order of rows; the first with p + q < 1 and the first with p + q > 1 are shown
+    in the figures."""
+    extent: float = Field(3.0, gt=0.8, le=10)
+    """Basin maps cover [-extent, extent] in e and w."""
+    points: int = Field(200, ge=10, le=2000)
+    """Grid points per axis of a basin map."""
+    tolerance: float = Field(1e-8, gt=0, le=1e-3)
+    """Error of an integration step, relative to each variable."""
+    at_rest: float = Field(1e-7, gt=0, le=1e-3)
+    """A trajectory ends when its speed falls and the way left is below this."""
+    sigmas: list[Annotated[float, Field(gt=0, le=4)]] = Field(min_length=2)
+    """Standard deviations of the Gaussian starts, ascending; the first is set beside the paper's
+    claim for starts around the origin."""
+    draws: int = Field(2000, ge=20)
+    """Gaussian starts per chain and standard deviation (draws)."""
+    trajectories: int = Field(64, ge=4, le=1000)
+    """Trajectories shown per chain and panel (trajectories)."""
+    wide: float = Field(1.0, gt=0, le=2)
+    """Starts of the wide view with the attention scalar: uniform in [-wide, wide]^3."""
+    near: float = Field(0.1, gt=0, le=1)
+    """The same near the origin."""
+    frames: int = Field(60, ge=2, le=500)
+    """Times at which the shown trajectories are kept; frames of the animation."""
+    seed: Seed = 0
+    """Seed of the starts."""
+    device: Device = "auto"
+    """Where the flow is integrated."""
+    threads: Threads = 1
+    """torch threads; part of what decides the numbers."""
+
+    @pydantic.model_validator(mode="after")
+    def _both_sides_and_order(self) -> "FlowSettings":
+        sums = [chain.p + chain.q for chain in self.chains]
+        if not min(sums) < 1 < max(sums):
+            raise ValueError("chains: at least one with p + q < 1 and one with p + q > 1")
+        if self.sigmas != sorted(set(self.sigmas)):
+            raise ValueError("sigmas: each once, in ascending order")
+        return self
+
+
+class TrainingSettings(Block):
+    """How one-layer transformers are trained on a chain."""
+
+    sequence_length: int = Field(256, ge=8, le=4096)
+    """Inputs per sequence (tokens)."""
+    batch: int = Field(16, ge=1)
+    """Sequences per iteration (sequences)."""
+    d: int = Field(8, ge=1, le=64)
+    """Dimensions of embedding and residual stream; one head, 4 d hidden units."""
+    iterations: int = Field(500, ge=1)
+    """Length of the training and of its learning-rate schedule (iterations)."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """AdamW with betas .9, .95, or SGD with momentum .9."""
+    lr: float = Field(2e-3, gt=0)
+    """Largest learning rate of the one-cycle cosine schedule."""
+    warm_up: Share = 0.02
+    """Share of the iterations in which the learning rate rises."""
+    weight_decay: float = Field(0.0, ge=0, lt=1)
+    """Decoupled weight decay of embeddings and matrices."""
+    layer_norm: bool = False
+    """The LayerNorms of a GPT block: before attention, before the MLP, before the logit."""
+    embedding_rows: Literal[1, 2] = 1
+    """One embedding vector times the symbol, or a row per symbol."""
+
+
+class EnsembleSettings(Block):
+    """Which runs, and what is kept of them."""
+
+    chain: ChainSettings
+    """The chain that produces the sequences."""
+    training: TrainingSettings = TrainingSettings()
+    """How every run is trained."""
+    seeds: int = Field(5, ge=2)
+    """Runs per initialisation (runs)."""
+    evaluate_every: int = Field(5, ge=1)
+    """Between two evaluations on held-out sequences (iterations)."""
+    evaluate_on: int = Field(16, ge=1)
+    """Held-out sequences (sequences)."""
+    device: Device = "auto"
+    """Where the ensembles are trained; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch threads; part of what decides the numbers."""
+
+
+class InitialisationSettings(EnsembleSettings):
+    """Standard, rank-one and the paper's initialisation, trained alike."""
+
+    snapshots: list[Annotated[int, Field(ge=1)]] = Field([1, 100, 200], min_length=1)
+    """Iterations at which the weights are shown; the authors saved 1, 100 and 200."""
+
+    @pydantic.model_validator(mode="after")
+    def _snapshots_within(self) -> "InitialisationSettings":
+        if max(self.snapshots) > self.training.iterations:
+            raise ValueError(
+                f"snapshots: {max(self.snapshots)} comes after the last of "
+                f"{self.training.iterations} iterations"
+            )
+        return self
+
+
+class Variant(Block):
+    """One change of the training; what is not named stays as in `transformer.training`."""
+
+    name: str = Field(min_length=1)
+    """Its row in the table."""
+    initialisation: Initialisation = "standard"
+    """Where the runs start."""
+    sequence_length: int | None = Field(None, ge=8, le=4096)
+    """Inputs per sequence (tokens)."""
+    optimizer: Literal["adamw", "sgd"] | None = None
+    """AdamW or SGD."""
+    lr: float | None = Field(None, gt=0)
+    """Largest learning rate."""
+    weight_decay: float | None = Field(None, ge=0, lt=1)
+    """Weight decay."""
+    layer_norm: bool | None = None
+    """With the LayerNorms of a GPT block."""
+    embedding_rows: Literal[1, 2] | None = None
+    """One embedding vector, or a row per symbol."""
+
+    @pydantic.model_validator(mode="after")
+    def _rank_one_has_one_row(self) -> "Variant":
+        if self.initialisation == "rank_one" and self.embedding_rows == 2:
+            raise ValueError("embedding_rows: the rank-one initialisation has one row, found 2")
+        return self
+
+    def applied(self, base: TrainingSettings) -> TrainingSettings:
+        """The training with this change."""
+        own = self.model_dump(exclude={"name", "initialisation"}, exclude_none=True)
+        return base.model_copy(update=own)
+
+
+class AblationSettings(Block):
+    """What keeps a standard start at the unigram model, and what lets it escape."""
+
+    iterations: int = Field(500, ge=1)
+    """Length of each training (iterations)."""
+    seeds: int = Field(3, ge=2)
+    """Runs per variant (runs)."""
+    variants: list[Variant] = Field(min_length=1)
+    """Variants in the order of rows."""
+
+    @pydantic.model_validator(mode="after")
+    def _names_once(self) -> "AblationSettings":
+        names = [variant.name for variant in self.variants]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"variants: {', '.join(repeated)} is given twice; each name once")
+        return self
+
+
+class AblationRunSettings(EnsembleSettings):
+    """What the ablation's step needs to know (assembled from other blocks)."""
+
+    variants: list[Variant]
+    """Variants in the order of rows."""
+
+
+class LocalToGlobalSettings(Block):
+    """Local to Global: gradient flow, and transformers on Markov chains."""
+
+    flow: FlowSettings
+    """The canonical model."""
+    transformer: InitialisationSettings
+    """The transformer from three initialisations."""
+    ablation: AblationSettings
+    """Changes of the transformer's training."""

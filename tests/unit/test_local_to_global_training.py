@@ -1,0 +1,99 @@
+"""Claims about the transformers of Makkuva et al. (2024): starts, schedule, what training does."""
+
+import numpy as np
+import pytest
+import torch
+
+from onelayer.ensemble import RunRandom
+from onelayer.papers.local_to_global import canonical, initialisation, training
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+
+CHAIN = {"p": 0.5, "q": 0.8}
+
+
+def small(**changes) -> tuple[EnsembleSettings, TrainingSettings]:
+    base = TrainingSettings(sequence_length=16, batch=4, iterations=6, **changes)
+    settings = EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=3)
+    return settings, base
+
+
+def test_the_paper_start_with_a_quarter_is_the_canonical_point():
+    """f(1) - f(0) of the constant start, from its definition: e.z of both symbols."""
+    parameters = initialisation.paper(RunRandom([0]), 4, 8, W=0.25)
+    e, W_1, W_2 = (parameters[name][0].double().numpy() for name in ("e", "W_1", "W_2"))
+    gap = [e @ (z + W_2 @ np.maximum(W_1 @ z, 0)) for z in (e / 2, -e / 2)]
+    expected = canonical.logit_gap(np.sqrt(2.0), -2.0)
+    assert gap[0] - gap[1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_starts_have_the_size_and_the_rank_they_should():
+    random = RunRandom(range(400))
+    standard = initialisation.standard(random, 16, 8)
+    one = initialisation.rank_one(random, 16, 8)
+    for name in ("e", "W_Q", "W_O", "W_1", "W_2"):
+        size = [p[name].square().sum().item() / 400 for p in (standard, one)]
+        assert size[0] == pytest.approx(size[1], rel=0.35), name
+    for name in ("W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"):
+        assert standard[name].std().item() == pytest.approx(
+            initialisation.RESIDUAL_STD if name in ("W_O", "W_2") else initialisation.STD, rel=0.05
+        )
+        assert (training.top_share(one[name]) > 1 - 1e-5).all(), name
+        assert (training.top_share(standard[name]) < 0.9).all(), name
+    assert torch.equal(one["wpe"], (-one["e"] / 2)[:, None].expand(-1, 16, -1))
+
+
+def test_two_constant_rows_embed_both_symbols_alike():
+    rows = initialisation.paper(RunRandom([0]), 4, 8, rows=2)["rows"]
+    assert torch.equal(rows[:, 0], rows[:, 1])
+
+
+def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
+    factor = training.one_cycle(1000, 0.02)
+    rates = [factor(step) for step in range(1000)]
+    assert rates[0] == pytest.approx(0.01) and rates[20] == pytest.approx(1)
+    assert rates[-1] == pytest.approx(0.1)
+    assert np.all(np.diff(rates[:21]) > 0) and np.all(np.diff(rates[20:]) < 0)
+
+
+def test_a_variant_changes_what_it_names_and_nothing_else():
+    base = TrainingSettings()
+    changed = Variant(name="x", sequence_length=64, weight_decay=0.1).applied(base)
+    assert changed == base.model_copy(update={"sequence_length": 64, "weight_decay": 0.1})
+    groups = training.group(
+        [("a", "standard", base), ("b", "standard", changed), ("c", "paper", base)]
+    )
+    assert [group.names for group in groups] == [["a", "c"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"layer_norm": True}, {"embedding_rows": 2}, {"optimizer": "sgd"}]
+)
+def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
+    settings, base = small(**changes)
+    decayed = base.model_copy(update={"weight_decay": 0.1})
+    both = training.group([("a", "standard", base), ("b", "paper", decayed)])
+    alone = training.group([("b", "paper", decayed)])
+    assert len(both) == 1
+    together = training.curves(both[0], training.train_group(both[0], settings, "cpu"), 2)
+    single = training.curves(alone[0], training.train_group(alone[0], settings, "cpu"), 2)
+    part = together[together["variant"] == "b"].reset_index(drop=True)
+    assert list(part["iteration"].unique()) == [0, 3, 6]
+    for name in ("loss", "W_1_share", "W_V_share"):
+        np.testing.assert_allclose(part[name], single[name], atol=2e-4)
+
+
+def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():
+    """At a sixteenth of the published sequence length; both end with W_1 of rank one."""
+    chain = Chain(**CHAIN)
+    base = TrainingSettings(sequence_length=64, batch=16, iterations=400)
+    settings = EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=100)
+    group = training.group([("standard", "standard", base), ("paper", "paper", base)])[0]
+    curves = training.curves(group, training.train_group(group, settings, "cpu"), 2)
+    last = curves[curves["iteration"] == 400]
+    paper = last[last["variant"] == "paper"]
+    assert (paper["loss"] < chain.unigram_entropy - 0.01).all()
+    assert (paper["W_1_share"] > 0.99).all()
+    standard = curves[(curves["variant"] == "standard") & (curves["iteration"] >= 100)]
+    assert (abs(standard["loss"] - chain.unigram_entropy) < 0.01).all()
+    assert (standard["W_1_share"] > 0.9).all()
