@@ -59,6 +59,7 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/topics.smk"
 include: "workflow/rules/models.smk"
 include: "workflow/rules/probe.smk"
+include: "workflow/rules/robustness.smk"
 include: "workflow/rules/topic_structure.smk"
 include: "workflow/rules/results.smk"
 

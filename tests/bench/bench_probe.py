@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from onelayer.probe import similarity, uncertainty
+from onelayer.probe.labels import stack_labels
 from onelayer.probe.pairs import Labels, PairCounter, WordPairs
 from tests.oracle import attention_loops, cases, similarity_loops
 
@@ -20,6 +21,7 @@ LAYERS, HEADS, VARIANTS, TOPICS, VOCABULARY = 6, 12, 6, 50, 2500
 def rows() -> list[dict[str, Any]]:
     """Measurements: name, seconds of ours and of the plain loop (None if not run), their ratio."""
     measurements = [_attention(tokens) for tokens in (100, 512)]
+    measurements.append(_topic_models())
     measurements += [_similarity_small(), _similarity_large(False), _similarity_large(True)]
     for overlapping in (False, True):
         measurements.append(_similarity_null(overlapping))
@@ -72,6 +74,29 @@ def _attention(tokens: int) -> dict[str, Any]:
     arguments = (attention, positions.tolist(), words.tolist(), topics, 128)
     loop = _seconds(lambda: attention_loops.pair_sums(*arguments), 3 if tokens < 200 else 1)
     return _row(f"attention pairs, one document of {tokens} tokens", ours, loop)
+
+
+def _topic_models(models: int = 18, tokens: int = 128) -> dict[str, Any]:
+    """One document under many topic models: stacked labels, or one topic model after the other."""
+    rng = np.random.default_rng(tokens)
+    words = tuple(f"word{word}" for word in range(VOCABULARY))
+    parts = [
+        Labels(words, np.eye(TOPICS + 1, TOPICS, dtype=bool)[topic][None])
+        for topic in rng.integers(0, TOPICS + 1, size=(models, VOCABULARY))
+    ]
+    attention = cases.attention(rng, LAYERS, HEADS, tokens)
+    positions, known = cases.document(rng, tokens, VOCABULARY, share=0.8, known=0.75)
+    together, alone = PairCounter(stack_labels(parts), 128), [PairCounter(p, 128) for p in parts]
+
+    ours = _seconds(lambda: together.pair_sums(attention, positions, known), 9)
+    each = _seconds(lambda: [c.pair_sums(attention, positions, known) for c in alone], 5)
+    return {
+        "name": f"attention pairs of {models} topic models, one document of {tokens} tokens",
+        "ours_seconds": ours,
+        "baseline_seconds": each,
+        "note": "the same function once per topic model (forward passes not counted)",
+        "ratio": each / ours,
+    }
 
 
 def _labelled_vectors(

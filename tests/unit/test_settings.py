@@ -50,6 +50,23 @@ def test_the_default_is_valid() -> None:
         ),
         ("topic_structure.wikipedia.models", ["minlm"], ["did you mean 'minilm'", "random"]),
         ("topics.words.single_piece_in", ["bert"], ["topics.words.single_piece_in", "'bert'"]),
+        (
+            "topic_structure.robustness.models",
+            ["minlm"],
+            ["topic_structure.robustness.models", "did you mean 'minilm'"],
+        ),
+        (
+            "topic_structure.robustness.seeds",
+            [0, 1, 0],
+            ["topic_structure.robustness.seeds", "0 is given twice; each once", "[0, 1, 0]"],
+        ),
+        (
+            "topic_structure.robustness.backends",
+            ["gensim", "mallet"],
+            ["topic_structure.robustness.backends.1", "'tomotopy'", "'mallet'"],
+        ),
+        ("topics.lda.backend", "mallet", ["topics.lda.backend", "'tomotopy'", "'mallet'"]),
+        ("topics.lda.alpha", 0, ["topics.lda.alpha", "greater than 0"]),
         ("models.random.like", "random", ["models.random.like", "known: minilm"]),
         ("topics.ambiguity.thresholds", [], ["topics.ambiguity.thresholds", "at least 1"]),
         (

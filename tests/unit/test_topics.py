@@ -135,7 +135,7 @@ def test_the_sampler_runs_on_instructions_that_every_processor_has() -> None:
 
 def test_a_backend_that_is_not_installed_is_named_with_its_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "tomotopy", None)
-    with pytest.raises(OnelayerError, match=r"not installed.*'onelayer\[tomotopy\]'"):
+    with pytest.raises(OnelayerError, match=r"not installed.* onelayer\[tomotopy\]: pip install"):
         fit_lda(count_words(TEXTS, LOOSE), LdaSettings(backend="tomotopy", topics=2))
 
 
@@ -212,6 +212,13 @@ def test_a_threshold_that_empties_a_topic_is_named() -> None:
     settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=1)])
     with pytest.raises(OnelayerError, match=r"threshold top 1, disjoint: .* topic 0:"):
         filter_ambiguous_words(probability, ["a", "b"], settings)
+
+
+def test_a_topic_without_a_word_can_be_left_out() -> None:
+    probability = np.array([[0.5, 0.5], [0.6, 0.4], [0.1, 0.9]])
+    settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=1)])
+    table = filter_ambiguous_words(probability, ["a", "b"], settings, allow_empty=True)
+    assert table["topic"].tolist() == [1, 2]
 
 
 def test_a_fraction_that_keeps_no_word_is_named() -> None:

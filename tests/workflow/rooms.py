@@ -4,6 +4,7 @@
 TABLES = {
     "topic_structure": {
         "corpora": ["corpus"],
+        "topic_model_robustness": ["model", "backend", "topics", "seed"],
         "topic_quality": ["corpus"],
         "topics": ["corpus", "topic", "rank", "word"],
         "wikipedia_claims": ["claim", "overlap", "model", "threshold"],
@@ -12,7 +13,13 @@ TABLES = {
     },
 }
 FIGURES = {
-    "topic_structure": ["attention_heads", "topics", "wikipedia_ratios", "word_groups"],
+    "topic_structure": [
+        "attention_heads",
+        "topic_model_robustness",
+        "topics",
+        "wikipedia_ratios",
+        "word_groups",
+    ],
 }
 # Where the report shows them: the menu entries of each paper.
 SECTIONS = {
@@ -25,9 +32,12 @@ _TOPICS = _WORDS | {"fit_lda", "measure_topics"}
 _CHECKPOINTS = _WORDS | {"fit_lda", "filter_ambiguous_words", "init_random_model"}
 _ATTENTION = _CHECKPOINTS | {"probe_attention", "measure_attention"}
 _EMBEDDINGS = _CHECKPOINTS | {"extract_embeddings", "measure_embeddings"}
+_ROBUSTNESS = _WORDS | {"fit_topic_models", "probe_topic_models"}
 NEEDS = {
     "topic_structure": {
         "table_corpora": {"fetch_corpus", "parse_articles", "tabulate_corpora"},
+        "table_topic_model_robustness": _ROBUSTNESS | {"tabulate_topic_model_robustness"},
+        "figure_topic_model_robustness": _ROBUSTNESS | {"plot_topic_model_robustness"},
         "table_topics": _TOPICS | {"tabulate_topics"},
         "table_topic_quality": _TOPICS | {"tabulate_topic_quality"},
         "table_wikipedia_claims": _ATTENTION | {"tabulate_wikipedia_claims"},
@@ -41,4 +51,4 @@ NEEDS = {
 }
 
 # Steps that do not depend on the words that a threshold keeps.
-BEFORE_THRESHOLDS = _TOPICS
+BEFORE_THRESHOLDS = _TOPICS | {"fit_topic_models", "probe_topic_models"}

@@ -111,12 +111,12 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
     swapped = overlay(finished, "topics: {lda: {topics: 2, passes: 8}}\n")
     planned = plan(finished, swapped)
     assert "fit_lda" in planned.triggered
-    assert planned.triggered <= {"fit_lda", "measure_topics"}
+    assert planned.triggered <= {"fit_lda", "measure_topics", "fit_topic_models"}
 
 
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
-    assert plan(finished, swapped).triggered == {"probe_attention"}
+    assert plan(finished, swapped).triggered == {"probe_attention", "probe_topic_models"}
 
 
 def test_changed_thresholds_refit_no_topics(finished):
@@ -125,6 +125,14 @@ def test_changed_thresholds_refit_no_topics(finished):
     assert "filter_ambiguous_words" in planned.triggered
     later = {"init_random_model", "tabulate_topics", "plot_topics"}
     assert not planned.rules & (BEFORE_THRESHOLDS | later)
+
+
+def test_another_threshold_of_the_comparison_refits_no_topic_model(finished):
+    threshold = "topic_structure: {robustness: {threshold: {count: 30, beside: null}}}\n"
+    planned = plan(finished, overlay(finished, threshold))
+    compared = {"tabulate_topic_model_robustness", "plot_topic_model_robustness"}
+    assert planned.triggered == {"probe_topic_models"} | compared
+    assert planned.rules == planned.triggered | {"write_manifest", "write_index", "all"}
 
 
 def test_an_edited_caption_reruns_only_the_index(finished):

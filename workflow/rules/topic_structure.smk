@@ -452,6 +452,8 @@ rule topic_structure:
         rules.figure_attention_heads.input,
         rules.figure_word_groups.input,
         rules.figure_topics.input,
+        rules.table_topic_model_robustness.input,
+        rules.figure_topic_model_robustness.input,
 
 
 localrules:

@@ -1,5 +1,6 @@
 """Topic labels of words, from the table of the ambiguity filter to the probe's arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,28 @@ def labels_of(kept: pd.DataFrame) -> Labels:
         variant = variants[Variant(row.overlap, row.threshold)]
         membership[variant, column[row.word], row.topic] = True
     return Labels(words, membership)
+
+
+def stack_labels(parts: Sequence[Labels]) -> Labels:
+    """Labels of several topic models as one, so that one pass over the documents serves all.
+
+    Args:
+        parts: labels of each topic model, over words and topics of its own.
+
+    Returns:
+        Labels over the union of the words, alphabetically; the variants of the parts one after the
+        other; as many topics as the largest part has.
+    """
+    words = tuple(sorted(set().union(*(part.words for part in parts))))
+    column = {word: index for index, word in enumerate(words)}
+    topics = max(part.membership.shape[2] for part in parts)
+    stacked = np.zeros((sum(part.variants for part in parts), len(words), topics), dtype=bool)
+    first = 0
+    for part in parts:
+        rows = stacked[first : first + part.variants]
+        rows[:, [column[word] for word in part.words], : part.membership.shape[2]] = part.membership
+        first += part.variants
+    return Labels(words, stacked)
 
 
 def frequencies_of(labels: Labels, vocabulary: pd.DataFrame) -> np.ndarray:

@@ -4,7 +4,7 @@ No step that only measures needs the model that the sums come from.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,12 @@ class AttentionSums:
     distance_counts: np.ndarray
     word_pairs: WordPairs
     words: tuple[str, ...]
+
+    def of_variant(self, place: int) -> "AttentionSums":
+        """The sums of one variant alone, its axis kept."""
+        names = ("head_sums", "counts", "distance_sums", "distance_counts")
+        chosen = {name: getattr(self, name)[:, [place]] for name in names}
+        return replace(self, variants=[self.variants[place]], **chosen)
 
 
 def write_attention_sums(

@@ -57,6 +57,8 @@ def _check_references(settings: Settings) -> None:
     _known("topic_structure.wikipedia.corpus", wikipedia.corpus, settings.corpora)
     for name in wikipedia.models:
         _known("topic_structure.wikipedia.models", name, settings.models)
+    for name in settings.topic_structure.robustness.models:
+        _known("topic_structure.robustness.models", name, settings.models)
     for name in settings.topics.words.single_piece_in:
         _known("topics.words.single_piece_in", name, settings.models)
     for name, model in settings.models.items():

@@ -1,11 +1,23 @@
 """Settings of the topic-structure paper (Li, Li & Risteski 2023)."""
 
-from pydantic import Field
+from typing import Annotated
 
-from onelayer.settings.block import Block, Name
+from pydantic import AfterValidator, Field
+
+from onelayer.settings.block import Block, Name, Seed, Threads
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
-from onelayer.settings.topics import AmbiguitySettings, Overlap
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topics import AmbiguitySettings, Backend, Overlap, Threshold
+
+
+def _each_once(values: list) -> list:
+    if repeated := sorted({str(value) for value in values if values.count(value) > 1}):
+        raise ValueError(f"{', '.join(repeated)} is given twice; each once")
+    return values
+
+
+EachOnce = AfterValidator(_each_once)
 
 
 class WordGroup(Block):
@@ -28,11 +40,39 @@ class WikipediaSettings(Block):
     """Words of the heat map of embedding dot products, topic by topic."""
 
 
+class RobustnessSettings(Block):
+    """Do the ratios depend on the topic model? Every backend with every size and every seed.
+
+    All else is as in `topics.lda`, `topics.words`, `probe.attention` and on the tables' corpus.
+    """
+
+    models: Annotated[list[Name], EachOnce] = Field(min_length=1)
+    """Models of `models`; of one with several checkpoints the first."""
+    backends: Annotated[list[Backend], EachOnce] = Field(["gensim", "tomotopy"], min_length=1)
+    """Backends of the topic model; `tomotopy` is the optional extra `onelayer[tomotopy]`."""
+    topics: Annotated[list[Annotated[int, Field(ge=2, le=10_000)]], EachOnce] = Field(
+        [20, 50, 100], min_length=1
+    )
+    """Numbers of topics."""
+    seeds: Annotated[list[Seed], EachOnce] = Field([0, 1, 2], min_length=1)
+    """Seeds of each."""
+    overlap: Overlap = "disjoint"
+    """`disjoint`: a word stays only in its most probable topic; `overlapping`: in several."""
+    threshold: Threshold
+    """How many of a topic's most probable words are kept."""
+    documents: int = Field(500, ge=2)
+    """Articles probed, the first of those that the tables draw (documents)."""
+    uncertainty: UncertaintySettings = UncertaintySettings()
+    """Intervals and nulls, once per topic model and checkpoint."""
+
+
 class TopicStructureSettings(Block):
     """Topic structure: real text."""
 
     wikipedia: WikipediaSettings
     """Probing pretrained models."""
+    robustness: RobustnessSettings
+    """Probing them under other topic models."""
 
 
 class NamedModel(Block):
@@ -96,3 +136,25 @@ class FigureSettings(Block):
     """Models in the order of panels and of input files."""
     ambiguity: AmbiguitySettings
     """Thresholds in order."""
+
+
+class TopicModelProbeSettings(Block):
+    """What probing a checkpoint under many topic models needs to know (assembled)."""
+
+    ambiguity: AmbiguitySettings
+    """One overlap mode and one threshold."""
+    attention: AttentionProbeSettings
+    """The forward passes."""
+    uncertainty: UncertaintySettings
+    """Intervals and nulls."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+
+class RobustnessTableSettings(Block):
+    """What the table and the figure of topic models need to know (assembled)."""
+
+    models: list[NamedModel]
+    """Models in the order of rows and of input files."""
+    robustness: RobustnessSettings
+    """Backends, sizes and seeds in order, and the threshold."""

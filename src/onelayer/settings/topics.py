@@ -59,6 +59,19 @@ class LdaSettings(Block):
         return self.alpha or 1 / self.topics, self.eta or 1 / self.topics
 
 
+class TopicModelsSettings(Block):
+    """Topic models that differ in backend and seed, and how they are judged (assembled)."""
+
+    lda: LdaSettings
+    """What they have in common; its backend and seed are replaced."""
+    backends: list[Backend] = Field(min_length=1)
+    """Backends."""
+    seeds: list[Seed] = Field(min_length=1)
+    """Seeds."""
+    top_words: int = Field(ge=2)
+    """Words per topic in NPMI (words)."""
+
+
 class Threshold(Block):
     """How many of a topic's most probable words are kept: a count or a share of all words."""
 

@@ -15,7 +15,10 @@ COLUMNS = ["overlap", "threshold", "topic", "word", "probability"]
 
 
 def filter_ambiguous_words(
-    word_probability: np.ndarray, words: list[str], settings: AmbiguitySettings
+    word_probability: np.ndarray,
+    words: list[str],
+    settings: AmbiguitySettings,
+    allow_empty: bool = False,
 ) -> pd.DataFrame:
     """Keep each topic's most probable words, for every overlap mode and threshold.
 
@@ -23,6 +26,7 @@ def filter_ambiguous_words(
         word_probability: P(word | topic), [topics, words] float64.
         words: the vocabulary.
         settings: overlap modes and thresholds.
+        allow_empty: topics without a word are left out instead of refused.
 
     Returns:
         One row per kept word and topic: `overlap`, `threshold` (its label), `topic`, `word`,
@@ -32,7 +36,7 @@ def filter_ambiguous_words(
         OnelayerError: a threshold keeps no word of some topic; the line says which.
     """
     tables = [
-        _filter(word_probability, words, overlap, threshold)
+        _filter(word_probability, words, overlap, threshold, allow_empty)
         for overlap in settings.overlaps
         for threshold in settings.thresholds
     ]
@@ -40,7 +44,11 @@ def filter_ambiguous_words(
 
 
 def _filter(
-    word_probability: np.ndarray, words: list[str], overlap: str, threshold: Threshold
+    word_probability: np.ndarray,
+    words: list[str],
+    overlap: str,
+    threshold: Threshold,
+    allow_empty: bool,
 ) -> pd.DataFrame:
     topics, vocabulary = word_probability.shape
     kept = threshold.words_kept(vocabulary)
@@ -54,7 +62,8 @@ def _filter(
     if overlap == "disjoint":
         home = word_probability.argmax(axis=0)
         topic, word = topic[home[word] == topic], word[home[word] == topic]
-        if len(empty := np.setdiff1d(np.arange(topics), topic)):
+        empty = np.setdiff1d(np.arange(topics), topic)
+        if len(empty) and not allow_empty:
             raise OnelayerError(
                 f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its top "
                 f"{kept} words is more probable elsewhere; fewer topics or a looser threshold"

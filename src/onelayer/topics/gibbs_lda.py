@@ -54,9 +54,10 @@ def _tomotopy() -> ModuleType:
         os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
     try:
         import tomotopy
-    except ImportError:
+    except ModuleNotFoundError:
         raise OnelayerError(
-            "topics.lda.backend: tomotopy is not installed; it is an optional extra: "
-            "pip install 'onelayer[tomotopy]'"
+            "backend tomotopy is not installed; it is the optional extra onelayer[tomotopy]: "
+            "pip install 'tomotopy==0.14.*', or leave it out of topics.lda.backend and "
+            "topic_structure.robustness.backends"
         ) from None
     return tomotopy

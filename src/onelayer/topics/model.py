@@ -1,7 +1,9 @@
 """A fitted topic model as arrays, whichever backend fitted it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import safetensors.numpy
@@ -29,6 +31,17 @@ class Topics:
         return self.dirichlet / self.dirichlet.sum(axis=1, keepdims=True)
 
 
+class Fit(NamedTuple):
+    """Which of many topic models of one corpus: what they differ in."""
+
+    backend: str
+    topics: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.backend}, {self.topics} topics, seed {self.seed}"
+
+
 def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
     """Indices of each topic's most probable words, [topics, count], most probable first.
 
@@ -46,3 +59,22 @@ def write_topics(topics: Topics, path: Path) -> None:
 def read_topics(path: Path) -> Topics:
     """Read what `write_topics` wrote."""
     return Topics(**safetensors.numpy.load_file(path))
+
+
+def write_topic_models(models: Mapping[Fit, Topics], path: Path) -> None:
+    """Write many topic models as one `.safetensors`."""
+    arrays = {
+        f"{fit.backend}/{fit.topics}/{fit.seed}/{name}": np.ascontiguousarray(array)
+        for fit, topics in models.items()
+        for name, array in vars(topics).items()
+    }
+    safetensors.numpy.save_file(arrays, path)
+
+
+def read_topic_models(path: Path) -> dict[Fit, Topics]:
+    """Read what `write_topic_models` wrote, sorted by backend, size and seed."""
+    parts: dict[Fit, dict[str, np.ndarray]] = {}
+    for key, array in safetensors.numpy.load_file(path).items():
+        backend, topics, seed, name = key.split("/")
+        parts.setdefault(Fit(backend, int(topics), int(seed)), {})[name] = array
+    return {fit: Topics(**parts[fit]) for fit in sorted(parts)}

@@ -1,0 +1,25 @@
+"""Fit topic models of one size by several backends with several seeds, and measure each."""
+
+from onelayer.corpus.articles import read_articles
+from onelayer.settings.topics import TopicModelsSettings
+from onelayer.step import Step, run
+from onelayer.topics.bag_of_words import read_bag_of_words
+from onelayer.topics.model import write_topic_models
+from onelayer.topics.variation import fit_topic_models
+
+
+def main(step: Step) -> None:
+    bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
+    labels = read_articles(step.inputs.articles)["label"].tolist()
+    models, quality = fit_topic_models(bag, labels, step.settings, step.progress)
+    write_topic_models(models, step.outputs.topics)
+    quality.to_parquet(step.outputs.quality, index=False)
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=TopicModelsSettings,
+        inputs=["articles", "vocabulary", "counts"],
+        outputs=["topics", "quality"],
+    )
