@@ -131,8 +131,8 @@ def test_another_threshold_of_the_comparison_refits_no_topic_model(finished):
     threshold = "topic_structure: {robustness: {threshold: {count: 30, beside: null}}}\n"
     planned = plan(finished, overlay(finished, threshold))
     compared = {"tabulate_topic_model_robustness", "plot_topic_model_robustness"}
-    assert planned.triggered == {"probe_topic_models"} | compared
-    assert planned.rules == planned.triggered | {"write_manifest", "write_index", "all"}
+    assert planned.triggered == {"probe_topic_models"}
+    assert planned.rules == planned.triggered | compared | {"write_manifest", "write_index", "all"}
 
 
 def test_an_edited_caption_reruns_only_the_index(finished):
