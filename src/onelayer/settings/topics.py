@@ -21,7 +21,8 @@ class WordSettings(Block):
     max_document_share: Share = 0.1
     """A word must occur in at most this share of the articles."""
     single_piece_in: list[Name] = []
-    """Models whose tokenizer must hold each word as exactly one piece."""
+    """Models whose tokenizer must hold each word as exactly one piece; any other model is measured
+    on those words that are one piece in its own."""
 
 
 class LdaSettings(Block):

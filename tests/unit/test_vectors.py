@@ -1,0 +1,41 @@
+"""Claims about embeddings as they are stored."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.errors import OnelayerError
+from onelayer.probe.vectors import Embeddings, in_one_piece
+
+KEPT = pd.DataFrame(
+    {
+        "overlap": "disjoint",
+        "threshold": ["top 1", "top 2", "top 2"],
+        "topic": [0, 0, 1],
+        "word": ["frog", "frog", "sonata"],
+    }
+)
+
+
+def embeddings(*words: str) -> Embeddings:
+    vectors = np.arange(2.0 * len(words)).reshape(-1, 2)
+    return Embeddings(list(words), vectors, -vectors)
+
+
+def test_vectors_come_in_the_order_asked_for() -> None:
+    found = embeddings("frog", "toad", "sonata").of(["sonata", "frog"])
+    assert found["raw"].tolist() == [[4, 5], [0, 1]]
+    assert found["output"].tolist() == [[-4, -5], [0, -1]]
+
+
+def test_words_of_several_pieces_are_left_out_of_a_models_measures() -> None:
+    whole = embeddings("frog", "sonata")
+    pd.testing.assert_frame_equal(in_one_piece(KEPT, [whole, whole]), KEPT)
+    left = in_one_piece(KEPT, [whole, embeddings("toad", "frog")])
+    assert left["word"].tolist() == ["frog", "frog"]
+    assert left["threshold"].tolist() == ["top 1", "top 2"]
+
+
+def test_a_threshold_without_any_such_word_is_named() -> None:
+    with pytest.raises(OnelayerError, match="threshold top 1, disjoint: no word of any topic"):
+        in_one_piece(KEPT, [embeddings("sonata")])
