@@ -23,6 +23,9 @@ from onelayer.allocation import gpus, growing
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
 from onelayer.provenance import code_closure, library_versions, settings_json
+from onelayer.settings.corpus import SHARDED
+from onelayer.settings.hub import DiskFiles, HubFiles
+from onelayer.settings.models import CHECKPOINT_FILES
 from onelayer.settings.root import load_settings
 
 # After `kill -9` the same command goes on, without --unlock.

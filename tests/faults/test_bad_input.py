@@ -63,9 +63,9 @@ OVERLAYS = {
         "config: topic_structure.wikipedia.models: input should be a valid list, found 'minilm'",
     ),
     "an unknown source": (
-        "models: {minilm: {source: hub}}",
-        "config: models.minilm: input tag 'hub' found using 'source' does not match any of the "
-        "expected tags: 'wheel', 'random'",
+        "models: {minilm: {source: web}}",
+        "config: models.minilm: input tag 'web' found using 'source' does not match any of the "
+        "expected tags: 'wheel', 'hub', 'local', 'random'",
     ),
     "an unknown corpus": (
         "topic_structure: {wikipedia: {corpus: vital-article}}",
@@ -79,6 +79,22 @@ OVERLAYS = {
     "a random model like an unknown one": (
         "models: {random: {like: minlim}}",
         "config: models.random.like: unknown name 'minlim' (did you mean 'minilm'?)",
+    ),
+    "a branch of a hub's repository": (
+        "models: {mine: {source: hub, hub: {repository: a/b, revision: main}}}",
+        "config: models.mine.hub.revision: a revision is the 40 hexadecimal digits of a commit",
+    ),
+    "no commit at all": (
+        "models: {mine: {source: hub, hub: {repository: a/b}}}",
+        "config: models.mine.hub: no revision is given: a revision is the 40 hexadecimal digits",
+    ),
+    "an unknown key in a corpus from a hub": (
+        "corpora: {mine: {source: {repository: a/b, revision: x, file: y}, credit: me}}",
+        "config: corpora.mine.source: unknown key 'file' (did you mean 'files'?)",
+    ),
+    "several dumps in one corpus": (
+        "corpora: {mine: {source: {paths: [a, b]}, parse: {format: mediawiki-xml}, credit: me}}",
+        "config: corpora.mine: format mediawiki-xml reads one file, 2 are given",
     ),
     "the same threshold twice": (
         THRESHOLDS.format("[{count: 5}, {count: 5}]"),

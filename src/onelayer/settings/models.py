@@ -5,6 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from onelayer.settings.block import Block, Name, Seed, Sha256
+from onelayer.settings.hub import DiskFolder, HubRepository
+
+# What a checkpoint consists of, wherever it comes from.
+CHECKPOINT_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
 class WheelFolder(Block):
@@ -36,6 +40,32 @@ class WheelModel(Block):
     """What a reader of the table must know about this checkpoint."""
 
 
+class HubModel(Block):
+    """A checkpoint in a repository on a Hugging Face hub: safetensors, no remote code."""
+
+    source: Literal["hub"]
+    """Where it comes from."""
+    hub: HubRepository
+    """The repository and its commit."""
+    published_as: str | None = None
+    """Row of the published table beside which this model is set."""
+    note: str = ""
+    """What a reader of the table must know about this checkpoint."""
+
+
+class LocalModel(Block):
+    """A checkpoint in a folder on this machine, as `save_pretrained` of transformers writes it."""
+
+    source: Literal["local"]
+    """Where it comes from."""
+    local: DiskFolder
+    """The folder."""
+    published_as: str | None = None
+    """Row of the published table beside which this model is set."""
+    note: str = ""
+    """What a reader of the table must know about this checkpoint."""
+
+
 class RandomModel(Block):
     """A randomly initialised model: the control without any topic structure."""
 
@@ -51,7 +81,9 @@ class RandomModel(Block):
     """What a reader of the table must know about this model."""
 
 
-ModelSettings = Annotated[WheelModel | RandomModel, Field(discriminator="source")]
+ModelSettings = Annotated[
+    WheelModel | HubModel | LocalModel | RandomModel, Field(discriminator="source")
+]
 
 
 class InitSettings(Block):

@@ -1,0 +1,338 @@
+"""Downloads from a model hub that misbehaves, and checkpoints that must not be taken."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.conftest import ROOT, clean_environment, run_step
+from tests.faults.conftest import error_line, sha256
+from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
+from tests.tiny_models import edit_config, save_tiny_bert
+
+MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
+SHARD = "20231101.en/train-00000-of-00041.parquet"
+FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_bert(tmp_path_factory.mktemp("checkpoint") / "bert")
+
+
+@pytest.fixture
+def hub(checkpoint: Path) -> Iterator[Hub]:
+    with serve(Hub()) as hub:
+        hub.add(MODEL, checkpoint)
+        hub.add(CORPUS, {SHARD: b"PAR1 and so on PAR1", "README.md": b"# A corpus"})
+        yield hub
+
+
+@pytest.fixture
+def model(hub: Hub, fetch: Callable, tmp_path: Path, monkeypatch) -> SimpleNamespace:
+    """A checkpoint on the hub, and the command that fetches it into an empty folder."""
+    become_a_client(hub, tmp_path / "home", monkeypatch)
+    folder = tmp_path / "model"
+    settings = {"repository": "tiny/bert", "revision": COMMIT}
+
+    def run():
+        return fetch(
+            "fetch_hub_model",
+            *("--config", folder / FILES[0], "--weights", folder / FILES[1]),
+            *("--tokenizer", folder / FILES[2], "--tokenizer-config", folder / FILES[3]),
+            *("--settings", json.dumps(settings), "--log", tmp_path / "log.txt"),
+            *("--record", tmp_path / "record.json"),
+        )
+
+    def fails() -> str:
+        line = error_line(run())
+        assert list(folder.glob("*")) == []
+        return line
+
+    return SimpleNamespace(
+        run=run,
+        fails=fails,
+        settings=settings,
+        folder=folder,
+        read=lambda name: (folder / name).read_bytes(),
+        files=hub.files[MODEL],
+        log=tmp_path / "log.txt",
+        record=tmp_path / "record.json",
+    )
+
+
+def succeeds(model: SimpleNamespace) -> str:
+    """Fetch the checkpoint, whole, and return what the step said."""
+    run = model.run()
+    assert run.returncode == 0, run.stderr
+    assert sorted(path.name for path in model.folder.iterdir()) == FILES
+    for name in FILES:
+        assert model.read(name) == model.files[name]
+    return run.stderr
+
+
+def test_a_checkpoint_arrives_unchanged_alone_and_with_its_sums_on_record(hub, model):
+    hub.files[MODEL] |= {"pytorch_model.bin": b"pickle", "modeling.py": b"boom", "tf_model.h5": b""}
+    assert succeeds(model) == ""
+    assert hub.downloads == 4
+    outputs = json.loads(model.record.read_text())["outputs"]
+    assert set(outputs.values()) == {sha256(model.files[name]) for name in FILES}
+
+
+def test_what_was_downloaded_once_is_not_asked_for_again(hub, model):
+    succeeds(model)
+    hub.requests.clear()
+    assert succeeds(model) == ""
+    assert hub.requests == []
+
+
+def test_a_repository_without_tokenizer_settings_is_whole(hub, model):
+    # facebook/bart-base is like this.
+    del hub.files[MODEL]["tokenizer_config.json"]
+    run = model.run()
+    assert run.returncode == 0, run.stderr
+    assert model.read("tokenizer_config.json") == b"{}\n"
+
+
+def test_the_hub_may_be_busy_twice(hub, model):
+    hub.busy = 2
+    said = succeeds(model)
+    assert "attempt 1 of 3" in said and "attempt 2 of 3" in said and "status 503" in said
+
+
+def test_a_hub_that_stays_busy_is_given_up(hub, model):
+    hub.busy = 1000
+    line = model.fails()
+    assert f"could not download config.json of model tiny/bert at {COMMIT}" in line
+    assert f"from {hub.url}: status 503" in line
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_download_that_breaks_off_is_continued_or_begun_again(hub, model, ranges):
+    hub.cut, hub.ranges = 2, ranges
+    assert succeeds(model) == ""
+
+
+def test_a_hub_that_breaks_off_every_answer_is_given_up(hub, model):
+    hub.cut = -1
+    assert "could not download config.json of model tiny/bert" in model.fails()
+    assert hub.downloads < 50
+
+
+def test_content_that_is_not_what_git_knows_is_fetched_again(hub, model):
+    hub.altered = 1
+    assert "config.json of model tiny/bert" in (said := succeeds(model))
+    assert "is altered: expected sum" in said
+
+
+def test_content_that_stays_altered_is_refused_with_both_sums(hub, model):
+    hub.altered = 1000
+    assert "is altered: expected sum" in model.fails()
+
+
+def test_content_is_checked_against_a_sum_in_the_settings(model):
+    model.settings["sums"] = {"model.safetensors": "0" * 64}
+    found = sha256(model.files["model.safetensors"])
+    line = model.fails()
+    assert f"model.safetensors of model tiny/bert at {COMMIT}: expected sha256 {'0' * 64}" in line
+    assert f"found {found}" in line
+
+
+@pytest.mark.parametrize("token", ["", TOKEN])
+def test_a_repository_that_does_not_exist_is_named(hub, model, monkeypatch, token):
+    monkeypatch.setenv("HF_TOKEN", token)
+    model.settings["repository"] = "tiny/brat"
+    line = model.fails()
+    assert f"model tiny/brat is not on {hub.url}, or is private" in line
+    assert ("HF_TOKEN is set" if token else "HF_TOKEN is not set") in line
+    assert len(hub.requests) < 5
+
+
+def test_a_commit_that_does_not_exist_is_named_with_where_to_look(hub, model):
+    model.settings["revision"] = "b" * 40
+    line = model.fails()
+    assert f"model tiny/bert has no commit {'b' * 40}: its page on {hub.url} lists them" in line
+    assert len(hub.requests) < 5
+
+
+@pytest.mark.parametrize("revision", ["main", COMMIT[:7], None])
+def test_a_revision_that_may_move_is_refused_with_what_it_should_be(model, hub, revision):
+    model.settings["revision"] = revision
+    assert "40 hexadecimal digits of a commit" in model.fails()
+    assert hub.requests == []
+
+
+@pytest.mark.parametrize("token", ["", "hf_herring"])
+def test_a_gated_repository_says_what_opens_it(hub, model, monkeypatch, token):
+    hub.gated.add(MODEL)
+    monkeypatch.setenv("HF_TOKEN", token)
+    line = model.fails()
+    assert "model tiny/bert is gated: accept its conditions on its page" in line
+    assert f"(HF_TOKEN is {'set' if token else 'not set'})" in line
+    assert "herring" not in line + model.log.read_text()
+
+
+def test_a_token_opens_a_gated_repository_and_is_written_nowhere(hub, model, monkeypatch, tmp_path):
+    hub.gated.add(MODEL)
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    said = succeeds(model)
+    assert hub.tokens == {f"Bearer {TOKEN}"}
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in [said.encode(), *written] if b"swordfish" in text]
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("config.json", "holds no config.json"),
+        ("tokenizer.json", "holds no tokenizer.json: transformers' AutoTokenizer writes it"),
+        ("model.safetensors", "holds no model.safetensors and no other weights"),
+    ],
+)
+def test_a_repository_without_a_file_is_refused_by_its_name(hub, model, missing, message):
+    del hub.files[MODEL][missing]
+    assert f"model tiny/bert at {COMMIT} {message}" in model.fails()
+
+
+def test_pickled_weights_are_refused_and_never_downloaded(hub, model):
+    hub.files[MODEL]["pytorch_model.bin"] = hub.files[MODEL].pop("model.safetensors")
+    line = model.fails()
+    assert "found pytorch_model.bin, which is pickle and refused" in line
+    assert "name a commit that has safetensors" in line
+    assert not [r for r in hub.requests if ".bin" in r]
+
+
+def test_weights_in_several_files_are_refused_by_name(hub, model):
+    part = "model-00001-of-00002.safetensors"
+    hub.files[MODEL][part] = hub.files[MODEL].pop("model.safetensors")
+    assert f"found {part}; weights must be in one file" in model.fails()
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_a_request_for_remote_code_is_refused_before_the_weights_come(hub, model, file):
+    hub.files[MODEL][file] = json.dumps({"auto_map": {"AutoModel": "modeling.Trap"}}).encode()
+    hub.files[MODEL]["modeling.py"] = b"raise SystemExit('ran')"
+    assert f"{file} of model tiny/bert at {COMMIT} asks for remote code" in model.fails()
+    assert not [r for r in hub.requests if ".safetensors" in r or ".py" in r]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("config.json", b"[", "not a JSON object"),
+        ("tokenizer.json", b"{}", "not a tokenizer"),
+        ("model.safetensors", b"\x80\x04pickle", "not a whole safetensors file"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_refused(hub, model, file, content, message):
+    hub.files[MODEL][file] = content
+    line = model.fails()
+    assert f"{file} of model tiny/bert at {COMMIT}: {message}" in line
+
+
+def test_no_network_is_said_in_one_line_without_the_password_of_a_mirror(model, monkeypatch):
+    # Port 9 (discard) has no listener.
+    monkeypatch.setenv("HF_ENDPOINT", "http://reader:swordfish@127.0.0.1:9")
+    line = model.fails()
+    assert "could not download config.json of model tiny/bert" in line
+    assert "from http://127.0.0.1:9: " in line
+    assert "swordfish" not in line + model.log.read_text()
+
+
+def test_a_hub_that_must_not_be_asked_is_not_asked(hub, model, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert f"is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask {hub.url}" in model.fails()
+    assert hub.requests == []
+
+
+# Corpora.
+
+
+@pytest.fixture
+def shard(model: SimpleNamespace, fetch: Callable, tmp_path: Path) -> SimpleNamespace:
+    """A file of a corpus on the hub, and the command that fetches it."""
+    target = tmp_path / "out" / "shard.parquet"
+    settings = {"repository": "tiny/corpus", "revision": COMMIT, "files": [SHARD]}
+
+    def run():
+        return fetch("fetch_shard", "--shard", target, "--settings", json.dumps(settings))
+
+    return SimpleNamespace(run=run, target=target, settings=settings)
+
+
+def test_a_shard_arrives_unchanged(hub, shard):
+    hub.busy = hub.cut = 1
+    run = shard.run()
+    assert run.returncode == 0, run.stderr
+    assert shard.target.read_bytes() == hub.files[CORPUS][SHARD]
+
+
+def test_a_large_file_that_always_breaks_off_is_given_up(hub, shard):
+    # The client starts over as long as every answer brings one of its pieces of 10 MB.
+    hub.files[CORPUS][SHARD] = bytes(24 << 20)
+    hub.cut, hub.ranges = -1, False
+    line = error_line(shard.run())
+    assert f"could not download {SHARD} of dataset tiny/corpus" in line
+    assert "the answer breaks off, again and again" in line
+
+
+def test_a_shard_that_is_not_there_is_named(shard):
+    shard.settings["files"] = ["20231101.en/train.parquet"]
+    line = error_line(shard.run())
+    assert f"dataset tiny/corpus at {COMMIT} holds no file 20231101.en/train.parquet" in line
+    assert not shard.target.exists()
+
+
+# Folders on this machine.
+
+
+def copy_model(folder: Path, target: Path):
+    return run_step(
+        ROOT,
+        "copy_local_model",
+        *("--config", target / FILES[0], "--weights", target / FILES[1]),
+        *("--tokenizer", target / FILES[2], "--tokenizer-config", target / FILES[3]),
+        *("--settings", json.dumps({"path": str(folder)})),
+    )
+
+
+def test_a_folder_is_taken_as_it_is(checkpoint, tmp_path):
+    run = copy_model(checkpoint, tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    for name in FILES:
+        assert (tmp_path / "out" / name).read_bytes() == (checkpoint / name).read_bytes()
+
+
+def test_a_folder_that_asks_for_remote_code_is_refused(tmp_path):
+    folder = save_tiny_bert(tmp_path / "model")
+    edit_config(folder, auto_map={"AutoModel": "modeling.Trap"})
+    line = error_line(copy_model(folder, tmp_path / "out"))
+    assert f"config.json of folder {folder} asks for remote code" in line
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    line = error_line(copy_model(tmp_path / "nowhere", tmp_path / "out"))
+    assert f"folder {tmp_path / 'nowhere'} does not exist" in line
+
+
+def test_a_step_that_downloads_nothing_asks_no_hub(hub, tmp_path, monkeypatch):
+    become_a_client(hub, tmp_path / "home", monkeypatch)
+    program = (
+        "import sys; sys.argv = ['probe'];"
+        "import huggingface_hub; from onelayer.step import run;"
+        "from onelayer.settings.block import Block;"
+        "run(lambda step: huggingface_hub.HfApi().model_info('tiny/bert'), settings=Block)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "offline mode is enabled" in run.stderr
+    assert hub.requests == []

@@ -1,0 +1,118 @@
+"""Checkpoints and articles from a hub, through the real rules, to rows of a table."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.conftest import snakemake
+from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
+from tests.tiny_models import FAMILIES, save_tiny
+from tests.workflow.conftest import executed
+
+pytestmark = pytest.mark.workflow
+
+SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
+CLAIMS = Path("results/tables/topic_structure/wikipedia_claims.csv")
+
+
+def articles(start: int) -> bytes:
+    """A Parquet file of forty articles about ponds and operas, in Wikipedia's columns."""
+    texts = ["frog toad pond frog toad", "bach opera mozart opera bach"] * 12
+    texts += ["the frog and mozart at the pond, the opera and bach of the toad"] * 16
+    ids = [str(start + i) for i in range(len(texts))]
+    table = {"id": ids, "url": "", "title": [f"Article {i}" for i in ids], "text": texts}
+    file = io.BytesIO()
+    pd.DataFrame(table).to_parquet(file, row_group_size=10)
+    return file.getvalue()
+
+
+def hub_model(family: str) -> dict:
+    hub = {"repository": f"tiny/{family}", "revision": COMMIT}
+    return {"source": "hub", "hub": hub, "published_as": family}
+
+
+OVERLAY = {
+    "corpora": {
+        "tiny": {
+            "source": {"repository": "tiny/corpus", "revision": COMMIT, "files": SHARDS},
+            "parse": {"format": "parquet"},
+            "credit": "nobody",
+        }
+    },
+    "models": {family: hub_model(family) for family in FAMILIES},
+    "topics": {
+        "words": {"min_documents": 2, "max_document_share": 1, "single_piece_in": [*FAMILIES]},
+        "lda": {"topics": 2, "passes": 2},
+        "ambiguity": {"overlaps": ["disjoint"], "thresholds": [{"count": 2}, {"count": 3}]},
+    },
+    "probe": {
+        "attention": {"documents": 40, "max_tokens": 32},
+        "uncertainty": {"document_resamples": 100, "word_resamples": 50, "permutations": 50},
+    },
+    "topic_structure": {"wikipedia": {"corpus": "tiny", "models": [*FAMILIES]}},
+}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """All five families and a corpus of two files, for those who show a token."""
+    with serve(Hub()) as hub:
+        hub.add("datasets/tiny/corpus", {name: articles(40 * i) for i, name in enumerate(SHARDS)})
+        for family in FAMILIES:
+            hub.add(f"models/tiny/{family}", save_tiny(family, tmp_path / family, published=True))
+        hub.gated.update(hub.files)
+        become_a_client(hub, tmp_path / "home", monkeypatch)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        yield hub
+
+
+def test_five_families_from_a_hub_get_their_rows_and_nothing_else_asks_it(hub, fresh):
+    (fresh / "overlay.yaml").write_text(yaml.safe_dump(OVERLAY))
+    hub.busy = 1
+    run = snakemake(
+        fresh, "--cores", "2", "--configfile", "overlay.yaml", "--", "table_wikipedia_claims"
+    )
+    assert run.returncode == 0, run.stdout
+
+    # Every file once, the first one twice because the hub was busy; and nothing after that.
+    files = [f"{name}/resolve/{COMMIT}/{file}" for name in hub.files for file in hub.files[name]]
+    asked = [request.replace(" /", " models/") for request in hub.requests]
+    asked = [request.replace(" models/datasets/", " datasets/") for request in asked]
+    assert set(asked) == {f"{method} {file}" for file in files for method in ("HEAD", "GET")}
+    assert hub.downloads == len(files) + 1
+
+    table = pd.read_csv(fresh / CLAIMS)
+    assert set(table["model"]) == set(FAMILIES)
+    assert table["value"].notna().all()
+    read = pd.read_parquet(fresh / "results/corpus/tiny/articles.parquet")
+    assert read["id"].tolist() == [str(i) for i in range(80)]
+
+    folders = (fresh / "results", fresh / ".snakemake")
+    written = [path.read_bytes() for f in folders for path in f.rglob("*") if path.is_file()]
+    assert not [text for text in [run.stdout.encode(), *written] if b"swordfish" in text]
+
+
+def test_files_of_this_machine_are_read_where_they_lie(fresh, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    save_tiny("bart", tmp_path / "bart")
+    (tmp_path / "bart" / "tokenizer_config.json").unlink()
+    for name, start in (("b", 0), ("a", 40)):
+        (tmp_path / f"{name}.parquet").write_bytes(articles(start))
+    corpus = {
+        "source": {"paths": ["~/b.parquet", str(tmp_path / "a.parquet")]},
+        "parse": {"format": "parquet", "max_articles": 50},
+        "credit": "nobody",
+    }
+    models = {"mine": {"source": "local", "local": {"path": "~/bart"}}}
+    overlay = fresh / "overlay.yaml"
+    overlay.write_text(yaml.safe_dump({"corpora": {"tiny": corpus}, "models": models}))
+    targets = ["results/corpus/tiny/articles.parquet", "results/models/mine/config.json"]
+    run = snakemake(fresh, "--cores", "1", "--configfile", "overlay.yaml", "--", *targets)
+    assert run.returncode == 0, run.stdout
+    assert executed(run.stdout) == {"parse_shards", "copy_local_model"}
+    ids = pd.read_parquet(fresh / targets[0])["id"].astype(int)
+    assert len(ids) == 50 and ids.is_monotonic_increasing and ids.max() >= 40
