@@ -64,6 +64,7 @@ include: "workflow/rules/models.smk"
 include: "workflow/rules/probe.smk"
 include: "workflow/rules/robustness.smk"
 include: "workflow/rules/topic_structure.smk"
+include: "workflow/rules/decision_lists.smk"
 include: "workflow/rules/results.smk"
 
 

@@ -40,6 +40,8 @@ def verdict(
 ) -> str:
     """Judge a measured number against the published one; the one rule for all tables.
 
+    Where a paper publishes a bound instead, `bound_verdict` judges.
+
     - `not run`: nothing was measured.
     - `within`: our 95% interval reaches the published value, give or take two published standard
       deviations where they are known.
@@ -67,6 +69,19 @@ def verdict(
     if abs(published - reference) <= NO_EFFECT and abs(value - reference) <= NO_EFFECT:
         return "direction"
     return "differs"
+
+
+def bound_verdict(value: float, bound: float) -> str:
+    """Judge a measured number against a published upper bound.
+
+    `within`: at most the bound. `differs`: above it. `not run`: nothing was measured. Empty: there
+    is no bound.
+    """
+    if math.isnan(value):
+        return "not run"
+    if math.isnan(bound):
+        return ""
+    return "within" if value <= bound else "differs"
 
 
 def judge(table: pd.DataFrame, reference: float = 1.0) -> pd.DataFrame:
@@ -190,6 +205,14 @@ _LATEX = {
     "≤": r"$\leq$",
     "≈": r"$\approx$",
     "±": r"$\pm$",
+    "²": "$^2$",
+    "₀": "$_0$",
+    "γ": r"$\gamma$",
+    "δ": r"$\delta$",
+    "ε": r"$\varepsilon$",
+    "η": r"$\eta$",
+    "λ": r"$\lambda$",
+    "σ": r"$\sigma$",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 } | {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}

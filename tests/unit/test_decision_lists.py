@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.papers.decision_lists import constants, data, full, hessian, joint, model, reduced
+from onelayer.papers.decision_lists import (
+    constants,
+    data,
+    full,
+    hessian,
+    joint,
+    model,
+    reduced,
+    sampler,
+)
 from onelayer.papers.decision_lists.reduced import Setting
 
 # t* of an implementation written without sight of this one; it tests for perfection on a grid of
@@ -155,7 +164,7 @@ def test_sampled_sequences_follow_their_probabilities(exponent):
     code = {tuple(row): index for index, row in enumerate(every.tokens.tolist())}
     rng, lists, _ = problem(6, 3, 2)
     drawn = data.sample_sequences(rng, 6, 3, 40_000, weights).tokens
-    on_device = full.Sampler(rng, lists, 3, 40_000, weights).tokens().numpy()
+    on_device = sampler.Sampler(rng, lists, 3, 40_000, weights).tokens().numpy()
     for tokens in (drawn, np.sort(on_device, axis=1)):
         share = np.bincount([code[tuple(row)] for row in tokens.tolist()], minlength=20) / 40_000
         np.testing.assert_allclose(share, every.probability, atol=0.01)

@@ -7,7 +7,16 @@ import pytest
 
 from onelayer.errors import OnelayerError
 from onelayer.index import first_sentence
-from onelayer.tables import VALUE_COLUMNS, interval, judge, read_csv, tidy, verdict, write_table
+from onelayer.tables import (
+    VALUE_COLUMNS,
+    bound_verdict,
+    interval,
+    judge,
+    read_csv,
+    tidy,
+    verdict,
+    write_table,
+)
 
 NAN = math.nan
 
@@ -93,3 +102,12 @@ def test_a_foreign_csv_is_refused(tmp_path) -> None:
 
 def test_the_line_in_the_index_is_the_first_sentence_of_the_caption() -> None:
     assert first_sentence("Ours beside\ntheirs, ``x``. More here.") == "Ours beside theirs, `x`."
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "expected"),
+    [(1.0, 2.0, "within"), (2.0, 2.0, "within"), (3.0, 2.0, "differs"), (NAN, 2.0, "not run")],
+)
+def test_a_bound_holds_from_above_only(value, bound, expected):
+    assert bound_verdict(value, bound) == expected
+    assert bound_verdict(1.0, NAN) == ""

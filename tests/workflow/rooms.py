@@ -1,5 +1,6 @@
 """What every paper's room promises: its tables with their key columns, figures, and steps."""
 
+_SIZES = ["vocabulary", "sequence_length", "list_length"]
 # Table -> key columns, under the paper's name.
 TABLES = {
     "topic_structure": {
@@ -11,6 +12,13 @@ TABLES = {
         "wikipedia_disjoint": ["overlap", "model", "threshold"],
         "wikipedia_overlapping": ["overlap", "model", "threshold"],
     },
+    "decision_lists": {
+        "theorem_1": [*_SIZES, "delta"],
+        "attention_training": [*_SIZES, "delta", "zipf", "method", "seed"],
+        "theorem_2": [*_SIZES, "delta", "epsilon", "trained_on"],
+        "value_from_uniform_attention": [*_SIZES, "seed"],
+        "joint_training": ["start", *_SIZES, "seed"],
+    },
 }
 FIGURES = {
     "topic_structure": [
@@ -19,11 +27,18 @@ FIGURES = {
         "topics",
         "wikipedia_ratios",
         "word_groups",
+    "decision_lists": [
+        "accuracy_over_time",
+        "attention_order",
+        "joint_training",
+        "time_to_perfect",
+        "value_from_uniform_attention",
     ],
 }
 # Where the report shows them: the menu entries of each paper.
 SECTIONS = {
     "Topic structure": ["Wikipedia: results", "Wikipedia: data and topics"],
+    "Decision lists": ["W alone (Theorem 1)", "V, and W and V together"],
 }
 
 # The steps behind each named target, under the paper's target.
@@ -47,6 +62,35 @@ NEEDS = {
         "figure_word_groups": _CHECKPOINTS | {"extract_embeddings", "plot_word_groups"},
         "figure_attention_heads": _ATTENTION | {"plot_attention_heads"},
         "figure_wikipedia_ratios": _ATTENTION | _EMBEDDINGS | {"plot_wikipedia_ratios"},
+    },
+    "decision_lists": {
+        "table_theorem_1": {"solve_decision_lists", "tabulate_theorem_1"},
+        "table_attention_training": {
+            "train_decision_list_attention",
+            "tabulate_attention_training",
+        },
+        "table_theorem_2": {"train_decision_list_joint", "tabulate_theorem_2"},
+        "table_value_from_uniform_attention": {
+            "train_decision_list_value",
+            "tabulate_value_training",
+        },
+        "table_joint_training": {"train_decision_list_joint", "tabulate_joint_training"},
+        "figure_accuracy_over_time": {
+            "solve_decision_lists",
+            "train_decision_list_attention",
+            "plot_accuracy_over_time",
+        },
+        "figure_time_to_perfect": {"solve_decision_lists", "plot_time_to_perfect"},
+        "figure_attention_order": {
+            "solve_decision_lists",
+            "train_decision_list_attention",
+            "plot_attention_order",
+        },
+        "figure_value_from_uniform_attention": {
+            "train_decision_list_value",
+            "plot_value_training",
+        },
+        "figure_joint_training": {"train_decision_list_joint", "plot_joint_training"},
     },
 }
 

@@ -46,6 +46,8 @@ def test_touching_every_module_and_script_reruns_nothing(finished):
         "corpus/mediawiki.py",
         "fetch.py",
         "figures.py",
+        "papers/decision_lists/constants.py",
+        "papers/decision_lists/tables.py",
         "papers/topic_structure/figures.py",
         "papers/topic_structure/wikipedia.py",
         "probe/embeddings.py",
@@ -118,6 +120,15 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
     assert plan(finished, swapped).triggered == {"probe_attention", "probe_topic_models"}
+
+
+def test_a_shown_size_trains_nothing_again(finished):
+    runs = "decision_lists: {shown: [{L: 16, n: 4, m: 2}]}\n"
+    assert plan(finished, overlay(finished, runs)).triggered == {
+        "solve_decision_lists",
+        "plot_accuracy_over_time",
+        "plot_attention_order",
+    }
 
 
 def test_changed_thresholds_refit_no_topics(finished):

@@ -8,6 +8,7 @@ from pydantic import Field
 from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Name, describe, nearest
 from onelayer.settings.corpus import CorpusSettings
+from onelayer.settings.decision_lists import DecisionListSettings
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.topic_structure import TopicStructureSettings
@@ -27,6 +28,8 @@ class Settings(Block):
     """What is measured on each model."""
     topic_structure: TopicStructureSettings
     """Li, Li & Risteski (2023)."""
+    decision_lists: DecisionListSettings
+    """Decision lists with one-layer transformers (anonymous authors)."""
 
     def checkpoints(self, model: str) -> list[str]:
         """Names of the checkpoints behind a model: one, or one per seed of a random model."""

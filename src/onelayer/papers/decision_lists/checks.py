@@ -2,6 +2,8 @@
 
 import math
 
+MOST_TOKENS = 50_000_000  # of all sequences together: what enumeration keeps in memory
+
 
 def check_sizes(L: int, n: int, m: int | None = None) -> None:
     """Refuse sizes that describe no decision-list problem.
@@ -36,3 +38,27 @@ def check_positive(symbol: str, value: float) -> None:
     """
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"{symbol} = {value}: must be positive and finite")
+
+
+def check_enumerable(L: int, n: int) -> None:
+    """Refuse sizes of which the sequences are too many to list.
+
+    Raises:
+        ValueError: all n-subsets of L together have more than 50 million tokens.
+    """
+    if (count := math.comb(L, n)) * n > MOST_TOKENS:
+        raise ValueError(f"n = {n} of L = {L}: {count:,} sequences are too many to enumerate")
+
+
+def check_every_place_determines(L: int, n: int, m: int) -> None:
+    """Refuse sizes for which gamma is 0 and Theorem 1's bound infinite.
+
+    Raises:
+        ValueError: every sequence holds one of a_1, ..., a_{m-1}, so that the own token never
+            determines the label.
+    """
+    if m > 1 and n + m - 1 > L:
+        raise ValueError(
+            f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
+            f"allowed from L = {n + m - 1}"
+        )

@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from onelayer.papers.decision_lists.checks import check_sizes
+from onelayer.papers.decision_lists.checks import check_enumerable, check_sizes
 
 PADDING = -1
 
@@ -128,9 +128,8 @@ def enumerate_sequences(L: int, n: int, weights: np.ndarray | None = None) -> Se
         ValueError: n < 1, n > L, or the subsets would not fit in memory.
     """
     check_sizes(L, n)
+    check_enumerable(L, n)
     count = comb(L, n)
-    if count * n > 50_000_000:
-        raise ValueError(f"n = {n} of L = {L}: {count:,} sequences are too many to enumerate")
     flat = np.fromiter(chain.from_iterable(combinations(range(L), n)), np.int64, count * n)
     tokens = flat.reshape(count, n)
     mass = np.ones(count) if weights is None else weights[tokens].prod(axis=1)

@@ -6,7 +6,7 @@ vocabularies too large to enumerate and for any distribution; `stochastic_descen
 descent on fresh sequences. With V = cP the permutation drops out of all three.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,7 @@ import torch
 from torch import Tensor
 
 from onelayer.papers.decision_lists.checks import check_positive, check_sizes
-from onelayer.papers.decision_lists.data import (
-    DecisionLists,
-    Sequences,
-    inclusion_chances,
-)
+from onelayer.papers.decision_lists.data import DecisionLists, Sequences
 from onelayer.papers.decision_lists.model import (
     Batch,
     batch_of,
@@ -31,6 +27,11 @@ from onelayer.papers.decision_lists.model import (
     strict_accuracy,
 )
 from onelayer.papers.decision_lists.reduced import STEP
+from onelayer.papers.decision_lists.resume import Resume
+from onelayer.papers.decision_lists.sampler import Sampler
+
+HISTORY = ["time", "loss", "accuracy", "order", "certified"]
+Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,8 @@ def full_flow(
     max_steps: int = 100_000,
     record_every: int = 100,
     device: str = "cpu",
+    progress: Progress = iter,
+    resume: Resume | None = None,
 ) -> FullFlow:
     """Gradient flow from W = 0 by Heun's method until every sequence given is strictly right.
 
@@ -73,6 +76,8 @@ def full_flow(
         max_steps: where to give up.
         record_every: steps between rows of the history.
         device: where PyTorch computes.
+        progress: wraps the steps, to show how many are done.
+        resume: where the run keeps its state and what it goes on from.
 
     Raises:
         ValueError: bad sizes, or c or step is not positive.
@@ -89,7 +94,15 @@ def full_flow(
         )
 
     return _integrate(
-        lists, lambda: [batch], column_margins, c, step * n / c, max_steps, record_every, device
+        lists,
+        lambda: [batch],
+        column_margins,
+        c,
+        step * n / c,
+        progress(range(max_steps)),
+        record_every,
+        device,
+        resume,
     )
 
 
@@ -105,6 +118,8 @@ def sampled_flow(
     max_steps: int = 100_000,
     record_every: int = 100,
     device: str = "cpu",
+    progress: Progress = iter,
+    resume: Resume | None = None,
 ) -> FullFlow:
     """`full_flow` with fresh sequences at every step, until the certificate holds for all tokens.
 
@@ -125,6 +140,8 @@ def sampled_flow(
         max_steps: where to give up.
         record_every: steps between rows of the history.
         device: where PyTorch computes, such as "cuda".
+        progress: wraps the steps, to show how many are done.
+        resume: where the run keeps its state and what it goes on from.
 
     Raises:
         ValueError: bad sizes, or c, step, batch or chunks is not positive.
@@ -142,9 +159,11 @@ def sampled_flow(
         column_margins,
         c,
         step * n / c,
-        max_steps,
+        progress(range(max_steps)),
         record_every,
         device,
+        resume,
+        sampler.generator,
     )
 
 
@@ -159,6 +178,8 @@ def stochastic_descent(
     weights: np.ndarray | None = None,
     record_every: int = 100,
     device: str = "cpu",
+    progress: Progress = iter,
+    resume: Resume | None = None,
 ) -> FullFlow:
     """Gradient descent on W from 0 with fresh sequences at every step; time is eta times steps.
 
@@ -180,81 +201,13 @@ def stochastic_descent(
         column_margins,
         c,
         eta,
-        max_steps,
+        progress(range(max_steps)),
         record_every,
         device,
+        resume,
+        sampler.generator,
         heun=False,
     )
-
-
-class Sampler:
-    """Draws batches of sequences on a device.
-
-    Args:
-        rng: seeds the device's own generator.
-        lists: the task.
-        n: tokens in a sequence.
-        batch: sequences per draw.
-        weights: float64 [L] of the tokens, or None for uniform.
-        device: where the sequences are drawn and stay.
-
-    Raises:
-        ValueError: bad sizes or batch < 1.
-    """
-
-    def __init__(
-        self,
-        rng: np.random.Generator,
-        lists: DecisionLists,
-        n: int,
-        batch: int,
-        weights: np.ndarray | None = None,
-        device: str = "cpu",
-    ) -> None:
-        check_sizes(lists.vocabulary, n, lists.lists.shape[1])
-        check_positive("batch", batch)
-        self.n, self.batch, self.device, self.L = n, batch, device, lists.vocabulary
-        self.generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
-        self.rank = torch.from_numpy(lists.rank).to(device)
-        self.chance = None
-        if weights is not None:
-            self.chance = torch.from_numpy(inclusion_chances(weights, n)).to(device)
-        self.weight = torch.full((batch, 1, 1), 1 / (batch * n), dtype=torch.float64, device=device)
-        # places of the list in the flattened W, its padding repeating the own token
-        padded = np.where(lists.lists < 0, np.arange(self.L)[:, None], lists.lists)
-        self.places = torch.from_numpy(padded * self.L + np.arange(self.L)[:, None]).to(device)
-        self.padding = torch.from_numpy(lists.lists[:, 1:] < 0).to(device)
-        self.outside = self.rank == lists.lists.shape[1]
-
-    def tokens(self) -> Tensor:
-        """Sequences of distinct tokens, int64 [batch, n]."""
-        if self.chance is None:
-            keys = torch.rand(self.batch, self.L, generator=self.generator, device=self.device)
-            return keys.topk(self.n, dim=1).indices
-        needed = torch.full((self.batch,), self.n, device=self.device)
-        taken = torch.empty(self.L, self.batch, dtype=torch.bool, device=self.device)
-        for token in range(self.L):
-            coin = torch.rand(
-                self.batch, generator=self.generator, device=self.device, dtype=torch.float64
-            )
-            torch.lt(coin, self.chance[token][needed], out=taken[token])
-            needed -= taken[token].long()
-        return taken.T.nonzero()[:, 1].reshape(self.batch, self.n)
-
-    def draw(self) -> Batch:
-        """A fresh batch."""
-        tokens = self.tokens()
-        key, query = tokens[:, None, :], tokens[:, :, None]
-        target = self.rank[key, query].argmin(dim=2, keepdim=True)
-        return Batch(key * self.L + query, target, self.weight, self.L)
-
-    def certificate_margins(self, W: Tensor) -> Tensor:
-        """`model.certificate_margins` on the device, [L]."""
-        scores = W.reshape(-1)[self.places]
-        steps = (scores[:, :-1] - scores[:, 1:]).masked_fill(self.padding, torch.inf)
-        outside = W.masked_fill(~self.outside, -torch.inf).amax(dim=0)
-        smallest = W.diagonal() - outside
-        return torch.minimum(smallest, steps.amin(dim=1)) if steps.shape[1] else smallest
 
 
 def _check(lists: DecisionLists, n: int, c: float, step: float) -> None:
@@ -269,18 +222,35 @@ def _integrate(
     column_margins: Callable[[Tensor], np.ndarray],
     c: float,
     h: float,
-    max_steps: int,
+    steps: Iterable[int],
     record_every: int,
     device: str,
+    resume: Resume | None = None,
+    generator: torch.Generator | None = None,
     heun: bool = True,
 ) -> FullFlow:
     """Heun's (or Euler's) method from W = 0 until every column's margin is positive."""
-    W = torch.zeros(lists.vocabulary, lists.vocabulary, dtype=torch.float64, device=device)
-    above = column_margins(W)
-    crossing = np.where(above > 0, 0.0, np.nan)
-    history = [_record(0.0, W, c, draw(), lists)]
-    taken = 0
-    while taken < max_steps and not (above > 0).all():
+    kept = resume.load(generator) if resume else None
+    if kept:
+        state, begun = kept
+        W, above, crossing, history = (
+            state["W"].to(device),
+            state["above"].numpy(),
+            state["crossing"].numpy(),
+            state["history"].tolist(),
+        )
+    else:
+        W = torch.zeros(lists.vocabulary, lists.vocabulary, dtype=torch.float64, device=device)
+        above = column_margins(W)
+        crossing = np.where(above > 0, 0.0, np.nan)
+        history = [_record(0.0, W, c, draw(), lists)]
+        begun = 0
+    taken = begun
+    for step in steps:
+        if (above > 0).all():
+            break
+        if step < begun:
+            continue
         batches = draw()
         slope = _gradient(W, c, batches)
         if heun:
@@ -288,18 +258,30 @@ def _integrate(
         W = W - h * slope
         below, above = above, column_margins(W)
         rose = (below <= 0) & (above > 0)
-        crossing[rose] = h * (taken - below[rose] / (above[rose] - below[rose]))
+        crossing[rose] = h * (step - below[rose] / (above[rose] - below[rose]))
         crossing[above <= 0] = np.nan
-        taken += 1
+        taken = step + 1
         if taken % record_every == 0 or (above > 0).all():
             history.append(_record(h * taken, W, c, batches, lists))
+        if resume:
+            resume.save_if_due(
+                {"W": W, **_tensors(above=above, crossing=crossing, history=history)},
+                taken,
+                generator,
+            )
+    if resume:
+        resume.done()
     return FullFlow(
         t_star=float(crossing.max()),
         column_times=crossing,
         W=W.cpu().numpy(),
         steps=taken,
-        history=pd.DataFrame(history),
+        history=pd.DataFrame(history, columns=HISTORY),
     )
+
+
+def _tensors(**arrays: object) -> dict[str, Tensor]:
+    return {name: torch.as_tensor(values, dtype=torch.float64) for name, values in arrays.items()}
 
 
 def _gradient(W: Tensor, c: float, batches: list[Batch]) -> Tensor:
@@ -308,12 +290,13 @@ def _gradient(W: Tensor, c: float, batches: list[Batch]) -> Tensor:
 
 def _record(
     time: float, W: Tensor, c: float, batches: list[Batch], lists: DecisionLists
-) -> dict[str, float]:
+) -> list[float]:
+    """The columns of `HISTORY` at one time."""
     values = W.cpu().numpy()
-    return {
-        "time": time,
-        "loss": float(np.mean([float(loss_w(W, c, batch)) for batch in batches])),
-        "accuracy": float(np.mean([strict_accuracy(W, batch) for batch in batches])),
-        "order": order(values, lists),
-        "certified": float(certificate(values, lists).mean()),
-    }
+    return [
+        time,
+        float(np.mean([float(loss_w(W, c, batch)) for batch in batches])),
+        float(np.mean([strict_accuracy(W, batch) for batch in batches])),
+        order(values, lists),
+        float(certificate(values, lists).mean()),
+    ]

@@ -44,7 +44,8 @@ class JointRuns:
     Attributes:
         loss: float64 [T + 1, R], before each step and at the end.
         accuracy: float64 [T + 1, R], strict accuracy of the label over the sequences.
-        first_perfect: float64 [R], first step with accuracy 1; NaN where there was none.
+        first_perfect: float64 [R], first step with accuracy 1, on the held-out sequences too where
+            there are some; NaN where there was none.
         W, V: float64 [R, L, L] at the end.
     """
 
@@ -134,6 +135,7 @@ def train_joint(
     steps: int,
     optimiser: Optimiser = "gd",
     stop_when_perfect: bool = False,
+    held_out: Rows | None = None,
 ) -> JointRuns:
     """Train W and V on the population loss, all runs side by side.
 
@@ -146,6 +148,8 @@ def train_joint(
         steps: T.
         optimiser: plain gradient descent, or Adam with its usual moments.
         stop_when_perfect: end as soon as every run has been perfect once.
+        held_out: sequences that are not trained on, for a population too large to list; perfect
+            then means perfect on both.
 
     Raises:
         ValueError: eta or steps is not positive, or the optimiser is neither.
@@ -162,7 +166,10 @@ def train_joint(
         losses.append(here.loss.numpy())
         accuracies.append(here.accuracy.numpy())
         # weights sum to 1 only up to rounding; one wrong row weighs far more than 1e-9
-        first[(here.accuracy > 1 - 1e-9) & first.isnan()] = step
+        perfect = here.accuracy > 1 - 1e-9
+        if held_out is not None and perfect.any():
+            perfect &= evaluate(W, V, held_out).accuracy > 1 - 1e-9
+        first[perfect & first.isnan()] = step
         if step == steps or (stop_when_perfect and not first.isnan().any()):
             break
         W, V = W - updates[0](here.W), V - updates[1](here.V)

@@ -1,0 +1,300 @@
+"""Figures of training W alone (Theorem 1); the paper has none of its own."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH
+
+Size = tuple[int, int, int]
+METHODS = {
+    "full": "full flow, all sequences",
+    "sampled": "flow, fresh sequences",
+    "descent": "SGD, fresh sequences",
+}
+BOUND = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
+
+
+def accuracy_over_time(
+    history: pd.DataFrame, runs: pd.DataFrame, followed: pd.DataFrame, sizes: Sequence[Size]
+) -> Figure:
+    """Loss and accuracy against time, W only: a column per size.
+
+    Args:
+        history: `attention.history` of every run.
+        runs: `attention.summary` of every run.
+        followed: `sweep.follow` of the sizes.
+        sizes: (L, n, m) of the columns.
+    """
+    figure, axes = plt.subplots(
+        2, len(sizes), figsize=(WIDTH, 4.7), sharex="col", sharey="row", squeeze=False
+    )
+    styles = _run_styles(runs)
+    for (top, bottom), size in zip(axes.T, sizes, strict=True):
+        exact = of_size(followed, size)
+        top.plot(exact["time"], exact["loss"], color="black", linewidth=2.2)
+        bottom.plot(exact["time"], exact["accuracy"], color="black", linewidth=2.2)
+        here = of_size(history, size)
+        # time 0 is not on a logarithmic axis
+        here = here[(here["delta"] == 1) & (here["time"] > 0)]
+        for (zipf, method, _seed), path in here.groupby(["zipf", "method", "seed"]):
+            colour = styles[zipf, method]
+            # the exact curve lies below this one: points show that both are there
+            shape = {"marker": "o", "markersize": 3, "linestyle": "none", "markevery": 0.05}
+            shape = shape if method == "full" and not zipf else {"linewidth": 1.0, "alpha": 0.8}
+            top.plot(path["time"], path["loss"], color=colour, **shape)
+            bottom.plot(path["time"], path["accuracy"], color=colour, **shape)
+        bounds = of_size(runs, size)
+        uniform = bounds.loc[(bounds["zipf"] == 0) & (bounds["delta"] == 1), "bound"]
+        if len(uniform):
+            for axis in (top, bottom):
+                axis.axvline(uniform.iloc[0], **BOUND)
+        top.set_title("L = {}, n = {}, m = {}".format(*size))
+        top.set_xscale("log")
+        bottom.set_xlabel("time (log scale; learning rate × steps)")
+        first = max(exact["time"].iloc[1], exact["time"].max() / 300)
+        top.set_xlim(first, 2 * uniform.iloc[0] if len(uniform) else None)
+        sns.despine(ax=top)
+        sns.despine(ax=bottom)
+    axes[0, 0].set_ylabel("population loss (nats)")
+    axes[1, 0].set_ylabel("strict accuracy")
+    handles = [Line2D([], [], color="black", linewidth=2.2, label="reduced flow, exact (uniform)")]
+    for (zipf, method), colour in styles.items():
+        points = method == "full" and not zipf
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=colour,
+                marker="o" if points else "",
+                markersize=4,
+                linestyle="none" if points else "-",
+                label=f"{METHODS[method]} ({_distribution(zipf)})",
+            )
+        )
+    handles.append(Line2D([], [], label="Theorem 1's bound, γ ours (uniform)", **BOUND))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def _distribution(zipf: float) -> str:
+    return f"Zipf {zipf:g}" if zipf else "uniform"
+
+
+def _run_styles(runs: pd.DataFrame) -> dict[tuple[float, str], str]:
+    """A colour for each distribution and method, in the order of first appearance."""
+    kinds = list(dict.fromkeys(zip(runs["zipf"], runs["method"], strict=True)))
+    return {kind: PALETTE[place % 6] for place, kind in enumerate(kinds)}
+
+
+def of_size(table: pd.DataFrame, size: Size) -> pd.DataFrame:
+    """The rows of one (L, n, m)."""
+    return table[(table[["L", "n", "m"]] == list(size)).all(axis=1)]
+
+
+def time_to_perfect(solved: pd.DataFrame) -> Figure:
+    """t* against L with the bound, a panel per n; and t* / bound against delta.
+
+    Args:
+        solved: `sweep.solve_grids`.
+    """
+    main = solved[(solved["delta"] == 1) & solved["t_star"].notna()]
+    lengths = [n for n, rows in main.groupby("n") if len(set(rows["L"])) > 1]
+    swept = solved[solved.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
+    panels = len(lengths) + (len(swept) > 0)
+    columns = min(2, panels)
+    rows = -(-panels // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(WIDTH, 2.7 * rows + 0.5), squeeze=False, layout="constrained"
+    )
+    places = sorted(main["m"].unique())
+    colours = dict(zip(places, PALETTE, strict=False))
+    for axis, n in zip(axes.flat, lengths, strict=False):
+        _draw_growth(axis, main[main["n"] == n], colours)
+        axis.set_title(f"n = {n}")
+    for axis in axes.flat[panels:]:
+        axis.remove()
+    for axis in axes.flat[1 : len(lengths)]:
+        axis.sharey(axes.flat[0])
+    if len(swept):
+        _draw_delta(axes.flat[panels - 1], swept, colours)
+    handles = [
+        Line2D([], [], color=c, marker=MARKERS[i], label=f"t*, m = {m}")
+        for i, (m, c) in enumerate(colours.items())
+    ]
+    handles.append(Line2D([], [], label="Theorem 1's bound (m by colour)", **BOUND))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    return figure
+
+
+def _draw_growth(axis: Axes, rows: pd.DataFrame, colours: Mapping[int, str]) -> None:
+    for place, (m, colour) in enumerate(colours.items()):
+        line = rows[rows["m"] == m].sort_values("L")
+        if line.empty:
+            continue
+        axis.plot(line["L"], line["t_star"], color=colour, marker=MARKERS[place], markersize=4)
+        axis.plot(line["L"], line["bound"], **(BOUND | {"color": colour}))
+    slope = _growth_exponent(rows)
+    axis.text(
+        0.97,
+        0.05,
+        f"t* log L ∝ $L^{{{slope:.2f}}}$",
+        transform=axis.transAxes,
+        ha="right",
+        fontsize=8,
+    )
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_xticks(sorted(rows["L"].unique())[:: max(1, rows["L"].nunique() // 4)])
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_xlabel("vocabulary L (tokens)")
+    axis.set_ylabel("time to perfect\nclassification")
+    sns.despine(ax=axis)
+
+
+def _growth_exponent(rows: pd.DataFrame) -> float:
+    """Slope of log(t* log L) against log L, the same for every m."""
+    x, y = np.log(rows["L"]), np.log(rows["t_star"] * np.log(rows["L"]))
+    by_length = rows["m"]
+    x, y = x - x.groupby(by_length).transform("mean"), y - y.groupby(by_length).transform("mean")
+    return float((x * y).sum() / (x**2).sum())
+
+
+def _draw_delta(axis: Axes, swept: pd.DataFrame, colours: Mapping[int, str]) -> None:
+    markers = dict(zip(colours, MARKERS, strict=False))
+    shades = {}
+    for (L, n, m), rows in swept.groupby(["L", "n", "m"]):
+        line = rows.sort_values("delta")
+        style = shades.setdefault((L, n), ["-", ":", "-."][len(shades) % 3])
+        axis.plot(
+            line["delta"],
+            line["t_star"] / line["bound"],
+            color=colours.get(m, "black"),
+            marker=markers.get(m, "o"),
+            markersize=3.5,
+            linewidth=1,
+            linestyle=style,
+        )
+    axis.axhline(1, **BOUND)
+    axis.axvspan(1, swept["delta"].max() * 1.15, color="0.93", zorder=0, linewidth=0)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlim(None, swept["delta"].max() * 1.15)
+    axis.set_xlabel("δ in c = 4 n log(L) / δ (ours to choose)")
+    axis.set_ylabel("t* / bound")
+    names = [
+        Line2D([], [], color="0.3", linestyle=style, label=f"L = {L}, n = {n}")
+        for (L, n), style in shades.items()
+    ]
+    names.append(Patch(color="0.93", label="δ > 1: no probability mass"))
+    axis.legend(handles=names, frameon=False, fontsize=7, loc="lower right")
+    sns.despine(ax=axis)
+
+
+def attention_order(
+    scores: pd.DataFrame, followed: pd.DataFrame, solved: pd.DataFrame, size: Size
+) -> Figure:
+    """W[., a] in list order for one size, and the staircase of learning times.
+
+    Args:
+        scores: `attention.scores_in_list_order` of runs at that size.
+        followed: `sweep.follow`.
+        solved: `sweep.solve_grids`, for the staircases of other list lengths.
+        size: (L, n, m).
+    """
+    L, n, m = size
+    here = of_size(scores[scores["delta"] == 1], size)
+    kinds = list(here.groupby(["zipf", "method"], sort=False))
+    figure = plt.figure(figsize=(WIDTH, 6.2), layout="constrained")
+    upper, lower = figure.subfigures(2, 1, height_ratios=[1.15, 1])
+    panels = upper.subplots(1, len(kinds), squeeze=False)[0]
+    bound = here["score"].abs().max()
+    for axis, ((zipf, method), rows) in zip(panels, kinds, strict=True):
+        rows = rows[rows["seed"] == rows["seed"].min()]
+        grid = rows.pivot(index="place", columns="query", values="score")
+        image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound, aspect="auto")
+        axis.axhline(m - 0.5, color="black", linewidth=1)
+        axis.set_yticks(
+            [*range(m), (m + L - 1) / 2],
+            [_place(k, m) for k in range(m)] + ["others"] if axis is panels[0] else [""] * (m + 1),
+        )
+        axis.set_xticks([0, L - 1], ["1", str(L)])
+        axis.set_xlabel("query token a")
+        axis.set_title(
+            METHODS[method].replace(", ", "\n") + f"\n{_distribution(zipf)}", fontsize=8.5
+        )
+    upper.colorbar(image, ax=panels, label="score W[b, a]", shrink=0.9, pad=0.02)
+    left, right = lower.subplots(1, 2)
+    _draw_scores(left, of_size(followed, size), solved, size)
+    _draw_staircase(right, solved, L, n)
+    return figure
+
+
+def _place(k: int, m: int) -> str:
+    """`a₁`, ..., and `a₃ = a` for the last."""
+    subscript = "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(k + 1))
+    return f"a{subscript} = a" if k == m - 1 else f"a{subscript}"
+
+
+def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Size) -> None:
+    """Scores of the slots over time, with the time from which each is above all it must be."""
+    m = size[2]
+    scores = np.array(path["scores"].tolist())
+    colours = sns.color_palette(SEQUENTIAL, m)
+    for k in range(m):
+        axis.plot(path["time"], scores[:, k], color=colours[k], linewidth=1.8)
+        axis.annotate(
+            _place(k, m),
+            (path["time"].iloc[-1], scores[-1, k]),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            color=colours[k],
+            fontsize=8,
+            annotation_clip=False,
+        )
+    axis.plot(path["time"], scores[:, -1], color="0.5", linewidth=1.4)
+    axis.annotate(
+        "others",
+        (path["time"].iloc[-1], scores[-1, -1]),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        color="0.4",
+        fontsize=8,
+        annotation_clip=False,
+    )
+    times = of_size(solved[solved["delta"] == 1], size)["separation"]
+    for k, time in enumerate(times.iloc[0] if len(times) else []):
+        axis.axvline(time, color=colours[k], linestyle=":", linewidth=1.2)
+    axis.set_xlabel("time")
+    axis.set_ylabel("score W[b, a]")
+    axis.set_title("reduced flow; dotted: learned from here on", fontsize=8.5)
+    sns.despine(ax=axis)
+
+
+def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
+    """Learning time of each place / t*, for every m: own token first, then a_1, a_2, ..."""
+    here = solved[(solved["delta"] == 1) & (solved["L"] == L) & (solved["n"] == n)]
+    here = here[(here["m"] > 1) & here["t_star"].notna()].sort_values("m")
+    for place, row in enumerate(here.itertuples()):
+        times = np.roll(row.separation, 1) / row.t_star
+        style = {"color": PALETTE[place % 6], "label": f"m = {row.m}"}
+        axis.plot(np.arange(row.m), times, marker=MARKERS[place % 7], linewidth=1.2, **style)
+    longest = int(here["m"].max()) if len(here) else 1
+    axis.set_xticks(range(longest), ["own token a", *(_place(k, 0) for k in range(longest - 1))])
+    axis.set_ylim(-0.03, 1.05)
+    axis.set_ylabel("learned at time / t*")
+    axis.set_title(f"order of learning, L = {L}, n = {n}", fontsize=8.5)
+    if len(here):
+        axis.legend(frameon=False, loc="lower right")
+    sns.despine(ax=axis)

@@ -1,0 +1,362 @@
+"""The tables of the decision-list paper: tidy for machines, and in a reader's shape.
+
+The paper publishes no numbers but two bounds: Theorem 1's time 4 M / (log(L) gamma), and Theorem
+2's window of steps. They stand in `published`; the verdict `within` means at most that.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from onelayer.tables import bound_verdict, number, tidy
+
+# The paper's symbols as key columns in words: `n` is the house column of sample sizes.
+WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length"}
+SIZES = list(WORDS.values())
+THEOREM_1_KEYS = [*SIZES, "delta"]
+THEOREM_1_QUANTITIES = [
+    "t_star",
+    "gamma",
+    "bound",
+    "t_star_to_bound_ratio",
+    "t_star_gamma_log_l",
+    "order",
+]
+ATTENTION_KEYS = [*SIZES, "delta", "zipf", "method", "seed"]
+THEOREM_2_KEYS = [*SIZES, "delta", "epsilon", "trained_on"]
+VALUE_KEYS = [*SIZES, "seed"]
+JOINT_KEYS = ["start", *SIZES, "seed"]
+
+NOT_PERFECT = "not perfect within the steps allowed"
+NOT_REACHED = "not reached within the steps allowed"
+NO_MASS = "delta above 1 is no probability mass: ours alone, not judged"
+
+
+def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
+    """t* beside the bound, tidy: `THEOREM_1_KEYS` and the house columns.
+
+    Args:
+        solved: `sweep.solve_grids`.
+    """
+    rows = []
+    for setting in solved.rename(columns=WORDS).to_dict("records"):
+        key = {name: setting[name] for name in THEOREM_1_KEYS}
+        for quantity in THEOREM_1_QUANTITIES:
+            row = {"quantity": quantity, "value": setting[quantity]}
+            if quantity == "t_star":
+                row |= _against_bound(setting["t_star"], setting["bound"], setting["delta"])
+            elif np.isnan(row["value"]):
+                row |= {"verdict": "not run", "note": NOT_PERFECT}
+            rows.append(key | row)
+    return _tidy(rows, THEOREM_1_KEYS)
+
+
+def _against_bound(t_star: float, bound: float, delta: float) -> dict[str, object]:
+    if np.isnan(t_star):
+        return {"published": bound, "verdict": "not run", "note": NOT_PERFECT}
+    if delta > 1:
+        return {"note": NO_MASS}
+    return {"published": bound, "verdict": bound_verdict(t_star, bound)}
+
+
+def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting."""
+    rows = []
+    for (L, n, m, delta), by in _settings(table, THEOREM_1_KEYS):
+        value = by["value"]
+        rows.append(
+            {
+                "L": L,
+                "n": n,
+                "m": m,
+                "δ": f"{delta:g}",
+                "t*": _significant(value["t_star"]),
+                "γ": _significant(value["gamma"]),
+                "bound": _significant(value["bound"], 4),
+                "bound / t*": _significant(value["bound"] / value["t_star"], 2),
+                "t* γ log L": number(value["t_star_gamma_log_l"], 4),
+                "list order": number(value["order"], 3),
+                "verdict": by.loc["t_star", "verdict"] or "–",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
+    """Every run on the full matrix W, tidy: `ATTENTION_KEYS` and the house columns.
+
+    Args:
+        runs: rows of `attention.summary`.
+    """
+    rows = []
+    for run in runs.rename(columns=WORDS).to_dict("records"):
+        key = {name: run[name] for name in ATTENTION_KEYS}
+        time = _against_bound(run["t_star"], run["bound"], run["delta"])
+        rows.append(key | {"quantity": "t_star", "value": run["t_star"]} | time)
+        typical = run["t_star"] if run["method"] == "full" else run["median_column_time"]
+        quantities = {
+            name: run[name]
+            for name in ("median_column_time", "gamma", "bound", "accuracy", "order", "certified")
+        }
+        if not np.isnan(exact := run["exact_t_star"]):
+            quantities["exact_t_star"] = exact
+            # t* = 0: the first step, however short, is perfect
+            quantities["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
+        quantities["steps"] = run["steps"]
+        rows += [key | {"quantity": name, "value": value} for name, value in quantities.items()]
+    return _tidy(rows, ATTENTION_KEYS)
+
+
+def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per run."""
+    rows = []
+    for (L, n, m, delta, zipf, method, seed), by in _settings(table, ATTENTION_KEYS):
+        value = by["value"]
+        rows.append(
+            {
+                "L": L,
+                "n": n,
+                "m": m,
+                "δ": f"{delta:g}",
+                "sequences": f"Zipf {zipf:g}" if zipf else "uniform",
+                "method": method,
+                "seed": seed,
+                "t*": _significant(value["t_star"], 4),
+                "median token": _significant(value["median_column_time"], 4),
+                "exact t*": _significant(value.get("exact_t_star", np.nan), 4),
+                "ratio": number(value.get("time_to_exact_ratio", np.nan), 4),
+                "bound": _significant(value["bound"]),
+                "accuracy": number(value["accuracy"], 3),
+                "list order": number(value["order"], 3),
+                "certified": number(value["certified"], 3),
+                "verdict": by.loc["t_star", "verdict"] or "–",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
+    """Theorem 2's hypotheses, window and observed step, tidy: `THEOREM_2_KEYS`, house columns.
+
+    Means over seeds with 95% t-intervals. Where the hypotheses hold, the published value of
+    `observed_step` is the beginning of the window, the earliest T for which the theorem promises a
+    perfect step up to T; `within` means that no seed took longer than its own window's beginning.
+
+    Args:
+        near: runs of `starts.near_runs`; those with Theorem 2's c are shown.
+    """
+    rows = []
+    with_its_c = near[near["scale"] == "theorem_2"].rename(columns=WORDS)
+    for key, runs in with_its_c.groupby(THEOREM_2_KEYS, sort=False):
+        key = dict(zip(THEOREM_2_KEYS, key, strict=True))
+        for quantity in ("c", "starting_loss", "largest_a", "least_a"):
+            rows.append(key | {"quantity": quantity, "value": runs[quantity].iloc[0]})
+        holds = bool(runs["holds"].iloc[0])
+        rows.append(key | {"quantity": "hypotheses_hold", "value": float(holds)})
+        for quantity, column in (
+            ("lambda_max", "lambda_max"),
+            ("window_first_step", "first_step"),
+            ("window_last_step", "last_step"),
+        ):
+            rows.append(key | {"quantity": quantity} | _over_seeds(runs[column]))
+        rows.append(key | {"quantity": "observed_step"} | _observed(runs, holds))
+    return _tidy(rows, THEOREM_2_KEYS)
+
+
+def _observed(runs: pd.DataFrame, holds: bool) -> dict[str, object]:
+    perfect = runs["first_perfect"].notna()
+    found = _over_seeds(runs["first_perfect"][perfect])
+    note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"
+    if not holds:
+        promise = "the hypotheses do not hold: nothing is promised"
+        return found | {"note": "; ".join(filter(None, [note, promise]))}
+    slack = (runs["first_step"] - runs["first_perfect"]).min(skipna=False)
+    verdict = "differs" if np.isnan(slack) else bound_verdict(-slack, 0.0)
+    return found | {"published": runs["first_step"].mean(), "verdict": verdict, "note": note}
+
+
+def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per start."""
+    rows = []
+    for (L, n, m, delta, epsilon, trained_on), by in _settings(table, THEOREM_2_KEYS):
+        value, observed = by["value"], by.loc["observed_step"]
+        holds = value["hypotheses_hold"] == 1
+        first, last = value["window_first_step"], value["window_last_step"]
+        rows.append(
+            {
+                "L": L,
+                "n": n,
+                "m": m,
+                "δ": f"{delta:g}",
+                "ε": f"{epsilon:g}",
+                "sequences": trained_on,
+                "c": number(value["c"], 0),
+                "L₀": number(value["starting_loss"], 3),
+                "A must exceed": number(value["least_a"], 3),
+                "and stay below": number(value["largest_a"], 3),
+                "hypotheses": "hold" if holds else "fail",
+                "λ_max": _significant(value["lambda_max"]),
+                "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
+                "perfect at step, mean [95%]": _mean_and_interval(observed),
+                "verdict": observed["verdict"] or "nothing promised",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
+    """What V becomes at W = 0, tidy: `VALUE_KEYS` and the house columns.
+
+    Args:
+        history: `starts.value_history` of every problem.
+        ceilings: L, n, m, seed and `task_accuracy_ceiling`.
+    """
+    ceiling = ceilings.rename(columns=WORDS).set_index(VALUE_KEYS)["task_accuracy_ceiling"]
+    rows = []
+    for key, path in history.rename(columns=WORDS).groupby(VALUE_KEYS, sort=False):
+        last = path.iloc[-1]
+        reached = path.loc[path["argmax_accuracy"] == 1, "step"]
+        values = {
+            "argmax_accuracy": last["argmax_accuracy"],
+            "steps_to_argmax": reached.min(),
+            "centred_cosine": last["centred_cosine"],
+            "task_accuracy": last["task_accuracy"],
+            "task_accuracy_ceiling": ceiling[key],
+            "loss": last["loss"],
+        }
+        key = dict(zip(VALUE_KEYS, key, strict=True))
+        for quantity, value in values.items():
+            row = key | {"quantity": quantity, "value": value}
+            rows.append(row | ({"note": NOT_REACHED} if np.isnan(value) else {}))
+    return _tidy(rows, VALUE_KEYS)
+
+
+def readable_value(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per problem: mean over seeds, smallest to largest."""
+    rows = []
+    for (L, n, m), group in _groups(table, VALUE_KEYS[:3]):
+        by = group.pivot(index="seed", columns="quantity", values="value")
+        rows.append(
+            {
+                "L": L,
+                "n": n,
+                "m": m,
+                "seeds": len(by),
+                "argmax of V is P": _spread(by["argmax_accuracy"], 3),
+                "from step": _spread(by["steps_to_argmax"], 0),
+                "centred cosine with P": _spread(by["centred_cosine"], 3),
+                "task accuracy": _spread(by["task_accuracy"], 3),
+                "most that any V can": _spread(by["task_accuracy_ceiling"], 3),
+                "loss": _spread(by["loss"], 3),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
+    """Training W and V together seed by seed, tidy: `JOINT_KEYS` and the house columns.
+
+    Args:
+        near: runs of `starts.near_runs`.
+        small: runs of `starts.small_runs`.
+    """
+    at_the_end = ["accuracy", "order", "argmax_accuracy", "centred_cosine"]
+    rows = []
+    for runs, quantities in ((near, at_the_end[:1]), (small, at_the_end)):
+        for run in runs.rename(columns=WORDS).to_dict("records"):
+            key = {"start": start_name(run)} | {name: run[name] for name in JOINT_KEYS[1:]}
+            steps = {"quantity": "steps_to_perfect", "value": run["first_perfect"]}
+            if np.isnan(run["first_perfect"]):
+                steps |= {"note": NOT_REACHED}
+            rows.append(key | steps)
+            rows += [key | {"quantity": name, "value": run[name]} for name in quantities]
+    return _tidy(rows, JOINT_KEYS)
+
+
+def start_name(run: dict) -> str:
+    """What a run of `starts` started from, and how it was trained, in words."""
+    if "epsilon" in run:
+        theorem = run["scale"].replace("theorem_", "Theorem ")
+        delta = "" if run["delta"] == 1 else f", delta {run['delta']:g}"
+        drawn = "" if run["trained_on"] == "all" else f", {run['trained_on']} sequences"
+        return f"near cP, c of {theorem}, epsilon {run['epsilon']:g}{delta}{drawn}"
+    name = {"gd": "gradient descent", "adam": "Adam"}[run["optimiser"]]
+    return f"entries N(0, {run['deviation']:g}^2), {name}, eta {run['eta']:g}"
+
+
+def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per start and size: mean over seeds, smallest to largest."""
+    rows = []
+    for (start, L, n, m), group in _groups(table, JOINT_KEYS[:4]):
+        by = group.pivot(index="seed", columns="quantity", values="value")
+        perfect = by["steps_to_perfect"].dropna()
+        row = {
+            "start": start,
+            "L": L,
+            "n": n,
+            "m": m,
+            "perfect": f"{len(perfect)} of {len(by)} seeds",
+            "at step": _spread(perfect, 0),
+            "accuracy at the end": _spread(by["accuracy"], 4),
+        }
+        for quantity, name in (
+            ("order", "list order of W"),
+            ("argmax_accuracy", "argmax of V is P"),
+            ("centred_cosine", "centred cosine of V and P"),
+        ):
+            row[name] = _spread(by[quantity], 3) if quantity in by else "–"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _tidy(rows: list[dict], keys: Sequence[str]) -> pd.DataFrame:
+    """`tidy`, where only some rows have a verdict or a note."""
+    return tidy(rows, keys).fillna({"verdict": "", "note": ""})
+
+
+def _over_seeds(values: pd.Series) -> dict[str, float]:
+    """Mean, 95% t-interval and number of seeds; no interval for one seed."""
+    values = values.to_numpy(dtype=float)
+    n = len(values)
+    if n == 0:
+        return {"value": np.nan, "n": 0}
+    half = np.nan
+    if n > 1:
+        half = student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    mean = values.mean()
+    return {"value": mean, "low": mean - half, "high": mean + half, "n": n}
+
+
+def _settings(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:
+    """The rows of every setting in the table's order, by quantity."""
+    for key, group in table.groupby(list(keys), sort=False):
+        yield key, group.set_index("quantity")
+
+
+def _groups(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:
+    yield from table.groupby(list(keys), sort=False)
+
+
+def _spread(values: pd.Series, digits: int) -> str:
+    """`0.88 (0.82 to 0.94)`; one number where all are alike to these digits."""
+    values = values.dropna()
+    if values.empty:
+        return "–"
+    mean, low, high = (number(v, digits) for v in (values.mean(), values.min(), values.max()))
+    return mean if low == high else f"{mean} ({low} to {high})"
+
+
+def _mean_and_interval(row: pd.Series) -> str:
+    low, high = number(row["low"], 1), number(row["high"], 1)
+    mean = number(row["value"], 1)
+    return mean if low == high or np.isnan(row["low"]) else f"{mean} [{low}, {high}]"
+
+
+def _significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits and no exponent; a dash where there is none."""
+    if np.isnan(value):
+        return "–"
+    decimals = digits - 1 - int(np.floor(np.log10(abs(value)))) if value else 0
+    return f"{value:,.{max(decimals, 0)}f}"

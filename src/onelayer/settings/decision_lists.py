@@ -1,0 +1,298 @@
+"""Settings of the decision-list paper: which problems are solved, trained on and shown.
+
+Symbols are the paper's: L tokens in the vocabulary, n in a sequence, lists of m.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Annotated, Literal, Self
+
+import pydantic
+from pydantic import Field
+
+from onelayer.papers.decision_lists.checks import (
+    check_enumerable,
+    check_every_place_determines,
+    check_sizes,
+)
+from onelayer.settings.block import Block, Device, Seed, Threads
+
+MOST_SHOWN = 64  # tokens of a matrix W that is drawn
+
+
+def _no_repeats(items: list) -> list:
+    if repeated := sorted({item for item in items if items.count(item) > 1}):
+        raise ValueError(f"{', '.join(map(str, repeated))} given twice; each once")
+    return items
+
+
+Positive = Annotated[float, Field(gt=0)]
+Seeds = Annotated[list[Seed], Field(min_length=1), pydantic.AfterValidator(_no_repeats)]
+
+
+class Size(Block):
+    """One problem."""
+
+    L: int = Field(ge=2)
+    """Vocabulary (tokens)."""
+    n: int = Field(ge=2)
+    """Length of a sequence of distinct tokens (tokens); at most L."""
+    m: int = Field(ge=1)
+    """Length of every token's list (tokens); at most n."""
+
+    @pydantic.model_validator(mode="after")
+    def _fits(self) -> Self:
+        check_sizes(self.L, self.n, self.m)
+        check_every_place_determines(self.L, self.n, self.m)
+        return self
+
+
+class EnumeratedSize(Size):
+    """A problem of which all sequences are listed."""
+
+    @pydantic.model_validator(mode="after")
+    def _can_be_listed(self) -> Self:
+        check_enumerable(self.L, self.n)
+        return self
+
+
+class Grid(Block):
+    """Every combination of some sizes, for the reduced flow."""
+
+    L: list[int] = Field(min_length=1)
+    """Vocabularies (tokens)."""
+    n: list[int] = Field(min_length=1)
+    """Lengths of sequences (tokens)."""
+    m: list[int] = Field(min_length=1)
+    """Lengths of lists (tokens)."""
+    delta: list[Positive] = Field([1.0], min_length=1)
+    """Values of delta in c = 4 n log(L) / delta; the paper leaves delta open."""
+    step: float = Field(0.05, gt=0)
+    """Step of Heun's method (units of n / c)."""
+
+    @pydantic.model_validator(mode="after")
+    def _all_fit(self) -> Self:
+        for L, n, m in product(self.L, self.n, self.m):
+            check_sizes(L, n, m)
+            check_every_place_determines(L, n, m)
+        return self
+
+    def settings(self) -> Iterator[tuple[int, int, int, float]]:
+        """(L, n, m, delta) of every combination."""
+        return product(self.L, self.n, self.m, self.delta)
+
+
+class Theorem1Settings(Block):
+    """The exact reduced flow on W (Theorem 1)."""
+
+    grids: list[Grid] = Field(min_length=1)
+    """Settings of the table and of the figure of t*."""
+    max_steps: int = Field(200_000, ge=1)
+    """Where a flow gives up (steps)."""
+
+
+class _Run(Size):
+    """What every run on the full matrix W has."""
+
+    delta: float = Field(1.0, gt=0)
+    """delta in c = 4 n log(L) / delta; the paper leaves it open."""
+    zipf: float = Field(0.0, ge=0)
+    """Exponent of the tokens' Zipf weights; 0 draws all sequences alike."""
+    seeds: Seeds = [0]
+    """Seeds of lists, permutation and drawn sequences; one run each."""
+    record_every: int = Field(5, ge=1)
+    """Steps between two points of the history (steps)."""
+    max_steps: int = Field(100_000, ge=1)
+    """Where a run gives up (steps)."""
+
+
+class FullRun(_Run, EnumeratedSize):
+    """Population gradient flow on W over all sequences."""
+
+    method: Literal["full"]
+    """All sequences are listed."""
+    step: float = Field(0.05, gt=0)
+    """Step of Heun's method (units of n / c)."""
+
+
+class SampledRun(_Run):
+    """Gradient flow on W with fresh sequences at every step, for any L."""
+
+    method: Literal["sampled"]
+    """Sequences are drawn anew for every step."""
+    step: float = Field(0.4, gt=0)
+    """Step of Heun's method (units of n / c)."""
+    batch: int = Field(1024, ge=1)
+    """Sequences drawn at once (sequences)."""
+    chunks: int = Field(1, ge=1)
+    """Draws of that size per step; memory is that of one."""
+
+
+class DescentRun(_Run):
+    """Stochastic gradient descent on W on fresh sequences."""
+
+    method: Literal["descent"]
+    """Sequences are drawn anew for every step."""
+    eta: float = Field(0.02, gt=0)
+    """Learning rate."""
+    batch: int = Field(256, ge=1)
+    """Sequences per step (sequences)."""
+
+
+Run = Annotated[FullRun | SampledRun | DescentRun, Field(discriminator="method")]
+
+
+class AttentionSettings(Block):
+    """Training the full matrix W with V = cP."""
+
+    runs: list[Run] = Field(min_length=1)
+    """Runs, each at one size, with one method and distribution."""
+    device: Device = "auto"
+    """Where runs with drawn sequences compute; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    @pydantic.model_validator(mode="after")
+    def _each_run_once(self) -> Self:
+        _once("runs", self.runs, "L", "n", "m", "delta", "zipf", "method")
+        return self
+
+
+class ValueSettings(Block):
+    """Training V alone at W = 0 (section II)."""
+
+    sizes: list[EnumeratedSize] = Field(min_length=1)
+    """Problems; the first is shown as a heat map."""
+    seeds: Seeds = [0, 1, 2, 3]
+    """Seeds of lists and permutation; one run each."""
+    eta: float = Field(10.0, gt=0)
+    """Learning rate of gradient descent."""
+    steps: int = Field(200, ge=1)
+    """Steps of gradient descent (steps)."""
+    record_every: int = Field(2, ge=1)
+    """Steps between two points of the history (steps)."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    @pydantic.model_validator(mode="after")
+    def _each_size_once(self) -> Self:
+        _once("sizes", self.sizes, "L", "n", "m")
+        return self
+
+
+class NearStart(Size):
+    """W and V trained together from W = 0 and V within epsilon / 2 of cP (Theorem 2)."""
+
+    epsilon: Annotated[list[Positive], Field(min_length=1), pydantic.AfterValidator(_no_repeats)]
+    """Sup-norm width of the noise on V = cP; one start each."""
+    scale: Literal["theorem_1", "theorem_2"] = "theorem_2"
+    """Whose c."""
+    delta: float = Field(1.0, gt=0)
+    """delta in c; the paper leaves it open."""
+    seeds: Seeds = [0, 1, 2, 3]
+    """Seeds of lists, permutation and noise; one run each."""
+    steps: int = Field(200, ge=1)
+    """Where training stops (steps)."""
+    sequences: int | None = Field(None, ge=1)
+    """Sequences drawn once and trained on; null trains on all of them (sequences)."""
+    fresh: int = Field(400, ge=1)
+    """Where sequences are drawn: as many others must be classified too (sequences)."""
+
+    @pydantic.model_validator(mode="after")
+    def _can_be_listed(self) -> Self:
+        if self.sequences is None:
+            check_enumerable(self.L, self.n)
+        return self
+
+
+class SmallStart(EnumeratedSize):
+    """W and V trained together from small random numbers, which the authors leave open."""
+
+    optimiser: Literal["gd", "adam"]
+    """Plain gradient descent, or Adam."""
+    eta: float = Field(gt=0)
+    """Learning rate."""
+    deviation: float = Field(0.01, gt=0)
+    """Standard deviation of the initial entries of W and V."""
+    seeds: Seeds = [0, 1, 2, 3]
+    """Seeds of lists, permutation and start; one run each."""
+    steps: int = Field(300, ge=1)
+    """Where training stops (steps)."""
+
+
+class JointSettings(Block):
+    """Training W and V together."""
+
+    near: list[NearStart] = Field(min_length=1)
+    """Starts near V = cP; one at least with Theorem 2's c."""
+    small: list[SmallStart] = Field(min_length=1)
+    """Small random starts."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    @pydantic.model_validator(mode="after")
+    def _starts_once_and_one_of_theorem_2(self) -> Self:
+        _once("near", self.near, "L", "n", "m", "scale", "delta", "sequences")
+        _once("small", self.small, "L", "n", "m", "optimiser", "eta", "deviation")
+        if all(start.scale != "theorem_2" for start in self.near):
+            raise ValueError("near: no start with scale theorem_2, and so no table of Theorem 2")
+        return self
+
+
+class DecisionListSettings(Block):
+    """Decision lists with one-layer transformers: the first reproduction."""
+
+    theorem_1: Theorem1Settings
+    """Time to perfect classification, exactly."""
+    shown: list[Size] = Field(min_length=1)
+    """Sizes of the figure of accuracy over time; the first is the heat map's too."""
+    attention: AttentionSettings
+    """W alone, all of it."""
+    value: ValueSettings
+    """V alone."""
+    joint: JointSettings
+    """Both."""
+
+    @pydantic.model_validator(mode="after")
+    def _shown_sizes_have_runs(self) -> Self:
+        if (L := self.shown[0].L) > MOST_SHOWN:
+            raise ValueError(
+                f"shown: the first is drawn token by token, with L at most {MOST_SHOWN}, found {L}"
+            )
+        known = sorted({size_of(run) for run in self.attention.runs if run.delta == 1})
+        for shown in self.shown:
+            if size_of(shown) not in known:
+                have = "; ".join("L {}, n {}, m {}".format(*size) for size in known) or "none"
+                raise ValueError(
+                    "shown: L {}, n {}, m {} has no run with delta 1 in attention.runs; "
+                    "these have: {}".format(*size_of(shown), have)
+                )
+        return self
+
+
+class ReducedFlowSettings(Theorem1Settings):
+    """What the reduced flow needs to know."""
+
+    shown: list[Size] = Field(min_length=1)
+    """Sizes whose loss, accuracy and scores are followed over time."""
+
+
+class ShownSettings(Block):
+    """What the figures of training W need to know."""
+
+    shown: list[Size] = Field(min_length=1)
+    """Sizes, in the order of panels."""
+
+
+def size_of(size: Size) -> tuple[int, int, int]:
+    """(L, n, m)."""
+    return size.L, size.n, size.m
+
+
+def _once(name: str, blocks: Sequence[Block], *keys: str) -> None:
+    """Refuse blocks that agree in all keys of a table's rows."""
+    found = [tuple(getattr(block, key) for key in keys) for block in blocks]
+    for values in found:
+        if found.count(values) > 1:
+            same = ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
+            raise ValueError(f"{name}: {same} is given twice; use more seeds, or other values")

@@ -1,0 +1,256 @@
+"""What the decision-list room promises around its mathematics: settings, runs, tables."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from safetensors.torch import load_file
+
+from onelayer.errors import OnelayerError
+from onelayer.papers.decision_lists import attention, data, starts, sweep, tables
+from onelayer.papers.decision_lists.reduced import Setting
+from onelayer.papers.decision_lists.resume import Resume
+from onelayer.papers.decision_lists.sampler import Sampler
+from onelayer.settings.root import load_settings
+from tests.conftest import ROOT
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+RUN = {"L": 12, "n": 4, "m": 2, "method": "full"}
+NEAR = {"L": 12, "n": 4, "m": 2, "epsilon": [1]}
+SMALL = {"L": 12, "n": 4, "m": 2, "optimiser": "gd", "eta": 1}
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("shown", [{"L": 16, "n": 4, "m": 5}], ["shown.0", "m = 5", "up to n = 4"]),
+        ("shown", [{"L": 4, "n": 4, "m": 5}], ["shown.0", "m = 5", "at most L = 4"]),
+        ("shown", [{"L": 4, "n": 5, "m": 2}], ["shown.0", "n = 5", "at most L = 4"]),
+        ("shown", [{"L": 16, "n": 4, "m": 0}], ["shown.0.m", "greater than or equal to 1", "0"]),
+        ("shown", [{"L": 99, "n": 4, "m": 2}], ["shown", "at most 64", "found 99"]),
+        ("shown", [{"L": 20, "n": 4, "m": 2}], ["shown: L 20, n 4, m 2 has no run", "L 16, n 4"]),
+        (
+            "theorem_1.grids",
+            [{"L": [16], "n": [4, 32], "m": [2]}],
+            ["theorem_1.grids.0", "n = 32", "at most L = 16"],
+        ),
+        (
+            "theorem_1.grids",
+            [{"L": [16], "n": [4], "m": [2], "delta": [0]}],
+            ["theorem_1.grids.0.delta.0", "greater than 0"],
+        ),
+        (
+            "theorem_1.grids",
+            [{"L": [8], "n": [8], "m": [2]}],
+            ["theorem_1.grids.0", "own token never determines", "allowed from L = 9"],
+        ),
+        (
+            "attention.runs",
+            [{"L": 64, "n": 8, "m": 2, "method": "full"}],
+            ["attention.runs.0", "n = 8 of L = 64", "too many to enumerate"],
+        ),
+        ("attention.runs", [RUN | {"method": "sgd"}], ["attention.runs.0", "'sgd'", "'descent'"]),
+        ("attention.runs", [RUN | {"delta": -1}], ["attention.runs.0", "delta", "-1"]),
+        ("attention.runs", [RUN | {"zipf": -1}], ["attention.runs.0", "zipf", "-1"]),
+        ("attention.runs", [RUN | {"eta": 1}], ["attention.runs.0", "unknown key 'eta'"]),
+        ("attention.runs", [RUN, RUN], ["attention: runs", "method full is given twice"]),
+        ("attention.runs", [RUN | {"seeds": [1, 1]}], ["seeds", "1 given twice"]),
+        ("joint.near", [NEAR | {"epsilon": [0]}], ["joint.near.0.epsilon.0", "greater than 0"]),
+        ("joint.near", [NEAR | {"L": 64, "n": 8}], ["joint.near.0", "too many to enumerate"]),
+        ("joint.near", [NEAR | {"scale": "theorem_1"}], ["joint: near", "no table of Theorem 2"]),
+        ("joint.near", [NEAR | {"delta": 0}], ["joint.near.0.delta", "greater than 0"]),
+        ("joint.small", [SMALL, SMALL], ["joint: small", "eta 1.0", "given twice"]),
+        ("joint.small", [SMALL | {"optimiser": "sgd"}], ["joint.small.0", "'adam'", "'sgd'"]),
+        ("value.sizes", [{"L": 64, "n": 8, "m": 2}], ["value.sizes.0", "too many to enumerate"]),
+    ],
+)
+def test_bad_settings_get_one_line_with_their_key(path, value, words):
+    config = copy.deepcopy(DEFAULT)
+    *parents, last = path.split(".")
+    place = config["decision_lists"]
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(OnelayerError) as caught:
+        load_settings(config)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "config: decision_lists" in message
+    for word in words:
+        assert word in message
+
+
+# Runs
+
+
+def test_a_setting_that_two_grids_name_is_solved_once():
+    one, other = Setting(12, 4, 2), Setting(12, 4, 3)
+    solved = sweep.solve_grids([([one, other], 0.05), ([one], 0.5)], 10_000)
+    assert solved["m"].tolist() == [2, 3]
+    assert [len(times) for times in solved["separation"]] == [2, 3]
+    assert [max(times) for times in solved["separation"]] == solved["t_star"].tolist()
+
+
+def test_a_setting_that_is_shown_and_never_perfect_is_named():
+    with pytest.raises(ValueError, match=r"L=16, n=4, m=2.*not perfect within 5 steps"):
+        sweep.follow([Setting(16, 4, 2)], 5)
+
+
+@pytest.mark.parametrize("method", ["full", "sampled", "descent"])
+def test_a_killed_run_goes_on_to_the_same_numbers(method, tmp_path):
+    run = attention.AttentionRun(
+        **{"L": 12, "n": 3, "m": 2, "delta": 1.0, "zipf": 0.0, "method": method, "seed": 3},
+        **{"record_every": 4, "max_steps": 10_000, "step": 0.1, "eta": 0.02, "batch": 64},
+    )
+    whole = attention.train(run)
+    file = tmp_path / "state.safetensors"
+
+    def killed(steps):
+        for step in steps:
+            if step == 7:
+                raise KeyboardInterrupt
+            yield step
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Resume.__init__, "__defaults__", (0.0,))  # write at every step
+        with pytest.raises(KeyboardInterrupt):
+            attention.train(run, progress=killed, checkpoint=file, identity="code")
+    assert file.exists()
+    other = attention.train(run, checkpoint=file, identity="other code")
+    assert other.steps == whole.steps
+    assert file.exists()  # another run leaves it alone
+    state = load_file(file)
+    again = attention.train(run, checkpoint=file, identity="code")
+    assert 0 < np.abs(state["W"].numpy()).max() < np.abs(whole.W).max()
+    np.testing.assert_array_equal(again.W, whole.W)
+    np.testing.assert_array_equal(again.column_times, whole.column_times)
+    pd.testing.assert_frame_equal(again.history, whole.history)
+    assert not file.exists()
+
+
+def test_sequences_drawn_again_after_a_repeat_are_uniform():
+    L, n, count = 9, 3, 60_000
+    lists = data.random_lists(np.random.default_rng(0), L, 2)
+    tokens = Sampler(np.random.default_rng(1), lists, n, count).tokens().numpy()
+    every = data.enumerate_sequences(L, n)
+    code = {tuple(row): index for index, row in enumerate(every.tokens.tolist())}
+    drawn = np.bincount([code[tuple(sorted(row))] for row in tokens.tolist()], minlength=84)
+    expected = count / 84
+    assert np.abs(drawn - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_no_v_beats_the_ceiling_of_uniform_attention():
+    problem = starts.Problem(6, 3, 2, seed=1)
+    lists, right = problem.lists, 0.0
+    for sequence in data.enumerate_sequences(6, 3).tokens.tolist():
+        labels = []
+        for a in sequence:
+            first = next(b for b in lists.lists[a].tolist() if b in sequence)
+            labels.append(int(lists.permutation[first]))
+        right += max(labels.count(label) for label in labels) / 3
+    ceiling = starts.uniform_attention_ceiling(problem)
+    assert ceiling == pytest.approx(right / 20, rel=1e-12)
+    last = starts.value_run(problem, 10.0, 300, 300).history.iloc[-1]
+    assert 0.5 * ceiling < last["task_accuracy"] <= ceiling + 1e-12
+
+
+def test_theorem_2_holds_where_its_hypotheses_do():
+    problems = [starts.Problem(20, 19, 1, seed) for seed in (0, 1)]
+    near = starts.near_runs(problems, 3.108, "theorem_2", 1.0, 50, 1)
+    assert near["holds"].all()
+    table = tables.theorem_2(near).set_index("quantity")
+    assert table.loc["observed_step", "verdict"] == "within"
+    assert table.loc["observed_step", "value"] < table.loc["window_first_step", "value"]
+    assert table.loc["window_first_step", "value"] < table.loc["window_last_step", "value"]
+
+
+def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
+    few = [starts.Problem(16, 4, 3, 0, sequences=5)]
+    fresh = starts.near_runs(few, 1.0, "theorem_1", 1.0, 30, 400)
+    assert np.isnan(fresh["first_perfect"].iloc[0])  # 5 sequences teach nobody the rest
+    assert fresh["accuracy"].iloc[0] == pytest.approx(1.0)
+    assert fresh["trained_on"].tolist() == ["5"]
+
+
+def test_small_starts_are_perfect_and_v_finds_the_permutation():
+    problems = [starts.Problem(12, 4, 2, seed) for seed in (0, 1)]
+    small, history = starts.small_runs(problems, "adam", 0.1, 0.01, 100)
+    assert (small["first_perfect"] <= 100).all()
+    assert (small["argmax_accuracy"] == 1.0).all()
+    ends = history.groupby("seed")["step"].max()
+    assert ends.tolist() == small["first_perfect"].tolist()
+
+
+# Tables
+
+
+def solved(**changes):
+    row = {"L": 16, "n": 4, "m": 3, "delta": 1.0, "t_star": 1.8, "gamma": 0.01, "bound": 404.0}
+    row |= {"t_star_to_bound_ratio": 0.004, "t_star_gamma_log_l": 0.05, "order": 1.0}
+    return pd.DataFrame([row | changes])
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "within"),
+        ({"t_star": 500.0}, "differs"),
+        ({"t_star": 500.0, "delta": 20.0}, ""),  # no probability mass: nothing to judge
+        ({"t_star": np.nan, "t_star_to_bound_ratio": np.nan}, "not run"),
+    ],
+)
+def test_a_time_is_judged_against_the_bound_and_nothing_else(changes, verdict):
+    table = tables.theorem_1(solved(**changes)).set_index("quantity")
+    assert table.loc["t_star", "verdict"] == verdict
+    assert table.loc["gamma", "verdict"] == ""
+    assert (table.loc["t_star", "published"] == 404.0) == (verdict != "")
+    shown = tables.readable_theorem_1(tables.theorem_1(solved(**changes)))
+    assert shown.loc[0, "verdict"] == (verdict or "–")
+
+
+def near(holds, steps):
+    rows = []
+    for seed, step in enumerate(steps):
+        row = {"L": 31, "n": 29, "m": 2, "delta": 1.0, "epsilon": 5.4, "trained_on": "all"}
+        row |= {"seed": seed, "scale": "theorem_2", "c": 1.0, "starting_loss": 3.4}
+        row |= {"largest_a": 2.2, "least_a": 2.1, "lambda_max": 9.0, "holds": holds}
+        rows.append(row | {"first_step": 10.0 + seed, "last_step": 20.0, "first_perfect": step})
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("holds", "steps", "verdict", "note"),
+    [
+        (True, [1.0, 11.0], "within", ""),
+        (True, [11.0, 1.0], "differs", ""),  # seed 0's own window begins at 10
+        (True, [1.0, np.nan], "differs", "1 of 2 seeds"),
+        (False, [1.0, 99.0], "", "nothing is promised"),
+    ],
+)
+def test_every_seed_must_be_perfect_when_its_window_begins(holds, steps, verdict, note):
+    row = tables.theorem_2(near(holds, steps)).set_index("quantity").loc["observed_step"]
+    assert row["verdict"] == verdict
+    assert note in row["note"]
+    assert np.isnan(row["published"]) == (not holds)
+
+
+def test_every_row_of_a_table_has_its_own_key():
+    run = {"L": 12, "n": 4, "m": 2, "first_perfect": 3.0, "accuracy": 1.0}
+    near_run = run | {"scale": "theorem_2", "epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
+    starts_of = [
+        near_run,
+        near_run | {"scale": "theorem_1"},
+        near_run | {"epsilon": 2.0},
+        near_run | {"delta": 0.5},
+        near_run | {"trained_on": "200"},
+        run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.01},
+        run | {"optimiser": "adam", "eta": 1.0, "deviation": 0.01},
+        run | {"optimiser": "gd", "eta": 2.0, "deviation": 0.01},
+        run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.1},
+    ]
+    assert len({tables.start_name(start) for start in starts_of}) == len(starts_of)
