@@ -99,6 +99,8 @@ def test_a_setting_that_two_grids_name_is_solved_once():
 def test_a_setting_that_is_shown_and_never_perfect_is_named():
     with pytest.raises(ValueError, match=r"L=16, n=4, m=2.*not perfect within 5 steps"):
         sweep.follow([Setting(16, 4, 2)], 5)
+    with pytest.raises(ValueError, match=r"L=12, n=4, m=4.*perfect from the first step on"):
+        sweep.follow([Setting(12, 4, 4)], 5)
 
 
 @pytest.mark.parametrize("method", ["full", "sampled", "descent"])
@@ -199,6 +201,7 @@ def solved(**changes):
     ("changes", "verdict"),
     [
         ({}, "within"),
+        ({"t_star": 0.0, "t_star_to_bound_ratio": 0.0}, "within"),  # perfect at once
         ({"t_star": 500.0}, "differs"),
         ({"t_star": 500.0, "delta": 20.0}, ""),  # no probability mass: nothing to judge
         ({"t_star": np.nan, "t_star_to_bound_ratio": np.nan}, "not run"),

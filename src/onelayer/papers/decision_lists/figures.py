@@ -106,7 +106,8 @@ def time_to_perfect(solved: pd.DataFrame) -> Figure:
     Args:
         solved: `sweep.solve_grids`.
     """
-    main = solved[(solved["delta"] == 1) & solved["t_star"].notna()]
+    solved = solved[solved["t_star"] > 0]  # logarithmic axes; NaN goes too
+    main = solved[solved["delta"] == 1]
     lengths = [n for n, rows in main.groupby("n") if len(set(rows["L"])) > 1]
     swept = solved[solved.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
     panels = len(lengths) + (len(swept) > 0)
@@ -285,7 +286,7 @@ def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Siz
 def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
     """Learning time of each place / t*, for every m: own token first, then a_1, a_2, ..."""
     here = solved[(solved["delta"] == 1) & (solved["L"] == L) & (solved["n"] == n)]
-    here = here[(here["m"] > 1) & here["t_star"].notna()].sort_values("m")
+    here = here[(here["m"] > 1) & (here["t_star"] > 0)].sort_values("m")
     for place, row in enumerate(here.itertuples()):
         times = np.roll(row.separation, 1) / row.t_star
         style = {"color": PALETTE[place % 6], "label": f"m = {row.m}"}

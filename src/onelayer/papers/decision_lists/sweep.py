@@ -48,12 +48,14 @@ def follow(settings: Sequence[Setting], max_steps: int) -> pd.DataFrame:
         `scores` (list of m + 1: the list places, then an outside token).
 
     Raises:
-        ValueError: a setting is not perfect within `max_steps`.
+        ValueError: a setting is not perfect within `max_steps`, or at once.
     """
     flow = solve(settings, max_steps=max_steps)
     for setting, t_star in zip(settings, flow.t_star, strict=True):
         if np.isnan(t_star):
             raise ValueError(f"{setting} is not perfect within {max_steps} steps")
+        if t_star == 0:
+            raise ValueError(f"{setting} is perfect from the first step on; show a larger L")
     path = trajectories(settings, flow.t_star)
     parts = []
     for index, setting in enumerate(settings):

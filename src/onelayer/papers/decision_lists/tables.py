@@ -66,6 +66,7 @@ def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (L, n, m, delta), by in _settings(table, THEOREM_1_KEYS):
         value = by["value"]
+        share = value["t_star_to_bound_ratio"]
         rows.append(
             {
                 "L": L,
@@ -75,7 +76,7 @@ def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
                 "t*": _significant(value["t_star"]),
                 "γ": _significant(value["gamma"]),
                 "bound": _significant(value["bound"], 4),
-                "bound / t*": _significant(value["bound"] / value["t_star"], 2),
+                "bound / t*": _significant(1 / share if share else np.nan, 2),
                 "t* γ log L": number(value["t_star_gamma_log_l"], 4),
                 "list order": number(value["order"], 3),
                 "verdict": by.loc["t_star", "verdict"] or "–",
@@ -356,7 +357,7 @@ def _mean_and_interval(row: pd.Series) -> str:
 
 def _significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits and no exponent; a dash where there is none."""
-    if np.isnan(value):
+    if not np.isfinite(value):
         return "–"
     decimals = digits - 1 - int(np.floor(np.log10(abs(value)))) if value else 0
     return f"{value:,.{max(decimals, 0)}f}"
