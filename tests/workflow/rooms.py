@@ -27,6 +27,7 @@ FIGURES = {
         "topics",
         "wikipedia_ratios",
         "word_groups",
+    ],
     "decision_lists": [
         "accuracy_over_time",
         "attention_order",

@@ -46,7 +46,7 @@ rule train_decision_list_attention:
         "../../envs/onelayer.yaml"
     threads: decision_lists.attention.threads
     resources:
-        mem_mb=growing(2000),
+        mem_mb=growing(2500),
         runtime=growing(120),
         gpu=gpus(decision_lists.attention.device),
     params:

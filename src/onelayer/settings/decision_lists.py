@@ -245,7 +245,8 @@ class DecisionListSettings(Block):
     theorem_1: Theorem1Settings
     """Time to perfect classification, exactly."""
     shown: list[Size] = Field(min_length=1)
-    """Sizes of the figure of accuracy over time; the first is the heat map's too."""
+    """Sizes of the figure of accuracy over time; the first is the heat map's too. Theorem 1's table
+    has them whether a grid names them or not."""
     attention: AttentionSettings
     """W alone, all of it."""
     value: ValueSettings

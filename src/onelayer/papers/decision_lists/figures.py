@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH
 
@@ -37,7 +38,8 @@ def accuracy_over_time(
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(WIDTH, 4.7), sharex="col", sharey="row", squeeze=False
     )
-    styles = _run_styles(runs)
+    shown = runs[["L", "n", "m"]].apply(tuple, axis=1).isin(sizes) & (runs["delta"] == 1)
+    styles = _run_styles(runs[shown])
     for (top, bottom), size in zip(axes.T, sizes, strict=True):
         exact = of_size(followed, size)
         top.plot(exact["time"], exact["loss"], color="black", linewidth=2.2)
@@ -95,6 +97,13 @@ def _run_styles(runs: pd.DataFrame) -> dict[tuple[float, str], str]:
     return {kind: PALETTE[place % 6] for place, kind in enumerate(kinds)}
 
 
+def label_log_axis(axis: Axis) -> None:
+    """1, 2, 5, 10, ... in plain numbers, however few decades there are."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def of_size(table: pd.DataFrame, size: Size) -> pd.DataFrame:
     """The rows of one (L, n, m)."""
     return table[(table[["L", "n", "m"]] == list(size)).all(axis=1)]
@@ -108,7 +117,7 @@ def time_to_perfect(solved: pd.DataFrame) -> Figure:
     """
     solved = solved[solved["t_star"] > 0]  # logarithmic axes; NaN goes too
     main = solved[solved["delta"] == 1]
-    lengths = [n for n, rows in main.groupby("n") if len(set(rows["L"])) > 1]
+    lengths = [n for n, rows in main.groupby("n") if len(set(rows["L"])) > 1] or main["n"].unique()
     swept = solved[solved.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
     panels = len(lengths) + (len(swept) > 0)
     columns = min(2, panels)
@@ -143,15 +152,9 @@ def _draw_growth(axis: Axes, rows: pd.DataFrame, colours: Mapping[int, str]) -> 
             continue
         axis.plot(line["L"], line["t_star"], color=colour, marker=MARKERS[place], markersize=4)
         axis.plot(line["L"], line["bound"], **(BOUND | {"color": colour}))
-    slope = _growth_exponent(rows)
-    axis.text(
-        0.97,
-        0.05,
-        f"t* log L ∝ $L^{{{slope:.2f}}}$",
-        transform=axis.transAxes,
-        ha="right",
-        fontsize=8,
-    )
+    if len(set(rows["L"])) > 1:
+        law = f"t* log L ∝ $L^{{{_growth_exponent(rows):.2f}}}$"
+        axis.text(0.97, 0.05, law, transform=axis.transAxes, ha="right", fontsize=8)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -190,6 +193,7 @@ def _draw_delta(axis: Axes, swept: pd.DataFrame, colours: Mapping[int, str]) -> 
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlim(None, swept["delta"].max() * 1.15)
+    label_log_axis(axis.xaxis)
     axis.set_xlabel("δ in c = 4 n log(L) / δ (ours to choose)")
     axis.set_ylabel("t* / bound")
     names = [

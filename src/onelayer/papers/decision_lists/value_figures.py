@@ -7,10 +7,10 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH
-from onelayer.papers.decision_lists.figures import BOUND, of_size
+from onelayer.papers.decision_lists.figures import BOUND, label_log_axis, of_size
 
 
 def value_from_uniform_attention(
@@ -144,9 +144,8 @@ def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
         axis.plot([], [], color="0.3", linestyle="none", marker="x", label="not perfect in time")
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.xaxis.set_major_locator(LogLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    label_log_axis(axis.xaxis)
+    label_log_axis(axis.yaxis)
     axis.set_xlabel("ε: sup-norm width of the noise on V = cP")
     axis.set_ylabel("steps to perfect, η = 1 / $\\lambda_{max}$")
     axis.set_title("W and V near cP, W = 0")
