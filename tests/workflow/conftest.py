@@ -74,7 +74,7 @@ def executed(output: str) -> set[str]:
 def listed(run: subprocess.CompletedProcess) -> set[str]:
     """The rules that `--list-rules` or `--list-target-rules` printed."""
     assert run.returncode == 0, run.stdout
-    return {line for line in run.stdout.splitlines() if re.fullmatch(r"[a-z_]+", line)}
+    return {line for line in run.stdout.splitlines() if re.fullmatch(r"[a-z_0-9]+", line)}
 
 
 def products(project: Path) -> dict[str, bytes]:
