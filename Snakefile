@@ -65,6 +65,7 @@ include: "workflow/rules/probe.smk"
 include: "workflow/rules/robustness.smk"
 include: "workflow/rules/topic_structure.smk"
 include: "workflow/rules/decision_lists.smk"
+include: "workflow/rules/scan_snap.smk"
 include: "workflow/rules/results.smk"
 
 

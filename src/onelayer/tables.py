@@ -84,6 +84,24 @@ def bound_verdict(value: float, bound: float) -> str:
     return "within" if value <= bound else "differs"
 
 
+def claim_verdict(low: float, high: float, reference: float, side: int) -> str:
+    """Judge a claim that has a direction and no published number.
+
+    Args:
+        low, high: our 95% interval.
+        reference: where the claim stops holding, such as 0 for a change.
+        side: 1 where the claim says 'above the reference', -1 for below.
+
+    Returns:
+        `direction` if the whole interval lies on the claim's side; `not run` without an interval;
+        else `differs`.
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "not run"
+    nearest = low if side > 0 else high
+    return "direction" if (nearest - reference) * side > 0 else "differs"
+
+
 def judge(table: pd.DataFrame, reference: float = 1.0) -> pd.DataFrame:
     """Fill the `verdict` column of a table that has all the other value columns."""
     columns = ["value", "low", "high", "published", "published_std"]

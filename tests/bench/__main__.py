@@ -12,9 +12,9 @@ import platform
 import torch
 from tabulate import tabulate
 
-from tests.bench import bench_decision_lists, bench_forward, bench_probe
+from tests.bench import bench_decision_lists, bench_forward, bench_probe, bench_scan_snap
 
-ROOMS = [bench_probe, bench_forward, bench_decision_lists]
+ROOMS = [bench_probe, bench_forward, bench_decision_lists, bench_scan_snap]
 
 
 def main() -> None:

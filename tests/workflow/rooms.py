@@ -19,6 +19,10 @@ TABLES = {
         "value_from_uniform_attention": [*_SIZES, "seed"],
         "joint_training": ["start", *_SIZES, "seed"],
     },
+    "scan_snap": {
+        "claims": ["claim", "setting"],
+        "entropy_sweep": ["num_last", "lr_Z", "lr_Y_multiplier"],
+    },
 }
 FIGURES = {
     "topic_structure": [
@@ -35,11 +39,19 @@ FIGURES = {
         "time_to_perfect",
         "value_from_uniform_attention",
     ],
+    "scan_snap": [
+        "attention_maps",
+        "attention_over_time",
+        "entropy_sweep",
+        "phase_map",
+        "scan",
+    ],
 }
 # Where the report shows them: the menu entries of each paper.
 SECTIONS = {
     "Topic structure": ["Wikipedia: results", "Wikipedia: data and topics"],
     "Decision lists": ["W alone (Theorem 1)", "V, and W and V together"],
+    "Scan and Snap": ["Synthetic", "Real text", "Claims"],
 }
 
 # The steps behind each named target, under the paper's target.
@@ -49,6 +61,8 @@ _CHECKPOINTS = _WORDS | {"fit_lda", "filter_ambiguous_words", "init_random_model
 _ATTENTION = _CHECKPOINTS | {"probe_attention", "measure_attention"}
 _EMBEDDINGS = _CHECKPOINTS | {"extract_embeddings", "measure_embeddings"}
 _ROBUSTNESS = _WORDS | {"fit_topic_models", "probe_topic_models"}
+_SIMULATION = {"simulate_scan_snap"}
+_TEXT_MODEL = {"fetch_corpus", "parse_articles", "train_text_model"}
 NEEDS = {
     "topic_structure": {
         "table_corpora": {"fetch_corpus", "parse_articles", "tabulate_corpora"},
@@ -92,6 +106,15 @@ NEEDS = {
             "plot_value_training",
         },
         "figure_joint_training": {"train_decision_list_joint", "plot_joint_training"},
+    },
+    "scan_snap": {
+        "table_entropy_sweep": _SIMULATION | {"tabulate_entropy_sweep"},
+        "table_scan_snap_claims": _SIMULATION | _TEXT_MODEL | {"tabulate_scan_snap_claims"},
+        "figure_scan": _SIMULATION | {"plot_scan"},
+        "figure_entropy_sweep": _SIMULATION | {"plot_entropy_sweep"},
+        "figure_phase_map": _SIMULATION | {"plot_phase_map"},
+        "figure_attention_maps": _TEXT_MODEL | {"plot_attention_maps"},
+        "figure_attention_over_time": _TEXT_MODEL | {"plot_attention_over_time"},
     },
 }
 

@@ -1,16 +1,17 @@
 """More runs than fit in memory at once: one ensemble after the other, joined at the end."""
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from tqdm import tqdm
 
 from onelayer.ensemble.checkpoint import digest, read_checkpoint, under, write_checkpoint
 from onelayer.ensemble.training import Ensemble, Trained, train
 
-log = logging.getLogger("onelayer")
+_tqdm = functools.partial(tqdm, disable=None, leave=False)
 
 
 def train_in_chunks(
@@ -20,6 +21,7 @@ def train_in_chunks(
     steps: int,
     *,
     checkpoint: Path | None = None,
+    progress: Callable[..., Iterable[int]] | None = None,
     **options: Any,
 ) -> Trained:
     """Train runs chunk after chunk; each run is the same, to rounding, as in one large ensemble.
@@ -30,6 +32,7 @@ def train_in_chunks(
         chunk: most runs per ensemble.
         steps: as `train`.
         checkpoint: as `train`; finished chunks stay beside it until the last one is done.
+        progress: as `train`; one bar for the steps of all chunks.
         **options: further arguments of `train`.
 
     Raises:
@@ -39,10 +42,11 @@ def train_in_chunks(
         raise ValueError(f"chunk = {chunk}: must be at least 1")
     parts = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
     trained, finished = [], []
+    total = len(parts) * steps
+    bar = iter((progress or _tqdm)(range(total), total=total, unit="step"))
+    options["progress"] = lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
     for number, part in enumerate(parts):
         ensemble = build(part)
-        if len(parts) > 1:
-            log.info("runs %d to %d of %d", part.start + 1, part.stop, runs)
         if checkpoint is None:
             trained.append(train(ensemble, steps, **options))
             continue

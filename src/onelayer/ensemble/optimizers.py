@@ -153,10 +153,11 @@ class Updater:
                     parameter[rows] = part
 
     def _clip(self, gradients: Mapping[str, Tensor]) -> None:
-        squares = [
-            gradient.reshape(self.runs, -1).square().sum(1) for gradient in gradients.values()
+        norms = [
+            torch.linalg.vector_norm(gradient.reshape(self.runs, -1), dim=1)
+            for gradient in gradients.values()
         ]
-        norm = torch.stack(squares).sum(0).sqrt()
+        norm = torch.linalg.vector_norm(torch.stack(norms), dim=0)
         # torch's clip_grad_norm_ adds the same 1e-6.
         factor = (self.clip.to(norm.dtype) / (norm + 1e-6)).clamp_(max=1)
         for gradient in gradients.values():

@@ -88,6 +88,19 @@ class RunRandom:
         # A product that rounds up to `high` itself belongs to the last integer.
         return uniform.mul_(high).to(torch.int64).clamp_(max=high - 1)
 
+    def flips(self, chance: float, *shape: int, use: str, step: int = 0) -> Tensor:
+        """True with this chance, to within 2**-17, bool [runs, *shape]; cheap, for dropout masks.
+
+        Raises:
+            ValueError: the chance is not in 0 .. 1.
+        """
+        if not 0 <= chance <= 1:
+            raise ValueError(f"chance = {chance}: must lie in 0 .. 1")
+        count = math.prod(shape)
+        # Four 16-bit numbers out of every word, from -2**15 to 2**15 - 1.
+        lanes = self.words(-(-count // 4), use=use, step=step).view(torch.int16)
+        return (lanes[:, :count] < round(chance * 2**16) - 2**15).reshape(-1, *shape)
+
 
 def _mix(words: Tensor) -> Tensor:
     """SplitMix64's finaliser, in place on a fresh tensor; int64 products wrap as they must."""

@@ -11,6 +11,7 @@ from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.probe import ProbeSettings
+from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
 
@@ -30,6 +31,8 @@ class Settings(Block):
     """Li, Li & Risteski (2023)."""
     decision_lists: DecisionListSettings
     """Decision lists with one-layer transformers (anonymous authors)."""
+    scan_snap: ScanSnapSettings
+    """Tian, Wang, Chen & Du (2023)."""
 
     def checkpoints(self, model: str) -> list[str]:
         """Names of the checkpoints behind a model: one, or one per seed of a random model."""
@@ -58,6 +61,8 @@ def load_settings(config: Mapping) -> Settings:
 def _check_references(settings: Settings) -> None:
     wikipedia = settings.topic_structure.wikipedia
     _known("topic_structure.wikipedia.corpus", wikipedia.corpus, settings.corpora)
+    text = settings.scan_snap.language_model
+    _known("scan_snap.language_model.corpus", text.corpus, settings.corpora)
     for name in wikipedia.models:
         _known("topic_structure.wikipedia.models", name, settings.models)
     for name in settings.topic_structure.robustness.models:

@@ -1,0 +1,239 @@
+"""Figures of the synthetic experiments: Fig. 4, Fig. 6, and the map over learning rates."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from onelayer.figures import MARKERS, PALETTE, SEQUENTIAL, WIDTH
+from onelayer.papers.scan_snap import measures
+from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
+from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY
+
+ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
+LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)  # of learning rates, where they fall in range
+BAND = (2.5, 97.5)  # percentiles of seeds
+
+
+def scan(table: pd.DataFrame, iterations: int) -> Figure:
+    """Attention of one class over training: heat map of one seed, and all seeds.
+
+    Args:
+        table: simulation of Fig. 4.
+        iterations: iterations of the paper's figure.
+    """
+    times, c = measures.trajectories(table[table["diverged_at"] < 0])
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH + 0.5, 5.4), width_ratios=[1.25, 1])
+    _heat_map(axes[0, 0], times, c, iterations)
+    _tokens_over_time(axes[0, 1], times, c, iterations)
+    _gains(axes[1, 0], c[0], c[times == iterations][0], iterations)
+    _speed(axes[1, 1], times, c)
+    return figure
+
+
+def _heat_map(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> None:
+    shown = [t for t in (*ROWS, iterations) if t in times]
+    rows = np.stack([c[times == t][0, 0] for t in shown])
+    sns.heatmap(
+        rows,
+        ax=axis,
+        cmap=SEQUENTIAL,
+        vmin=0,
+        yticklabels=shown,
+        xticklabels=[str(slot) for slot in range(SLOTS)],
+        cbar_kws={"label": "attention $c_{l|n}$", "pad": 0.02},
+    )
+    axis.axvline(COMMON, color="white", linewidth=1.5)
+    axis.tick_params(left=False, bottom=False)
+    plt.setp(axis.get_yticklabels(), rotation=0)
+    plt.setp(axis.get_xticklabels(), fontsize=6.5)
+    axis.set(
+        title="one seed, as the paper", ylabel="iteration", xlabel="common tokens | distinct tokens"
+    )
+
+
+def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> None:
+    early = times <= iterations
+    common = c[early, :, :COMMON].mean(axis=2)
+    # Without the palest end, which white paper swallows.
+    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0.85, 0, DISTINCT))
+    for place in reversed(LINES):
+        label = f"distinct, weight {0.1 * (place + 1):.1f}"
+        _line(axis, times[early], c[early, :, COMMON + place], colours[place], label)
+    _line(axis, times[early], common, "0.35", "common (mean), weight 1.0", "--")
+    axis.set(title=f"{c.shape[1]} seeds: mean and 95% band", xlabel="iteration", ylim=(0, None))
+    axis.set_ylabel("attention $c_{l|n}$")
+    # Above all bands: nothing lies there.
+    axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
+    axis.legend(frameon=False, fontsize=6.5, loc="upper left", ncols=2)
+    sns.despine(ax=axis)
+
+
+def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> None:
+    gain = end / start
+    mean = gain.mean(axis=0)
+    low, high = np.percentile(gain, BAND, axis=0)
+    slots = np.arange(SLOTS)
+    for own, colour, label in (
+        (slots < COMMON, "0.35", "common"),
+        (slots >= COMMON, PALETTE[0], "distinct"),
+    ):
+        bars = (mean[own] - low[own], high[own] - mean[own])
+        axis.errorbar(
+            slots[own], mean[own], bars, fmt="o", color=colour, capsize=2, markersize=4, label=label
+        )
+    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+    axis.set(
+        title=f"gain per token, {len(gain)} seeds: mean and 95% band",
+        xlabel="common tokens | distinct tokens, rare to frequent",
+        xticks=slots[::2],
+        ylim=(0, None),
+    )
+    axis.set_ylabel(f"$c_{{l|n}}$({iterations}) / $c_{{l|n}}$(0)")
+    axis.legend(frameon=False, loc="upper left")
+    sns.despine(ax=axis)
+
+
+def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
+    steps = np.diff(times)
+    speed = np.abs(np.diff(c[:, :, -1], axis=0)) / steps[:, None]
+    # From a zero start the first update moves Y alone: attention stands still, off the log scale.
+    moving = speed.mean(axis=1) > 0
+    _line(axis, times[1:][moving], speed[moving], PALETTE[1], "")
+    axis.set(yscale="log", xscale="log", xlabel="iteration (log)")
+    axis.set_ylabel("change of top token's\n$c_{l|n}$ per iteration")
+    axis.set_title("snapping: attention comes to rest")
+    axis.xaxis.set_major_formatter("{x:g}")
+    sns.despine(ax=axis)
+
+
+def _line(
+    axis: Axes, x: np.ndarray, seeds: np.ndarray, colour: object, label: str, style: str = "-"
+) -> None:
+    """Mean over seeds, [x, seeds], with the central 95% of them."""
+    low, high = np.percentile(seeds, BAND, axis=1)
+    axis.plot(x, seeds.mean(axis=1), style, color=colour, label=label)
+    axis.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def entropy_sweep(cells: pd.DataFrame, published: pd.DataFrame) -> Figure:
+    """Entropy against lr_Y/lr_Z, a panel per number of query tokens, a line per lr_Z.
+
+    Args:
+        cells: ours, `entropy_sweep.cells`.
+        published: `entropy_sweep.read_published`.
+    """
+    sizes = cells["num_last"].unique()
+    columns = min(2, len(sizes))
+    rows = -(-len(sizes) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(WIDTH, 0.6 + 2.4 * rows), sharex=True, sharey=True, squeeze=False
+    )
+    for axis, num_last in zip(axes.flat, sizes, strict=False):
+        ours = cells[cells["num_last"] == num_last]
+        theirs = published[published["num_last"] == num_last]
+        _entropy_panel(axis, ours, theirs)
+        axis.set_title(measures.query_tokens(num_last))
+    for axis in axes.flat[len(sizes) :]:
+        axis.set_axis_off()
+    for axis in axes[-1]:
+        axis.set_xlabel("lr$_Y$ / lr$_Z$ (log)")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("entropy of attention (nats)")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    for style, face, label in (("-", "0.3", "ours, ± 1 std"), (":", "white", "paper, ± 1 std")):
+        handles.append(plt.Line2D([], [], color="0.3", marker="o", markerfacecolor=face, ls=style))
+        labels.append(label)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    axes[0, 0].text(
+        *(0.01, INITIAL_ENTROPY, "attention by P(l | n) alone"),
+        transform=axes[0, 0].get_yaxis_transform(),
+        va="bottom",
+        fontsize=7,
+        color="0.4",
+    )
+    return figure
+
+
+def _entropy_panel(axis: Axes, ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
+    rates = sorted(ours["lr_Z"].unique())
+    for place, lr_Z in enumerate(rates):
+        own = ours[ours["lr_Z"] == lr_Z]
+        paper = theirs[theirs["lr_Z"] == lr_Z]
+        colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
+        shift = 1 + 0.025 * (place - (len(rates) - 1) / 2)
+        style = {"color": colour, "capsize": 2, "markersize": 4, "marker": marker}
+        axis.errorbar(
+            own["lr_Y_multiplier"] * shift * 0.97,
+            own["value"],
+            own["std"],
+            label=f"lr$_Z$ = {lr_Z:g}",
+            **style,
+        )
+        axis.errorbar(
+            paper["lr_Y_multiplier"] * shift * 1.03,
+            paper["published"],
+            paper["published_std"],
+            linestyle=":",
+            markerfacecolor="white",
+            **style,
+        )
+    axis.axhline(INITIAL_ENTROPY, color="0.6", linewidth=0.8, zorder=0)
+    axis.set_xscale("log")
+    axis.xaxis.set_minor_locator(NullLocator())
+    ticks = sorted(ours["lr_Y_multiplier"].unique())
+    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    sns.despine(ax=axis)
+
+
+def phase_map(table: pd.DataFrame, iterations: int) -> Figure:
+    """Entropy over (lr_Z, lr_Y/lr_Z): mean, spread over seeds, and change with longer training.
+
+    Args:
+        table: simulation on a grid of learning rates.
+        iterations: iterations of the paper's figures.
+    """
+    runs = measures.entropy_by_run(table)
+    runs = runs[runs["diverged_at"] < 0]
+    last = runs["iteration"].max()
+    at = {t: runs[runs["iteration"] == t] for t in (iterations, last)}
+    mean, spread = (_grid(at[iterations], how) for how in ("mean", "std"))
+    panels = [
+        (mean, f"entropy after {iterations} iterations", SEQUENTIAL, None),
+        (spread, "its std over seeds", "magma", None),
+    ]
+    if last > iterations:
+        change = _grid(at[last], "mean") - mean
+        bound = float(np.nanmax(np.abs(change.to_numpy())))
+        panels.append((change, f"its change until {last} iterations", "RdBu_r", bound))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(1.2 + 2.7 * len(panels), 3.1), sharey=True, squeeze=False
+    )
+    for axis, (grid, title, colours, bound) in zip(axes[0], panels, strict=True):
+        x, y = grid.columns.to_numpy(), grid.index.to_numpy()
+        limits = {} if bound is None else {"vmin": -bound, "vmax": bound}
+        mesh = axis.pcolormesh(x, y, grid.to_numpy(), cmap=colours, rasterized=True, **limits)
+        lines = axis.contour(
+            x, y, mean.to_numpy(), colors="white" if bound is None else "0.3", linewidths=0.6
+        )
+        axis.clabel(lines, fontsize=6, fmt="%.2f")
+        axis.set(xscale="log", yscale="log", xlabel="lr$_Z$ (log)", title=title)
+        for ticks, values in ((axis.xaxis, x), (axis.yaxis, y)):
+            marks = [mark for mark in TICKS if values[0] <= mark <= values[-1]]
+            ticks.set_ticks(marks, [f"{mark:g}" for mark in marks])
+            ticks.set_minor_formatter(NullFormatter())
+        figure.colorbar(mesh, ax=axis, label="nats", shrink=0.9)
+    axes[0, 0].set_ylabel("lr$_Y$ / lr$_Z$ (log)")
+    queries = measures.query_tokens(table["num_last"].iloc[0])
+    seeds = runs["seed"].nunique()
+    figure.suptitle(f"Attention on distinct tokens, {queries}, {seeds} seeds", fontsize=10)
+    return figure
+
+
+def _grid(runs: pd.DataFrame, how: str) -> pd.DataFrame:
+    """Mean or std over seeds, rows lr_Y/lr_Z, columns lr_Z."""
+    return runs.pivot_table("entropy", "lr_Y_multiplier", "lr_Z", aggfunc=how)

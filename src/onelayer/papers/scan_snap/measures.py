@@ -1,0 +1,90 @@
+"""Numbers that the paper's figures and claims are about, from c_{l|n} of the trained runs.
+
+c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to frequent.
+"""
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+
+from onelayer.papers.scan_snap.data import COMMON, SLOTS
+
+# Columns of a simulation's table: what a run is, when and where it is looked at, and c.
+SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
+KEYS = [*SETTINGS, "seed", "iteration", "sequence_class"]
+ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
+
+
+def attention_of(table: pd.DataFrame) -> np.ndarray:
+    """C of every row of a simulation's table, float64 [rows, 20]."""
+    return table[ATTENTION].to_numpy(np.float64)
+
+
+def common_mass(c: np.ndarray) -> np.ndarray:
+    """Attention on the common tokens together, [...]."""
+    return c[..., :COMMON].sum(axis=-1)
+
+
+def distinct_shares(c: np.ndarray) -> np.ndarray:
+    """Attention on the class's distinct tokens, renormalised over them, [..., 10]."""
+    distinct = c[..., COMMON:]
+    return distinct / distinct.sum(axis=-1, keepdims=True)
+
+
+def distinct_entropy(c: np.ndarray) -> np.ndarray:
+    """Entropy of `distinct_shares` (nats), [...]: the metric of Fig. 6."""
+    shares = distinct_shares(c)
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return -(shares * logs).sum(axis=-1)
+
+
+def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Rank correlation along the last axis, [...]; NaN where either is constant."""
+    ranks = [scipy.stats.rankdata(values, axis=-1) for values in (first, second)]
+    first, second = (values - values.mean(axis=-1, keepdims=True) for values in ranks)
+    covariance = (first * second).sum(axis=-1)
+    scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
+    return np.divide(covariance, scale, out=np.full_like(covariance, np.nan), where=scale > 0)
+
+
+def entropy_by_run(table: pd.DataFrame) -> pd.DataFrame:
+    """Fig. 6's metric: entropy averaged over a run's classes.
+
+    Args:
+        table: as `simulation.simulate` makes it.
+
+    Returns:
+        Columns `num_last`, `lr_Z`, `lr_Y_multiplier`, `seed`, `iteration`, `entropy`,
+        `diverged_at`.
+    """
+    keys = [*SETTINGS, "seed", "iteration", "diverged_at"]
+    measured = table[keys].assign(entropy=distinct_entropy(attention_of(table)))
+    found = measured.groupby(keys, sort=False)["entropy"].mean().reset_index()
+    return found[[*keys[:-1], "entropy", "diverged_at"]]
+
+
+def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Iterations [times] and c of class 0 of every run, [times, runs, 20] (Fig. 4)."""
+    own = table[table["sequence_class"] == 0]
+    iterations = own["iteration"].unique()
+    return iterations, attention_of(own).reshape(len(iterations), -1, SLOTS)
+
+
+def query_tokens(num_last: int) -> str:
+    """`1 query token`, `3 query tokens`."""
+    return f"{num_last} query token" + ("s" if num_last > 1 else "")
+
+
+def mean_interval(values: np.ndarray, most: float = np.inf) -> tuple[float, float, float]:
+    """Mean of seeds and its 95% interval (Student's t), NaN bounds for fewer than two seeds.
+
+    Args:
+        values: one per seed.
+        most: the largest size that a value can have, such as 1 for a correlation.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, np.nan, np.nan
+    half = scipy.stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return mean, max(mean - float(half), -most), min(mean + float(half), most)

@@ -1,0 +1,175 @@
+"""The paper's one-layer transformer in count space, and its gradients by hand.
+
+Attention of a sequence of class (m, n) over its contextual tokens l is
+a_l proportional to count_l exp(Z[m, l]); the combined vector x = a / |a| (l2 norm) goes through the
+decoder: logits = Y x, loss = cross-entropy with the next token n. No residual, no positions.
+
+Only what can ever matter is kept of the M x M matrices: Z for pairs of a query token and a token of
+its classes, and the columns of Y for contextual tokens. Shapes: R runs = S streams of data times K
+runs that share each, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a class.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from onelayer.ensemble import RunRandom
+from onelayer.papers.scan_snap.data import (
+    COMMON,
+    DISTINCT,
+    SLOTS,
+    TOKEN_CHANCES,
+    Task,
+    draw_counts,
+)
+
+Parameters = dict[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """One step's data for all streams.
+
+    Attributes:
+        task: sizes.
+        log_counts: [S, 1, 20, B], -inf where a token is absent.
+        members: [S, F, B], 1 where a sequence is of a class, else 0.
+        targets: int64 [S, 1, B, 1], id of the next token.
+        bounds: S lists of F + 1 numbers; class f of a stream holds sequences bounds[f] to
+            bounds[f + 1].
+    """
+
+    task: Task
+    log_counts: Tensor
+    members: Tensor
+    targets: Tensor
+    bounds: list[list[int]]
+
+
+def draw_batch(
+    task: Task, seeds: Sequence[int], step: int, dtype: torch.dtype, device: str
+) -> Batch:
+    """The batch of one step for streams with these seeds."""
+    drawn = [draw_counts(task, seed, step) for seed in seeds]
+    counts = np.stack([one.counts.T for one in drawn])
+    names = np.arange(task.classes)
+    classes = np.stack([np.repeat(names, np.diff(one.bounds)) for one in drawn])
+    targets = torch.from_numpy(classes + task.first_next).to(device)
+    members = torch.from_numpy(classes[:, None] == names[:, None]).to(device)
+    return Batch(
+        task=task,
+        log_counts=torch.from_numpy(counts).to(device).to(dtype).log_()[:, None],
+        members=members.to(dtype),
+        targets=targets[:, None, :, None],
+        bounds=[one.bounds.tolist() for one in drawn],
+    )
+
+
+def initial_parameters(
+    task: Task, seeds: Sequence[int], scheme: str, dtype: torch.dtype, device: str
+) -> Parameters:
+    """Y and Z of every run.
+
+    Args:
+        task: sizes.
+        seeds: one per run; equal seeds start at equal parameters.
+        scheme: `zero`, or `uniform`: U(-1 / sqrt(M), 1 / sqrt(M)), torch's default for a Linear.
+        dtype, device: of the tensors.
+
+    Returns:
+        `Y`: [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.
+        `Z`: [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
+    """
+    shapes = {
+        "Y": (task.contextual, task.vocabulary),
+        "Z": (task.num_last, COMMON + DISTINCT * task.next_per_last),
+    }
+    if scheme == "zero":
+        return {
+            n: torch.zeros(len(seeds), *s, dtype=dtype, device=device) for n, s in shapes.items()
+        }
+    random = RunRandom(seeds, device)
+    bound = task.vocabulary**-0.5
+    return {
+        name: random.uniform(*shape, use=f"initial {name} of {task}", dtype=dtype)
+        .mul_(2 * bound)
+        .sub_(bound)
+        for name, shape in shapes.items()
+    }
+
+
+def attention_logits(task: Task, Z: Tensor) -> Tensor:
+    """Z[m, l] for the 20 tokens of every class, [R, F, 20]."""
+    common = Z[..., :COMMON].repeat_interleave(task.next_per_last, dim=1)
+    return torch.cat([common, Z[..., COMMON:].reshape(len(Z), task.classes, DISTINCT)], dim=2)
+
+
+def contextual_attention(task: Task, Z: Tensor) -> Tensor:
+    """c_{l|n} proportional to P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
+    chances = torch.from_numpy(TOKEN_CHANCES).to(Z.device)
+    return torch.softmax(attention_logits(task, Z).double() + chances.log(), dim=2)
+
+
+def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]:
+    """Loss of every run, [R], and the gradients of its mean over the batch."""
+    task, streams = batch.task, len(batch.bounds)
+    Y = parameters["Y"].unflatten(0, (streams, -1))
+    z = attention_logits(task, parameters["Z"]).unflatten(0, (streams, -1))  # [S, K, F, 20]
+    runs = z.shape[1]
+    # Slots come before sequences: sums over 20 slots then run along whole rows of memory.
+    z = (z.mT.flatten(1, 2) @ batch.members).unflatten(1, (runs, SLOTS))  # [S, K, 20, B]
+    attention = torch.softmax(z + batch.log_counts, dim=2)
+    norm = attention.square().sum(2, keepdim=True).sqrt_()
+    x = attention / norm
+
+    logs = torch.log_softmax(_logits(Y, x, batch), dim=3)
+    targets = batch.targets.expand(-1, runs, -1, -1)
+    loss = -logs.gather(3, targets).mean(dim=(2, 3))
+    # B times d loss / d logits = softmax - one-hot
+    slope = logs.exp_()
+    slope.scatter_add_(3, targets, slope.new_full((1, 1, 1, 1), -1).expand_as(targets))
+
+    slope_Y, slope_x = _backward(Y, x / task.batch, slope, batch)
+    slope_a = slope_x.addcmul_(x, (x * slope_x).sum(2, keepdim=True), value=-1).div_(norm)
+    slope_z = slope_a.sub_((attention * slope_a).sum(2, keepdim=True)).mul_(attention)
+    by_class = slope_z.flatten(1, 2) @ batch.members.mT  # [S, K * 20, F]
+    by_class = by_class.div_(task.batch).unflatten(1, (runs, SLOTS)).flatten(0, 1).mT
+    return loss.flatten(), {"Y": slope_Y.flatten(0, 1), "Z": _gather_slopes(task, by_class)}
+
+
+def _blocks(batch: Batch) -> Iterator[tuple[int, slice, slice]]:
+    """Every stream and class: its sequences, and the rows of Y of its distinct tokens."""
+    for stream, bounds in enumerate(batch.bounds):
+        for f in range(batch.task.classes):
+            tokens = slice(COMMON + DISTINCT * f, COMMON + DISTINCT * (f + 1))
+            yield stream, slice(bounds[f], bounds[f + 1]), tokens
+
+
+def _logits(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
+    """Y x, [S, K, B, M]: a class reads 20 rows of Y, not all."""
+    logits = x[:, :, :COMMON].mT @ Y[:, :, :COMMON]
+    for s, rows, tokens in _blocks(batch):
+        logits[s, :, rows].baddbmm_(x[s, :, COMMON:, rows].mT, Y[s, :, tokens])
+    return logits
+
+
+def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Gradients for Y, [S, K, I, M], and x, [S, K, 20, B], from those for the logits."""
+    slope_Y, slope_x = torch.empty_like(Y), torch.empty_like(x)
+    slope_Y[:, :, :COMMON] = x[:, :, :COMMON] @ slope
+    slope_x[:, :, :COMMON] = Y[:, :, :COMMON] @ slope.mT
+    for s, rows, tokens in _blocks(batch):
+        own = slope[s, :, rows]
+        torch.bmm(x[s, :, COMMON:, rows], own, out=slope_Y[s, :, tokens])
+        torch.bmm(Y[s, :, tokens], own.mT, out=slope_x[s, :, COMMON:, rows])
+    return slope_Y, slope_x
+
+
+def _gather_slopes(task: Task, by_class: Tensor) -> Tensor:
+    """Gradients for Z from those for the 20 logits of every class, [R, F, 20]."""
+    of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))
+    common = of_last[..., :COMMON].sum(dim=2)
+    return torch.cat([common, of_last[..., COMMON:].flatten(2)], dim=2)

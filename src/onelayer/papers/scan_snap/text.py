@@ -1,0 +1,93 @@
+"""Articles as token numbers for the language model of Fig. 7: vocabulary, training and held out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from onelayer.corpus.articles import tokens
+from onelayer.errors import OnelayerError
+from onelayer.seeds import generator
+
+UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
+# Ranks by training frequency, the most frequent first; what is beyond the vocabulary has none.
+FREQUENCY_BINS = {"1–10": (1, 10), "11–100": (11, 100), "101–1000": (101, 1000), "1001+": (1001, 0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A corpus as token ids.
+
+    Attributes:
+        vocabulary: texts by id: UNKNOWN, END, then from frequent to rare in the training articles.
+        training: int64, ids of the training articles, one after the other.
+        held_out: int64 [sequences, length], windows of articles that are not trained on.
+    """
+
+    vocabulary: list[str]
+    training: np.ndarray
+    held_out: np.ndarray
+
+
+def encode(
+    articles: pd.DataFrame, vocabulary: int, held_out_share: float, sequences: int, length: int
+) -> Text:
+    """Split articles, count tokens, and number them.
+
+    Args:
+        articles: a corpus.
+        vocabulary: entries, the two special ones included.
+        held_out_share: share of articles not trained on, chosen at random.
+        sequences: windows of held-out text.
+        length: tokens in such a window, plus one for the last target.
+
+    Raises:
+        OnelayerError: the held-out articles are too short for so many windows.
+    """
+    texts = [tokens(text.lower()) for text in articles["text"]]
+    order = generator("scan and snap held-out articles").permutation(len(texts))
+    held = set(order[: max(1, round(held_out_share * len(texts)))].tolist())
+    training = [text for place, text in enumerate(texts) if place not in held]
+    counts = Counter(token for text in training for token in text)
+    kept = sorted(counts, key=lambda token: (-counts[token], token))[: vocabulary - 2]
+    names = [UNKNOWN, END, *kept]
+    index = {name: place for place, name in enumerate(names)}
+    unseen = _numbers([texts[place] for place in sorted(held)], index)
+    windows = len(unseen) // (length + 1)
+    if windows < sequences:
+        raise OnelayerError(
+            f"scan_snap.language_model.held_out_sequences: {sequences}; the held-out articles have "
+            f"{len(unseen)} tokens, enough for {windows} sequences of {length}"
+        )
+    starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)
+    return Text(
+        vocabulary=names,
+        training=_numbers(training, index),
+        held_out=unseen[starts[:, None] + np.arange(length + 1)],
+    )
+
+
+def shown_window(held_out: np.ndarray) -> int:
+    """The held-out window that attention maps show: the first with the fewest unknown tokens."""
+    return int((held_out[:, :-1] == 0).sum(axis=1).argmin())
+
+
+def frequency_bins(vocabulary: int) -> np.ndarray:
+    """Which of `FREQUENCY_BINS` each id lies in, int64 [vocabulary]; -1 for the special ids."""
+    bins = np.full(vocabulary, -1)
+    rank = np.arange(vocabulary) - 1
+    for place, (first, last) in enumerate(FREQUENCY_BINS.values()):
+        bins[(rank >= first) & (rank <= (last or vocabulary))] = place
+    return bins
+
+
+def uniform_entropy(length: int) -> float:
+    """Mean entropy of uniform attention over 1 .. T keys (nats)."""
+    return float(np.log(np.arange(1, length + 1)).mean())
+
+
+def _numbers(texts: Sequence[Sequence[str]], index: dict[str, int]) -> np.ndarray:
+    ids = [index.get(token, 0) for text in texts for token in (*text, END)]
+    return np.array(ids, dtype=np.int64)

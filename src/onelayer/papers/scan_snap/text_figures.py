@@ -1,0 +1,101 @@
+"""Figures of the language model on real text: Fig. 7, and attention over the whole training."""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
+
+from onelayer.figures import PALETTE, SEQUENTIAL, WIDTH
+from onelayer.papers.scan_snap.text import FREQUENCY_BINS
+
+
+def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+    """Attention on one held-out sequence, a row per training, a column per iteration.
+
+    Args:
+        trainings: by name, `maps` [iterations, T, T], `iterations` and `tokens` [T].
+    """
+    columns = max(len(one["iterations"]) for one in trainings.values())
+    figure, axes = plt.subplots(
+        len(trainings),
+        columns,
+        figsize=(WIDTH + 2, 0.4 + 2.1 * len(trainings)),
+        sharey=True,
+        squeeze=False,
+    )
+    for row, (name, one) in zip(axes, trainings.items(), strict=True):
+        tokens = [str(token) for token in one["tokens"]]
+        future = np.triu(np.ones((len(tokens), len(tokens)), dtype=bool), 1)
+        for axis, weights, iteration in zip(row, one["maps"], one["iterations"], strict=False):
+            image = axis.imshow(
+                np.ma.masked_array(weights, future),
+                cmap=SEQUENTIAL,
+                norm=PowerNorm(0.5, vmin=0, vmax=1),
+                interpolation="nearest",
+            )
+            axis.set_title(f"{name}, iteration {iteration}", fontsize=8)
+            axis.set_xticks([])
+            sns.despine(ax=axis, left=True, bottom=True)
+        row[0].set_yticks(range(len(tokens)), tokens, fontsize=3.8)
+        for axis in row:
+            axis.tick_params(left=False, pad=0)
+        row[0].set_ylabel("query token")
+    for axis in axes[-1]:
+        axis.set_xlabel("earlier tokens, same order", fontsize=8)
+    bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.01)
+    bar.set_label("attention (square-root colours)")
+    return figure
+
+
+def attention_over_time(trainings: Mapping[str, pd.DataFrame], uniform: float) -> Figure:
+    """Entropy, largest weight, sparsity and loss, and attention by token frequency, over training.
+
+    Args:
+        trainings: measures by name, `text_training.tabulate_measures`.
+        uniform: entropy of uniform attention (nats).
+    """
+    rows = -(-len(trainings) // 2)
+    figure, axes = plt.subplots(2 + rows, 2, figsize=(WIDTH, 2.2 * (2 + rows)), squeeze=False)
+    panels = (
+        ("entropy", "entropy of attention (nats)", "entropy"),
+        ("top1", "largest weight", "top-1"),
+        ("sparse", "share of keys below\na tenth of uniform", "sparsity"),
+        ("loss", "held-out loss (nats per token)", "loss"),
+    )
+    for axis, (quantity, label, title) in zip(axes[:2].flat, panels, strict=True):
+        for place, (name, table) in enumerate(trainings.items()):
+            _seeds(axis, table[table["quantity"] == quantity], PALETTE[place], name)
+        axis.set(ylabel=label, title=title)
+    axes[1, 0].set_ylim(bottom=0)
+    axes[0, 0].axhline(uniform, color="0.6", linewidth=0.8)
+    axes[0, 0].text(0.99, uniform, "uniform", transform=axes[0, 0].get_yaxis_transform(),
+                    ha="right", va="bottom", fontsize=7, color="0.4")  # fmt: skip
+    axes[0, 0].legend(frameon=False)
+    # Without the palest end, which white paper swallows.
+    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 0.85, len(FREQUENCY_BINS)))
+    for axis, (name, table) in zip(axes[2:].flat, trainings.items(), strict=False):
+        for colour, bin_ in zip(colours, FREQUENCY_BINS, strict=True):
+            own = table[table["quantity"] == f"received[{bin_}]"]
+            if len(own):
+                _seeds(axis, own, colour, f"rank {bin_}")
+        axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+        axis.set(title=f"{name}: by token frequency", ylabel="attention received,\nuniform = 1")
+    axes[2, 0].legend(frameon=False, fontsize=7, title="tokens", title_fontsize=7)
+    for axis in axes.flat[4 + len(trainings) :]:
+        axis.set_axis_off()
+    for axis in axes.flat[: 4 + len(trainings)]:
+        axis.set_xlabel("iteration")
+        sns.despine(ax=axis)
+    return figure
+
+
+def _seeds(axis: Axes, table: pd.DataFrame, colour: object, label: str) -> None:
+    """A thin line per seed and their mean."""
+    grid = table.pivot_table("value", "iteration", "seed")
+    axis.plot(grid.index, grid, color=colour, linewidth=0.5, alpha=0.5)
+    axis.plot(grid.index, grid.mean(axis=1), color=colour, linewidth=1.8, label=label)

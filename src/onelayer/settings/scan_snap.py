@@ -1,0 +1,215 @@
+"""Settings of Scan and Snap (Tian, Wang, Chen & Du 2023)."""
+
+from typing import Annotated, Literal
+
+import pydantic
+from pydantic import Field
+
+from onelayer.settings.block import Block, Device, Name, Share, Threads
+
+Rate = Annotated[float, Field(gt=0, le=1000)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class RateGrid(Block):
+    """Rates at equal ratios."""
+
+    low: Rate
+    """The smallest."""
+    high: Rate
+    """The largest."""
+    points: int = Field(ge=2, le=200)
+    """How many (rates)."""
+
+    @pydantic.model_validator(mode="after")
+    def _check_order(self) -> "RateGrid":
+        if self.low >= self.high:
+            raise ValueError(f"low must be less than high; found {self.low:g} and {self.high:g}")
+        return self
+
+    @property
+    def values(self) -> list[float]:
+        """The rates, ascending."""
+        ratio = self.high / self.low
+        return [self.low * ratio ** (k / (self.points - 1)) for k in range(self.points)]
+
+
+Rates = Annotated[list[Rate], Field(min_length=1)] | RateGrid
+
+
+class SimulationSettings(Block):
+    """Trainings on synthetic sequences: every combination of sizes, learning rates and seeds."""
+
+    num_last: list[Count] = Field(min_length=1)
+    """Numbers of query tokens, each its own panel."""
+    next_per_last: Count
+    """Next tokens, and so sequence classes, of each query token."""
+    length: int = Field(128, ge=2, le=100_000)
+    """Tokens in a sequence, the query token included (L)."""
+    batch: Count = 128
+    """Sequences in a batch."""
+    lr_Z: Rates
+    """Learning rates of the attention logits Z: a list, or a grid."""
+    lr_Y_multiplier: Rates
+    """lr_Y / lr_Z, where lr_Y is the learning rate of the decoder Y: a list, or a grid."""
+    momentum: float = Field(0.9, ge=0, lt=1)
+    """Momentum of SGD."""
+    initial: Literal["zero", "uniform"]
+    """Start of Y and Z: zeros, or U(-1/sqrt(M), 1/sqrt(M)), torch's default for a Linear layer."""
+    seeds: int = Field(ge=2, le=10_000)
+    """Seeds of data and start (runs of every setting)."""
+    iterations: int = Field(100, ge=10)
+    """Iterations of the paper's figure."""
+    every: Count | None = None
+    """Keep attention every so many iterations up to `iterations`; null: only at their end."""
+    longer: Count = 1
+    """Train so many times `iterations` in all, keeping attention every half of `iterations`."""
+    device: Device = "auto"
+    """Where the runs train; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    def rates(self, name: Literal["lr_Z", "lr_Y_multiplier"]) -> list[float]:
+        """The values of a list or grid of rates."""
+        found = getattr(self, name)
+        return found.values if isinstance(found, RateGrid) else found
+
+    @property
+    def observed(self) -> list[int]:
+        """Iterations after which attention is kept, ascending."""
+        early = range(0, self.iterations + 1, self.every) if self.every else ()
+        late = range(self.iterations, self.longer * self.iterations + 1, -(-self.iterations // 2))
+        return sorted({*early, *late, self.iterations, self.longer * self.iterations})
+
+
+class TextTrainingSettings(Block):
+    """One way to train the language model."""
+
+    name: Name
+    """What tables and figures call it."""
+    optimizer: Literal["sgd", "adam", "adamw"]
+    """SGD is without momentum, as in the paper."""
+    lr: Rate
+    """Learning rate of everything but the two feed-forward matrices."""
+    lr_feed_forward: Rate
+    """Learning rate of the two feed-forward matrices."""
+
+
+class LanguageModelSettings(Block):
+    """The one-layer causal transformer on real text (Fig. 7)."""
+
+    corpus: Name
+    """A corpus of `corpora`."""
+    max_articles: Count | None = None
+    """Articles used, chosen by a hash of their ids; null: all (articles)."""
+    vocabulary: int = Field(2000, ge=100, le=200_000)
+    """Most frequent tokens kept; the decoder's cost grows with it (tokens)."""
+    width: int = Field(200, ge=2, multiple_of=2)
+    """Embedding size (emsize)."""
+    hidden: int = Field(200, ge=1)
+    """Hidden size of the feed-forward layer (d_hid)."""
+    length: int = Field(35, ge=2, le=2048)
+    """Tokens in a sequence (bptt)."""
+    batch: Count = 20
+    """Sequences in a batch."""
+    dropout: float = Field(0.3, ge=0, lt=1)
+    """Share of activations dropped in training."""
+    clip: float = Field(0.5, gt=0)
+    """Largest norm of the gradient."""
+    iterations: int = Field(1500, ge=3)
+    """Updates."""
+    measure_every: Count = 50
+    """Attention on held-out text is measured every so many iterations."""
+    maps_at: list[Annotated[int, Field(ge=0)]] = Field([0, 500, 1000, 1500], min_length=1)
+    """Iterations of the attention maps."""
+    held_out_share: Share = 0.05
+    """Share of articles that are not trained on."""
+    held_out_sequences: Count = 64
+    """Held-out sequences that attention is measured on."""
+    seeds: int = Field(3, ge=1)
+    """Seeds of start, place in the text and dropout (runs of every training)."""
+    trainings: list[TextTrainingSettings] = Field(min_length=1)
+    """Ways to train it, in the order of the figures' rows."""
+    device: Device = "auto"
+    """Where the model trains; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    @pydantic.model_validator(mode="after")
+    def _check_iterations(self) -> "LanguageModelSettings":
+        if max(self.maps_at) > self.iterations:
+            raise ValueError(
+                f"maps_at must lie within iterations ({self.iterations}); found {max(self.maps_at)}"
+            )
+        names = [training.name for training in self.trainings]
+        if len(set(names)) < len(names):
+            raise ValueError(f"trainings must have different names; found {', '.join(names)}")
+        return self
+
+    @property
+    def observed(self) -> list[int]:
+        """Iterations after which attention is measured, ascending."""
+        regular = range(0, self.iterations + 1, self.measure_every)
+        return sorted({*regular, *self.maps_at, self.iterations})
+
+
+class ScanSnapSettings(Block):
+    """Scan and Snap: synthetic sweeps and real text."""
+
+    scan: SimulationSettings
+    """Attention on one class over time (Fig. 4)."""
+    entropy_sweep: SimulationSettings
+    """Entropy of attention against learning rates (Fig. 6)."""
+    phase_map: SimulationSettings
+    """The same on a fine grid of learning rates."""
+    language_model: LanguageModelSettings
+    """Attention on real text (Fig. 7)."""
+
+    @pydantic.model_validator(mode="after")
+    def _check_sizes(self) -> "ScanSnapSettings":
+        for name, block in (("scan", self.scan), ("phase_map", self.phase_map)):
+            if len(block.num_last) > 1:
+                raise ValueError(f"{name}.num_last: one size; found {block.num_last}")
+        for name in ("lr_Z", "lr_Y_multiplier"):
+            rates = getattr(self.scan, name)
+            if not isinstance(rates, list) or len(rates) > 1:
+                raise ValueError(f"scan.{name}: one rate, [1.0] for example")
+        if self.scan.every != 1:
+            raise ValueError(
+                f"scan.every: must be 1 (its speed is measured); found {self.scan.every}"
+            )
+        return self
+
+
+class TrainTextSettings(LanguageModelSettings):
+    """One training of the language model (assembled from other blocks)."""
+
+    training: TextTrainingSettings
+    """Which one."""
+
+
+class IterationSettings(Block):
+    """What tables and figures of the simulations need to know."""
+
+    iterations: int = Field(ge=10)
+    """Iterations of the paper's figure."""
+
+
+class TextFigureSettings(Block):
+    """What tables and figures of the language model need to know."""
+
+    trainings: list[Name]
+    """Trainings in the order of rows and of input files."""
+    length: int = Field(ge=2)
+    """Tokens in a sequence."""
+
+
+class ClaimSettings(Block):
+    """What the table of claims needs to know."""
+
+    scan_iterations: int = Field(ge=10)
+    """Iterations of Fig. 4."""
+    sweep_iterations: int = Field(ge=10)
+    """Iterations of Fig. 6."""
+    trainings: list[Name]
+    """Trainings of the language model in the order of input files."""

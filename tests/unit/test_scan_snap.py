@@ -1,0 +1,275 @@
+"""Claims about the Scan and Snap room: settings, simulations, tables and claims on small sizes."""
+
+import copy
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import yaml
+
+from onelayer.errors import OnelayerError
+from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training
+from onelayer.papers.scan_snap.data import TOKEN_CHANCES, Task
+from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
+from onelayer.papers.scan_snap.simulation import Simulation, chunk_size, simulate
+from onelayer.papers.scan_snap.text import Text
+from onelayer.settings.root import load_settings
+from onelayer.tables import claim_verdict
+from tests.conftest import ROOT
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+PUBLISHED = entropy_sweep.read_published(ROOT / "workflow/reference/scan_snap_figure6.csv")
+SCAN = Simulation(
+    num_last=[2],
+    next_per_last=1,
+    length=128,
+    batch=128,
+    lr_Z=[1.0],
+    lr_Y_multiplier=[1.0],
+    momentum=0.9,
+    initial="zero",
+    seeds=8,
+    observed=[*range(101), 150, 200],
+)
+SWEEP = dataclasses.replace(
+    SCAN,
+    num_last=[3],
+    next_per_last=2,
+    lr_Z=[0.5, 3.0],
+    lr_Y_multiplier=[1.0, 10.0],
+    initial="uniform",
+    seeds=3,
+    observed=[100],
+)
+
+
+@pytest.fixture(scope="module")
+def scan():
+    return simulate(SCAN)
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    return simulate(SWEEP)
+
+
+def test_the_scan_has_the_numbers_of_the_specification(scan):
+    """Tolerances: three standard errors of eight seeds, about."""
+    times, c = measures.trajectories(scan)
+    assert times.tolist() == SCAN.observed and c.shape == (103, 8, 20)
+    assert np.allclose(c[0], TOKEN_CHANCES)
+    common = measures.common_mass(c).mean(axis=1)
+    for iteration, expected in ((0, 0.645), (10, 0.570), (20, 0.454), (40, 0.395), (98, 0.387)):
+        assert abs(common[iteration] - expected) < 0.03, iteration
+    assert abs(measures.distinct_entropy(c[0]).mean() - 2.151) < 5e-4
+    assert abs(measures.distinct_entropy(c[98]).mean() - 1.935) < 0.06
+    assert abs(measures.distinct_shares(c[98]).max(axis=1).mean() - 0.295) < 0.02
+    gain = c[98] / c[0]
+    assert abs(gain[:, 19].mean() - 2.81) < 0.3 and abs(gain[:, 10].mean() - 0.88) < 0.04
+    assert measures.spearman(gain[:, 10:], np.tile(TOKEN_CHANCES[10:], (8, 1))).mean() >= 0.99
+
+
+def test_published_cells_are_reached_on_a_few_settings(sweep):
+    table = entropy_sweep.assemble(sweep, PUBLISHED, 100)
+    assert len(table) == 64
+    ran = table.dropna(subset=["value"])
+    assert len(ran) == 4 and (ran["verdict"] == "within").all()
+    assert (ran["value"] - ran["published"]).abs().max() < 0.06
+    rest = table[table["value"].isna()]
+    assert (rest["verdict"] == "not run").all()
+    assert (rest["note"] == "not among the simulated settings").all()
+
+
+def test_the_reference_has_all_published_cells():
+    assert len(PUBLISHED) == 64 and not PUBLISHED.duplicated(SETTINGS).any()
+    assert PUBLISHED["published"].between(1.5, 2.1).all()
+
+
+def test_a_run_is_the_same_whatever_is_swept_beside_it(sweep):
+    alone = dataclasses.replace(SWEEP, lr_Z=[3.0], lr_Y_multiplier=[10.0])
+    keys = [*SETTINGS, "seed", "sequence_class"]
+    together = sweep.set_index(keys)[ATTENTION]
+    apart = simulate(alone).set_index(keys)[ATTENTION]
+    assert np.abs(together.loc[apart.index] - apart).to_numpy().max() < 1e-4
+    assert np.abs(apart.loc[3, 3.0, 10.0, 0] - apart.loc[3, 3.0, 10.0, 1]).to_numpy().max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("settings", "most", "size"),
+    [(16, 16, 16), (16, 40, 32), (400, 16, 16), (7, 3, 1), (1, 16, 16), (20, 16, 10)],
+)
+def test_chunks_are_whole_streams_or_equal_parts_of_one(settings, most, size):
+    assert chunk_size(settings, most) == size
+
+
+def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
+    table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100)
+    assert table["verdict"].isin(["within", "direction", "differs"]).all()
+    by = table.set_index("quantity")
+    for name in ("common_mass_change", "gain_spearman", "largest_attention", "slowing_down"):
+        assert by.loc[name, "verdict"] == "direction", name
+    assert by.loc["gain_spearman", "value"] >= 0.99
+    assert by.loc["gain_spearman", "high"] <= 1
+    assert by.loc["way_after", "value"] < 0.2
+    assert not table.duplicated(["claim", "setting", "quantity"]).any()
+    assert len(claims.readable(table)) == len(table)
+
+
+def test_a_claim_that_does_not_hold_is_said_not_to(scan, sweep):
+    """Time reversed: common tokens gain, distinct ones lose."""
+    times = np.array(SCAN.observed)
+    reverse = dict(zip(times, times[::-1], strict=True))
+    backwards = scan.assign(iteration=scan["iteration"].map(reverse)).sort_values(
+        ["iteration", "seed", "sequence_class"], kind="stable"
+    )
+    table = claims.assemble(backwards, sweep, PUBLISHED, {}, 200, 100).set_index("quantity")
+    assert table.loc["common_mass_change", "verdict"] == "differs"
+    assert table.loc["gain_spearman", "verdict"] == "differs"
+    assert table.loc["slowing_down", "verdict"] == "differs"
+
+
+def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
+    rows = [
+        {"seed": seed, "iteration": t, "quantity": q, "value": start + slope * t + 0.01 * seed * t}
+        for q, start, slope in (
+            ("loss", 7.0, -0.02),
+            ("entropy", 2.5, -0.1),
+            ("top1", 0.2, 0.05),
+            ("sparse", 0.0, 0.0),
+            ("received[1–10]", 1.0, 0.1),
+            ("received[11–100]", 1.0, 0.1),
+        )
+        for seed in range(3)
+        for t in (0, 5, 10)
+        if (seed, t) != (2, 10)  # a run that diverged on the way counts nowhere
+    ]
+    table = claims.assemble(scan, sweep, PUBLISHED, {"gentle": pd.DataFrame(rows)}, 100, 100)
+    text = table[table["setting"] == "real text, gentle"].set_index("quantity")
+    assert (text["n"] == 2).all()
+    assert abs(text.loc["entropy_change", "value"] - -0.95) < 1e-12
+    assert text.loc["top1_change", "value"] == pytest.approx(0.55)
+    assert text.loc["received[1–10]_change", "verdict"] == "differs"
+    assert "received[11–100]_change" in text.index
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "side", "expected"),
+    [
+        (0.1, 0.2, 1, "direction"),
+        (-0.1, 0.2, 1, "differs"),
+        (-0.2, -0.1, 1, "differs"),
+        (-0.2, -0.1, -1, "direction"),
+        (0.0, 0.0, 1, "differs"),
+        (np.nan, np.nan, 1, "not run"),
+    ],
+)
+def test_a_claim_holds_where_its_whole_interval_lies_on_its_side(low, high, side, expected):
+    assert claim_verdict(low, high, 0.0, side) == expected
+
+
+def test_diverged_runs_are_counted_and_never_averaged_in(sweep):
+    broken = sweep.copy()
+    lost = (broken["lr_Z"] == 3.0) & (broken["seed"] == 1)
+    broken.loc[lost, "diverged_at"] = 7
+    broken.loc[lost, ATTENTION] = np.nan
+    cells = entropy_sweep.cells(broken, 100).set_index(SETTINGS)
+    hit, whole = cells.loc[(3, 3.0, 1.0)], cells.loc[(3, 0.5, 1.0)]
+    assert hit["note"] == "1 of 3 runs diverged and are left out" and hit["n"] == 2
+    assert np.isfinite(hit["value"]) and whole["n"] == 3 and whole["note"] == ""
+
+
+def test_measures_of_known_attention():
+    c = np.zeros((1, 20))
+    c[0, :10], c[0, 10], c[0, 11] = 0.05, 0.25, 0.25
+    assert measures.common_mass(c)[0] == pytest.approx(0.5)
+    assert measures.distinct_entropy(c)[0] == pytest.approx(np.log(2))
+    assert measures.spearman(np.arange(5), np.arange(5) ** 3) == pytest.approx(1)
+    assert np.isnan(measures.spearman(np.ones(5), np.arange(5)))
+    assert measures.mean_interval(np.array([1.0]))[0] == 1.0
+    mean, low, high = measures.mean_interval(np.array([0.0, 1.0, 2.0]))
+    assert (mean, low, high) == pytest.approx((1, 1 - 2.484, 1 + 2.484), abs=1e-3)
+
+
+def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path):
+    words = np.arange(2000) % 28 + 2  # a text in which the next word is certain
+    text = Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
+    training = text_training.TextTraining(
+        width=8, hidden=8, length=8, batch=4, dropout=0.3, optimizer="adam", lr=0.01,
+        lr_feed_forward=0.01, clip=0.5, seeds=2, iterations=12, observed=[0, 6, 12],
+    )  # fmt: skip
+    whole = text_training.train_language_model(text, training)
+
+    class StoppedError(Exception):
+        pass
+
+    def stopping(items, **_):
+        for item in items:
+            if item == 7:
+                raise StoppedError
+            yield item
+
+    checkpoint = tmp_path / "checkpoint"
+    with pytest.raises(StoppedError), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.monotonic", iter(range(0, 10**6, 100)).__next__)
+        text_training.train_language_model(text, training, checkpoint=checkpoint, progress=stopping)
+    resumed = text_training.train_language_model(text, training, checkpoint=checkpoint)
+    for name, tensor in whole.parameters.items():
+        assert torch.equal(tensor, resumed.parameters[name]), name
+    table = text_training.tabulate_measures(resumed)
+    assert set(table["quantity"]) >= {"loss", "entropy", "top1", "sparse", "received[1–10]"}
+    assert (table.groupby(["quantity", "seed"]).size() == 3).all()
+    loss = table[table["quantity"] == "loss"].groupby("iteration")["value"].mean()
+    assert loss.iloc[-1] < loss.iloc[0]
+    text_training.write_maps(resumed, text, [0, 12], 1, tmp_path / "maps.npz")
+    maps = np.load(tmp_path / "maps.npz", allow_pickle=False)
+    assert maps["maps"].shape == (2, 8, 8) and len(maps["tokens"]) == 8
+    assert np.allclose(maps["maps"].sum(axis=2), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("scan.num_last", [0], ["scan_snap.scan.num_last", "greater than or equal to 1", "0"]),
+        ("scan.num_last", [1, 2], ["scan_snap", "scan.num_last: one size", "[1, 2]"]),
+        ("scan.lr_Z", [1.0, 2.0], ["scan.lr_Z: one rate"]),
+        ("scan.every", 2, ["scan.every: must be 1", "2"]),
+        ("scan.momentum", 1.0, ["scan_snap.scan.momentum", "less than 1", "1.0"]),
+        ("entropy_sweep.seeds", 1, ["entropy_sweep.seeds", "greater than or equal to 2"]),
+        ("entropy_sweep.initial", "ones", ["entropy_sweep.initial", "'zero'", "'ones'"]),
+        ("phase_map.lr_Z", {"low": 2, "high": 1, "points": 5}, ["low must be less than high"]),
+        ("language_model.corpus", "wiki", ["language_model.corpus", "'wiki'", "dump-excerpt"]),
+        ("language_model.maps_at", [2000], ["maps_at must lie within iterations (1500)"]),
+        ("language_model.max_articles", 0, ["language_model.max_articles", "equal to 1", "0"]),
+        ("language_model.width", 7, ["language_model.width", "multiple of 2"]),
+        ("language_model.vocab", 7, ["'vocab'", "did you mean 'vocabulary'"]),
+    ],
+)
+def test_settings_that_make_no_sense_are_one_line(path, value, words):
+    config = copy.deepcopy(DEFAULT)
+    block, key = path.split(".")
+    config["scan_snap"][block][key] = value
+    with pytest.raises(OnelayerError) as caught:
+        load_settings(config)
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message, message
+
+
+def test_grids_and_observed_iterations():
+    settings = load_settings(DEFAULT).scan_snap
+    rates = settings.phase_map.rates("lr_Z")
+    assert len(rates) == 20 and rates[0] == 0.1 and rates[-1] == pytest.approx(10)
+    assert np.allclose(np.diff(np.log(rates)), np.log(100) / 19)
+    assert settings.entropy_sweep.rates("lr_Z") == [0.5, 1, 2, 3]
+    assert settings.entropy_sweep.observed == [100]
+    assert settings.scan.observed == [*range(101), *range(150, 1001, 50)]
+
+
+@pytest.mark.parametrize("name", ["num_last", "next_per_last", "length", "batch"])
+def test_a_task_of_no_size_is_refused(name):
+    sizes = {"num_last": 1, "next_per_last": 1, "length": 8, "batch": 4} | {name: 0}
+    with pytest.raises(ValueError, match=f"{name} = 0: must be at least"):
+        Task(**sizes)
