@@ -101,12 +101,9 @@ def project(slurm_run: SimpleNamespace, tmp_path: Path) -> Iterator[Path]:
     kill_all(copy)
 
 
-MEASURES = "results/measures/vital-articles"
-
-
-def edit_rule(project: Path, rule: str, old: str, new: str) -> None:
-    """Change what one rule of the probe room asks for."""
-    path = project / "workflow/rules/probe.smk"
+def edit_rule(project: Path, file: str, rule: str, old: str, new: str) -> None:
+    """Change what one rule asks for."""
+    path = project / "workflow/rules" / file
     before, head, after = path.read_text().partition(f"rule {rule}:\n")
     assert old in after
     path.write_text(before + head + after.replace(old, new, 1))
@@ -130,60 +127,70 @@ def suspend(project: Path, run: subprocess.Popen, log: str) -> int:
     return pid
 
 
+def jobs_of(slurm: Slurm, project: Path) -> dict[str, list[dict[str, str]]]:
+    """The Slurm jobs of a project, oldest first, under the names of their rules."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for job in slurm.jobs():
+        if job["folder"] == str(project):
+            [rule] = rules_of([job])
+            found.setdefault(rule, []).append(job)
+    return found
+
+
+def kill_the_controller_for_seconds(slurm: Slurm) -> None:
+    """`kill -9` the controller and start it again.
+
+    It saves its state within five seconds; a younger job would be lost with it, which no client
+    can make good. So this waits until no job has come or gone for longer than that.
+    """
+    before: list | None = None
+    while before != (before := slurm.jobs()):
+        time.sleep(6)
+    slurm.kill_controller()
+    time.sleep(4)
+    slurm.start_controller()
+
+
 @pytest.mark.slurm
 def test_a_run_gets_over_memory_walltime_scancel_and_a_killed_controller(
     project, slurm, smoke_run, tmp_path
 ):
-    # 400 MB are too little at the first attempt and enough at a later one.
-    edit_rule(project, "measure_embeddings", "growing(1500)", "growing(400)")
-    edit_rule(project, "measure_attention", "runtime=growing(10)", "runtime=growing(1)")
+    # Too little memory at the first attempt and enough at a later one.
+    edit_rule(project, "models.smk", "init_random_model", "growing(2000)", "growing(400)")
+    edit_rule(
+        project, "probe.smk", "measure_attention", "runtime=growing(10)", "runtime=growing(1)"
+    )
     targets = [
-        f"{MEASURES}/{model}/{kind}.parquet"
-        for model in ("minilm", "random")
-        for kind in ("attention", "embeddings")
+        "results/models/random-0/model.safetensors",
+        "results/measures/vital-articles/minilm/attention.parquet",
+        "results/corpus/dump-excerpt/articles.parquet",
     ]
     for target in targets:
         (project / target).unlink()
     log = tmp_path / "output"
-    command = (*CLUSTER, *SMOKE, "--", *targets)
     with open(log, "wb") as output:
+        command = (*CLUSTER, *SMOKE, "--", *targets)
         run = start(project, *command, output=output, **slurm.environment)
-        for model in ("minilm", "random"):
-            suspend(project, run, f"results/logs/measure_attention/vital-articles/{model}.log")
-
-        def jobs() -> dict[str, list[dict[str, str]]]:
-            found: dict[str, list] = {}
-            for job in slurm.jobs():
-                if job["folder"] == str(project):
-                    found.setdefault(job["rule"].removeprefix("rule_"), []).append(job)
-            return found
-
-        cancelled = jobs()["measure_attention_wildcards_vital-articles_random"][0]["id"]
-        slurm.ask("scancel", cancelled)
-        # The controller writes its state every five seconds; younger jobs would be lost with it.
-        time.sleep(6)
-        slurm.kill_controller()
-        time.sleep(4)
-        slurm.start_controller()
-        assert run.wait(timeout=420) == 0, log.read_text()
-    text = log.read_text()
-    for model in ("minilm", "random"):
-        embedded = jobs()[f"measure_embeddings_wildcards_vital-articles_{model}"]
-        assert [job["mem"] for job in embedded] == ["400M", "800M", "1200M"][: len(embedded)]
-        assert [job["state"] for job in embedded][-2:] == ["FAILED", "COMPLETED"]
-    states = {
-        model: [
-            (job["state"], job["minutes"])
-            for job in jobs()[f"measure_attention_wildcards_vital-articles_{model}"]
-        ]
-        for model in ("minilm", "random")
+        suspend(project, run, "results/logs/parse_articles/dump-excerpt.log")
+        [parsing] = jobs_of(slurm, project)["parse_articles"]
+        slurm.ask("scancel", parsing["id"])
+        suspend(project, run, "results/logs/measure_attention/vital-articles/minilm.log")
+        kill_the_controller_for_seconds(slurm)
+        assert run.wait(timeout=400) == 0, log.read_text()
+    jobs = jobs_of(slurm, project)
+    asked = {rule: [(job["mem"], job["minutes"]) for job in jobs[rule]] for rule in jobs}
+    assert asked == {
+        "init_random_model": [("400M", "10:00"), ("800M", "20:00")],
+        "measure_attention": [("1500M", "1:00"), ("3000M", "2:00")],
+        "parse_articles": [("1000M", "10:00"), ("2000M", "20:00")],
     }
-    assert states == {
-        "minilm": [("TIMEOUT", "1:00"), ("COMPLETED", "2:00")],
-        "random": [("CANCELLED", "1:00"), ("COMPLETED", "2:00")],
+    assert {rule: [job["state"] for job in jobs[rule]] for rule in jobs} == {
+        "init_random_model": ["FAILED", "COMPLETED"],
+        "measure_attention": ["TIMEOUT", "COMPLETED"],
+        "parse_articles": ["CANCELLED", "COMPLETED"],
     }
-    for state in ("FAILED", "CANCELLED", "TIMEOUT"):
-        assert f"SLURM status is: '{state}'" in text
+    for state in ("FAILED", "TIMEOUT", "CANCELLED"):
+        assert f"SLURM status is: '{state}'" in log.read_text()
     for target in targets:
         assert (project / target).read_bytes() == (smoke_run / target).read_bytes()
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -194,6 +195,35 @@ def test_the_conda_environment_has_the_pins_of_the_lock():
     environment = yaml.safe_load((ROOT / "envs/onelayer.yaml").read_text(encoding="utf-8"))
     pip = next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
     assert pip == pins((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("definition", ["Dockerfile", "onelayer.def"])
+def test_a_container_has_the_python_of_the_conda_environment_and_the_lock(definition):
+    text = (ROOT / "envs" / definition).read_text(encoding="utf-8")
+    environment = yaml.safe_load((ROOT / "envs/onelayer.yaml").read_text(encoding="utf-8"))
+    [python] = re.findall(r"^From:? python:(3\.\d+)-", text, re.M | re.I)
+    assert f"python={python}" in environment["dependencies"]
+    [installed] = re.findall(r"pip install .*--requirement (\S+)$", text, re.M)
+    assert re.search(rf"requirements\.lock {installed}$", text, re.M)
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile():
+    hadolint = Path(sys.executable).parent / "hadolint"
+    run = subprocess.run(
+        [hadolint, "envs/Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_apptainer_definition_has_the_sections_that_it_needs():
+    text = (ROOT / "envs/onelayer.def").read_text(encoding="utf-8")
+    header, *sections = re.split(r"^%(?=\w)", text, flags=re.M)
+    assert re.findall(r"^(\w+): \S+$", header, re.M) == ["Bootstrap", "From"]
+    scripts = {name: body for name, _, body in (s.partition("\n") for s in sections)}
+    assert set(scripts) == {"files", "post", "runscript"}
+    for name in ("post", "runscript"):
+        run = subprocess.run(["sh", "-n"], input=scripts[name], text=True, check=False)
+        assert run.returncode == 0, name
 
 
 def test_the_lock_pins_versions_and_nothing_else():
