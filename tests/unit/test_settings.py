@@ -80,6 +80,32 @@ def test_the_default_is_valid() -> None:
             ["topics.ambiguity.thresholds.0", "either count or fraction"],
         ),
         (
+            "topic_structure.synthetic.theory.tau",
+            12,
+            ["topic_structure.synthetic", "theory.tau = 12", "below T = 10"],
+        ),
+        ("topic_structure.synthetic.stage_two.taus", [2, 10], ["stage_two.taus: 10", "T = 10"]),
+        (
+            "topic_structure.synthetic.model",
+            {"p_c": 0.6, "p_r": 0.6},
+            ["topic_structure.synthetic.model", "p_c + p_r = 1.2: at most 1"],
+        ),
+        (
+            "topic_structure.synthetic.model",
+            {"v": 1},
+            ["topic_structure.synthetic.model.v", "greater than or equal to 2", "1"],
+        ),
+        (
+            "topic_structure.synthetic.attention.N",
+            [150, 100],
+            ["topic_structure.synthetic.attention", "[150, 100]", "fewest, then most"],
+        ),
+        (
+            "topic_structure.synthetic.attention.documents",
+            10,
+            ["attention.documents = 10", "at least one batch of 40"],
+        ),
+        (
             "models.minilm.wheel.files",
             {"config.json": "abc"},
             ["models.minilm.wheel.files", "abc"],

@@ -4,10 +4,14 @@ _SIZES = ["vocabulary", "sequence_length", "list_length"]
 # Table -> key columns, under the paper's name.
 TABLES = {
     "topic_structure": {
+        "attention_by_optimizer": ["variant", "accounting", "optimizer", "learning_rate"],
         "corpora": ["corpus"],
+        "stage_two_ratio": ["documents", "method", "tau"],
+        "theory_gap": ["parameter", "masked", "loss", "optimizer", "weight_decay"],
         "topic_model_robustness": ["model", "backend", "topics", "seed"],
         "topic_quality": ["corpus"],
         "topics": ["corpus", "topic", "rank", "word"],
+        "two_stage": ["setting", "seed"],
         "wikipedia_claims": ["claim", "overlap", "model", "threshold"],
         "wikipedia_disjoint": ["overlap", "model", "threshold"],
         "wikipedia_overlapping": ["overlap", "model", "threshold"],
@@ -27,8 +31,14 @@ TABLES = {
 FIGURES = {
     "topic_structure": [
         "attention_heads",
+        "attention_heatmaps",
+        "gap_against_decay",
+        "stage_two_ratio",
+        "topic_blocks",
         "topic_model_robustness",
         "topics",
+        "two_stage_map",
+        "two_stage_norms",
         "wikipedia_ratios",
         "word_groups",
     ],
@@ -49,12 +59,17 @@ FIGURES = {
 }
 # Where the report shows them: the menu entries of each paper.
 SECTIONS = {
-    "Topic structure": ["Wikipedia: results", "Wikipedia: data and topics"],
+    "Topic structure": [
+        "Wikipedia: results",
+        "Wikipedia: data and topics",
+        "Synthetic: tables",
+        "Synthetic: figures",
+    ],
     "Decision lists": ["W alone (Theorem 1)", "V, and W and V together"],
     "Scan and Snap": ["Synthetic", "Real text", "Claims"],
 }
 
-# The steps behind each named target, under the paper's target.
+# The steps behind each named target, under the target of the paper or of its part.
 _WORDS = {"fetch_corpus", "parse_articles", "fetch_model", "count_words"}
 _TOPICS = _WORDS | {"fit_lda", "measure_topics"}
 _CHECKPOINTS = _WORDS | {"fit_lda", "filter_ambiguous_words", "init_random_model"}
@@ -64,7 +79,7 @@ _ROBUSTNESS = _WORDS | {"fit_topic_models", "probe_topic_models"}
 _SIMULATION = {"simulate_scan_snap"}
 _TEXT_MODEL = {"fetch_corpus", "parse_articles", "train_text_model"}
 NEEDS = {
-    "topic_structure": {
+    "topic_structure_wikipedia": {
         "table_corpora": {"fetch_corpus", "parse_articles", "tabulate_corpora"},
         "table_topic_model_robustness": _ROBUSTNESS | {"tabulate_topic_model_robustness"},
         "figure_topic_model_robustness": _ROBUSTNESS | {"plot_topic_model_robustness"},
@@ -77,6 +92,21 @@ NEEDS = {
         "figure_word_groups": _CHECKPOINTS | {"extract_embeddings", "plot_word_groups"},
         "figure_attention_heads": _ATTENTION | {"plot_attention_heads"},
         "figure_wikipedia_ratios": _ATTENTION | _EMBEDDINGS | {"plot_wikipedia_ratios"},
+    },
+    "topic_structure_synthetic": {
+        "table_theory_gap": {"train_uniform_attention", "tabulate_theory_gap"},
+        "table_attention_by_optimizer": {
+            "train_topic_attention",
+            "tabulate_attention_by_optimizer",
+        },
+        "table_two_stage": {"train_two_stages", "tabulate_two_stage"},
+        "table_stage_two_ratio": {"optimise_topic_attention", "tabulate_stage_two_ratio"},
+        "figure_topic_blocks": {"train_uniform_attention", "plot_theory_gap"},
+        "figure_gap_against_decay": {"train_uniform_attention", "plot_theory_gap"},
+        "figure_attention_heatmaps": {"train_topic_attention", "plot_attention_heatmaps"},
+        "figure_two_stage_norms": {"train_two_stages", "plot_two_stages"},
+        "figure_two_stage_map": {"train_two_stages", "plot_two_stages"},
+        "figure_stage_two_ratio": {"optimise_topic_attention", "plot_stage_two_ratio"},
     },
     "decision_lists": {
         "table_theorem_1": {"solve_decision_lists", "tabulate_theorem_1"},
@@ -117,6 +147,8 @@ NEEDS = {
         "figure_attention_over_time": _TEXT_MODEL | {"plot_attention_over_time"},
     },
 }
+# Targets that are nothing but other targets together.
+TOGETHER = {"topic_structure": ["topic_structure_wikipedia", "topic_structure_synthetic"]}
 
 # Steps that do not depend on the words that a threshold keeps.
 BEFORE_THRESHOLDS = _TOPICS | {"fit_topic_models", "probe_topic_models"}

@@ -13,7 +13,7 @@ import pytest
 from onelayer.provenance import code_closure
 from tests.conftest import ROOT, SMOKE, clean_environment, snakemake
 from tests.workflow.conftest import executed, plan, products
-from tests.workflow.rooms import BEFORE_THRESHOLDS, NEEDS
+from tests.workflow.rooms import BEFORE_THRESHOLDS, NEEDS, TOGETHER
 
 pytestmark = pytest.mark.workflow
 
@@ -199,6 +199,13 @@ def test_a_named_target_plans_just_what_it_needs(code, paper, target):
 def test_the_paper_target_plans_all_its_tables_and_figures(code, paper):
     planned = plan(code, "--", paper)
     assert planned.rules == set().union(*NEEDS[paper].values()) | {paper}
+
+
+@pytest.mark.parametrize("paper", TOGETHER)
+def test_a_target_of_several_parts_plans_all_of_them(code, paper):
+    planned = plan(code, "--", paper)
+    steps = [NEEDS[part][target] for part in TOGETHER[paper] for target in NEEDS[part]]
+    assert planned.rules == set().union(*steps) | {paper}
 
 
 def test_the_path_of_a_table_plans_the_same_jobs_as_its_name(code):

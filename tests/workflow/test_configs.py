@@ -18,7 +18,7 @@ from onelayer.settings.schema import PATH as SCHEMA
 from onelayer.settings.schema import schema_text
 from tests.conftest import ROOT, clean_environment, snakemake
 from tests.workflow.conftest import listed, merged_config
-from tests.workflow.rooms import NEEDS
+from tests.workflow.rooms import NEEDS, TOGETHER
 
 pytestmark = pytest.mark.workflow
 
@@ -105,7 +105,7 @@ def test_every_table_and_figure_has_a_named_target(code):
     expected |= {"table_wikipedia_disjoint", "table_wikipedia_overlapping"}
     named = {name for name in names if name.startswith(("table_", "figure_"))}
     assert named == expected
-    assert {"all", "verify", *NEEDS} <= names
+    assert {"all", "verify", *NEEDS, *TOGETHER} <= names
 
 
 def test_the_readme_index_names_every_target(code):
@@ -114,7 +114,7 @@ def test_the_readme_index_names_every_target(code):
     readme = (code / "README.md").read_text(encoding="utf-8")
     rows = [line for line in readme.splitlines() if line.startswith("|")]
     assert set(re.findall(r"`((?:table|figure)_\w+)`", "\n".join(rows))) == targets
-    for paper in NEEDS:
+    for paper in (*NEEDS, *TOGETHER):
         assert any(f"`{paper}`" in row for row in rows), paper
 
 

@@ -17,7 +17,7 @@ from onelayer.provenance import code_closure, library_versions
 from onelayer.tables import VALUE_COLUMNS, VERDICTS, read_csv
 from tests.conftest import SMOKE, snakemake
 from tests.workflow.conftest import executed, listed, products
-from tests.workflow.rooms import FIGURES, NEEDS, TABLES
+from tests.workflow.rooms import FIGURES, NEEDS, TABLES, TOGETHER
 
 pytestmark = pytest.mark.workflow
 
@@ -35,7 +35,7 @@ def manifest(smoke_run: Path) -> dict:
 def test_every_rule_ran(smoke_run, code):
     first_log = min((smoke_run / ".snakemake/log").glob("*.snakemake.log"))
     rules = listed(snakemake(code, "--list-rules", *SMOKE))
-    named_targets = {r for r in rules if r.startswith(("table_", "figure_"))} | set(NEEDS)
+    named_targets = {r for r in rules if r.startswith(("table_", "figure_"))} | {*NEEDS, *TOGETHER}
     assert executed(first_log.read_text(encoding="utf-8")) == rules - named_targets - {"verify"}
 
 

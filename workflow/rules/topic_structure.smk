@@ -440,7 +440,7 @@ rule figure_topics:
         multiext("results/figures/topic_structure/topics", ".pdf", ".png"),
 
 
-rule topic_structure:
+rule topic_structure_wikipedia:
     input:
         rules.table_wikipedia_disjoint.input,
         rules.table_wikipedia_overlapping.input,
@@ -467,4 +467,4 @@ localrules:
     figure_attention_heads,
     figure_word_groups,
     figure_topics,
-    topic_structure,
+    topic_structure_wikipedia,

@@ -8,6 +8,7 @@ from onelayer.settings.block import Block, Name, Seed, Threads
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topic_structure_synthetic import SyntheticSettings
 from onelayer.settings.topics import AmbiguitySettings, Backend, Overlap, Threshold
 
 
@@ -67,12 +68,14 @@ class RobustnessSettings(Block):
 
 
 class TopicStructureSettings(Block):
-    """Topic structure: real text."""
+    """Topic structure: real text and synthetic documents."""
 
     wikipedia: WikipediaSettings
     """Probing pretrained models."""
     robustness: RobustnessSettings
     """Probing them under other topic models."""
+    synthetic: SyntheticSettings
+    """Theory beside training on documents of a topic model."""
 
 
 class NamedModel(Block):

@@ -61,7 +61,8 @@ def pair_averages(
         block: documents at a time.
 
     Returns:
-        float64 [runs, 3], in the order of `PAIR_CLASSES`; all NaN where S is not finite.
+        float64 [runs, 3], in the order of `PAIR_CLASSES`; NaN for a class without pairs, and for
+        all classes where S is not finite.
     """
     words = np.flatnonzero(topics != NOT_COUNTED)
     topic = topics[words]
@@ -79,7 +80,7 @@ def pair_averages(
             for first in range(0, len(counts), block):
                 here = slice(first, first + block)
                 sums += _sums(logits, counts[here], n[here], words, classes, scale[here])
-            averages[run] = sums / pairs
+            np.divide(sums, pairs, out=averages[run], where=pairs > 0)
     return averages
 
 

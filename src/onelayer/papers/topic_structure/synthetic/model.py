@@ -146,7 +146,7 @@ class _AttentionLoss(torch.autograd.Function):
         scores = S.reshape(runs * D, D)[place].reshape(runs, -1, D).add_(log_keys)
         p = torch.softmax(scores, -1)
         value, slope, db = _output_loss(p @ U, b, targets, loss)
-        dU = p.mT @ slope
+        dU = p.mT @ slope if ctx.needs_input_grad[1] else None
         torch.bmm(slope, U.mT, out=scores)  # d loss / d p
         ds = scores.sub_((p * scores).sum(-1, keepdim=True)).mul_(p)
         dS = torch.zeros_like(S).reshape(runs * D, D).index_add_(0, place, ds.reshape(-1, D))
@@ -158,7 +158,8 @@ class _AttentionLoss(torch.autograd.Function):
         dS, dU, db = ctx.saved_tensors
         column = above[:, None, None]
         db = None if db is None else db * above[:, None]
-        return dS * column, dU * column, db, None, None, None, None
+        dU = None if dU is None else dU * column
+        return dS * column, dU, db, None, None, None, None
 
 
 class _UniformLoss(torch.autograd.Function):

@@ -1,20 +1,32 @@
-"""Initial parameters and batches of the synthetic experiments, as `onelayer.ensemble` takes them.
+"""Runs of the synthetic experiments on `onelayer.ensemble`: initial parameters, batches, training.
 
 Each run has a seed: it decides the initial parameters and the order of documents. Runs with equal
 seeds see the same documents in the same order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.ensemble import RunRandom
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.papers.topic_structure.synthetic.data import Rows
-from onelayer.papers.topic_structure.synthetic.model import Batch, Embedding, shapes
+from onelayer.papers.topic_structure.synthetic.model import (
+    Batch,
+    Embedding,
+    Loss,
+    losses,
+    shapes,
+)
 from onelayer.seeds import generator
+
+if TYPE_CHECKING:
+    from onelayer.step import Step
 
 
 def initial_parameters(
@@ -126,3 +138,146 @@ class Batches:
         count = self.rows.first[documents + 1] - first
         start = np.repeat(first - (count.cumsum() - count), count)
         return start + np.arange(len(start))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an ensemble.
+
+    Attributes:
+        seed: of initial values and the order of documents.
+        optimizer: `adam` or `sgd`.
+        learning_rate: constant.
+        weight_decay: the gradient of half of it times the squared norm.
+        noise: width of near-zero initial matrices; None for PyTorch's default.
+    """
+
+    seed: int
+    optimizer: str
+    learning_rate: float
+    weight_decay: float = 0.0
+    noise: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What a message calls the run."""
+        noise = "" if self.noise is None else f", noise {self.noise:g}"
+        return f"{self.optimizer} {self.learning_rate:g}{noise}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an ensemble is trained; the same for all its runs.
+
+    Attributes:
+        batch: documents in a step.
+        chunk: most runs in one tensor program.
+        embedding, loss, uniform: the model, as in `model.losses`.
+        steps: updates.
+        trained: names of the trained parameters; None for all.
+        frozen: matrices that are not trained, by name, [D, D].
+        device: where to train.
+        checkpoint: where to keep the state while training, or None.
+        identity: what else decides the result, for the checkpoint.
+        progress: wraps the steps in a progress bar.
+    """
+
+    batch: int
+    chunk: int
+    embedding: Embedding = "one_hot"
+    loss: Loss = "squared"
+    steps: int = 0
+    uniform: bool = False
+    trained: tuple[str, ...] | None = None
+    frozen: Mapping[str, np.ndarray] | None = None
+    device: str = "cpu"
+    checkpoint: Path | None = None
+    identity: str = ""
+    progress: Callable[..., Iterable[int]] | None = None
+
+
+def plan_of(step: "Step", output: Path) -> Plan:
+    """What every training of a step shares: batch, device, and how it survives a kill.
+
+    Args:
+        step: at work, its device resolved.
+        output: the checkpoint lies beside it while training runs.
+    """
+    return Plan(
+        batch=step.settings.batch,
+        chunk=step.settings.chunk,
+        device=step.device,
+        checkpoint=step.checkpoint(output),
+        identity=step.identity(),
+        progress=step.progress,
+    )
+
+
+def train_runs(
+    rows: Rows,
+    runs: Sequence[Run],
+    plan: Plan,
+    observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+    observe_at: Iterable[int] = (),
+) -> Trained:
+    """Train runs on masked documents.
+
+    Runs of one optimiser should stand together: then no step copies their parameters.
+
+    Args:
+        rows: masked documents.
+        runs: what is trained; initial noise either for all or for none.
+        plan: how.
+        observe: parameters, frozen ones too, -> tensors to keep.
+        observe_at: after how many updates; the end by default.
+    """
+    frozen = {
+        name: torch.from_numpy(matrix).to(plan.device, torch.float32)
+        for name, matrix in (plan.frozen or {}).items()
+    }
+
+    def whole(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        count = len(next(iter(parameters.values())))
+        return dict(parameters) | {n: m.expand(count, -1, -1) for n, m in frozen.items()}
+
+    def loss(parameters: dict[str, Tensor], batch: Batch) -> Tensor:
+        return losses(whole(parameters), batch, plan.embedding, plan.loss, plan.uniform)
+
+    def build(part: slice) -> Ensemble:
+        chosen = runs[part]
+        seeds = [run.seed for run in chosen]
+        noise = None if chosen[0].noise is None else [run.noise for run in chosen]
+        random = RunRandom(seeds, plan.device)
+        start = initial_parameters(random, plan.embedding, rows.keys.shape[1], noise)
+        names = plan.trained or tuple(name for name in start if name not in frozen)
+        return Ensemble(
+            {name: start[name] for name in names},
+            Batches(rows, seeds, plan.batch, plan.device),
+            Optimizer(
+                [run.optimizer for run in chosen],
+                lr=[run.learning_rate for run in chosen],
+                weight_decay=[run.weight_decay for run in chosen],
+            ),
+            loss=loss,
+            labels=[run.label for run in chosen],
+        )
+
+    options: dict[str, Any] = {
+        "observe": lambda parameters: observe(whole(parameters)),
+        "observe_at": tuple(observe_at) or (plan.steps,),
+        "loss_every": 10,
+        "identity": f"{plan.identity} {plan.embedding} {plan.loss} {plan.uniform} {plan.batch}",
+        "progress": plan.progress,
+        "checkpoint": plan.checkpoint,
+    }
+    return train_in_chunks(build, len(runs), plan.chunk, plan.steps, **options)
+
+
+def without_bias(embedding: Embedding, frozen: Iterable[str] = ()) -> tuple[str, ...] | None:
+    """Trained parameters of a strict one-hot model without b_pred, which the authors freeze at 0.
+
+    None, which is all of them, for other embeddings.
+    """
+    if embedding != "one_hot":
+        return None
+    return tuple(name for name in ("W_K", "W_Q", "W_V") if name not in frozen)

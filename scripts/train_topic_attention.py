@@ -1,0 +1,22 @@
+"""Train the attention of the published table, and average it by pair class."""
+
+import numpy as np
+
+from onelayer.device import resolve_device
+from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
+from onelayer.papers.topic_structure.synthetic.training import plan_of
+from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    step.device = resolve_device(step.settings.device)
+    plan = plan_of(step, step.outputs.averages)
+    averages, matrices = topic_attention(step.settings, plan)
+    averages.to_parquet(step.outputs.averages, index=False)
+    with open(step.outputs.matrices, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **matrices)
+
+
+if __name__ == "__main__":
+    run(main, settings=TopicAttentionRun, outputs=["averages", "matrices"])

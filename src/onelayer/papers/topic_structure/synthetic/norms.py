@@ -1,0 +1,95 @@
+"""Two-stage dynamics: norms of W_K, W_Q and W_V from near-zero initial values on.
+
+Li, Li & Risteski (2023), 'Observation: two-stage optimization process'.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from onelayer.ensemble import Trained
+from onelayer.papers.topic_structure.synthetic.documents import draw
+from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
+
+if TYPE_CHECKING:
+    from onelayer.settings.topic_structure_synthetic import StagesSettings
+
+NORMS = ("W_K", "W_Q", "W_V")
+
+
+def two_stages(settings: "StagesSettings", plan: Plan) -> pd.DataFrame:
+    """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the map.
+
+    Returns:
+        Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
+        each norm, `diverged_at`; norms of a diverged run are NaN from there on.
+    """
+    block = settings.two_stages
+    rows = draw(
+        settings.model,
+        block.documents,
+        block.N,
+        "two stages",
+        concentration=block.concentration,
+        masked_attended=False,
+    )
+    asked = [
+        ("setting", one.name, one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
+        for one in block.settings
+        for seed in range(block.seeds)
+    ]
+    asked += [
+        ("map", one.name, one, Run(seed, one.optimizer, rate, noise=noise))
+        for one in block.maps
+        for noise in one.noises
+        for rate in one.learning_rates
+        for seed in range(block.map_seeds)
+    ]
+    asked.sort(key=lambda item: (item[2].embedding, item[2].loss, item[3].optimizer))
+    parts = []
+    for number, (embedding, loss) in enumerate(
+        dict.fromkeys((one.embedding, one.loss) for _, _, one, _ in asked)
+    ):
+        group = [item for item in asked if (item[2].embedding, item[2].loss) == (embedding, loss)]
+        own = replace(
+            plan,
+            embedding=embedding,
+            loss=loss,
+            steps=block.steps,
+            trained=without_bias(embedding),
+            checkpoint=plan.checkpoint
+            and plan.checkpoint.with_name(f"{plan.checkpoint.name}-{number}"),
+        )
+        trained = train_runs(
+            rows,
+            [run for *_, run in group],
+            own,
+            lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
+            range(block.steps + 1),
+        )
+        parts += _histories(group, trained)
+    histories = pd.concat(parts, ignore_index=True)
+    order = {one.name: place for place, one in enumerate([*block.settings, *block.maps])}
+    return histories.sort_values("name", key=lambda name: name.map(order), kind="stable")
+
+
+def _histories(group: list[tuple], trained: Trained) -> list[pd.DataFrame]:
+    parts = []
+    for place, (kind, name, _, run) in enumerate(group):
+        diverged = int(trained.diverged_at[place])
+        steps = np.array(trained.observed_at)
+        norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
+        if diverged >= 0:
+            # What a run was frozen at is no norm of a training that went on.
+            norms = {key: np.where(steps < diverged, norm, np.nan) for key, norm in norms.items()}
+        known = {
+            "kind": kind,
+            "name": name,
+            "learning_rate": run.learning_rate,
+            "noise": run.noise,
+            "seed": run.seed,
+        }
+        parts.append(pd.DataFrame(known | {"step": steps} | norms | {"diverged_at": diverged}))
+    return parts

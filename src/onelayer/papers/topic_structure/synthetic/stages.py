@@ -1,0 +1,53 @@
+"""When the two stages of training begin and end, read off the norms of W_V and W_K.
+
+Li, Li & Risteski (2023), 'Observation: two-stage optimization process': W_V grows first while W_K
+and W_Q stay near their initial values, then these grow while W_V stays relatively flat.
+"""
+
+import numpy as np
+import pandas as pd
+
+VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
+RUN = ["kind", "name", "learning_rate", "noise", "seed"]
+
+
+def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
+    """Times of every run.
+
+    Args:
+        norms: rows `kind`, `name`, `learning_rate`, `noise`, `seed`, `step`, `W_K`, `W_V`,
+            `diverged_at`, in the order of steps.
+
+    Returns:
+        A row per run: its keys, `t_V` (first step with |W_V| >= 90% of its maximum), `t_KQ` (first
+        step with |W_K| >= 110% of its initial value; NaN: never), `value_share_at_t_KQ` (|W_V| then
+        over its maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no
+        first stage), `diverged_at`, `note`.
+    """
+    found = []
+    for keys, run in norms.groupby(RUN, sort=False):
+        diverged = int(run["diverged_at"].iloc[0])
+        row = dict(zip(RUN, keys, strict=True)) | {"diverged_at": diverged}
+        if diverged >= 0:
+            row |= {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
+            row |= {"in_order": False, "note": f"diverged at step {diverged}"}
+        else:
+            row |= _times(*(run[name].to_numpy() for name in ("step", "W_V", "W_K")))
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def _times(step: np.ndarray, W_V: np.ndarray, W_K: np.ndarray) -> dict:
+    t_V = float(step[np.argmax(VALUE_DONE * W_V.max() <= W_V)])
+    grown = KEYS_BEGIN * W_K[0] <= W_K
+    if not grown.any():
+        known = {"t_V": t_V, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
+        return known | {"note": "W_K does not begin to grow within the run"}
+    begins = int(np.argmax(grown))
+    return {
+        "t_V": t_V,
+        "t_KQ": float(step[begins]),
+        "value_share_at_t_KQ": float(W_V[begins] / W_V.max()),
+        "in_order": bool(0 < t_V <= step[begins]),
+        "note": "" if t_V <= step[begins] else "t_V > t_KQ",
+    }

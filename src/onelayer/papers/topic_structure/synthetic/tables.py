@@ -1,0 +1,362 @@
+"""The synthetic tables of Li, Li & Risteski (2023): ours over seeds, theory and published beside.
+
+A run that diverged is left out of every mean, counted in the note, and has a row of its own
+wherever rows are runs.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
+from onelayer.papers.topic_structure.synthetic.stages import stage_times
+from onelayer.tables import interval, judge, number, tidy
+
+GAP_KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay"]
+ATTENTION_KEYS = ["variant", "accounting", "optimizer", "learning_rate"]
+STAGE_KEYS = ["setting", "seed"]
+RATIO_KEYS = ["documents", "method", "tau"]
+
+
+def over_runs(values: Iterable[float], diverged: Iterable[bool] = ()) -> dict:
+    """Mean over the runs that went through, its 95% t interval, their number, and a note.
+
+    Args:
+        values: one per run.
+        diverged: which runs diverged; none by default.
+    """
+    values = np.asarray(list(values), dtype=float)
+    lost = np.zeros(len(values), bool) if not (marks := list(diverged)) else np.array(marks, bool)
+    kept = values[~lost]
+    note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
+    if not len(kept):
+        return {"value": math.nan, "n": 0, "note": note}
+    mean = float(kept.mean())
+    half = math.nan
+    if len(kept) > 1:
+        half = float(stdtrit(len(kept) - 1, 0.975) * kept.std(ddof=1) / math.sqrt(len(kept)))
+    return {"value": mean, "low": mean - half, "high": mean + half, "n": len(kept), "note": note}
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
+
+
+# Uniform attention: the theorems' gap.
+
+
+def theory_gap(gaps: pd.DataFrame) -> pd.DataFrame:
+    """`gap` and `gap_to_theory_ratio` of W_V and E by setting, the theorem's value as published.
+
+    Args:
+        gaps: rows of `gaps.uniform_attention`.
+    """
+    rows = []
+    for keys, group in gaps.groupby(GAP_KEYS, sort=False):
+        known = dict(zip(GAP_KEYS, keys, strict=True))
+        diverged, theory = group["diverged_at"] >= 0, float(group["theory"].iloc[0])
+        note = "" if known["loss"] == "squared" else "the theorems are about squared loss"
+        if known["masked"] == "hidden":
+            note = "masked positions are no keys: not the theorem's formula, see the notes"
+        exact = known["loss"] == "squared" and known["weight_decay"] == 0
+        gap = over_runs(group["gap"], diverged)
+        gap["published"] = theory if exact and known["masked"] == "attended" else math.nan
+        rows.append(known | {"quantity": "gap"} | gap | {"note": _joined(gap["note"], note)})
+        if not math.isnan(theory):
+            ratio = over_runs(group["gap"] / theory, diverged)
+            ratio["note"] = _joined(ratio["note"], note)
+            rows.append(known | {"quantity": "gap_to_theory_ratio"} | ratio)
+    return judge(tidy(rows, GAP_KEYS), reference=0.0)
+
+
+def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """The gaps for readers: a row per setting."""
+    shown = []
+    for keys, group in table.groupby(GAP_KEYS, sort=False):
+        by = group.set_index("quantity")
+        row = dict(zip(GAP_KEYS, keys, strict=True))
+        gap = by.loc["gap"]
+        ratio = by["value"].get("gap_to_theory_ratio", math.nan)
+        shown.append(
+            {
+                "matrix": row["parameter"],
+                "masked positions": row["masked"],
+                "loss": row["loss"].replace("_", "-"),
+                "optimiser": row["optimizer"],
+                "weight decay": f"{row['weight_decay']:g}",
+                "gap [95%]": interval(gap["value"], gap["low"], gap["high"], 5),
+                "gap / theory": number(float(ratio), 4),
+                "theorem": number(float(gap["published"]), 5),
+                "runs": str(int(gap["n"])),
+                "note": gap["note"],
+            }
+        )
+    return pd.DataFrame(shown)
+
+
+GAP_NOTES = [
+    "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over pairs of "
+    "different topics. Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the "
+    "vocabulary and averaged over masked positions, uniform attention, masked positions attended, "
+    "long documents, weight decay towards 0. W_V: one-hot embeddings. E = W_E^T W_E: W_V = I, tied "
+    "decoder.",
+    "Closed form: the exact optimum on the same documents (ridge regression for W_V; for E a "
+    "convex problem over positive semidefinite matrices).",
+    "The authors' released code hides masked positions from attention. The gap is then "
+    "(words + 2) / (words v), with the words that stay visible and START and END as keys: another "
+    "number than the theorem's.",
+    "Under cross-entropy the same blocks appear, but the gap grows as long as training goes on: a "
+    "pattern, no value.",
+    "Their code adds weight_decay / 2 times the norm of `param.data`, which has no gradient: their "
+    "runs have no weight decay whatever the setting says. Here it is the gradient of half of it "
+    "times the squared norm.",
+]
+
+
+# Attention by optimiser and learning rate.
+
+
+def read_published(path: Path) -> pd.DataFrame:
+    """The published table, tidy: `optimizer`, `learning_rate`, `quantity`, `published`, and std."""
+    table = pd.read_csv(path)
+    parts = []
+    for name in PAIR_CLASSES:
+        part = table[["optimizer", "learning_rate", f"{name}_mean", f"{name}_std"]].copy()
+        part.columns = ["optimizer", "learning_rate", "published", "published_std"]
+        parts.append(part.assign(quantity=name))
+    tidied = pd.concat(parts, ignore_index=True)
+    return tidied.assign(optimizer=tidied["optimizer"].str.lower())
+
+
+def attention_by_optimizer(
+    averages: Sequence[pd.DataFrame], published: pd.DataFrame, length: int
+) -> pd.DataFrame:
+    """Average attention by pair class, its standard deviation over seeds, and topic / different.
+
+    Args:
+        averages: rows of `trained_attention.topic_attention`, a table per variant.
+        published: `read_published`.
+        length: tokens of the evaluated documents; uniform attention is 1 / length.
+    """
+    theirs = published.set_index(["optimizer", "learning_rate", "quantity"])
+    rows = []
+    for keys, group in pd.concat(averages).groupby(ATTENTION_KEYS, sort=False):
+        known = dict(zip(ATTENTION_KEYS, keys, strict=True))
+        diverged = group["diverged_at"] >= 0
+        moved = (group["same_topic"] / group["different_topic"] - 1).abs() > 0.01
+        still = not moved[~diverged].any()
+        for name in PAIR_CLASSES:
+            row = known | {"quantity": name} | over_runs(group[name], diverged)
+            if still:
+                row["note"] = _joined(row["note"], "still uniform: W_K and W_Q have not moved")
+            place = (known["optimizer"], known["learning_rate"], name)
+            if known["variant"] != "frozen_value" and place in theirs.index:
+                row |= theirs.loc[place].to_dict()
+            rows.append(row)
+            spread = group[name][~diverged].std(ddof=1)
+            rows.append(known | {"quantity": f"{name}_std", "value": spread, "n": row["n"]})
+        ratio = over_runs(group["same_topic"] / group["different_topic"], diverged)
+        ratio["published"] = _published_ratio(theirs, known)
+        rows.append(known | {"quantity": "topic_to_different_ratio"} | ratio)
+    table = tidy(rows, ATTENTION_KEYS)
+    # 'No effect' is uniform attention: judge multiples of it.
+    scaled = table.copy()
+    weights = table["quantity"].isin(PAIR_CLASSES)
+    columns = ["value", "low", "high", "published", "published_std"]
+    scaled.loc[weights, columns] *= length
+    return table.assign(verdict=judge(scaled)["verdict"])
+
+
+def _published_ratio(theirs: pd.DataFrame, known: dict) -> float:
+    place = (known["optimizer"], known["learning_rate"])
+    if known["variant"] == "frozen_value" or (*place, "same_topic") not in theirs.index:
+        return math.nan
+    same, different = (theirs["published"][(*place, name)] for name in PAIR_CLASSES[1:])
+    return same / different
+
+
+def readable_attention(table: pd.DataFrame) -> pd.DataFrame:
+    """The published table's shape, a block per variant and accounting."""
+    shown = []
+    for keys, group in table.groupby(ATTENTION_KEYS, sort=False):
+        by = group.set_index("quantity")
+        variant, accounting, optimizer, rate = keys
+        row = {
+            "trained": variant.replace("_", " "),
+            "topic ids": accounting,
+            "optimiser": f"{optimizer.upper() if optimizer == 'sgd' else 'Adam'} {rate:g}",
+        }
+        for name, label in zip(
+            PAIR_CLASSES, ("same word", "same topic", "different topic"), strict=True
+        ):
+            own = by.loc[name]
+            row[f"{label} (± std)"] = _plus_minus(own["value"], by["value"][f"{name}_std"])
+            row[f"{label}, paper"] = _plus_minus(own["published"], own["published_std"])
+        ratio = by.loc["topic_to_different_ratio"]
+        row["topic / different [95%]"] = interval(ratio["value"], ratio["low"], ratio["high"])
+        row["paper"] = number(ratio["published"])
+        row["verdicts (word, topic, different, ratio)"] = ", ".join(
+            by["verdict"][name] or "–" for name in (*PAIR_CLASSES, "topic_to_different_ratio")
+        )
+        row["runs"] = _joined(str(int(ratio["n"])), ratio["note"])
+        shown.append(row)
+    return pd.DataFrame(shown)
+
+
+def _plus_minus(value: float, spread: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.5f}" + ("" if math.isnan(spread) else f" ± {spread:.5f}")
+
+
+ATTENTION_NOTES = [
+    "Mean attention weight from one position to another over all ordered pairs of positions that "
+    "hold words, each with itself too, on fresh unmasked documents cut to 100 tokens: uniform "
+    "attention is .01. Ours: mean ± standard deviation over seeds.",
+    "layer norm: what the authors' released code trains when asked for one-hot embeddings: a "
+    "token-type vector is added and a trainable LayerNorm follows. one hot: the paper's model. "
+    "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2).",
+    "The published table cannot be reproduced from the released code. It looks topics up by id "
+    "where it should by word, which shifts them by four words ('shifted' does the same), it hides "
+    "masked positions from attention, draws masks once, and never reads the seed of its settings. "
+    "Its SGD runs do not move from uniform attention; neither do ours.",
+    "Verdicts compare multiples of uniform attention, and the ratio with 1.",
+]
+
+
+# Two stages.
+
+
+def two_stage(norms: pd.DataFrame, without_stages: Sequence[str] = ()) -> pd.DataFrame:
+    """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
+
+    Args:
+        norms: rows of `norms.two_stages`.
+        without_stages: settings for which none are claimed.
+    """
+    times = stage_times(norms[norms["kind"] == "setting"])
+    rows = []
+    for name, runs in times.groupby("name", sort=False):
+        for run in runs.itertuples():
+            known = {"setting": name, "seed": str(run.seed), "n": 1, "note": run.note}
+            for quantity in ("t_V", "t_KQ", "value_share_at_t_KQ"):
+                rows.append(known | {"quantity": quantity, "value": getattr(run, quantity)})
+        known = {"setting": name, "seed": "all"}
+        diverged = runs["diverged_at"] >= 0
+        for quantity in ("t_V", "t_KQ", "value_share_at_t_KQ"):
+            lost = diverged | runs[quantity].isna()
+            summary = over_runs(runs[quantity], diverged)
+            if (lost & ~diverged).any():
+                summary = over_runs(runs[quantity][~lost])
+                never = f"not reached in {(lost & ~diverged).sum()} of {len(runs)} runs"
+                summary["note"] = _joined(never, f"{diverged.sum()} diverged" * diverged.any())
+            rows.append(known | {"quantity": quantity} | summary)
+        rows.append(
+            known
+            | {
+                "quantity": "share_in_order",
+                "value": float(runs["in_order"].mean()),
+                "n": len(runs),
+                "note": _joined(
+                    f"{runs['in_order'].sum()} of {len(runs)} runs have t_V <= t_KQ",
+                    f"{diverged.sum()} diverged" * bool(diverged.any()),
+                    "no two stages expected" * (name in without_stages),
+                ),
+            }
+        )
+    return judge(tidy(rows, STAGE_KEYS))
+
+
+def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting and seed, and one for all seeds."""
+    shown = []
+    for (setting, seed), group in table.groupby(STAGE_KEYS, sort=False):
+        by = group.set_index("quantity")
+        row = {"setting": setting, "seed": seed}
+        for quantity, label in (("t_V", "t_V (steps)"), ("t_KQ", "t_KQ (steps)")):
+            row[label] = number(by["value"][quantity], 0)
+        row["W_V's share of its maximum at t_KQ"] = number(by["value"]["value_share_at_t_KQ"])
+        last = "share_in_order" if seed == "all" else "t_V"
+        row["note"] = by["note"][last]
+        shown.append(row)
+    return pd.DataFrame(shown)
+
+
+STAGE_NOTES = [
+    "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over the "
+    "run; t_KQ: first step at which that of W_K is at least 110% of its initial value. The paper's "
+    "claim of two stages: t_V <= t_KQ.",
+    "Under cross-entropy with SGD, W_V can grow by another tenth after W_K has: the maximum then "
+    "lies at the end of the run and t_V is late although W_V had all but stopped. Its share of "
+    "the maximum at t_KQ shows which case it is.",
+    "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The same "
+    "run with the loss summed over the vocabulary instead of averaged (a factor of 104) has none.",
+    "A run that diverged counts as not in order.",
+]
+
+
+# The optimal ratio of stage 2.
+
+
+def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches.
+
+    Args:
+        ratios: rows of `stage_two.stage_two`.
+    """
+    rows = []
+    for keys, group in ratios.groupby(RATIO_KEYS, sort=False):
+        known = dict(zip(RATIO_KEYS, map(str, keys), strict=True))
+        for quantity in ("ratio", "alpha", "beta"):
+            summary = over_runs(group[quantity], group["diverged_at"] >= 0)
+            rows.append(known | {"quantity": quantity} | summary)
+    optimum = ratios[ratios["method"] == "optimum"]
+    for documents, group in optimum.groupby("documents", sort=False):
+        means = group.groupby("tau")["ratio"].mean()
+        known = {"documents": documents, "method": "optimum", "tau": "all"}
+        grows = bool((np.diff(means) > 0).all())
+        rows.append(
+            known
+            | {
+                "quantity": "grows_with_tau",
+                "value": float(grows),
+                "n": len(means),
+                "published": 1.0,
+                "note": "1: the ratio grows from each tau to the next",
+            }
+        )
+    table = tidy(rows, RATIO_KEYS)
+    return judge(table, reference=0.0)
+
+
+def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per tau: optimum and trained side by side."""
+    values = table[table["quantity"] == "ratio"].set_index(RATIO_KEYS)
+    shown = []
+    for tau in sorted({key[2] for key in values.index}, key=int):
+        row = {"tau": tau}
+        for (documents, method), label in {
+            ("short", "optimum"): "optimum",
+            ("short", "trained"): "trained W_K, W_Q",
+            ("long", "optimum"): "optimum, long documents",
+        }.items():
+            own = values.loc[(documents, method, tau)]
+            row[f"{label} [95%]"] = interval(own["value"], own["low"], own["high"])
+        shown.append(row)
+    return pd.DataFrame(shown)
+
+
+RATIO_NOTES = [
+    "Ratio: (v-1)/v alpha + beta/v, with alpha (same topic, another word) and beta (same word) "
+    "relative to the weight of different topics, at the least squared loss with W_V frozen at "
+    "stage 1's optimum for the same documents. The theorem says that it lies between lambda_1 tau "
+    "and lambda_2 T for some constants; it names no values.",
+    "Trained: W_K and W_Q of a one-hot model under squared loss with Adam; the ratio of average "
+    "attention weights on masked documents. It is not tied, so it need not reach the optimum.",
+    "At the optimum beta is often at its lower bound, exp(-6): no weight on the same word.",
+    "With tau = 1 all words of a document have one topic but for random ones: nothing to gain.",
+]

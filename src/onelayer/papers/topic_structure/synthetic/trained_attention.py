@@ -1,0 +1,100 @@
+"""The published table: average attention by pair class after training, by optimiser and rate."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
+from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
+from onelayer.seeds import generator
+
+if TYPE_CHECKING:
+    from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
+
+
+def topic_attention(
+    settings: "TopicAttentionRun", plan: Plan
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """Average attention by pair class after training, and one run's matrices for the heat maps.
+
+    Returns:
+        Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
+        `seed`, one column per pair class, `diverged_at`; and of the first row's first seed the
+        logits `S` and `W_K^T W_Q` (as `weights`), [D, D], with the `document` of the heat map.
+    """
+    block = settings.attention
+    variant = next(v for v in block.variants if v.name == settings.variant)
+    rows = draw(
+        settings.model,
+        block.documents,
+        block.N,
+        "attention",
+        concentration=block.concentration,
+        masked_attended=variant.frozen_value,
+    )
+    vocabulary = vocabulary_of(settings.model)
+    frozen = None
+    if variant.frozen_value:
+        optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
+        frozen = {"W_V": closed_form.blocks(vocabulary, optimum)}
+    runs = [
+        Run(seed, row.optimizer, row.learning_rate)
+        for row in sorted(variant.optimizers, key=lambda row: row.optimizer)
+        for seed in range(block.seeds)
+    ]
+    trained = train_runs(
+        rows,
+        runs,
+        replace(
+            plan,
+            embedding=variant.embedding,
+            loss=variant.loss,
+            steps=block.steps,
+            trained=without_bias(variant.embedding, frozen or ()),
+            frozen=frozen,
+        ),
+        lambda p: {
+            "S": model.tables(p, variant.embedding)[0],
+            "weights": p["W_K"].mT @ p["W_Q"],
+        },
+    )
+    documents = _evaluation_documents(settings)
+    S = trained.observed["S"][-1].double().numpy()
+    counts = attention.evaluation_counts(vocabulary, documents, block.evaluated_tokens)
+    found = []
+    for accounting, topics in (
+        ("correct", attention.correct_topics(vocabulary)),
+        ("shifted", attention.shifted_topics(vocabulary)),
+    ):
+        averages = attention.pair_averages(S, counts, topics, block.evaluated_tokens)
+        for run, row, diverged in zip(runs, averages, trained.diverged_at.tolist(), strict=True):
+            found.append(
+                {
+                    "variant": variant.name,
+                    "accounting": accounting,
+                    "optimizer": run.optimizer,
+                    "learning_rate": run.learning_rate,
+                    "seed": run.seed,
+                    **dict(zip(attention.PAIR_CLASSES, row, strict=True)),
+                    "diverged_at": int(diverged),
+                }
+            )
+    arrays = {
+        "S": S[0],
+        "weights": trained.observed["weights"][-1][0].numpy(),
+        "document": documents[0, : block.evaluated_tokens],
+    }
+    return pd.DataFrame(found), arrays
+
+
+def _evaluation_documents(settings: "TopicAttentionRun") -> np.ndarray:
+    """Fresh unmasked documents, [documents, positions]."""
+    block, vocabulary = settings.attention, vocabulary_of(settings.model)
+    rng = generator("topic documents", "evaluation")
+    weights = data.dirichlet_weights(
+        rng, vocabulary.T, block.concentration, block.evaluated_documents
+    )
+    return data.draw_documents(rng, vocabulary, weights, block.N, framed=True)

@@ -1,0 +1,325 @@
+"""Settings of the topic-structure paper's synthetic experiments (Li, Li & Risteski 2023)."""
+
+from typing import Annotated, Literal
+
+import pydantic
+from pydantic import Field
+
+from onelayer.settings.block import Block, Device, Name, Threads
+
+Positive = Annotated[float, Field(gt=0)]
+WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
+EmbeddingKind = Literal["one_hot", "layer_norm"]
+OptimizerKind = Literal["adam", "sgd"]
+LossKind = Literal["squared", "mean_squared", "cross_entropy"]
+
+
+def _once(names: list[str]) -> None:
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{', '.join(repeated)} is given twice; each name once")
+
+
+class TopicModelSettings(Block):
+    """The words and how they are masked."""
+
+    T: int = Field(10, ge=2)
+    """Topics."""
+    v: int = Field(10, ge=2)
+    """Words in each topic, none in two (words)."""
+    p_m: float = Field(0.15, gt=0, lt=1)
+    """Share of the words that are selected to be predicted."""
+    p_c: float = Field(0.1, ge=0, le=1)
+    """Of these, share that stays as it is."""
+    p_r: float = Field(0.1, ge=0, le=1)
+    """Of these, share that shows a random word; the rest shows [MASK]."""
+
+    @pydantic.model_validator(mode="after")
+    def _shares(self) -> "TopicModelSettings":
+        if self.p_c + self.p_r > 1:
+            raise ValueError(f"p_c + p_r = {self.p_c + self.p_r:g}: at most 1")
+        return self
+
+
+class DocumentSettings(Block):
+    """Documents of an experiment."""
+
+    N: WordRange = (100, 150)
+    """Fewest and most words of a document (words)."""
+    documents: int = Field(10_000, ge=2)
+    """Documents (documents)."""
+
+    @pydantic.model_validator(mode="after")
+    def _ordered(self) -> "DocumentSettings":
+        if not 8 <= self.N[0] <= self.N[1]:
+            raise ValueError(f"words N = {list(self.N)}: fewest, then most, at least 8")
+        return self
+
+
+class OptimizerSettings(Block):
+    """An optimiser and its learning rate."""
+
+    optimizer: OptimizerKind
+    """`adam` or `sgd`."""
+    learning_rate: Positive
+    """Learning rate."""
+
+
+class TheorySettings(DocumentSettings):
+    """Uniform attention: W_V alone, and the embeddings alone, against the theorems' gap."""
+
+    N: WordRange = (1000, 1200)
+    """Fewest and most words of a document; the theorems are about long ones (words)."""
+    documents: int = Field(2000, ge=2)
+    """Documents (documents)."""
+    tau: int = Field(2, ge=1)
+    """Topics in a document."""
+    weight_decays: list[Annotated[float, Field(ge=0)]] = Field([0.0, 1e-4, 1e-3], min_length=1)
+    """Weight decays: the gradient of half of it times the squared norm."""
+    adam_rate: Positive = 0.001
+    """Adam's learning rate under squared loss."""
+    sgd_rate_value: Positive = 10.0
+    """SGD's learning rate for W_V under squared loss."""
+    sgd_rate_embedding: Positive = 2.0
+    """SGD's learning rate for W_E under squared loss."""
+    steps: int = Field(1000, ge=1)
+    """Updates (steps)."""
+    seeds: int = Field(5, ge=2)
+    """Runs of each setting (seeds)."""
+    cross_entropy_rates: dict[OptimizerKind, Positive] = {"adam": 0.003, "sgd": 10.0}
+    """Learning rates of W_V and W_E under cross-entropy."""
+
+
+class ComponentSettings(DocumentSettings):
+    """All components trained together: the four heat maps of the paper's Figure 1."""
+
+    tau: int = Field(2, ge=1)
+    """Topics in a document."""
+    rates: dict[LossKind, dict[OptimizerKind, Positive]] = {
+        "squared": {"adam": 0.001, "sgd": 0.3},
+        "cross_entropy": {"adam": 0.001, "sgd": 1.0},
+    }
+    """Learning rates by loss and optimiser."""
+    steps: int = Field(1500, ge=1)
+    """Updates (steps)."""
+
+
+class AttentionVariant(Block):
+    """One way to train the attention of the published table."""
+
+    name: Name
+    """Its name in the table."""
+    embedding: EmbeddingKind
+    """`one_hot` as in the paper, or `layer_norm` as in the authors' code."""
+    frozen_value: bool = False
+    """W_V is frozen at the optimum of stage 1; only W_K and W_Q are trained."""
+    loss: LossKind = "cross_entropy"
+    """The loss."""
+    optimizers: list[OptimizerSettings] = Field(min_length=1)
+    """Rows of the table."""
+
+
+class AttentionSettings(DocumentSettings):
+    """The published table of attention by optimiser and learning rate."""
+
+    concentration: Positive = 0.1
+    """Dirichlet concentration of the topic weights."""
+    variants: list[AttentionVariant] = Field(min_length=1)
+    """Ways to train."""
+    steps: int = Field(1500, ge=1)
+    """Updates (steps)."""
+    seeds: int = Field(10, ge=2)
+    """Runs of each row (seeds)."""
+    evaluated_documents: int = Field(300, ge=1)
+    """Fresh, unmasked documents on which attention is averaged (documents)."""
+    evaluated_tokens: int = Field(100, ge=8)
+    """Tokens that documents are cut to, START included (tokens)."""
+
+    @pydantic.model_validator(mode="after")
+    def _named_once(self) -> "AttentionSettings":
+        _once([variant.name for variant in self.variants])
+        return self
+
+
+class StageSetting(Block):
+    """One training from near-zero matrices."""
+
+    name: str
+    """Its name in the table and the figure."""
+    embedding: EmbeddingKind
+    """`one_hot` or `layer_norm` (the authors' code)."""
+    loss: LossKind
+    """The loss; `mean_squared` is divided by the vocabulary, as PyTorch's MSELoss."""
+    optimizer: OptimizerKind
+    """`adam` or `sgd`."""
+    learning_rate: Positive
+    """Learning rate."""
+    noise: Positive
+    """W_K, W_Q and W_V start uniform in [0, noise)."""
+    two_stages_expected: bool = True
+    """The two stages are claimed for this setting."""
+
+
+class StageMap(Block):
+    """Where two stages appear, over learning rate and initial noise."""
+
+    name: str
+    """The panel's title."""
+    embedding: EmbeddingKind
+    """`one_hot` or `layer_norm`."""
+    loss: LossKind
+    """The loss."""
+    optimizer: OptimizerKind
+    """`adam` or `sgd`."""
+    learning_rates: list[Positive] = Field(min_length=1)
+    """Columns."""
+    noises: list[Positive] = Field(min_length=1)
+    """Rows."""
+
+
+class TwoStageSettings(DocumentSettings):
+    """Norms of W_K, W_Q and W_V from near-zero initial values on."""
+
+    concentration: Positive = 0.1
+    """Dirichlet concentration of the topic weights."""
+    settings: list[StageSetting] = Field(min_length=1)
+    """What is trained."""
+    maps: list[StageMap] = Field(min_length=1)
+    """Panels of the map."""
+    steps: int = Field(1000, ge=10)
+    """Updates (steps)."""
+    seeds: int = Field(10, ge=1)
+    """Runs of each setting (seeds)."""
+    map_seeds: int = Field(1, ge=1)
+    """Runs of each cell of the map (seeds)."""
+
+    @pydantic.model_validator(mode="after")
+    def _named_once(self) -> "TwoStageSettings":
+        _once([setting.name for setting in self.settings])
+        _once([panel.name for panel in self.maps])
+        return self
+
+
+class StageTwoSettings(DocumentSettings):
+    """The optimal attention when W_V is frozen at the optimum of stage 1, against tau."""
+
+    taus: list[Annotated[int, Field(ge=1)]] = Field([1, 2, 3, 5, 7], min_length=2)
+    """Topics in a document; T itself is degenerate."""
+    N_long: WordRange = (1000, 1200)
+    """Fewest and most words of long documents (words)."""
+    documents_long: int = Field(1500, ge=2)
+    """Long documents (documents)."""
+    learning_rate: Positive = 0.003
+    """Adam's learning rate for W_K and W_Q."""
+    steps: int = Field(1000, ge=1)
+    """Updates (steps)."""
+    seeds: int = Field(3, ge=1)
+    """Draws of documents, and runs, for each tau (seeds)."""
+
+
+class _Common(Block):
+    model: TopicModelSettings = TopicModelSettings()
+    """The words and their masking."""
+    batch: int = Field(40, ge=1)
+    """Documents in a training step (documents)."""
+    chunk: int = Field(20, ge=1)
+    """Most runs in one tensor program; more on a GPU (runs)."""
+    device: Device = "auto"
+    """Where models are trained; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    def _fits(self, key: str, documents: DocumentSettings) -> None:
+        if self.batch > documents.documents:
+            raise ValueError(
+                f"{key}.documents = {documents.documents}: at least one batch of {self.batch}"
+            )
+
+
+class UniformAttentionSettings(_Common):
+    """What training under uniform attention needs to know."""
+
+    theory: TheorySettings = TheorySettings()
+    """The gap of W_V and of the embeddings."""
+    components: ComponentSettings = ComponentSettings()
+    """Heat maps with all components trained."""
+
+    @pydantic.model_validator(mode="after")
+    def _theory_fits(self) -> "UniformAttentionSettings":
+        for key, block in (("theory", self.theory), ("components", self.components)):
+            if block.tau >= self.model.T:
+                raise ValueError(
+                    f"{key}.tau = {block.tau}: must be below T = {self.model.T}, or every "
+                    "document has all topics and there is nothing to learn"
+                )
+            self._fits(key, block)
+        return self
+
+
+class TopicAttentionSettings(_Common):
+    """What training the published attention table needs to know."""
+
+    attention: AttentionSettings
+    """Attention by optimiser."""
+
+    @pydantic.model_validator(mode="after")
+    def _attention_fits(self) -> "TopicAttentionSettings":
+        self._fits("attention", self.attention)
+        return self
+
+
+class StagesSettings(_Common):
+    """What the two-stage trainings need to know."""
+
+    two_stages: TwoStageSettings
+    """Two-stage dynamics."""
+
+    @pydantic.model_validator(mode="after")
+    def _stages_fit(self) -> "StagesSettings":
+        self._fits("two_stages", self.two_stages)
+        return self
+
+
+class TiedAttentionSettings(_Common):
+    """What the optimal attention of stage 2 needs to know."""
+
+    stage_two: StageTwoSettings = StageTwoSettings()
+    """Optimal attention against tau."""
+
+    @pydantic.model_validator(mode="after")
+    def _taus_fit(self) -> "TiedAttentionSettings":
+        for tau in self.stage_two.taus:
+            if tau >= self.model.T:
+                raise ValueError(
+                    f"stage_two.taus: {tau} must be below T = {self.model.T}, where the optimum "
+                    "is degenerate"
+                )
+        self._fits("stage_two", self.stage_two)
+        return self
+
+
+class SyntheticSettings(
+    UniformAttentionSettings, TopicAttentionSettings, StagesSettings, TiedAttentionSettings
+):
+    """The synthetic experiments."""
+
+
+class TopicAttentionRun(TopicAttentionSettings):
+    """One variant's training."""
+
+    variant: Name
+    """A name of `attention.variants`."""
+
+
+class PresentationSettings(Block):
+    """What the synthetic tables and figures need to know beside the measures."""
+
+    T: int = 10
+    """Topics."""
+    v: int = 10
+    """Words in each topic (words)."""
+    evaluated_tokens: int = 100
+    """Tokens of the documents on which attention was averaged (tokens)."""
+    variants: list[Name] = []
+    """Variants of the attention table in the order of input files."""
+    without_stages: list[str] = []
+    """Settings for which no two stages are expected."""

@@ -1,0 +1,164 @@
+"""Claims about the trainings on synthetic documents, their measures and their tables."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.papers.topic_structure.synthetic import closed_form, data, gaps, tables
+from onelayer.papers.topic_structure.synthetic.norms import two_stages
+from onelayer.papers.topic_structure.synthetic.stages import stage_times
+from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
+from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
+from onelayer.settings.topic_structure_synthetic import (
+    StagesSettings,
+    TopicAttentionRun,
+    UniformAttentionSettings,
+)
+from tests.conftest import ROOT
+
+PLAN = Plan(batch=20, chunk=4)
+PUBLISHED = ROOT / "workflow/reference/topic_structure_attention.csv"
+
+
+@pytest.mark.parametrize(
+    ("model", "rate_value"),
+    [({}, 10.0), ({"T": 20, "v": 5, "p_m": 0.3}, 10.0)],
+    ids=["default", "T=20, v=5, p_m=.3"],
+)
+def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> None:
+    settings = UniformAttentionSettings(
+        model=model,
+        theory={"N": [1000, 1100], "documents": 600, "steps": 150, "sgd_rate_value": rate_value},
+        components={"documents": 100},
+        batch=20,
+    )
+    vocabulary = data.Vocabulary(settings.model.T, settings.model.v)
+    block = settings.theory
+    rows = gaps.draw(settings.model, block.documents, block.N, "a test", tau=2)
+    theory = closed_form.theory_gap(vocabulary, gaps.masking_of(settings.model))
+    for parameter, rate in (("W_V", rate_value), ("E", block.sgd_rate_embedding)):
+        runs = [Run(seed, "sgd", rate) for seed in range(2)]
+        trained = gaps._train_alone(settings, PLAN, rows.by_document(), parameter, "squared", runs)
+        found = closed_form.gap(vocabulary, trained.observed["matrix"][-1].numpy())
+        np.testing.assert_allclose(found / theory, 1, atol=0.01)
+
+
+def test_a_run_is_the_same_whatever_else_is_trained() -> None:
+    settings = UniformAttentionSettings(theory={"N": [50, 60], "documents": 100}, batch=20)
+    rows = gaps.draw(settings.model, 100, (50, 60), "a test", tau=2, masked_attended=False)
+    runs = [Run(seed, o, 0.01) for o in ("adam", "sgd") for seed in (3, 1)]
+    plan = Plan(batch=20, chunk=2, steps=8, loss="cross_entropy", embedding="layer_norm")
+    together = train_runs(rows, runs, plan, lambda p: {"W_K": p["W_K"]}).observed["W_K"]
+    for place, run in enumerate(runs):
+        alone = train_runs(rows, [run], plan, lambda p: {"W_K": p["W_K"]}).observed["W_K"]
+        np.testing.assert_allclose(together[0, place], alone[0, 0], rtol=1e-4, atol=1e-6)
+
+
+def attention_settings(rate: float, loss: str = "cross_entropy") -> TopicAttentionRun:
+    variant = {
+        "name": "one_hot",
+        "embedding": "one_hot",
+        "loss": loss,
+        "optimizers": [{"optimizer": "sgd", "learning_rate": rate}],
+    }
+    block = {"variants": [variant], "documents": 60, "steps": 40, "seeds": 2}
+    return TopicAttentionRun(model={"T": 3, "v": 4}, batch=20, attention=block, variant="one_hot")
+
+
+def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
+    averages, arrays = topic_attention(attention_settings(0.01), PLAN)
+    np.testing.assert_allclose(averages[list(tables.PAIR_CLASSES)], 0.01, rtol=0.01)
+    assert arrays["S"].shape == arrays["weights"].shape == (16, 16)
+    table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
+    own = table[(table["accounting"] == "correct") & (table["quantity"] == "different_topic")]
+    assert own["published"].tolist() == [0.00673] and own["verdict"].tolist() == ["differs"]
+    assert own["note"].str.contains("still uniform").all()
+
+
+def test_a_diverged_run_is_marked_and_never_averaged() -> None:
+    averages, _ = topic_attention(attention_settings(1e6, "squared"), PLAN)
+    assert (averages["diverged_at"] >= 0).all()
+    table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
+    rows = table[table["quantity"].isin(tables.PAIR_CLASSES)]
+    assert rows["value"].isna().all() and (rows["verdict"] == "not run").all()
+    assert rows["note"].str.contains("2 of 2 runs diverged").all()
+    averages.loc[0, "diverged_at"] = -1
+    averages.loc[0, list(tables.PAIR_CLASSES)] = [0.03, 0.02, 0.01]
+    table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
+    own = table.set_index(["accounting", "quantity"]).loc[("correct", "same_topic")]
+    assert own["value"] == 0.02 and own["n"] == 1 and "1 of 2 runs diverged" in own["note"]
+    assert len(tables.readable_attention(table)) == 2
+
+
+def history(W_V: list[float], W_K: list[float], diverged_at: int = -1) -> pd.DataFrame:
+    known = {"kind": "setting", "name": "a", "learning_rate": 1.0, "noise": 0.1, "seed": 0}
+    norms = {"step": range(len(W_V)), "W_K": W_K, "W_Q": W_K, "W_V": W_V}
+    return pd.DataFrame(known | norms | {"diverged_at": diverged_at})
+
+
+@pytest.mark.parametrize(
+    ("W_V", "W_K", "t_V", "t_KQ", "in_order"),
+    [
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.2], 2, 3, True),
+        ([0.1, 0.5, 0.8, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False),
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.1], 2, math.nan, False),
+        ([0.95, 0.5, 0.95, 1.0], [0.1, 0.1, 0.2, 0.3], 0, 2, False),
+    ],
+)
+def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order) -> None:
+    [row] = stage_times(history(W_V, W_K)).to_dict("records")
+    assert row["t_V"] == t_V and row["in_order"] == in_order
+    assert row["t_KQ"] == t_KQ or (math.isnan(row["t_KQ"]) and math.isnan(t_KQ))
+
+
+def test_a_diverged_run_has_no_times_and_counts_as_not_in_order() -> None:
+    good = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
+    bad = history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], diverged_at=1)
+    norms = pd.concat([good, bad.assign(seed=1)])
+    table = tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
+    assert table.loc[("all", "share_in_order"), "value"] == 0.5
+    assert "1 diverged" in table.loc[("all", "share_in_order"), "note"]
+    assert "no two stages expected" in table.loc[("all", "share_in_order"), "note"]
+    assert math.isnan(table.loc[("1", "t_V"), "value"])
+    assert table.loc[("all", "t_V"), "value"] == 1 and table.loc[("all", "t_V"), "n"] == 1
+
+
+def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not() -> None:
+    common = {"embedding": "one_hot", "optimizer": "adam", "learning_rate": 0.003, "noise": 1e-3}
+    panel = common | {"name": "m", "loss": "mean_squared", "noises": [1e-3]}
+    panel["learning_rates"] = [panel.pop("learning_rate")]
+    del panel["noise"]
+    settings = StagesSettings(
+        two_stages={
+            # With a tenth of them W_V never stops growing: it learns them by heart.
+            "documents": 4000,
+            "steps": 300,
+            "seeds": 1,
+            "settings": [
+                common | {"name": loss, "loss": loss} for loss in ("mean_squared", "squared")
+            ],
+            "maps": [panel],
+        },
+    )
+    norms = two_stages(settings, Plan(batch=settings.batch, chunk=4))
+    times = stage_times(norms).set_index(["kind", "name"])
+    assert times.loc[("setting", "mean_squared"), "in_order"]
+    assert not times.loc[("setting", "squared"), "in_order"]
+    assert times.loc[("map", "m"), "in_order"]
+
+
+def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() -> None:
+    known = {"parameter": "W_V", "masked": "attended", "loss": "squared", "optimizer": "adam"}
+    rows = [
+        known | {"weight_decay": decay, "seed": seed, "gap": gap, "theory": 0.1, "diverged_at": -1}
+        for decay, gaps_found in ((0.0, (0.0999, 0.1001)), (0.001, (0.05, 0.051)))
+        for seed, gap in enumerate(gaps_found)
+    ]
+    table = tables.theory_gap(pd.DataFrame(rows)).set_index(["weight_decay", "quantity"])
+    assert table.loc[(0.0, "gap"), "published"] == 0.1
+    assert table.loc[(0.0, "gap"), "verdict"] == "within"
+    assert table.loc[(0.0, "gap_to_theory_ratio"), "value"] == pytest.approx(1)
+    assert math.isnan(table.loc[(0.001, "gap"), "published"])
+    assert len(tables.readable_gaps(table.reset_index())) == 2
