@@ -53,9 +53,9 @@ try:
 except OnelayerError as error:
     raise WorkflowError(str(error)) from None
 
-# Every room adds what it makes: tables and figures (paths without suffix) with the caption that
-# describes each, and the record of every step.
-tables, figures, records = {}, {}, []
+# Every room adds what it makes: tables, figures and animations (paths without suffix) with the
+# caption that describes each, and the record of every step.
+tables, figures, animations, records = {}, {}, {}, []
 
 
 include: "workflow/rules/corpus.smk"
@@ -67,6 +67,7 @@ include: "workflow/rules/topic_structure.smk"
 include: "workflow/rules/topic_structure_synthetic.smk"
 include: "workflow/rules/decision_lists.smk"
 include: "workflow/rules/scan_snap.smk"
+include: "workflow/rules/local_to_global.smk"
 include: "workflow/rules/results.smk"
 
 

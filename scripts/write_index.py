@@ -18,7 +18,7 @@ def main(step: Step) -> None:
     }
     write_index(
         step.inputs.tables,
-        step.inputs.figures,
+        [*step.inputs.figures, *step.inputs.animations],
         step.settings.captions,
         lines,
         step.outputs.index,
@@ -29,6 +29,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=IndexSettings,
-        inputs=["tables*", "figures*", "captions*"],
+        inputs=["tables*", "figures*", "animations*", "captions*"],
         outputs=["index"],
     )

@@ -17,7 +17,7 @@ def write_index(
 
     Args:
         tables: the tables' CSV files.
-        figures: the figures' PNG files.
+        figures: the figures' PNG files, and animations.
         captions: name of the caption of each result, by path without suffix.
         lines: one line per caption name.
         path: where to write; links are relative to `results/`.
@@ -42,7 +42,8 @@ def write_index(
     text += ["", "## Figures", "", "| figure | what it shows |", "|---|---|"]
     for figure in figures:
         base = figure.with_suffix("")
-        links = " ".join(f"[{kind}]({_relative(base)}.{kind})" for kind in ("png", "pdf"))
+        kinds = ("png", "pdf") if figure.suffix == ".png" else (figure.suffix[1:],)
+        links = " ".join(f"[{kind}]({_relative(base)}.{kind})" for kind in kinds)
         text.append(f"| **{base.name}** {links} | {lines[captions[str(base)]]} |")
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
 

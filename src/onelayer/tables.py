@@ -6,6 +6,7 @@ counterpart has an empty verdict; one that was not measured has the verdict `not
 
 import html as markup
 import math
+import types
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -144,6 +145,11 @@ def write_table(
     _write_markdown(shown, md, title, notes)
     _write_latex(shown, tex, title, notes)
     _write_html(shown, html, title, notes)
+
+
+def forms_of(name: str, outputs: types.SimpleNamespace) -> dict[str, Path]:
+    """The four forms of one table among a step's outputs `<name>_csv`, `<name>_md`, ..."""
+    return {form: getattr(outputs, f"{name}_{form}") for form in ("csv", "md", "tex", "html")}
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:

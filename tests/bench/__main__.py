@@ -12,9 +12,15 @@ import platform
 import torch
 from tabulate import tabulate
 
-from tests.bench import bench_decision_lists, bench_forward, bench_probe, bench_scan_snap
+from tests.bench import (
+    bench_decision_lists,
+    bench_forward,
+    bench_local_to_global,
+    bench_probe,
+    bench_scan_snap,
+)
 
-ROOMS = [bench_probe, bench_forward, bench_decision_lists, bench_scan_snap]
+ROOMS = [bench_probe, bench_forward, bench_decision_lists, bench_scan_snap, bench_local_to_global]
 
 
 def main() -> None:

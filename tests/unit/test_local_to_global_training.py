@@ -1,10 +1,14 @@
 """Claims about the transformers of Makkuva et al. (2024): starts, schedule, what training does."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from onelayer.ensemble import RunRandom
+from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import canonical, initialisation, training
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
@@ -81,6 +85,45 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
     assert list(part["iteration"].unique()) == [0, 3, 6]
     for name in ("loss", "W_1_share", "W_V_share"):
         np.testing.assert_allclose(part[name], single[name], atol=2e-4)
+
+
+def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path, monkeypatch):
+    settings, base = small()
+    variants = [("a", "standard", base), ("b", "paper", base.model_copy(update={"iterations": 9}))]
+    checkpoint, trained = tmp_path / "state", []
+
+    def train(own: str = "it", stop_before: str = "") -> pd.DataFrame:
+        def group(one: training.Group, *arguments, **options):
+            if one.names == [stop_before]:
+                raise KeyboardInterrupt
+            trained.append(one.names)
+            return whole(one, *arguments, **options)
+
+        monkeypatch.setattr(training, "train_group", group)
+        return training.train_variants(
+            variants, settings, "cpu", checkpoint=checkpoint, identity=own
+        )
+
+    whole = training.train_group
+    expected = train()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        train(stop_before="b")
+    trained.clear()
+    pd.testing.assert_frame_equal(train(), expected)
+    assert trained == [["b"]] and list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        train(stop_before="b")
+    trained.clear()
+    train("other settings")
+    assert trained == [["a"], ["b"]]
+
+
+def test_held_out_sequences_of_one_symbol_are_refused():
+    rare = EnsembleSettings(chain={"p": 1e-6, "q": 0.5}, evaluate_on=1)
+    group = training.group([("a", "standard", TrainingSettings(sequence_length=8))])[0]
+    with pytest.raises(OnelayerError, match=r"evaluate_on = 1: .* hold one symbol only"):
+        training.train_group(group, rare, "cpu")
 
 
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():

@@ -78,11 +78,14 @@ def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
     table.to_csv(path, index=False)
     base = str(path.with_suffix(""))
     figure = tmp_path / "results/figures/f.png"
-    captions = {base: "one", str(figure.with_suffix("")): "two"}
-    write_index([path], [figure], captions, {"one": "Line 1.", "two": "Line 2."}, tmp_path / "i.md")
+    moving = tmp_path / "results/animations/m.gif"
+    captions = {base: "one"} | {str(shown.with_suffix("")): "two" for shown in (figure, moving)}
+    lines = {"one": "Line 1.", "two": "Line 2."}
+    write_index([path], [figure, moving], captions, lines, tmp_path / "i.md")
     text = (tmp_path / "i.md").read_text()
     assert "Line 1. | 2 | 0 | 1 | 1 |" in text
     assert "| **all tables** | | 2 | 0 | 1 | 1 |" in text
     for suffix in (".csv", ".md", ".tex", ".html", ".png", ".pdf"):
         assert suffix in text
-    assert "Line 2." in text
+    assert text.count("Line 2.") == 2
+    assert "m.gif" in text and "m.png" not in text

@@ -78,9 +78,11 @@ def listed(run: subprocess.CompletedProcess) -> set[str]:
 
 
 def products(project: Path) -> dict[str, bytes]:
-    """Bytes of every file of every table and figure, and of the index."""
+    """Bytes of every file of every table, figure and animation, and of the index."""
     results = project / "results"
-    files = [*results.glob("tables/*/*"), *results.glob("figures/*/*"), results / "index.md"]
+    kinds = ("tables", "figures", "animations")
+    files = [path for kind in kinds for path in results.glob(f"{kind}/*/*")]
+    files.append(results / "index.md")
     return {str(path.relative_to(project)): path.read_bytes() for path in sorted(files)}
 
 

@@ -27,6 +27,13 @@ TABLES = {
         "claims": ["claim", "setting"],
         "entropy_sweep": ["num_last", "lr_Z", "lr_Y_multiplier"],
     },
+    "local_to_global": {
+        "ablation": ["variant", "initialisation"],
+        "basins": ["p", "q", "start"],
+        "critical_points": ["p", "q", "point"],
+        "initialisation": ["initialisation", "seed"],
+        "rank_one": ["initialisation", "matrix", "iteration"],
+    },
 }
 FIGURES = {
     "topic_structure": [
@@ -56,7 +63,18 @@ FIGURES = {
         "phase_map",
         "scan",
     ],
+    "local_to_global": [
+        "attention_flow",
+        "attention_flow_origin",
+        "gradient_flow",
+        "initial_scale",
+        "landscape",
+        "loss_curves",
+        "weights_rank_one",
+        "weights_standard",
+    ],
 }
+ANIMATIONS = {"local_to_global": ["landscape"]}
 # Where the report shows them: the menu entries of each paper.
 SECTIONS = {
     "Topic structure": [
@@ -67,6 +85,7 @@ SECTIONS = {
     ],
     "Decision lists": ["W alone (Theorem 1)", "V, and W and V together"],
     "Scan and Snap": ["Synthetic", "Real text", "Claims"],
+    "Local to Global": ["Gradient flow", "Transformers"],
 }
 
 # The steps behind each named target, under the target of the paper or of its part.
@@ -145,6 +164,21 @@ NEEDS = {
         "figure_phase_map": _SIMULATION | {"plot_phase_map"},
         "figure_attention_maps": _TEXT_MODEL | {"plot_attention_maps"},
         "figure_attention_over_time": _TEXT_MODEL | {"plot_attention_over_time"},
+    },
+    "local_to_global": {
+        "table_critical_points": {"simulate_flow", "tabulate_flow"},
+        "table_basins": {"simulate_flow", "tabulate_flow"},
+        "table_initialisation": {"train_transformers", "tabulate_initialisation"},
+        "table_rank_one": {"train_transformers", "tabulate_initialisation"},
+        "table_ablation": {"ablate_transformers", "tabulate_ablation"},
+        "figure_gradient_flow": {"simulate_flow", "plot_flow"},
+        "figure_attention_flow": {"simulate_flow", "plot_flow"},
+        "figure_attention_flow_origin": {"simulate_flow", "plot_flow"},
+        "figure_initial_scale": {"simulate_flow", "plot_flow"},
+        "figure_landscape": {"simulate_flow", "animate_landscape"},
+        "figure_loss_curves": {"train_transformers", "plot_transformers"},
+        "figure_weights_standard": {"train_transformers", "plot_transformers"},
+        "figure_weights_rank_one": {"train_transformers", "plot_transformers"},
     },
 }
 # Targets that are nothing but other targets together.

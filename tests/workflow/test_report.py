@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT, SMOKE, snakemake
 from tests.workflow.browser import Page
 from tests.workflow.conftest import merged_config
-from tests.workflow.rooms import FIGURES, SECTIONS, TABLES
+from tests.workflow.rooms import ANIMATIONS, FIGURES, SECTIONS, TABLES
 
 pytestmark = pytest.mark.workflow
 
@@ -49,16 +49,18 @@ def report(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown_files(report: Path) -> dict[str, bytes]:
-    """Every figure and every table as the report should show it, by file name."""
+    """Every figure, animation and table as the report should show it, by file name."""
     results = report.parent
-    files = [*results.glob("figures/*/*.png"), *results.glob("tables/*/*.html")]
+    shown = ("figures/*/*.png", "animations/*/*.gif", "tables/*/*.html")
+    files = [path for pattern in shown for path in results.glob(pattern)]
     return {path.name: path.read_bytes() for path in files}
 
 
 def test_the_report_holds_every_figure_and_table_byte_for_byte(report):
     text = report.read_text(encoding="utf-8")
     files = shown_files(report)
-    assert len(files) == sum(map(len, [*TABLES.values(), *FIGURES.values()]))
+    promised = [*TABLES.values(), *FIGURES.values(), *ANIMATIONS.values()]
+    assert len(files) == sum(map(len, promised))
     missing = [name for name, b in files.items() if base64.b64encode(b).decode() not in text]
     assert missing == []
 

@@ -17,13 +17,14 @@ from onelayer.provenance import code_closure, library_versions
 from onelayer.tables import VALUE_COLUMNS, VERDICTS, read_csv
 from tests.conftest import SMOKE, snakemake
 from tests.workflow.conftest import executed, listed, products
-from tests.workflow.rooms import FIGURES, NEEDS, TABLES, TOGETHER
+from tests.workflow.rooms import ANIMATIONS, FIGURES, NEEDS, TABLES, TOGETHER
 
 pytestmark = pytest.mark.workflow
 
 WIKIPEDIA = Path("results/tables/topic_structure")
 KEYS = {f"{paper}/{name}": keys for paper in TABLES for name, keys in TABLES[paper].items()}
 PLOTS = [f"{paper}/{name}" for paper in FIGURES for name in FIGURES[paper]]
+MOVING = [f"{paper}/{name}" for paper in ANIMATIONS for name in ANIMATIONS[paper]]
 RATIOS = ("embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio")
 
 
@@ -44,6 +45,7 @@ def test_every_table_and_figure_is_there_in_every_form(smoke_run):
         f"results/tables/{name}.{kind}" for name in KEYS for kind in ("csv", "md", "tex", "html")
     }
     expected |= {f"results/figures/{name}.{kind}" for name in PLOTS for kind in ("png", "pdf")}
+    expected |= {f"results/animations/{name}.gif" for name in MOVING}
     assert set(products(smoke_run)) == expected | {"results/index.md"}
 
 
@@ -123,6 +125,18 @@ def test_a_figure_shows_something(smoke_run, name):
     pdf = (smoke_run / f"results/figures/{name}.pdf").read_bytes()
     assert pdf.startswith(b"%PDF-") and pdf.rstrip().endswith(b"%%EOF")
     assert b"/Font" in pdf
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_an_animation_moves(smoke_run, name):
+    with Image.open(smoke_run / f"results/animations/{name}.gif") as image:
+        assert image.n_frames > 2
+        frames = []
+        for number in (0, image.n_frames - 1):
+            image.seek(number)
+            frames.append(np.asarray(image.convert("L"), dtype=int))
+    assert min(frames[0].shape) >= 300
+    assert (abs(frames[0] - frames[1]) > 30).mean() > 0.001
 
 
 def test_the_index_links_every_table_and_figure(smoke_run):

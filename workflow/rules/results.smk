@@ -1,11 +1,12 @@
 # What is written last: the manifest, the index of all tables and figures; and the check of both.
-captions = {**tables, **figures}
+captions = {**tables, **figures, **animations}
 
 
 rule write_manifest:
     input:
         tables=[f"{t}.{kind}" for t in tables for kind in ("csv", "md", "tex", "html")],
         figures=[f"{f}.{kind}" for f in figures for kind in ("pdf", "png")],
+        animations=[f"{a}.gif" for a in animations],
         records=sorted(set(records)),
         code=code_closure("write_manifest"),
     output:
@@ -26,7 +27,7 @@ rule write_manifest:
         "Write the manifest"
     shell:
         "python scripts/write_manifest.py --tables {input.tables} --figures {input.figures}"
-        " --records {input.records} --manifest {output.manifest} --log {log}"
+        " --animations {input.animations} --records {input.records} --manifest {output.manifest} --log {log}"
 
 
 rule write_index:
@@ -34,6 +35,7 @@ rule write_index:
         manifest=rules.write_manifest.output.manifest,
         tables=[f"{t}.csv" for t in tables],
         figures=[f"{f}.png" for f in figures],
+        animations=[f"{a}.gif" for a in animations],
         captions=sorted({f"workflow/report/{c}.rst" for c in captions.values()}),
         code=code_closure("write_index"),
     output:
@@ -55,7 +57,7 @@ rule write_index:
         "Write the index of all results"
     shell:
         "python scripts/write_index.py --tables {input.tables} --figures {input.figures}"
-        " --captions {input.captions} --index {output.index}"
+        " --animations {input.animations} --captions {input.captions} --index {output.index}"
         " --settings {params.settings:q} --log {log}"
 
 

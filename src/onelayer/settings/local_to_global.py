@@ -8,7 +8,6 @@ from pydantic import Field
 from onelayer.settings.block import Block, Device, Seed, Share, Threads
 
 Initialisation = Literal["standard", "rank_one", "paper"]
-Iteration = Annotated[int, Field(ge=0)]
 INDEPENDENT = 1e-9  # |p + q - 1| below this
 
 
@@ -30,8 +29,8 @@ class ChainSettings(Block):
         return self
 
 
-class FlowSettings(Block):
-    """Gradient flow of the canonical model from many starts at once."""
+class FlowShownSettings(Block):
+    """What tables and figures of the gradient flow must know of it."""
 
     chains: list[ChainSettings] = Field(min_length=2)
     """Chains in the order of rows; the first with p + q < 1 and the first with p + q > 1 are shown
@@ -40,21 +39,38 @@ class FlowSettings(Block):
     """Basin maps cover [-extent, extent] in e and w."""
     points: int = Field(200, ge=10, le=2000)
     """Grid points per axis of a basin map."""
-    tolerance: float = Field(1e-8, gt=0, le=1e-3)
-    """Error of an integration step, relative to each variable."""
-    at_rest: float = Field(1e-7, gt=0, le=1e-3)
-    """A trajectory ends when its speed falls and the way left is below this."""
     sigmas: list[Annotated[float, Field(gt=0, le=4)]] = Field(min_length=2)
-    """Standard deviations of the Gaussian starts, ascending; the first is set beside the paper's
-    claim for starts around the origin."""
-    draws: int = Field(2000, ge=20)
-    """Gaussian starts per chain and standard deviation (draws)."""
-    trajectories: int = Field(64, ge=4, le=1000)
-    """Trajectories shown per chain and panel (trajectories)."""
+    """Standard deviations of the Gaussian starts, ascending."""
     wide: float = Field(1.0, gt=0, le=2)
     """Starts of the wide view with the attention scalar: uniform in [-wide, wide]^3."""
     near: float = Field(0.1, gt=0, le=1)
     """The same near the origin."""
+
+    @pydantic.model_validator(mode="after")
+    def _both_sides_and_order(self) -> "FlowShownSettings":
+        sums = [chain.p + chain.q for chain in self.chains]
+        if not min(sums) < 1 < max(sums):
+            raise ValueError("chains: at least one with p + q < 1 and one with p + q > 1")
+        pairs = [(chain.p, chain.q) for chain in self.chains]
+        if repeated := [pair for pair in pairs if pairs.count(pair) > 1]:
+            p, q = repeated[0]
+            raise ValueError(f"chains: p = {p:g}, q = {q:g} is given twice; each once")
+        if self.sigmas != sorted(set(self.sigmas)):
+            raise ValueError("sigmas: each once, in ascending order")
+        return self
+
+
+class FlowSettings(FlowShownSettings):
+    """Gradient flow of the canonical model from many starts at once."""
+
+    tolerance: float = Field(1e-8, gt=0, le=1e-3)
+    """Error of an integration step, relative to each variable."""
+    at_rest: float = Field(1e-7, gt=0, le=1e-3)
+    """A trajectory ends when its speed falls and the way left is below this."""
+    draws: int = Field(2000, ge=20)
+    """Gaussian starts per chain and standard deviation (draws)."""
+    trajectories: int = Field(64, ge=4, le=1000)
+    """Trajectories shown per chain and panel (trajectories)."""
     frames: int = Field(60, ge=2, le=500)
     """Times at which the shown trajectories are kept; frames of the animation."""
     seed: Seed = 0
@@ -63,15 +79,6 @@ class FlowSettings(Block):
     """Where the flow is integrated."""
     threads: Threads = 1
     """torch threads; part of what decides the numbers."""
-
-    @pydantic.model_validator(mode="after")
-    def _both_sides_and_order(self) -> "FlowSettings":
-        sums = [chain.p + chain.q for chain in self.chains]
-        if not min(sums) < 1 < max(sums):
-            raise ValueError("chains: at least one with p + q < 1 and one with p + q > 1")
-        if self.sigmas != sorted(set(self.sigmas)):
-            raise ValueError("sigmas: each once, in ascending order")
-        return self
 
 
 class TrainingSettings(Block):
@@ -99,13 +106,18 @@ class TrainingSettings(Block):
     """One embedding vector times the symbol, or a row per symbol."""
 
 
-class EnsembleSettings(Block):
-    """Which runs, and what is kept of them."""
+class TrainedSettings(Block):
+    """What is trained, and on which chain."""
 
     chain: ChainSettings
     """The chain that produces the sequences."""
     training: TrainingSettings = TrainingSettings()
     """How every run is trained."""
+
+
+class EnsembleSettings(TrainedSettings):
+    """Which runs, and what is kept of them."""
+
     seeds: int = Field(5, ge=2)
     """Runs per initialisation (runs)."""
     evaluate_every: int = Field(5, ge=1)
@@ -118,20 +130,33 @@ class EnsembleSettings(Block):
     """torch threads; part of what decides the numbers."""
 
 
-class InitialisationSettings(EnsembleSettings):
-    """Standard, rank-one and the paper's initialisation, trained alike."""
+class InitialisationShownSettings(TrainedSettings):
+    """What tables and figures of the initialisations must know of them."""
 
     snapshots: list[Annotated[int, Field(ge=1)]] = Field([1, 100, 200], min_length=1)
     """Iterations at which the weights are shown; the authors saved 1, 100 and 200."""
 
     @pydantic.model_validator(mode="after")
-    def _snapshots_within(self) -> "InitialisationSettings":
+    def _rank_one_has_one_row(self) -> "InitialisationShownSettings":
+        if self.training.embedding_rows != 1:
+            raise ValueError(
+                "training.embedding_rows: the rank-one initialisation has one row, found "
+                f"{self.training.embedding_rows}"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _snapshots_within(self) -> "InitialisationShownSettings":
         if max(self.snapshots) > self.training.iterations:
             raise ValueError(
                 f"snapshots: {max(self.snapshots)} comes after the last of "
                 f"{self.training.iterations} iterations"
             )
         return self
+
+
+class InitialisationSettings(EnsembleSettings, InitialisationShownSettings):
+    """Standard, rank-one and the paper's initialisation, trained alike."""
 
 
 class Variant(Block):
@@ -143,6 +168,8 @@ class Variant(Block):
     """Where the runs start."""
     sequence_length: int | None = Field(None, ge=8, le=4096)
     """Inputs per sequence (tokens)."""
+    iterations: int | None = Field(None, ge=1)
+    """Length of the training and of its schedule (iterations)."""
     optimizer: Literal["adamw", "sgd"] | None = None
     """AdamW or SGD."""
     lr: float | None = Field(None, gt=0)
@@ -184,11 +211,15 @@ class AblationSettings(Block):
         return self
 
 
-class AblationRunSettings(EnsembleSettings):
-    """What the ablation's step needs to know (assembled from other blocks)."""
+class AblationShownSettings(TrainedSettings):
+    """What the ablation's table must know of it (assembled from other blocks)."""
 
     variants: list[Variant]
     """Variants in the order of rows."""
+
+
+class AblationRunSettings(EnsembleSettings, AblationShownSettings):
+    """What the ablation's step must know (assembled from other blocks)."""
 
 
 class LocalToGlobalSettings(Block):

@@ -9,6 +9,7 @@ from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Name, describe, nearest
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings
+from onelayer.settings.local_to_global import LocalToGlobalSettings
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import ScanSnapSettings
@@ -33,6 +34,8 @@ class Settings(Block):
     """Decision lists with one-layer transformers (anonymous authors)."""
     scan_snap: ScanSnapSettings
     """Tian, Wang, Chen & Du (2023)."""
+    local_to_global: LocalToGlobalSettings
+    """Makkuva et al. (2024)."""
 
     def checkpoints(self, model: str) -> list[str]:
         """Names of the checkpoints behind a model: one, or one per seed of a random model."""

@@ -75,7 +75,7 @@ def paper(
     e in every entry of the embedding, p_t = -e/2, W_1 = W and W_2 = -W in every entry. It lies in
     the basin of the global minimum for p + q > 1: with d = 8, W = .25 is the canonical point
     (e, w) = (1.41, -2), and W = 1 lies further out in the same direction. Two embedding rows filled
-    with the same constant embed both symbols alike: there is nothing to learn from.
+    with the same constant embed both symbols alike until the tied logit's gradient parts them.
     """
     parameters = standard(random, T, d, rows)
     constant = torch.full_like(parameters["wpe"][:, 0], e)

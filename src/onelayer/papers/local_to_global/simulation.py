@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from onelayer.papers.local_to_global import canonical
+from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import Ends, integrate
-from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
+from onelayer.papers.local_to_global.theory import critical_points, grid, outcome, shown_chains
 from onelayer.seeds import generator
 from onelayer.settings.local_to_global import FlowSettings
 
@@ -60,7 +61,7 @@ def gaussian_starts(chains: list[Chain], settings: FlowSettings, device: str) ->
     """How often the flow from (e, w) ~ N(0, sigma^2) reaches the global minimum.
 
     Every sigma scales the same draws. Columns `p`, `q`, `sigma`, `draws`, and the counts
-    `global` and `local`; what is missing did not come to rest.
+    `to_global` and `to_local`; what is missing did not come to rest.
     """
     unit = generator("gaussian starts", settings.seed).normal(size=(2, settings.draws))
     start = np.concatenate([sigma * unit for sigma in settings.sigmas], axis=1)
@@ -70,7 +71,10 @@ def gaussian_starts(chains: list[Chain], settings: FlowSettings, device: str) ->
         for sigma, part in zip(
             settings.sigmas, np.split(reached, len(settings.sigmas)), strict=True
         ):
-            counts = {"global": int((part == 0).sum()), "local": int((part == 1).sum())}
+            counts = {
+                "to_global": int((part == GLOBAL).sum()),
+                "to_local": int((part == LOCAL).sum()),
+            }
             key = {"p": chain.p, "q": chain.q, "sigma": sigma, "draws": settings.draws}
             rows.append(key | counts)
     return pd.DataFrame(rows)
@@ -138,12 +142,6 @@ def shown_paths(chains: list[Chain], settings: FlowSettings, device: str) -> dic
     return found
 
 
-def shown_chains(chains: list[Chain]) -> tuple[Chain, Chain]:
-    """The first chain with p + q < 1, and the first with p + q > 1."""
-    below = next(chain for chain in chains if chain.p + chain.q < 1)
-    return below, next(chain for chain in chains if chain.p + chain.q > 1)
-
-
 def _path(
     start: np.ndarray, time: np.ndarray, chain: Chain, settings: FlowSettings, device: str
 ) -> np.ndarray:
@@ -157,4 +155,5 @@ def _path(
         stop_below=settings.at_rest,
     )
     later = ends.theta.cpu().numpy().reshape(variables, len(time), n).transpose(1, 0, 2)
-    return np.concatenate([start[None], later])
+    # safetensors writes memory as it lies, whatever the strides.
+    return np.ascontiguousarray(np.concatenate([start[None], later]))

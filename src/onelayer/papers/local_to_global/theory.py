@@ -1,5 +1,7 @@
 """What a simulation of the flow is compared with: grid, outcomes, critical points by kind."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from onelayer.papers.local_to_global import basins
@@ -15,6 +17,12 @@ def grid(extent: float, points: int) -> np.ndarray:
     axis = np.linspace(-extent, extent, points)
     e, w = np.meshgrid(axis, axis)
     return np.stack([e.ravel(), w.ravel()])
+
+
+def shown_chains(chains: Sequence[Chain]) -> tuple[Chain, Chain]:
+    """The first chain with p + q < 1, and the first with p + q > 1."""
+    below = next(chain for chain in chains if chain.p + chain.q < 1)
+    return below, next(chain for chain in chains if chain.p + chain.q > 1)
 
 
 def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:

@@ -4,21 +4,26 @@ Runs whose parameters have the same shapes train as one ensemble. Run i of any v
 sequences of seed i, so that variants differ in nothing but what they change.
 """
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.sequences import sequences
 from onelayer.papers.local_to_global.transformer import losses, population_losses
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings
+
+log = logging.getLogger("onelayer")
 
 BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
@@ -33,7 +38,7 @@ STARTS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Variants whose parameters have the same shapes.
+    """Variants whose parameters have the same shapes, trained for equally many iterations.
 
     Attributes:
         names: of the variants.
@@ -50,7 +55,12 @@ def group(variants: Iterable[tuple[str, str, TrainingSettings]]) -> list[Group]:
     """Sort (name, initialisation, training) into groups that train as one ensemble, in order."""
     groups: dict[tuple, Group] = {}
     for name, start, training in variants:
-        shape = (training.sequence_length, training.layer_norm, training.embedding_rows)
+        shape = (
+            training.sequence_length,
+            training.layer_norm,
+            training.embedding_rows,
+            training.iterations,
+        )
         found = groups.setdefault(shape, Group([], [], []))
         found.names.append(name)
         found.starts.append(start)
@@ -73,6 +83,9 @@ def train_group(
     Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
     [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the shares
     of their largest singular value, `W_1_share`, `W_V_share` [R].
+
+    Raises:
+        OnelayerError: the held-out sequences show one symbol only.
     """
     chain = Chain(settings.chain.p, settings.chain.q)
     base, variants = group.trainings[0], len(group.names)
@@ -82,6 +95,11 @@ def train_group(
         settings.evaluate_on, T, use="held-out sequences"
     )
     held_out = sequences(held_out, chain)
+    if bool(held_out.all()) or not bool(held_out.any()):
+        raise OnelayerError(
+            f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
+            "symbol only; more or longer sequences show both"
+        )
 
     def batch(step: int) -> Tensor:
         u = random.uniform(base.batch, T + 1, use="sequences", step=step)
@@ -117,6 +135,63 @@ def train_group(
         identity=identity,
         progress=progress,
     )
+
+
+def train_variants(
+    variants: Iterable[tuple[str, str, TrainingSettings]],
+    settings: EnsembleSettings,
+    device: str,
+    *,
+    checkpoint: Path,
+    identity: str,
+    progress: Callable | None = None,
+) -> pd.DataFrame:
+    """Train all variants, group after group; returns their `curves`.
+
+    Args:
+        variants: (name, initialisation, training).
+        settings: the runs of each.
+        device: where to train.
+        checkpoint: state and finished groups stay beside it until the last group is done; a later
+            start goes on from them.
+        identity: what decides the numbers beside the variants.
+        progress: as in `onelayer.ensemble.train`.
+    """
+    parts, kept = [], []
+    for number, own in enumerate(group(variants)):
+        here = checkpoint.with_name(f"{checkpoint.name}-{number}")
+        kept.append(here.with_name(f"{here.name}-finished"))
+        whole = f"{identity} {own}"
+        part = _read_finished(kept[-1], whole)
+        if part is None:
+            log.info("training %s", ", ".join(own.names))
+            trained = train_group(
+                own, settings, device, checkpoint=here, identity=whole, progress=progress
+            )
+            part = curves(own, trained, settings.seeds)
+            _write_finished(part, kept[-1], whole)
+        parts.append(part)
+    for path in kept:
+        path.unlink()
+    return pd.concat(parts, ignore_index=True)
+
+
+def _write_finished(part: pd.DataFrame, path: Path, identity: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    labelled = part.copy()
+    labelled.attrs["identity"] = identity
+    labelled.to_parquet(new)
+    new.replace(path)
+
+
+def _read_finished(path: Path, identity: str) -> pd.DataFrame | None:
+    """A finished group's curves; None where there is no file, a broken one, or another group's."""
+    try:
+        part = pd.read_parquet(path)
+    except (OSError, ValueError):
+        return None
+    found, part.attrs = part.attrs.get("identity"), {}
+    return part if found == identity else None
 
 
 def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
@@ -181,3 +256,16 @@ def curves(group: Group, trained: Trained, seeds: int) -> pd.DataFrame:
             part[quantity] = trained.observed[quantity][:, run].double().numpy()
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
+
+
+def snapshots_of(
+    group: Group, trained: Trained, iterations: Sequence[int], seeds: int
+) -> dict[str, np.ndarray]:
+    """`<variant>/W_1` and `<variant>/W_V` at the given iterations, [iterations, seeds, ...]."""
+    rows = [trained.observed_at.index(iteration) for iteration in iterations]
+    found = {}
+    for matrix in ("W_1", "W_V"):
+        values = trained.observed[matrix][rows].unflatten(1, (len(group.names), seeds))
+        for place, name in enumerate(group.names):
+            found[f"{name}/{matrix}"] = values[:, place].contiguous().numpy()
+    return found

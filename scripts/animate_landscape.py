@@ -1,0 +1,23 @@
+"""Draw the loss landscape with trajectories of the gradient flow, as a picture and animated."""
+
+from safetensors.numpy import load_file
+
+from onelayer.figures import house_style, save
+from onelayer.papers.local_to_global.flow_figures import Landscape
+from onelayer.papers.local_to_global.flow_tables import chains_of
+from onelayer.papers.local_to_global.theory import shown_chains
+from onelayer.settings.local_to_global import FlowShownSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    settings, paths = step.settings, load_file(step.inputs.paths)
+    with house_style():
+        landscape = Landscape(paths, shown_chains(chains_of(settings)), settings.extent)
+        landscape.draw(landscape.frames - 1)
+        save(landscape.figure, step.outputs.pdf, step.outputs.png)
+        landscape.animation().save(step.outputs.gif, writer="pillow", fps=10, dpi=100)
+
+
+if __name__ == "__main__":
+    run(main, settings=FlowShownSettings, inputs=["paths"], outputs=["pdf", "png", "gif"])

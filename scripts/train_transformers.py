@@ -1,0 +1,30 @@
+"""Train one-layer transformers on a Markov chain from three initialisations, all runs at once."""
+
+from safetensors.numpy import save_file
+
+from onelayer.device import resolve_device
+from onelayer.papers.local_to_global import training
+from onelayer.settings.local_to_global import InitialisationSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    settings = step.settings
+    step.device = resolve_device(settings.device)
+    group = training.group((name, name, settings.training) for name in training.STARTS)[0]
+    trained = training.train_group(
+        group,
+        settings,
+        step.device,
+        snapshots=settings.snapshots,
+        checkpoint=step.checkpoint(step.outputs.curves),
+        identity=step.identity(),
+        progress=step.progress,
+    )
+    training.curves(group, trained, settings.seeds).to_parquet(step.outputs.curves)
+    weights = training.snapshots_of(group, trained, settings.snapshots, settings.seeds)
+    save_file(weights, step.outputs.weights)
+
+
+if __name__ == "__main__":
+    run(main, settings=InitialisationSettings, outputs=["curves", "weights"])

@@ -1,0 +1,278 @@
+"""Figures of the gradient flow: figures 1, 2 and 5 of Makkuva et al. (2024), and two of our own."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.animation import FuncAnimation
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from onelayer.figures import MARKERS, PALETTE, WIDTH
+from onelayer.papers.local_to_global import basins, canonical
+from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.intervals import share
+from onelayer.papers.local_to_global.theory import grid, outcome
+
+BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
+OUTCOMES = {basins.GLOBAL: BLUE, basins.LOCAL: RED}
+PIXELS = 400  # of a map's side
+ARROWS = 25  # per axis
+LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
+
+
+def gradient_flow(chains: Sequence[Chain], extent: float) -> Figure:
+    """Figure 1: flow and energy contours (left), basins (right), a row per chain."""
+    figure, axes = plt.subplots(len(chains), 2, figsize=(WIDTH, 3.2 * len(chains) + 0.7))
+    for (flow, basin), chain in zip(axes, chains, strict=True):
+        _draw_flow(flow, chain, extent)
+        _draw_basins(basin, chain, extent)
+        flow.set_title("flow along energy contours\n" + _name(chain))
+        basin.set_title("basins\n" + _name(chain))
+    figure.legend(handles=_legend(), loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _name(chain: Chain) -> str:
+    sign = "<" if chain.p + chain.q < 1 else ">"
+    return f"p = {chain.p:g}, q = {chain.q:g} (p + q {sign} 1)"
+
+
+def _legend() -> list:
+    return [
+        Patch(color=BLUE, alpha=0.25, label=r"$\mathcal{I}_\star$: flow reaches a global minimum"),
+        Patch(color=RED, alpha=0.25, label=r"$\mathcal{I}_{\min}$: flow reaches a local minimum"),
+        Line2D([], [], color=YELLOW, lw=2, label="flow reaches the saddle"),
+        Line2D([], [], color=BLUE, lw=1.5, ls="--", label=r"global minima, $L = H_{bigram}$"),
+        Line2D([], [], color=RED, lw=2.5, label=r"local minima, $L = H(\pi)$"),
+        Line2D([], [], color=GREEN, lw=2.5, ls=":", label="local maxima"),
+        Line2D([], [], color="k", marker="*", ms=9, ls="", label="saddle"),
+    ]
+
+
+def _fields(extent: float, points: int) -> tuple[np.ndarray, np.ndarray]:
+    e, w = grid(extent, points)
+    return e.reshape(points, points), w.reshape(points, points)
+
+
+def _draw_flow(axis: Axes, chain: Chain, extent: float) -> None:
+    e, w = _fields(extent, PIXELS)
+    levels = E_SADDLE + np.arange(-6, 7)
+    axis.contour(
+        e, w, canonical.energy(e, w), levels, colors="0.75", linewidths=0.6, linestyles="-"
+    )
+    e, w = _fields(0.96 * extent, ARROWS)
+    field = canonical.flow(np.stack([e, w]), chain)
+    # Directions alone: the speed spans many orders of magnitude.
+    field = field / np.maximum(np.linalg.norm(field, axis=0), 1e-300)
+    axis.quiver(e, w, *field, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
+    _draw_critical_points(axis, chain, extent)
+
+
+def _draw_basins(axis: Axes, chain: Chain, extent: float) -> None:
+    e, w = _fields(extent, PIXELS)
+    label = basins.basin(e, w, chain)
+    colours = ListedColormap([BLUE, RED])
+    axis.pcolormesh(
+        e,
+        w,
+        np.where(label == basins.GLOBAL, 0, 1),
+        cmap=colours,
+        vmin=0,
+        vmax=1,
+        alpha=0.25,
+        rasterized=True,
+        linewidth=0,
+    )
+    low, high = (-extent, W_SADDLE) if chain.p + chain.q < 1 else (W_SADDLE, -1e-4)
+    w = np.linspace(low, high, 2000)
+    e = np.sqrt(np.maximum(E_SADDLE + w * w - np.log(-w), 0))
+    for sign in (-1, 1):
+        shown = e <= extent
+        axis.plot(sign * e[shown], w[shown], color=YELLOW, lw=2)
+    if chain.p + chain.q > 1:
+        axis.axhline(0, color="0.5", lw=0.8)
+    _draw_critical_points(axis, chain, extent)
+
+
+def _draw_critical_points(axis: Axes, chain: Chain, extent: float) -> None:
+    w = np.linspace(-extent, extent, 4001)
+    g = 1 + 2 * w * abs(w)
+    with np.errstate(divide="ignore"):
+        square = chain.s_star / g
+    for sign in (-1, 1):
+        # The curve ends where |e| leaves the picture.
+        e = sign * np.sqrt(np.where((square > 0) & (square <= extent**2), square, np.nan))
+        axis.plot(e, w, color=BLUE, lw=1.5, ls="--", zorder=3)
+    minima = [-extent, W_SADDLE] if chain.p + chain.q < 1 else [W_SADDLE, extent]
+    maxima = [W_SADDLE, extent] if chain.p + chain.q < 1 else [-extent, W_SADDLE]
+    axis.plot([0, 0], minima, color=RED, lw=2.5, zorder=3)
+    axis.plot([0, 0], maxima, color=GREEN, lw=2.5, ls=":", zorder=3)
+    axis.plot(0, W_SADDLE, "k*", ms=10, zorder=4, markeredgecolor="white", markeredgewidth=0.5)
+    axis.set(
+        xlim=(-extent, extent), ylim=(-extent, extent), xlabel="embedding e", ylabel="weight w"
+    )
+    axis.set_aspect("equal")
+
+
+def with_attention(
+    paths: Mapping[str, np.ndarray], chains: Sequence[Chain], view: str, extent: float
+) -> Figure:
+    """Figures 2 and 5: trajectories of (e, w, a), a panel per chain.
+
+    Args:
+        paths: `simulation.shown_paths`.
+        chains: below and above p + q = 1.
+        view: `wide` or `near`.
+        extent: starts lie within +-extent.
+    """
+    figure = plt.figure(figsize=(WIDTH, 3.5))
+    for index, (side, chain) in enumerate(zip(("below", "above"), chains, strict=True)):
+        axis = figure.add_subplot(1, 2, index + 1, projection="3d")
+        path = paths[f"{view}_{side}"]
+        reached = outcome(path[-1], chain)
+        # Near the origin only the beginning fits into the picture.
+        bound = 2.0 * extent if view == "wide" else 3.0 * extent
+        for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
+            inside = (abs(one) <= bound).all(axis=0)
+            last = len(inside) if inside.all() else int(np.argmin(inside))
+            axis.plot(*one[:, :last], color=OUTCOMES.get(end, "0.5"), lw=0.8, alpha=0.8)
+            axis.scatter(*one[:, :1], color="0.2", s=3, depthshade=False)
+            if last == len(inside):
+                axis.scatter(*one[:, -1:], color=OUTCOMES.get(end, "0.5"), s=12, depthshade=False)
+        axis.set_title(_name(chain), pad=2)
+        axis.set(xlabel="embedding e", ylabel="weight w", zlabel="attention a")
+        axis.tick_params(pad=-2)
+        axis.locator_params(nbins=4)
+        axis.zaxis.labelpad = -3
+        axis.view_init(elev=20, azim=-55)
+        axis.set_box_aspect((1, 1, 0.85), zoom=0.92)
+    start = Line2D([], [], color="0.2", marker="o", ms=2.5, ls="", label="start")
+    handles = [*_outcome_handles(), start]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _outcome_handles() -> list[Line2D]:
+    return [
+        Line2D([], [], color=BLUE, marker="o", ms=4, label="reaches a global minimum"),
+        Line2D([], [], color=RED, marker="o", ms=4, label="reaches a local minimum (e = 0)"),
+    ]
+
+
+def initial_scale(gaussian: pd.DataFrame, sigmas: Sequence[float]) -> Figure:
+    """P(global minimum) against the scale of a Gaussian start: theory line and simulation."""
+    figure, axis = plt.subplots(figsize=(WIDTH, 3.6))
+    fine = np.geomspace(min(sigmas), max(sigmas), 120)
+    shift = np.exp(0.02)
+    for place, ((p, q), part) in enumerate(gaussian.groupby(["p", "q"], sort=False)):
+        chain, colour = Chain(p, q), PALETTE[place % len(PALETTE)]
+        line = [basins.probability_global(sigma, chain) for sigma in fine]
+        axis.plot(fine, line, color="0.35", lw=1.2, ls="-" if p + q < 1 else "--", zorder=1)
+        found = pd.DataFrame(
+            [share(a, n) for a, n in zip(part["to_global"], part["draws"], strict=True)]
+        )
+        below, above = found["value"] - found["low"], found["high"] - found["value"]
+        axis.errorbar(
+            part["sigma"] * shift ** (place - 1.5),
+            found["value"],
+            yerr=np.clip([below, above], 0, None),
+            ls="",
+            marker=MARKERS[place % len(MARKERS)],
+            ms=5,
+            capsize=2,
+            color=colour,
+            label=f"simulated, p = {p:g}, q = {q:g}",
+        )
+    handles, labels = axis.get_legend_handles_labels()
+    handles += [Line2D([], [], color="0.35", ls=style, lw=1.2) for style in ("-", "--")]
+    labels += ["theory, every p + q < 1", "theory, every p + q > 1"]
+    axis.legend(handles, labels, frameon=False, loc="center left", bbox_to_anchor=(0.06, 0.5))
+    axis.axvline(0.02, color="0.7", lw=0.8, ls=":")
+    axis.text(0.021, 0.13, "usual scale .02", fontsize=8, color="0.4")
+    axis.set_xscale("log")
+    axis.set(
+        xlabel=r"scale $\sigma$ of the start, e and w from N(0, $\sigma^2$)",
+        ylabel="P(flow reaches a global minimum)",
+        ylim=(-0.04, 1.04),
+    )
+    sns.despine(ax=axis)
+    return figure
+
+
+class Landscape:
+    """The loss over (e, w) with trajectories on it, a panel per chain, drawn frame by frame.
+
+    Args:
+        paths: `simulation.shown_paths`.
+        chains: below and above p + q = 1.
+        extent: of the panels.
+        width: of the figure (inches).
+    """
+
+    def __init__(
+        self,
+        paths: Mapping[str, np.ndarray],
+        chains: Sequence[Chain],
+        extent: float,
+        width: float = WIDTH,
+    ) -> None:
+        self.figure, axes = plt.subplots(1, 2, figsize=(width, 0.56 * width), sharey=True)
+        self.sides = []
+        for axis, side, chain in zip(axes, ("below", "above"), chains, strict=True):
+            ground = _draw_loss(axis, chain, extent)
+            axis.set_title(_name(chain))
+            path = paths[f"plane_{side}"]
+            colours = [OUTCOMES.get(end, "0.5") for end in outcome(path[-1], chain)]
+            tails = [axis.plot([], [], color=c, lw=1.0, alpha=0.9)[0] for c in colours]
+            heads = axis.scatter(
+                *path[0], c=colours, s=14, zorder=4, edgecolors="white", linewidths=0.4
+            )
+            clock = axis.text(0.03, 0.95, "", transform=axis.transAxes, fontsize=8, va="top")
+            clock.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2})
+            self.sides.append((path, paths[f"time_{side}"], tails, heads, clock))
+        axes[1].set_ylabel("")
+        bar = self.figure.colorbar(ground, ax=axes, shrink=0.85, extend="both")
+        bar.set_label("loss above the bigram entropy (nats)")
+        self.figure.legend(
+            handles=_outcome_handles(), loc="outside lower center", ncols=2, frameon=False
+        )
+        self.frames = len(self.sides[0][0])
+
+    def draw(self, frame: int) -> list:
+        """Show the trajectories up to a frame."""
+        for path, time, tails, heads, clock in self.sides:
+            for index, tail in enumerate(tails):
+                tail.set_data(path[: frame + 1, 0, index], path[: frame + 1, 1, index])
+            heads.set_offsets(path[frame].T)
+            clock.set_text(f"time {time[frame]:.3g}")
+        return []
+
+    def animation(self, hold: int = 10) -> FuncAnimation:
+        """All frames, the last one held."""
+        # One layout for all frames; finding it anew would take longer than drawing them.
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+        frames = [*range(self.frames), *[self.frames - 1] * hold]
+        return FuncAnimation(self.figure, self.draw, frames, blit=False)
+
+
+def _draw_loss(axis: Axes, chain: Chain, extent: float) -> AxesImage:
+    e, w = _fields(extent, PIXELS // 2)
+    loss = canonical.loss(canonical.logit_gap(e, w), chain)
+    # Logarithmic, to show both plateau and valley; its dark half would hide the trajectories.
+    above = np.maximum(loss - chain.bigram_entropy, LOSSES[0])
+    greys = LinearSegmentedColormap.from_list("greys", ["white", "0.45"])
+    frame = (-extent, extent, -extent, extent)
+    ground = axis.imshow(
+        above, cmap=greys, norm=LogNorm(*LOSSES), extent=frame, origin="lower", aspect="equal"
+    )
+    axis.set(xlabel="embedding e", ylabel="weight w")
+    return ground

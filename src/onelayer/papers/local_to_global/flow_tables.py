@@ -1,0 +1,200 @@
+"""The tables of the gradient flow: what was simulated beside what the theorems say.
+
+`published` is what follows from the theorems: H(pi), H_bi, which minimum is reached.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from onelayer.papers.local_to_global import basins, canonical
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.intervals import share
+from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
+from onelayer.settings.local_to_global import FlowShownSettings
+from onelayer.tables import interval, judge, number, tidy
+
+ROUNDING = 1e-12  # of closed forms
+CRITICAL_POINT_NOTES = [
+    "Loss and gradient: closed forms at the optimal bias, the worst of the representatives; "
+    "theory is the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere "
+    "(theorem 1). Curvatures: smallest and largest eigenvalue of the Hessian over the "
+    "representatives; 0 along the curve of global minima and along e = 0.",
+    "Flow returns: share of the starts on a circle of radius .05 from which the gradient flow ends "
+    "within .25 of the point at its loss. Theory: 1 at minima, 0 at maxima; the saddle has starts "
+    "of both kinds.",
+    "Verdict: whether the flow returns as theory says; for the saddle, its loss.",
+]
+BASIN_NOTES = [
+    "Maps: every grid point is followed to rest and its limit compared with the basin in which "
+    "theory puts the start (agreement), with the limit point that its energy predicts, and with "
+    "the entropy of that minimum. Errors are the largest of the map.",
+    "Normal starts: share that reaches a global minimum, beside the integral of the Gaussian over "
+    "the basin. Around the origin the paper's claim is 1 for p + q < 1 and 0 for p + q > 1.",
+]
+
+
+def chains_of(settings: FlowShownSettings) -> list[Chain]:
+    """The chains of the settings."""
+    return [Chain(chain.p, chain.q) for chain in settings.chains]
+
+
+def critical_point_table(chains: Sequence[Chain], neighbours: pd.DataFrame) -> pd.DataFrame:
+    """Loss, gradient and curvature at every kind of critical point; whether the flow returns."""
+    returned = neighbours.set_index(["p", "q", "point"])
+    rows = []
+    for chain in chains:
+        for name, points in critical_points(chain).items():
+            key = {"p": chain.p, "q": chain.q, "point": name}
+            found = returned.loc[(chain.p, chain.q, name)]
+            rows += [key | row for row in _at_critical_points(chain, name, points)]
+            expected = {"global minimum": 1.0, "local minimum": 1.0, "local maximum": 0.0}
+            back = share(int(found["back"]), int(found["starts"]))
+            returns = key | back | {"quantity": "share_returning"}
+            rows.append(returns | {"published": expected.get(name, np.nan)})
+    return judge(tidy(rows, ["p", "q", "point"]), reference=0.5)
+
+
+def _at_critical_points(chain: Chain, name: str, points: Sequence[np.ndarray]) -> list[dict]:
+    e, w = np.transpose(points)
+    loss = canonical.loss(canonical.logit_gap(e, w), chain)
+    speed = np.linalg.norm(canonical.flow(np.stack([e, w]), chain), axis=0)
+    bends = np.array([np.linalg.eigvalsh(canonical.hessian(*point, chain)) for point in points])
+    entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
+    rounding = {"n": len(points), "note": "low, high: rounding error"}
+    worst = loss[abs(loss - entropy).argmax()]
+    return [
+        {
+            "quantity": "loss",
+            "value": worst,
+            "low": worst - ROUNDING,
+            "high": worst + ROUNDING,
+            "published": entropy,
+        }
+        | rounding,
+        {
+            "quantity": "gradient_norm",
+            "value": speed.max(),
+            "low": max(speed.max() - ROUNDING, 0),
+            "high": speed.max() + ROUNDING,
+            "published": 0.0,
+        }
+        | rounding,
+        {"quantity": "smallest_curvature", "value": bends.min(), "n": len(points)},
+        {"quantity": "largest_curvature", "value": bends.max(), "n": len(points)},
+    ]
+
+
+def readable_critical_points(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per chain and kind of point."""
+    rows = []
+    for (p, q, point), part in table.groupby(["p", "q", "point"], sort=False):
+        by = part.set_index("quantity")
+        value, published = by["value"], by["published"]
+        bends = [value["smallest_curvature"], value["largest_curvature"]]
+        rows.append(
+            {
+                "p": f"{p:g}",
+                "q": f"{q:g}",
+                "point": point,
+                "loss": number(value["loss"], 6),
+                "theory": number(published["loss"], 6),
+                "|gradient|": f"{value['gradient_norm']:.0e}",
+                "curvatures from, to": ", ".join(_curvature(bend) for bend in bends),
+                "flow returns [95%]": interval(
+                    *by.loc["share_returning", ["value", "low", "high"]], 3
+                ),
+                "verdict": by.loc["share_returning", "verdict"] or by.loc["loss", "verdict"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _curvature(bend: float) -> str:
+    return "0" if abs(bend) < ROUNDING else f"{bend:.3g}"
+
+
+def basin_table(
+    maps: dict[str, np.ndarray], gaussian: pd.DataFrame, settings: FlowShownSettings
+) -> pd.DataFrame:
+    """Every basin map against theory, and the share of Gaussian starts that end globally."""
+    e, w = grid(settings.extent, settings.points)
+    start = f"grid of {settings.points} x {settings.points} on +-{settings.extent:g}"
+    rows = []
+    for index, chain in enumerate(chains_of(settings)):
+        key = {"p": chain.p, "q": chain.q, "start": start}
+        quantities = map_errors(maps["theta"][index], e, w, chain)
+        quantities["steps"] = {"value": maps["steps"][index].mean(), "n": e.size}
+        rows += [key | {"quantity": name} | row for name, row in quantities.items()]
+        for draw in gaussian[(gaussian["p"] == chain.p) & (gaussian["q"] == chain.q)].itertuples():
+            key = {"p": chain.p, "q": chain.q, "start": f"normal, sigma {draw.sigma:g}"}
+            expected = basins.probability_global(draw.sigma, chain)
+            rows.append(
+                key
+                | share(draw.to_global, draw.draws)
+                | {
+                    "quantity": "global_share",
+                    "published": expected,
+                    "note": "beside it: the integral of the Gaussian over the paper's basin",
+                }
+            )
+    return judge(tidy(rows, ["p", "q", "start"]), reference=0.5)
+
+
+def map_errors(theta: np.ndarray, e: np.ndarray, w: np.ndarray, chain: Chain) -> dict[str, dict]:
+    """How the ends theta [2, N] of the flow from (e, w) [N] compare with theory.
+
+    A start at e = 0 must stay; one at w = 0 has no energy to drift.
+    """
+    label, limit = basins.basin(e, w, chain), basins.limit_points(e, w, chain)
+    reached = outcome(theta, chain)
+    stays = label == basins.STAYS
+    expected = np.where(label == basins.GLOBAL, basins.GLOBAL, basins.LOCAL)
+    agrees = np.where(stays, (theta == np.stack([e, w])).all(axis=0), reached == expected)
+    loss = canonical.loss(canonical.logit_gap(*theta), chain)
+    level = np.where(reached == basins.GLOBAL, chain.bigram_entropy, chain.unigram_entropy)
+    drift = canonical.energy(*theta) - canonical.energy(e, w)
+    n = e.size
+    worst = {
+        "energy_drift": (
+            np.nanmax(abs(drift[~stays]), initial=0.0),
+            "largest |change of E|; accepted: 1e-4",
+        ),
+        "loss_error": (abs(loss - level).max(), "largest |L - H| at the limits; accepted: 1e-6"),
+        "limit_point_error": (
+            abs(theta - limit).max(),
+            "largest distance from the limit that the energy predicts; accepted: 1e-6",
+        ),
+    }
+    agreement = share(int(agrees.sum()), n) | {"published": 1.0, "note": "accepted: .999"}
+    quantities = {"basin_agreement": agreement}
+    quantities |= {k: {"value": v, "n": n, "note": text} for k, (v, text) in worst.items()}
+    area = float((reached == basins.GLOBAL).mean())
+    return quantities | {"global_area": {"value": area, "n": n, "note": "share of the map"}}
+
+
+def readable_basins(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per chain for the maps, and per chain and sigma for the Gaussian starts."""
+    rows = []
+    for (p, q, start), part in table.groupby(["p", "q", "start"], sort=False):
+        by = part.set_index("quantity")
+        row = {"p": f"{p:g}", "q": f"{q:g}", "start": start}
+        if "basin_agreement" in by.index:
+            agreement = by.loc["basin_agreement"]
+            row["agreement"] = f"{agreement['value']:.5f}"
+            for name in ("energy_drift", "loss_error", "limit_point_error"):
+                row[name.replace("_", " ")] = f"{by.loc[name, 'value']:.0e}"
+            row["global share"] = number(by.loc["global_area", "value"], 3)
+            row["theory"] = "–"
+            row["verdict"] = agreement["verdict"]
+        else:
+            drawn = by.loc["global_share"]
+            row |= dict.fromkeys(
+                ("agreement", "energy drift", "loss error", "limit point error"), "–"
+            )
+            row["global share"] = interval(drawn["value"], drawn["low"], drawn["high"], 3)
+            row["theory"] = number(drawn["published"], 3)
+            row["verdict"] = drawn["verdict"]
+        rows.append(row)
+    return pd.DataFrame(rows)

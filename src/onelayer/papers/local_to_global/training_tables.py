@@ -1,0 +1,229 @@
+"""The tables of the trained transformers: initialisations, rank one, and the ablation.
+
+`published` is a number of the authors where there is one (their saved weights), and otherwise the
+entropy at which the paper says that training ends.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.intervals import mean, share
+from onelayer.settings.local_to_global import TrainingSettings, Variant
+from onelayer.tables import interval, judge, number, tidy, verdict
+
+CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
+TRAPPED = (100, 450)  # iterations over which a standard start must stay at the unigram entropy
+RANK_ONE_NOTES = [
+    "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval. "
+    "Authors: one run, from the weights they saved.",
+]
+CLAIMED = {"standard": "unigram", "rank_one": "unigram", "paper": "bigram"}
+
+
+def initialisation_table(curves: pd.DataFrame, chain: Chain) -> pd.DataFrame:
+    """Per initialisation and seed: final loss, when it reached the bigram entropy, and the mean."""
+    entropies = {"unigram": chain.unigram_entropy, "bigram": chain.bigram_entropy}
+    middle = (chain.unigram_entropy + chain.bigram_entropy) / 2
+    rows = []
+    for name, part in curves.groupby("variant", sort=False):
+        claim = {"published": entropies[CLAIMED[name]]}
+        claim["note"] = f"beside it: the {CLAIMED[name]} entropy, where the paper says it ends"
+        finals = []
+        for seed, run in part.groupby("seed", sort=False):
+            key = {"initialisation": name, "seed": str(seed)}
+            final = float(run["loss"].iloc[-1])
+            finals.append(final)
+            rows.append(key | {"quantity": "final_loss", "value": final, "n": 1} | claim)
+            rows += [key | row for row in _reached(run, chain)]
+        key = {"initialisation": name, "seed": "mean"}
+        rows.append(key | {"quantity": "final_loss"} | mean(finals) | claim)
+    table = tidy(rows, ["initialisation", "seed"])
+    columns = ["value", "low", "high", "published", "published_std"]
+    verdicts = [verdict(*row, reference=middle) for row in table[columns].to_numpy(dtype=float)]
+    missing = table["value"].isna()
+    return table.assign(verdict=np.where(missing, "", verdicts))
+
+
+def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
+    """Notes under the readable table."""
+    return [
+        f"{training.sequence_length} inputs per sequence, {training.batch} sequences per "
+        f"iteration, {training.iterations} iterations of {training.optimizer}, largest learning "
+        f"rate {training.lr:g}, weight decay {training.weight_decay:g}.",
+        "Loss: population loss on held-out sequences (nats). Unigram entropy "
+        f"{chain.unigram_entropy:.4f}, bigram entropy rate {chain.bigram_entropy:.4f}.",
+        "Verdict: 'direction', the final loss lies on the claimed side of the middle between both "
+        "entropies; 'within', the interval of the mean reaches the claimed entropy.",
+    ]
+
+
+def ablation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
+    """Notes under the readable table."""
+    return [
+        f"Trapped: the loss ends within .01 of the unigram entropy {chain.unigram_entropy:.4f}. "
+        "Escape: first iteration from which on the loss stays more than .01 below it, the earliest "
+        "of the seeds.",
+        f"{training.iterations} iterations unless the row says otherwise.",
+        "The paper claims that the standard start is trapped and its own is not; it says nothing "
+        "about the changes.",
+    ]
+
+
+def _reached(run: pd.DataFrame, chain: Chain) -> list[dict]:
+    iteration, loss = run["iteration"].to_numpy(), run["loss"].to_numpy()
+    reached = iteration[loss <= chain.bigram_entropy + CLOSE]
+    later = (iteration >= TRAPPED[0]) & (iteration <= TRAPPED[1])
+    away = abs(loss[later] - chain.unigram_entropy).max() if later.any() else np.nan
+    when = float(reached[0]) if len(reached) else np.nan
+    return [
+        {
+            "quantity": "iteration_within_0.01_of_bigram",
+            "value": when,
+            "n": 1,
+            "note": "" if len(reached) else f"not within {iteration[-1]} iterations",
+        },
+        {
+            "quantity": "largest_distance_from_unigram",
+            "value": away,
+            "n": int(later.sum()),
+            "note": "over iterations 100 to 450; accepted for the standard start: .01",
+        },
+    ]
+
+
+def readable_initialisations(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per initialisation and seed."""
+    rows = []
+    for (name, seed), part in table.groupby(["initialisation", "seed"], sort=False):
+        by = part.set_index("quantity")
+        final = by.loc["final_loss"]
+        row = {
+            "initialisation": name.replace("_", "-"),
+            "seed": seed,
+            "final loss": interval(final["value"], final["low"], final["high"], 4),
+            "entropy claimed": number(final["published"], 4),
+        }
+        when = by["value"].get("iteration_within_0.01_of_bigram", np.nan)
+        row["within .01 of bigram at iteration"] = "–" if np.isnan(when) else f"{when:.0f}"
+        away = by["value"].get("largest_distance_from_unigram", np.nan)
+        row["largest distance from unigram, 100–450"] = number(away, 4)
+        row["verdict"] = final["verdict"]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def rank_one_table(
+    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame
+) -> pd.DataFrame:
+    """Share of the largest singular value at the snapshots, mean over seeds.
+
+    Args:
+        curves: `training.curves` of all initialisations.
+        snapshots: iterations.
+        published: columns `initialisation`, `matrix`, `iteration`, `published`.
+    """
+    theirs = published.set_index(["initialisation", "matrix", "iteration"])["published"]
+    rows = []
+    for (name, iteration), part in curves.groupby(["variant", "iteration"], sort=False):
+        for matrix in ("W_1", "W_V") if iteration in snapshots else ():
+            key = {"initialisation": name, "matrix": matrix, "iteration": iteration}
+            value = theirs.get((name, matrix, iteration), np.nan)
+            note = "" if np.isnan(value) else "beside it: the authors' saved weights, one run"
+            found = mean(part[f"{matrix}_share"])
+            # Student's interval knows nothing of the bounds of a share.
+            found |= {"low": max(found["low"], 0.0), "high": min(found["high"], 1.0)}
+            rows.append(key | found | {"quantity": "top_share", "published": value, "note": note})
+    # A random matrix of 32 x 8 has a share of about a quarter; half is no longer random.
+    return judge(tidy(rows, ["initialisation", "matrix", "iteration"]), reference=0.5)
+
+
+def readable_rank_one(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per initialisation, matrix and iteration."""
+    return pd.DataFrame(
+        {
+            "initialisation": table["initialisation"].str.replace("_", "-"),
+            "matrix": table["matrix"],
+            "iteration": table["iteration"].astype(str),
+            "share of the largest singular value [95%]": [
+                interval(row.value, row.low, row.high, 3) for row in table.itertuples()
+            ],
+            "authors": [number(value, 3) for value in table["published"]],
+            "verdict": table["verdict"],
+        }
+    )
+
+
+def ablation_table(
+    curves: pd.DataFrame, variants: Sequence[Variant], base: TrainingSettings, chain: Chain
+) -> pd.DataFrame:
+    """Which changes of the training keep a start at the unigram model, and which let it go.
+
+    Args:
+        curves: `training.curves` of all variants.
+        variants: in the order of rows.
+        base: the training without changes.
+        chain: the chain trained on.
+    """
+    rows = []
+    for variant in variants:
+        part = curves[curves["variant"] == variant.name]
+        final = part[part["iteration"] == part["iteration"].max()]
+        key = {"variant": variant.name, "initialisation": variant.initialisation}
+        # A start that moves away from the unigram model, up or down, is not trapped by it.
+        trapped = abs(final["loss"] - chain.unigram_entropy) <= CLOSE
+        unchanged = variant.applied(base) == base
+        claim = {"standard": 1.0, "rank_one": 1.0, "paper": 0.0}[variant.initialisation]
+        found = {"published": claim if unchanged else np.nan, "note": changes(variant, base)}
+        rows.append(
+            key | {"quantity": "trapped_share"} | share(int(trapped.sum()), len(final)) | found
+        )
+        left = [_escape(run, chain) for _, run in part.groupby("seed")]
+        escape = {"quantity": "first_escape_iteration", "value": np.nan, "n": len(left)}
+        if np.isfinite(left).any():
+            escape["value"] = np.nanmin(left)
+        rows.append(key | escape)
+        for name, quantity in (("loss", "final_loss"), ("W_1_share", "final_W_1_share")):
+            rows.append(key | {"quantity": quantity} | mean(final[name]))
+    table = judge(tidy(rows, ["variant", "initialisation"]), reference=0.5)
+    return table.assign(verdict=table["verdict"].where(table["quantity"] == "trapped_share", ""))
+
+
+def changes(variant: Variant, base: TrainingSettings) -> str:
+    """What a variant changes, in words."""
+    own, old = variant.applied(base).model_dump(), base.model_dump()
+    found = [f"{key} {own[key]} instead of {old[key]}" for key in own if own[key] != old[key]]
+    return "; ".join(found).replace("_", " ") or "as trained above"
+
+
+def _escape(run: pd.DataFrame, chain: Chain) -> float:
+    """First iteration from which on the loss is more than .01 below the unigram entropy; NaN."""
+    below = run["loss"].to_numpy() < chain.unigram_entropy - CLOSE
+    first = len(below) - int(np.argmin(below[::-1])) if not below.all() else 0
+    return float(run["iteration"].iloc[first]) if first < len(below) else np.nan
+
+
+def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per variant."""
+    rows = []
+    for (name, start), part in table.groupby(["variant", "initialisation"], sort=False):
+        by = part.set_index("quantity")
+        trapped, final = by.loc["trapped_share"], by.loc["final_loss"]
+        escape = by.loc["first_escape_iteration", "value"]
+        rows.append(
+            {
+                "variant": name,
+                "start": start.replace("_", "-"),
+                "trapped at the unigram model": (
+                    f"{round(trapped['value'] * trapped['n']):.0f} of {trapped['n']:.0f}"
+                ),
+                "first escape, iteration": "–" if np.isnan(escape) else f"{escape:.0f}",
+                "final loss [95%]": interval(final["value"], final["low"], final["high"], 3),
+                "W_1 top share": number(by.loc["final_W_1_share", "value"], 3),
+                "what changes": trapped["note"],
+                "verdict": trapped["verdict"] or "–",
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,116 @@
+"""What the tables of Local to Global say about flows and trainings made by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from onelayer.papers.local_to_global import basins, flow_tables, intervals, training_tables
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.theory import grid
+from onelayer.settings.local_to_global import TrainingSettings, Variant
+
+ABOVE = Chain(0.5, 0.8)
+UNIGRAM, BIGRAM = ABOVE.unigram_entropy, ABOVE.bigram_entropy
+
+
+def curve(variant: str, seed: int, losses: list[float], share: float = 0.95) -> pd.DataFrame:
+    """A run observed after 0, 100, 200, ... iterations."""
+    iteration = 100 * np.arange(len(losses))
+    own = {"variant": variant, "seed": seed, "iteration": iteration, "loss": losses}
+    return pd.DataFrame(own | {"W_1_share": share, "W_V_share": share})
+
+
+def values(table: pd.DataFrame, **key: object) -> pd.Series:
+    """Values by quantity of the rows with this key."""
+    chosen = np.logical_and.reduce([table[name] == value for name, value in key.items()])
+    return table[chosen].set_index("quantity")["value"]
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 40), (3, 40), (40, 40)])
+def test_the_interval_of_a_share_is_clopper_and_pearsons(successes, n):
+    found = intervals.share(successes, n)
+    expected = binomtest(successes, n).proportion_ci(method="exact")
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("chain", [Chain(0.1, 0.1), ABOVE])
+def test_a_map_of_exact_limits_has_no_errors_and_a_wrong_end_is_counted(chain):
+    e, w = grid(3, 20)
+    theta = basins.limit_points(e, w, chain)
+    exact = flow_tables.map_errors(theta, e, w, chain)
+    assert exact["basin_agreement"]["value"] == 1
+    for name in ("energy_drift", "loss_error", "limit_point_error"):
+        assert exact[name]["value"] < 1e-9, name
+    swapped = theta.copy()
+    first = {kind: np.flatnonzero(basins.basin(e, w, chain) == kind)[0] for kind in (0, 1)}
+    swapped[:, first[0]] = theta[:, first[1]]
+    wrong = flow_tables.map_errors(swapped, e, w, chain)
+    assert wrong["basin_agreement"]["value"] == 1 - 1 / 400
+    assert wrong["limit_point_error"]["value"] > 0.1
+
+
+def test_starts_at_e_0_and_w_0_are_the_exact_special_cases():
+    e, w = np.array([0.0, 0.0, 0.5]), np.array([-2.0, 0.0, 0.0])
+    theta = basins.limit_points(e, w, ABOVE)
+    np.testing.assert_array_equal(theta[:, :2], [[0, 0], [-2, 0]])
+    assert flow_tables.map_errors(theta, e, w, ABOVE)["basin_agreement"]["value"] == 1
+    moved = theta + np.array([[0], [0.1]])
+    assert flow_tables.map_errors(moved, e, w, ABOVE)["basin_agreement"]["value"] == 1 / 3
+
+
+def test_initialisation_says_where_each_seed_ends_and_when():
+    runs = [
+        curve("standard", 0, [0.69, UNIGRAM, UNIGRAM + 0.004, UNIGRAM]),
+        curve("standard", 1, [0.69, UNIGRAM - 0.02, UNIGRAM, UNIGRAM]),
+        curve("paper", 0, [2.0, 0.65, BIGRAM + 0.009, BIGRAM + 0.001]),
+        curve("paper", 1, [2.0, 0.65, 0.65, BIGRAM + 0.002]),
+    ]
+    table = training_tables.initialisation_table(pd.concat(runs), ABOVE)
+    reached, away = "iteration_within_0.01_of_bigram", "largest_distance_from_unigram"
+    found = values(table, initialisation="standard", seed="0")
+    assert np.isnan(found[reached]) and found[away] == pytest.approx(0.004)
+    assert values(table, initialisation="standard", seed="1")[away] == pytest.approx(0.02)
+    assert values(table, initialisation="paper", seed="0")[reached] == 200
+    final = table[table["quantity"] == "final_loss"].set_index(["initialisation", "seed"])
+    assert final.loc[("standard", "0"), "verdict"] == "within"
+    assert final.loc[("paper", "1"), "verdict"] == "direction"
+
+
+def test_a_start_on_the_wrong_side_of_the_middle_differs():
+    runs = [curve("paper", seed, [2.0, UNIGRAM + 1e-4 * seed]) for seed in (0, 1)]
+    table = training_tables.initialisation_table(pd.concat(runs), ABOVE)
+    assert set(table.loc[table["quantity"] == "final_loss", "verdict"]) == {"differs"}
+
+
+def test_rank_one_stands_beside_the_authors_weights_and_within_0_and_1():
+    runs = [curve("standard", seed, [0.69, 0.67], share) for seed, share in ((0, 0.1), (1, 0.9))]
+    key = {"initialisation": ["standard"], "matrix": ["W_1"], "iteration": [100]}
+    published = pd.DataFrame(key | {"published": [0.939]})
+    table = training_tables.rank_one_table(pd.concat(runs), [100], published)
+    assert table[["matrix", "iteration"]].to_numpy().tolist() == [["W_1", 100], ["W_V", 100]]
+    assert table["value"].tolist() == [0.5, 0.5]
+    assert table["low"].min() == 0 and table["high"].max() == 1
+    assert table["verdict"].tolist() == ["within", ""]
+
+
+def test_the_ablation_counts_trapped_seeds_and_says_when_the_first_escapes():
+    base = TrainingSettings()
+    variants = [Variant(name="standard"), Variant(name="wider", weight_decay=0.1, lr=0.01)]
+    escaped = [0.69, UNIGRAM - 0.02, UNIGRAM, UNIGRAM - 0.02, UNIGRAM - 0.03]
+    runs = [
+        curve("standard", 0, [0.69, *[UNIGRAM] * 4]),
+        curve("standard", 1, [0.69, *[UNIGRAM + 0.009] * 4]),
+        curve("wider", 0, escaped),
+        curve("wider", 1, [0.69, *[UNIGRAM] * 4]),
+    ]
+    table = training_tables.ablation_table(pd.concat(runs), variants, base, ABOVE)
+    trapped = values(table, variant="standard")
+    assert trapped["trapped_share"] == 1 and np.isnan(trapped["first_escape_iteration"])
+    half = values(table, variant="wider")
+    assert half["trapped_share"] == 0.5 and half["first_escape_iteration"] == 300
+    judged = table[table["verdict"] != ""]
+    assert judged[["variant", "quantity"]].to_numpy().tolist() == [["standard", "trapped_share"]]
+    assert training_tables.changes(variants[1], base) == (
+        "lr 0.01 instead of 0.002; weight decay 0.1 instead of 0.0"
+    )
