@@ -18,9 +18,17 @@ from tests.bench import (
     bench_local_to_global,
     bench_probe,
     bench_scan_snap,
+    bench_topic_structure,
 )
 
-ROOMS = [bench_probe, bench_forward, bench_decision_lists, bench_scan_snap, bench_local_to_global]
+ROOMS = [
+    bench_probe,
+    bench_forward,
+    bench_topic_structure,
+    bench_decision_lists,
+    bench_scan_snap,
+    bench_local_to_global,
+]
 
 
 def main() -> None:

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from transformers import BertConfig, BertForMaskedLM
 
 from onelayer.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
-from tests.oracle.topic_structure_sequences import sequence_loss
+from tests.oracle.topic_structure_sequences import BertStyle, sequence_loss
 
 VOCABULARY = data.Vocabulary(T=3, v=4)
 MASKING = data.Masking(p_m=0.3, p_c=0.2, p_r=0.3)
@@ -70,46 +69,6 @@ def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_
             torch.testing.assert_close(
                 ours[run], theirs, rtol=1e-6, atol=1e-9, msg=lambda text, n=name: f"{n}: {text}"
             )
-
-
-class BertStyle(torch.nn.Module):
-    """`BertForMaskedLM` reduced as the authors reduce it: attention and decoder, nothing else."""
-
-    def __init__(self, parameters: dict[str, torch.Tensor]) -> None:
-        super().__init__()
-        D = len(parameters["gain"])
-        config = BertConfig(
-            vocab_size=D,
-            hidden_size=D,
-            num_hidden_layers=1,
-            num_attention_heads=1,
-            intermediate_size=D,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            max_position_embeddings=32,
-            attn_implementation="eager",
-        )
-        bert = BertForMaskedLM(config).double().bert
-        self.embeddings, self.attention = bert.embeddings, bert.encoder.layer[0].attention.self
-        own = {
-            "embeddings.word_embeddings.weight": torch.eye(D),
-            "embeddings.position_embeddings.weight": torch.zeros(32, D),
-            "embeddings.token_type_embeddings.weight": parameters["token_type"].repeat(2, 1),
-            "embeddings.LayerNorm.weight": parameters["gain"],
-            "embeddings.LayerNorm.bias": parameters["shift"],
-            "attention.key.weight": parameters["W_K"],
-            "attention.key.bias": torch.linspace(-1, 1, D),  # moves no softmax
-            "attention.query.weight": parameters["W_Q"],
-            "attention.query.bias": parameters["b_Q"],
-            "attention.value.weight": parameters["W_V"],
-            "attention.value.bias": parameters["b_V"],
-        }
-        self.load_state_dict({name: value.double() for name, value in own.items()}, strict=False)
-
-    def forward(self, shown: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
-        Z = self.embeddings(input_ids=shown)
-        hidden = torch.zeros(attended.shape, dtype=Z.dtype).masked_fill(~attended, -torch.inf)
-        return self.attention(Z, attention_mask=hidden[:, None, None, :])[0]
 
 
 @pytest.mark.parametrize("loss", ["mean_squared", "cross_entropy"])

@@ -7,8 +7,11 @@ says.
 import torch
 from torch import Tensor
 from torch.nn import functional
+from transformers import BertConfig, BertForMaskedLM
 
 from onelayer.papers.topic_structure.synthetic.data import PAD
+
+POSITIONS = 512  # tokens of the longest document that BertStyle takes
 
 
 def sequence_loss(
@@ -55,3 +58,51 @@ def sequence_loss(
         return functional.cross_entropy(f, words)
     errors = functional.mse_loss(f, functional.one_hot(words, D).to(f.dtype), reduction="none")
     return errors.mean() if loss == "mean_squared" else errors.sum(dim=-1).mean()
+
+
+class BertStyle(torch.nn.Module):
+    """`BertForMaskedLM` reduced as the authors reduce it: embeddings and attention, nothing else.
+
+    Args:
+        parameters: of one run with embedding `layer_norm`, by the names of `model.shapes`; their
+            type is the model's.
+    """
+
+    def __init__(self, parameters: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        D = len(parameters["gain"])
+        config = BertConfig(
+            vocab_size=D,
+            hidden_size=D,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            intermediate_size=D,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            max_position_embeddings=POSITIONS,
+            attn_implementation="eager",
+        )
+        bert = BertForMaskedLM(config).bert
+        self.embeddings, self.attention = bert.embeddings, bert.encoder.layer[0].attention.self
+        own = {
+            "embeddings.word_embeddings.weight": torch.eye(D),
+            "embeddings.position_embeddings.weight": torch.zeros(POSITIONS, D),
+            "embeddings.token_type_embeddings.weight": parameters["token_type"].repeat(2, 1),
+            "embeddings.LayerNorm.weight": parameters["gain"],
+            "embeddings.LayerNorm.bias": parameters["shift"],
+            "attention.key.weight": parameters["W_K"],
+            "attention.key.bias": torch.linspace(-1, 1, D),  # moves no softmax
+            "attention.query.weight": parameters["W_Q"],
+            "attention.query.bias": parameters["b_Q"],
+            "attention.value.weight": parameters["W_V"],
+            "attention.value.bias": parameters["b_V"],
+        }
+        self.to(parameters["gain"].dtype).load_state_dict(own, strict=False)
+        for embedding in (self.embeddings.word_embeddings, self.embeddings.position_embeddings):
+            embedding.weight.requires_grad_(False)
+
+    def forward(self, shown: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        """Outputs [documents, positions, D] for token ids and a mask of what is attended to."""
+        Z = self.embeddings(input_ids=shown)
+        hidden = torch.zeros(attended.shape, dtype=Z.dtype).masked_fill(~attended, -torch.inf)
+        return self.attention(Z, attention_mask=hidden[:, None, None, :])[0]

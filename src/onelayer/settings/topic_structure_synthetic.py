@@ -118,7 +118,7 @@ class AttentionVariant(Block):
     """Rows of the table."""
 
 
-class AttentionSettings(DocumentSettings):
+class AttentionTableSettings(DocumentSettings):
     """The published table of attention by optimiser and learning rate."""
 
     concentration: Positive = 0.1
@@ -135,7 +135,7 @@ class AttentionSettings(DocumentSettings):
     """Tokens that documents are cut to, START included (tokens)."""
 
     @pydantic.model_validator(mode="after")
-    def _named_once(self) -> "AttentionSettings":
+    def _named_once(self) -> "AttentionTableSettings":
         _once([variant.name for variant in self.variants])
         return self
 
@@ -258,7 +258,7 @@ class UniformAttentionSettings(_Common):
 class TopicAttentionSettings(_Common):
     """What training the published attention table needs to know."""
 
-    attention: AttentionSettings
+    attention: AttentionTableSettings
     """Attention by optimiser."""
 
     @pydantic.model_validator(mode="after")
