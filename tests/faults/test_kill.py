@@ -20,10 +20,12 @@ LONG_STEPS = (
     "fetch_model",
     "count_words",
     "fit_lda",
+    "pretrain_model",
     "init_random_model",
     "probe_attention",
     "measure_attention",
     "measure_embeddings",
+    "measure_snapshots",
 )
 
 

@@ -67,7 +67,7 @@ def test_the_default_is_valid() -> None:
         ),
         ("topics.lda.backend", "mallet", ["topics.lda.backend", "'tomotopy'", "'mallet'"]),
         ("topics.lda.alpha", 0, ["topics.lda.alpha", "greater than 0"]),
-        ("models.random.like", "random", ["models.random.like", "known: minilm"]),
+        ("models.random.like", "random", ["models.random.like", "known: ", "minilm"]),
         ("topics.ambiguity.thresholds", [], ["topics.ambiguity.thresholds", "at least 1"]),
         (
             "topics.ambiguity.thresholds",

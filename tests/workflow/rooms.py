@@ -6,10 +6,12 @@ TABLES = {
     "topic_structure": {
         "attention_by_optimizer": ["variant", "accounting", "optimizer", "learning_rate"],
         "corpora": ["corpus"],
+        "pretraining_losses": ["model", "seed"],
         "stage_two_ratio": ["documents", "method", "tau"],
         "theory_gap": ["parameter", "masked", "loss", "optimizer", "weight_decay"],
         "topic_model_robustness": ["model", "backend", "topics", "seed"],
         "topic_quality": ["corpus"],
+        "topic_structure_over_tokens": ["model", "tokens_seen", "overlap", "threshold"],
         "topics": ["corpus", "topic", "rank", "word"],
         "two_stage": ["setting", "seed"],
         "wikipedia_claims": ["claim", "overlap", "model", "threshold"],
@@ -40,9 +42,11 @@ FIGURES = {
         "attention_heads",
         "attention_heatmaps",
         "gap_against_decay",
+        "pretraining_losses",
         "stage_two_ratio",
         "topic_blocks",
         "topic_model_robustness",
+        "topic_structure_over_tokens",
         "topics",
         "two_stage_map",
         "two_stage_norms",
@@ -79,6 +83,7 @@ ANIMATIONS = {"local_to_global": ["landscape"]}
 SECTIONS = {
     "Topic structure": [
         "Wikipedia: results",
+        "Wikipedia: pretraining",
         "Wikipedia: data and topics",
         "Synthetic: tables",
         "Synthetic: figures",
@@ -91,7 +96,10 @@ SECTIONS = {
 # The steps behind each named target, under the target of the paper or of its part.
 _WORDS = {"fetch_corpus", "parse_articles", "fetch_model", "count_words"}
 _TOPICS = _WORDS | {"fit_lda", "measure_topics"}
-_CHECKPOINTS = _WORDS | {"fit_lda", "filter_ambiguous_words", "init_random_model"}
+_PRETRAINING = {"fetch_corpus", "parse_articles", "encode_articles", "pretrain_model"}
+_LABELS = _WORDS | {"fit_lda", "filter_ambiguous_words"}
+_CHECKPOINTS = _LABELS | _PRETRAINING | {"init_random_model"}
+_SNAPSHOTS = _LABELS | _PRETRAINING | {"measure_snapshots"}
 _ATTENTION = _CHECKPOINTS | {"probe_attention", "measure_attention"}
 _EMBEDDINGS = _CHECKPOINTS | {"extract_embeddings", "measure_embeddings"}
 _ROBUSTNESS = _WORDS | {"fit_topic_models", "probe_topic_models"}
@@ -100,6 +108,10 @@ _TEXT_MODEL = {"fetch_corpus", "parse_articles", "train_text_model"}
 NEEDS = {
     "topic_structure_wikipedia": {
         "table_corpora": {"fetch_corpus", "parse_articles", "tabulate_corpora"},
+        "table_pretraining_losses": _PRETRAINING | {"tabulate_pretraining_losses"},
+        "figure_pretraining_losses": _PRETRAINING | {"plot_pretraining_losses"},
+        "table_topic_structure_over_tokens": _SNAPSHOTS | {"tabulate_topic_structure_over_tokens"},
+        "figure_topic_structure_over_tokens": _SNAPSHOTS | {"plot_topic_structure_over_tokens"},
         "table_topic_model_robustness": _ROBUSTNESS | {"tabulate_topic_model_robustness"},
         "figure_topic_model_robustness": _ROBUSTNESS | {"plot_topic_model_robustness"},
         "table_topics": _TOPICS | {"tabulate_topics"},
@@ -185,4 +197,4 @@ NEEDS = {
 TOGETHER = {"topic_structure": ["topic_structure_wikipedia", "topic_structure_synthetic"]}
 
 # Steps that do not depend on the words that a threshold keeps.
-BEFORE_THRESHOLDS = _TOPICS | {"fit_topic_models", "probe_topic_models"}
+BEFORE_THRESHOLDS = _TOPICS | _PRETRAINING | {"fit_topic_models", "probe_topic_models"}

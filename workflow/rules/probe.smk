@@ -172,6 +172,55 @@ rule measure_embeddings:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
+rule measure_snapshots:
+    input:
+        snapshots=lambda w: expand(
+            rules.pretrain_model.output.snapshots,
+            pretrained=w.pretrained,
+            seed=settings.models[w.pretrained].seeds,
+        ),
+        model=lambda w: multiext(
+            f"results/models/{settings.checkpoints(w.pretrained)[0]}/",
+            "config.json",
+            "tokenizer.json",
+        ),
+        articles=rules.parse_articles.output.articles,
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        vocabulary=rules.count_words.output.vocabulary,
+        code=code_closure("measure_snapshots"),
+    output:
+        measures="results/measures/{corpus}/{pretrained}/snapshots.parquet",
+        record="results/records/measure_snapshots/{corpus}/{pretrained}.json",
+    log:
+        "results/logs/measure_snapshots/{corpus}/{pretrained}.log",
+    benchmark:
+        "results/benchmarks/measure_snapshots/{corpus}/{pretrained}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.probe.attention.threads
+    resources:
+        mem_mb=growing(2000),
+        runtime=growing(60),
+        gpu=gpus(settings.probe.attention.device),
+    params:
+        folder=lambda w, input: os.path.dirname(input.model[0]),
+        settings=settings_json(
+            attention=settings.probe.attention.model_copy(
+                update={"documents": settings.topic_structure.wikipedia.over_tokens.documents}
+            ),
+            uncertainty=settings.probe.uncertainty,
+        ),
+        libraries=library_versions("measure_snapshots"),
+    message:
+        "Measure the ratios of {wildcards.pretrained} at its snapshots"
+    shell:
+        "python scripts/measure_snapshots.py"
+        " --snapshots {input.snapshots} --model {params.folder} --articles {input.articles}"
+        " --kept-words {input.kept_words} --vocabulary {input.vocabulary}"
+        " --measures {output.measures}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
 for model in settings.topic_structure.wikipedia.models:
     corpus = settings.topic_structure.wikipedia.corpus
     checkpoints = settings.checkpoints(model)
@@ -179,3 +228,5 @@ for model in settings.topic_structure.wikipedia.models:
         records += expand(record, corpus=corpus, checkpoint=checkpoints)
     for record in (rules.measure_attention.output.record, rules.measure_embeddings.output.record):
         records += expand(record, corpus=corpus, model=model)
+    if settings.models[model].source == "pretrain":
+        records += expand(rules.measure_snapshots.output.record, corpus=corpus, pretrained=model)

@@ -2,6 +2,7 @@
 wikipedia = settings.topic_structure.wikipedia
 overlaps = settings.topics.ambiguity.overlaps
 probed_models = [{"name": n, "settings": settings.models[n]} for n in wikipedia.models]
+pretrained_models = [m for m in probed_models if m["settings"].source == "pretrain"]
 
 
 wildcard_constraints:
@@ -365,6 +366,174 @@ rule plot_topics:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
+rule tabulate_topic_structure_over_tokens:
+    input:
+        measures=expand(
+            rules.measure_snapshots.output.measures,
+            corpus=wikipedia.corpus,
+            pretrained=[m["name"] for m in pretrained_models],
+        ),
+        code=code_closure("tabulate_topic_structure_over_tokens"),
+    output:
+        csv="results/tables/topic_structure/topic_structure_over_tokens.csv",
+        md="results/tables/topic_structure/topic_structure_over_tokens.md",
+        tex="results/tables/topic_structure/topic_structure_over_tokens.tex",
+        html=report(
+            "results/tables/topic_structure/topic_structure_over_tokens.html",
+            caption="../report/topic_structure_over_tokens.rst",
+            category="Topic structure",
+            subcategory="Wikipedia: pretraining",
+            labels={"result": "table: tokens seen"},
+        ),
+        record="results/records/tabulate_topic_structure_over_tokens.json",
+    log:
+        "results/logs/tabulate_topic_structure_over_tokens.log",
+    benchmark:
+        "results/benchmarks/tabulate_topic_structure_over_tokens.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        settings=settings_json(models=pretrained_models),
+        libraries=library_versions("tabulate_topic_structure_over_tokens"),
+    message:
+        "Tabulate the ratios against tokens seen"
+    shell:
+        "python scripts/tabulate_topic_structure_over_tokens.py --measures {input.measures}"
+        " --csv {output.csv} --md {output.md} --tex {output.tex} --html {output.html}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule plot_topic_structure_over_tokens:
+    input:
+        measures=expand(
+            rules.measure_snapshots.output.measures,
+            corpus=wikipedia.corpus,
+            pretrained=[m["name"] for m in pretrained_models],
+        ),
+        code=code_closure("plot_topic_structure_over_tokens"),
+    output:
+        pdf="results/figures/topic_structure/topic_structure_over_tokens.pdf",
+        png=report(
+            "results/figures/topic_structure/topic_structure_over_tokens.png",
+            caption="../report/topic_structure_over_tokens.rst",
+            category="Topic structure",
+            subcategory="Wikipedia: pretraining",
+            labels={"result": "figure: tokens seen"},
+        ),
+        record="results/records/plot_topic_structure_over_tokens.json",
+    log:
+        "results/logs/plot_topic_structure_over_tokens.log",
+    benchmark:
+        "results/benchmarks/plot_topic_structure_over_tokens.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        settings=settings_json(models=pretrained_models),
+        libraries=library_versions("plot_topic_structure_over_tokens"),
+    message:
+        "Plot the ratios against tokens seen"
+    shell:
+        "python scripts/plot_topic_structure_over_tokens.py --measures {input.measures}"
+        " --pdf {output.pdf} --png {output.png}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule tabulate_pretraining_losses:
+    input:
+        histories=[
+            history
+            for m in pretrained_models
+            for history in expand(
+                rules.pretrain_model.output.history,
+                pretrained=m["name"],
+                seed=m["settings"].seeds,
+            )
+        ],
+        code=code_closure("tabulate_pretraining_losses"),
+    output:
+        csv="results/tables/topic_structure/pretraining_losses.csv",
+        md="results/tables/topic_structure/pretraining_losses.md",
+        tex="results/tables/topic_structure/pretraining_losses.tex",
+        html=report(
+            "results/tables/topic_structure/pretraining_losses.html",
+            caption="../report/pretraining_losses.rst",
+            category="Topic structure",
+            subcategory="Wikipedia: pretraining",
+            labels={"result": "table: losses"},
+        ),
+        record="results/records/tabulate_pretraining_losses.json",
+    log:
+        "results/logs/tabulate_pretraining_losses.log",
+    benchmark:
+        "results/benchmarks/tabulate_pretraining_losses.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        settings=settings_json(models=pretrained_models),
+        libraries=library_versions("tabulate_pretraining_losses"),
+    message:
+        "Tabulate the losses of pretraining"
+    shell:
+        "python scripts/tabulate_pretraining_losses.py --histories {input.histories}"
+        " --csv {output.csv} --md {output.md} --tex {output.tex} --html {output.html}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule plot_pretraining_losses:
+    input:
+        histories=[
+            history
+            for m in pretrained_models
+            for history in expand(
+                rules.pretrain_model.output.history,
+                pretrained=m["name"],
+                seed=m["settings"].seeds,
+            )
+        ],
+        code=code_closure("plot_pretraining_losses"),
+    output:
+        pdf="results/figures/topic_structure/pretraining_losses.pdf",
+        png=report(
+            "results/figures/topic_structure/pretraining_losses.png",
+            caption="../report/pretraining_losses.rst",
+            category="Topic structure",
+            subcategory="Wikipedia: pretraining",
+            labels={"result": "figure: losses"},
+        ),
+        record="results/records/plot_pretraining_losses.json",
+    log:
+        "results/logs/plot_pretraining_losses.log",
+    benchmark:
+        "results/benchmarks/plot_pretraining_losses.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        settings=settings_json(models=pretrained_models),
+        libraries=library_versions("plot_pretraining_losses"),
+    message:
+        "Plot the losses of pretraining"
+    shell:
+        "python scripts/plot_pretraining_losses.py --histories {input.histories}"
+        " --pdf {output.pdf} --png {output.png}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
 for overlap in overlaps:
     tables[f"results/tables/topic_structure/wikipedia_{overlap}"] = "wikipedia_table"
 tables["results/tables/topic_structure/wikipedia_claims"] = "wikipedia_claims"
@@ -384,6 +553,16 @@ records += [
     rules.plot_word_groups.output.record,
     rules.plot_topics.output.record,
 ]
+if pretrained_models:
+    for name in ("topic_structure_over_tokens", "pretraining_losses"):
+        tables[f"results/tables/topic_structure/{name}"] = name
+        figures[f"results/figures/topic_structure/{name}"] = name
+    records += [
+        rules.tabulate_topic_structure_over_tokens.output.record,
+        rules.plot_topic_structure_over_tokens.output.record,
+        rules.tabulate_pretraining_losses.output.record,
+        rules.plot_pretraining_losses.output.record,
+    ]
 
 
 rule table_wikipedia_disjoint:
@@ -440,6 +619,54 @@ rule figure_topics:
         multiext("results/figures/topic_structure/topics", ".pdf", ".png"),
 
 
+rule table_topic_structure_over_tokens:
+    input:
+        multiext(
+            "results/tables/topic_structure/topic_structure_over_tokens",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+
+
+rule figure_topic_structure_over_tokens:
+    input:
+        multiext(
+            "results/figures/topic_structure/topic_structure_over_tokens",
+            ".pdf",
+            ".png",
+        ),
+
+
+rule table_pretraining_losses:
+    input:
+        multiext(
+            "results/tables/topic_structure/pretraining_losses",
+            ".csv",
+            ".md",
+            ".tex",
+            ".html",
+        ),
+
+
+rule figure_pretraining_losses:
+    input:
+        multiext(
+            "results/figures/topic_structure/pretraining_losses",
+            ".pdf",
+            ".png",
+        ),
+
+
+pretraining_targets = [
+    rules.table_topic_structure_over_tokens,
+    rules.table_pretraining_losses,
+    rules.figure_topic_structure_over_tokens,
+    rules.figure_pretraining_losses,
+]
+
+
 rule topic_structure_wikipedia:
     input:
         rules.table_wikipedia_disjoint.input,
@@ -454,6 +681,7 @@ rule topic_structure_wikipedia:
         rules.figure_topics.input,
         rules.table_topic_model_robustness.input,
         rules.figure_topic_model_robustness.input,
+        [t.input for t in pretraining_targets if pretrained_models],
 
 
 localrules:
@@ -467,4 +695,8 @@ localrules:
     figure_attention_heads,
     figure_word_groups,
     figure_topics,
+    table_topic_structure_over_tokens,
+    table_pretraining_losses,
+    figure_topic_structure_over_tokens,
+    figure_pretraining_losses,
     topic_structure_wikipedia,

@@ -2,10 +2,7 @@
 rule count_words:
     input:
         articles=rules.parse_articles.output.articles,
-        tokenizers=expand(
-            "results/models/{model}/tokenizer.json",
-            model=[settings.checkpoints(m)[0] for m in settings.topics.words.single_piece_in],
-        ),
+        tokenizers=lambda w: [tokenizers[m] for m in settings.topics.words.single_piece_in],
         code=code_closure("count_words"),
     output:
         vocabulary="results/topics/{corpus}/vocabulary.parquet",

@@ -31,7 +31,7 @@ def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
     """
     config = read_config(folder)
     _check_weights_are_safe(folder)
-    with _quiet(), _readable(folder):
+    with quiet(), _readable(folder):
         model, report = AutoModel.from_pretrained(
             folder,
             attn_implementation="eager",
@@ -59,7 +59,7 @@ def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
     The weights are those of transformers' own initialisation under `seed`.
     """
     read_config(source)
-    with _quiet():
+    with quiet():
         model = _random_model(source, seed)
         model.save_pretrained(target)
     for name in TOKENIZER_FILES:
@@ -147,7 +147,7 @@ def _check_complete(folder: Path, report: Mapping, never_probed: tuple[str, ...]
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Silence transformers' own progress bars and load reports."""
     verbosity = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()

@@ -10,6 +10,7 @@ part of it: a checkpoint of any family may carry any tokenizer, which says so it
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -32,12 +33,13 @@ class Family:
     """One architecture family.
 
     Attributes:
-        objective: how the family was pretrained; a key of `onelayer.models.objectives.OBJECTIVES`.
+        objective: how the family was pretrained; a key of
+            `onelayer.pretraining.objectives.OBJECTIVES`.
         reader: the part of a bare model that reads text, whose attention weights are probed.
         embed: output of the embedding layer, [batch, tokens, width], for ids, [batch, tokens]: word
             plus position (plus token type), normalised; in a factorised family before the
             projection to the hidden width.
-        reserved_positions: rows of the position embeddings that no token can take.
+        longest: how many tokens a model of this configuration reads at once.
         never_probed: prefixes of weights that a published checkpoint may lack, because nothing
             that is probed depends on them.
     """
@@ -45,7 +47,7 @@ class Family:
     objective: Objective
     reader: Callable[[nn.Module], nn.Module]
     embed: Callable[[nn.Module, torch.Tensor], torch.Tensor]
-    reserved_positions: int = 0
+    longest: Callable[[object], int] = attrgetter("max_position_embeddings")
     never_probed: tuple[str, ...] = ()
 
 
@@ -70,12 +72,12 @@ def _bart_embeddings(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 FAMILIES: dict[str, Family] = {
     # Devlin et al. (2019)
     "bert": Family("masked-words", _itself, _embeddings_module, never_probed=("pooler.",)),
-    # Liu et al. (2019); positions are counted from the padding's id on
+    # Liu et al. (2019); positions are counted from behind the padding's id on
     "roberta": Family(
         "masked-words-dynamic",
         _itself,
         _embeddings_module,
-        reserved_positions=2,
+        longest=lambda config: config.max_position_embeddings - config.pad_token_id - 1,
         never_probed=("pooler.",),
     ),
     # Lan et al. (2020); embeddings factorised, layers share their weights
@@ -105,8 +107,7 @@ def family_of(model_type: str | None, source: object) -> Family:
 
 def longest_text(model: nn.Module) -> int:
     """How many tokens a model can read at once, special ones included."""
-    family = family_of(model.config.model_type, type(model).__name__)
-    return model.config.max_position_embeddings - family.reserved_positions
+    return family_of(model.config.model_type, type(model).__name__).longest(model.config)
 
 
 def read_config(folder: Path) -> dict:

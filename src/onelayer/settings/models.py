@@ -6,6 +6,7 @@ from pydantic import Field
 
 from onelayer.settings.block import Block, Name, Seed, Sha256
 from onelayer.settings.hub import DiskFolder, HubRepository
+from onelayer.settings.pretraining import PretrainedModel
 
 # What a checkpoint consists of, wherever it comes from.
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
@@ -82,7 +83,8 @@ class RandomModel(Block):
 
 
 ModelSettings = Annotated[
-    WheelModel | HubModel | LocalModel | RandomModel, Field(discriminator="source")
+    WheelModel | HubModel | LocalModel | PretrainedModel | RandomModel,
+    Field(discriminator="source"),
 ]
 
 

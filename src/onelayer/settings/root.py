@@ -11,6 +11,11 @@ from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings
 from onelayer.settings.local_to_global import LocalToGlobalSettings
 from onelayer.settings.models import ModelSettings, RandomModel
+from onelayer.settings.pretraining import (
+    PretrainedModel,
+    PretrainingSettings,
+    PretrainModelSettings,
+)
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.topic_structure import TopicStructureSettings
@@ -26,6 +31,8 @@ class Settings(Block):
     """Models by name."""
     topics: TopicSettings
     """From articles to topics."""
+    pretraining: PretrainingSettings = PretrainingSettings()
+    """How models of source `pretrain` are made."""
     probe: ProbeSettings = ProbeSettings()
     """What is measured on each model."""
     topic_structure: TopicStructureSettings
@@ -38,11 +45,14 @@ class Settings(Block):
     """Makkuva et al. (2024)."""
 
     def checkpoints(self, model: str) -> list[str]:
-        """Names of the checkpoints behind a model: one, or one per seed of a random model."""
+        """Names of the checkpoints behind a model: one, or one per seed of a model made here."""
+        seeds = getattr(self.models[model], "seeds", None)
+        return [f"{model}-{seed}" for seed in seeds] if seeds else [model]
+
+    def pretraining_of(self, model: str, seed: int) -> PretrainModelSettings:
+        """What one training of a model of source `pretrain` needs to know."""
         source = self.models[model]
-        return (
-            [f"{model}-{s}" for s in source.seeds] if isinstance(source, RandomModel) else [model]
-        )
+        return self.pretraining.of(source.family, seed, source.tokens)
 
 
 def load_settings(config: Mapping) -> Settings:
@@ -72,6 +82,14 @@ def _check_references(settings: Settings) -> None:
         _known("topic_structure.robustness.models", name, settings.models)
     for name in settings.topics.words.single_piece_in:
         _known("topics.words.single_piece_in", name, settings.models)
+    _known("pretraining.corpus", settings.pretraining.corpus, settings.corpora)
+    longest = settings.pretraining.size.longest
+    made_here = [n for n in wikipedia.models if isinstance(settings.models[n], PretrainedModel)]
+    if made_here and settings.probe.attention.max_tokens > longest:
+        raise OnelayerError(
+            f"config: probe.attention.max_tokens: {settings.probe.attention.max_tokens}; "
+            f"{made_here[0]} reads at most pretraining.size.longest tokens, {longest}"
+        )
     for name, model in settings.models.items():
         if isinstance(model, RandomModel):
             originals = [k for k, m in settings.models.items() if not isinstance(m, RandomModel)]

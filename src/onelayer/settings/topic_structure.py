@@ -30,6 +30,13 @@ class WordGroup(Block):
     """Its words."""
 
 
+class OverTokensSettings(Block):
+    """The ratios of models pretrained here against tokens seen, from their snapshots."""
+
+    documents: int = Field(200, ge=2)
+    """Articles whose attention is probed at every snapshot (documents)."""
+
+
 class WikipediaSettings(Block):
     """The paper's experiment on Wikipedia: which corpus and which models its tables show."""
 
@@ -39,6 +46,8 @@ class WikipediaSettings(Block):
     """Models of `models`, in the order of the tables' rows."""
     word_groups: list[WordGroup] = Field(min_length=2)
     """Words of the heat map of embedding dot products, topic by topic."""
+    over_tokens: OverTokensSettings = OverTokensSettings()
+    """The ratios of pretrained models on the way."""
 
 
 class RobustnessSettings(Block):
@@ -130,6 +139,13 @@ class WordGroupSettings(Block):
     """Words, topic by topic."""
     models: list[str]
     """Name of each model, in the order of input files."""
+
+
+class PretrainedTableSettings(Block):
+    """What tables and figures of models pretrained here need to know."""
+
+    models: list[NamedModel] = Field(min_length=1)
+    """Models of source `pretrain`, in the order of rows and of input files."""
 
 
 class FigureSettings(Block):

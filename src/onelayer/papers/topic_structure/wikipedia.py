@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.settings.models import ModelSettings, RandomModel
+from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.tables import interval, judge, number, tidy
 
@@ -111,7 +111,7 @@ def _notes(
         parts = []
         if row.quantity in QUANTITIES and not np.isnan(row.published):
             parts.append(f"published: {model.published_as} at {beside[row.threshold]:g}")
-        if isinstance(model, RandomModel):
+        if isinstance(model, RandomModel | PretrainedModel):
             seeds = len(model.seeds)
             parts.append(f"mean of {seeds} seeds" if seeds > 1 else "one seed")
         if row.quantity in QUANTITIES and model.note:

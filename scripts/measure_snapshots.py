@@ -1,0 +1,37 @@
+"""Measure the ratios of a pretrained model at each of its snapshots, all in one process."""
+
+import pandas as pd
+
+from onelayer.corpus.articles import read_articles
+from onelayer.device import resolve_device
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.pretraining.storage import read_snapshots
+from onelayer.probe.attention import sample_articles
+from onelayer.probe.snapshots import measure_snapshots, tightest_variant
+from onelayer.settings.probe import ProbeSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    attention = step.settings.attention
+    step.device = resolve_device(attention.device)
+    measures = measure_snapshots(
+        [read_snapshots(step.inputs.model, path, step.device) for path in step.inputs.snapshots],
+        load_tokenizer(step.inputs.model),
+        sample_articles(read_articles(step.inputs.articles), attention),
+        tightest_variant(pd.read_parquet(step.inputs.kept_words)),
+        pd.read_parquet(step.inputs.vocabulary),
+        attention,
+        step.settings.uncertainty,
+        step.progress,
+    )
+    measures.to_parquet(step.outputs.measures, index=False)
+
+
+if __name__ == "__main__":
+    run(
+        main,
+        settings=ProbeSettings,
+        inputs=["snapshots*", "model", "articles", "kept_words", "vocabulary"],
+        outputs=["measures"],
+    )

@@ -1,0 +1,133 @@
+"""What the pretraining of the small models cost and came to: losses in training and held out."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from onelayer.figures import PALETTE, WIDTH
+from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
+from onelayer.settings.topic_structure import NamedModel
+from onelayer.tables import judge, number, tidy
+
+KEYS = ["model", "seed"]
+# What each panel shows: the quantity, its label, the loss of not knowing where there is one.
+PANELS = (
+    ("words_loss", "predicted words\n(nats a word)", None),
+    ("sentence_order_loss", "sentence order\n(nats a text)", np.log(2)),
+    ("replaced_tokens_loss", "replaced words\n(nats a word)", None),
+)
+NOTES = {
+    "words_loss": "held out; nats a predicted word; ELECTRA's is its generator's, BART also reads "
+    "the words before",
+    "words_loss_untrained": "held out, before training: the words' frequencies alone",
+    "words_loss_training": "mean over the last hundredth of the budget",
+    "sentence_order_loss": "held out; nats a text; not knowing costs .693",
+    "sentence_order_accuracy": "held out; chance is .5",
+    "replaced_tokens_loss": "held out; nats a word",
+    "replaced_tokens_found": "held out; share of the replaced words that are called replaced",
+    "tokens_seen": "the budget, special tokens included",
+}
+
+
+def trainings(models: Sequence[NamedModel]) -> list[tuple[str, int]]:
+    """Model and seed of every training, in the order of input files."""
+    return [(model.name, seed) for model in models for seed in model.settings.seeds]
+
+
+def read_histories(
+    checkpoints: Sequence[tuple[str, int]], files: Sequence[Path]
+) -> dict[tuple[str, int], pd.DataFrame]:
+    """Loss histories by model and seed, with one name for the loss of predicted words."""
+    histories = {}
+    for key, path in zip(checkpoints, files, strict=True):
+        history = pd.read_parquet(path)
+        if not (history["quantity"] == "words_loss").any():
+            history["quantity"] = history["quantity"].replace("loss", "words_loss")
+        histories[key] = history[history["quantity"] != "loss"]
+    return histories
+
+
+def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
+    """The losses at the end of every pretraining, tidy."""
+    rows = []
+    for (model, seed), history in histories.items():
+        end = int(history["tokens"].max())
+        held_out = history[history["split"] == "held-out"]
+        last = history[history["tokens"] == end].set_index(["split", "quantity"])["value"]
+        values = {"tokens_seen": end, **last["held-out"].to_dict()}
+        start = held_out[held_out["tokens"] == 0].set_index("quantity")["value"]
+        values["words_loss_untrained"] = start["words_loss"]
+        values["words_loss_training"] = last["training", "words_loss"]
+        for quantity, value in values.items():
+            note = NOTES[quantity]
+            rows.append(
+                {"model": model, "seed": seed, "quantity": quantity, "value": value, "note": note}
+            )
+    return judge(tidy(rows, KEYS))
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per training."""
+    rows = []
+    for (model, seed), group in table.groupby(KEYS, sort=False):
+        value = group.set_index("quantity")["value"]
+        row = {"model": model, "seed": str(seed), "tokens seen": f"{value['tokens_seen']:,.0f}"}
+        for quantity, name in (
+            ("words_loss_untrained", "words, untrained"),
+            ("words_loss", "words, held out"),
+            ("words_loss_training", "words, training"),
+            ("sentence_order_loss", "sentence order, held out"),
+            ("sentence_order_accuracy", "order right"),
+            ("replaced_tokens_loss", "replaced words, held out"),
+            ("replaced_tokens_found", "replaced found"),
+        ):
+            row[name] = number(value.get(quantity, np.nan), 3)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def figure_losses(
+    histories: Mapping[tuple[str, int], pd.DataFrame], families: Mapping[str, str | None]
+) -> Figure:
+    """Losses against tokens seen, a panel per kind: lines in training, dots held out."""
+    panels = [p for p in PANELS if any((h["quantity"] == p[0]).any() for h in histories.values())]
+    figure, axes = plt.subplots(
+        1,
+        len(panels),
+        figsize=(WIDTH + 1, 3.0),
+        squeeze=False,
+        width_ratios=[1.5, 1, 1][: len(panels)],
+    )
+    colours = dict(zip(CHECKPOINTS, PALETTE, strict=False))
+    for axis, (quantity, label, ignorance) in zip(axes.flat, panels, strict=True):
+        if ignorance is not None:
+            axis.axhline(ignorance, color="0.5", linewidth=0.8, linestyle="--")
+        for place, ((model, seed), history) in enumerate(histories.items()):
+            colour = colours.get(families[model] or "", PALETTE[place % len(PALETTE)])
+            rows = history[history["quantity"] == quantity]
+            training, held_out = (rows[rows["split"] == s] for s in ("training", "held-out"))
+            first = seed == min(s for name, s in histories if name == model)
+            axis.plot(
+                training["tokens"] / 1e6, training["value"], color=colour, linewidth=0.9, alpha=0.7
+            )
+            axis.plot(
+                held_out["tokens"] / 1e6,
+                held_out["value"],
+                color=colour,
+                linestyle="",
+                marker="o",
+                markersize=4,
+                label=model if first and len(rows) else None,
+            )
+        axis.set_ylabel(label)
+        sns.despine(ax=axis)
+    axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
+    figure.supxlabel("tokens seen (millions)", fontsize=9)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    return figure

@@ -1,0 +1,1 @@
+"""Pretraining of small models of every family on a corpus, each with its own objective."""

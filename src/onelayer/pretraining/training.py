@@ -1,0 +1,242 @@
+"""The training loop: batches, AdamW by tokens seen, held-out loss, snapshots, resume after a kill.
+
+Nothing depends on how fast the machine is: the budget is in tokens, every random draw derives
+from the seed and the batch's number, and a killed training goes on from its checkpoint to the same
+bytes.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from onelayer.ensemble.checkpoint import read_checkpoint, under, write_checkpoint
+from onelayer.errors import OnelayerError
+from onelayer.pretraining.objectives import Objective, Text
+from onelayer.pretraining.text import Batch, plan_batches
+from onelayer.settings.pretraining import OptimizerSettings, TrainingSettings
+
+CHECKPOINT_SECONDS = 20.0
+HISTORY_POINTS = 100
+
+
+@dataclass
+class Training:
+    """A training and how far it is.
+
+    Attributes:
+        objective: what is trained.
+        settings: budget, batches, optimizer.
+        device: where.
+        optimizer: AdamW over `objective.model`.
+        steps: batches trained on.
+        history: values by (tokens, split, quantity).
+        snapshots: weights of the bare model by tokens seen.
+        recent: sums and number of batches of each training quantity since the last history point.
+    """
+
+    objective: Objective
+    settings: TrainingSettings
+    device: str
+    optimizer: torch.optim.AdamW = field(init=False)
+    steps: int = 0
+    history: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    snapshots: dict[int, dict[str, Tensor]] = field(default_factory=dict)
+    recent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __post_init__(self) -> None:
+        self.objective.model.to(self.device).train()
+        self.optimizer = _adamw(self.objective.model, self.settings.optimizer)
+
+    @property
+    def named_parameters(self) -> dict[str, nn.Parameter]:
+        """All trained parameters, shared ones once."""
+        return dict(self.objective.model.named_parameters())
+
+    def history_table(self) -> pd.DataFrame:
+        """One row per point: `tokens`, `split` (training or held-out), `quantity`, `value`."""
+        rows = [(*key, value) for key, value in sorted(self.history.items())]
+        return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
+
+
+def train(
+    objective: Objective,
+    training_text: Text,
+    held_out_text: Text,
+    settings: TrainingSettings,
+    device: str = "cpu",
+    checkpoint: Path | None = None,
+    identity: str = "",
+    progress: Callable[..., Iterable[Batch]] = lambda items, **_: items,
+) -> Training:
+    """Train until the budget is reached.
+
+    Args:
+        objective: a freshly initialised one.
+        training_text, held_out_text: what is read, and what measures the held-out loss.
+        settings: budget, batches, optimizer.
+        device: `cpu` or `cuda`.
+        checkpoint: written every 20 s; a training of the same identity goes on from it.
+        identity: what decides this training.
+        progress: wraps the batches in a progress bar.
+
+    Raises:
+        OnelayerError: gradients are not finite any more.
+    """
+    torch.use_deterministic_algorithms(True)
+    # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    run = Training(objective, settings, device)
+    if checkpoint:
+        _resume(run, checkpoint, identity)
+    plan = _plan(training_text, objective, settings, settings.tokens)
+    held_out = _plan(held_out_text, objective, settings, settings.held_out_tokens)
+    if not run.steps:
+        for name, value in _held_out_losses(run, held_out_text, held_out).items():
+            run.history[0, "held-out", name] = value
+    written = monotonic()
+    for batch in progress(plan[run.steps :], unit="batch"):
+        _train_on(run, training_text, batch)
+        _observe(run, held_out_text, held_out, batch, last=batch is plan[-1])
+        if checkpoint and monotonic() - written > CHECKPOINT_SECONDS:
+            write_checkpoint(checkpoint, _state(run), run.steps, identity)
+            written = monotonic()
+    return run
+
+
+def _plan(text: Text, objective: Objective, settings: TrainingSettings, tokens: int) -> list[Batch]:
+    return plan_batches(
+        text.segments, tokens, settings.batch_tokens, objective.special, objective.seed
+    )
+
+
+def _train_on(run: Training, text: Text, batch: Batch) -> None:
+    """One update."""
+    inputs = _tensors(run.objective.inputs(text, batch), run.device)
+    with _precision(run):
+        losses = run.objective.losses(inputs)
+    run.optimizer.zero_grad(set_to_none=True)
+    losses["loss"].backward()
+    norm = nn.utils.clip_grad_norm_(
+        run.objective.model.parameters(), run.settings.optimizer.most_norm
+    )
+    if not torch.isfinite(norm):
+        raise OnelayerError(
+            f"gradients are not finite after {batch.before} tokens; "
+            "lower pretraining.optimizer.learning_rate"
+        )
+    rate = learning_rate(batch.before, run.settings.tokens, run.settings.optimizer)
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate
+    run.optimizer.step()
+    for name, value in losses.items():
+        run.recent[name] += value.item()
+    run.recent["batches"] += 1
+    run.steps += 1
+
+
+def learning_rate(tokens: int, budget: int, settings: OptimizerSettings) -> float:
+    """Linear warm-up from 0 and linear decay to 0, at so many tokens seen of a budget."""
+    warmup = settings.warmup * budget
+    if tokens < warmup:
+        return settings.learning_rate * (tokens + 1) / (warmup + 1)
+    return settings.learning_rate * max(0.0, (budget - tokens) / (budget - warmup))
+
+
+def _observe(run: Training, text: Text, held_out: list[Batch], batch: Batch, last: bool) -> None:
+    """Write down losses and keep a snapshot where this batch passed a point."""
+    spacing = run.settings.tokens / HISTORY_POINTS
+    if last or int(batch.after / spacing) > int(batch.before / spacing):
+        count = run.recent.pop("batches")
+        for name, total in run.recent.items():
+            run.history[batch.after, "training", name] = total / count
+        run.recent.clear()
+    doubled = batch.after.bit_length() > batch.before.bit_length()
+    if last or (doubled and batch.after >= run.settings.first_snapshot):
+        for name, value in _held_out_losses(run, text, held_out).items():
+            run.history[batch.after, "held-out", name] = value
+        run.snapshots[batch.after] = probed_weights(run.objective)
+
+
+def _held_out_losses(run: Training, text: Text, held_out: list[Batch]) -> dict[str, float]:
+    """Mean losses on held-out text, always under the same masks."""
+    sums: dict[str, float] = defaultdict(float)
+    run.objective.model.eval()
+    with torch.inference_mode(), _precision(run):
+        for batch in held_out:
+            inputs = _tensors(run.objective.inputs(text, batch), run.device)
+            for name, value in run.objective.losses(inputs).items():
+                sums[name] += value.item() / len(held_out)
+    run.objective.model.train()
+    return dict(sums)
+
+
+def probed_weights(objective: Objective) -> dict[str, Tensor]:
+    """A copy of the weights that a probe of the bare model depends on (no heads, no decoder)."""
+    return {
+        name: parameter.detach().cpu().clone()
+        for name, parameter in objective.saved.base_model.named_parameters()
+        if not name.startswith("decoder.")
+    }
+
+
+def _adamw(model: nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    # Fused: the output layer's moments are read and written once an update.
+    return torch.optim.AdamW(
+        groups, lr=settings.learning_rate, betas=(settings.beta_1, settings.beta_2), fused=True
+    )
+
+
+def _tensors(arrays: dict[str, np.ndarray], device: str) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+
+
+def _precision(run: Training) -> torch.autocast:
+    return torch.autocast(run.device, torch.bfloat16, enabled=run.settings.precision == "bfloat16")
+
+
+def _state(run: Training) -> dict[str, Tensor]:
+    """Everything that the rest of a training depends on, as tensors by name."""
+    parameters = run.named_parameters
+    state = {f"model/{name}": parameter for name, parameter in parameters.items()}
+    for name, parameter in parameters.items():
+        for key, value in run.optimizer.state[parameter].items():
+            state[f"{key}/{name}"] = value
+    for tokens, weights in run.snapshots.items():
+        state |= {f"snapshot/{tokens}/{name}": weight for name, weight in weights.items()}
+    for key, value in run.history.items():
+        state["history/" + "/".join(map(str, key))] = torch.tensor(value, dtype=torch.float64)
+    for name, value in run.recent.items():
+        state[f"recent/{name}"] = torch.tensor(value, dtype=torch.float64)
+    return state
+
+
+def _resume(run: Training, checkpoint: Path, identity: str) -> None:
+    found = read_checkpoint(checkpoint, identity)
+    if found is None:
+        return
+    state, run.steps = found
+    for name, parameter in run.named_parameters.items():
+        with torch.no_grad():
+            parameter.copy_(state[f"model/{name}"])
+        run.optimizer.state[parameter] = {
+            key: state[f"{key}/{name}"].to(run.device) for key in ("step", "exp_avg", "exp_avg_sq")
+        }
+    for name, value in under("history", state).items():
+        tokens, split, quantity = name.split("/")
+        run.history[int(tokens), split, quantity] = float(value)
+    for name, weight in under("snapshot", state).items():
+        tokens, _, parameter = name.partition("/")
+        run.snapshots.setdefault(int(tokens), {})[parameter] = weight
+    run.recent.update({name: float(v) for name, v in under("recent", state).items()})

@@ -1,0 +1,61 @@
+"""The probe over the course of a pretraining: the ratios at every snapshot, in one process."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pandas as pd
+from tokenizers import Tokenizer
+from transformers import PreTrainedModel
+
+from onelayer.probe.attention import probe_attention
+from onelayer.probe.embeddings import extract_embeddings
+from onelayer.probe.labels import frequencies_of, labels_of, variants_of
+from onelayer.probe.measures import measure_attention, measure_embeddings
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+
+Snapshots = Iterable[tuple[int, PreTrainedModel]]
+
+
+def tightest_variant(kept: pd.DataFrame) -> pd.DataFrame:
+    """The kept words of the first overlap mode and threshold alone."""
+    first = kept.iloc[0]
+    return kept[(kept["overlap"] == first["overlap"]) & (kept["threshold"] == first["threshold"])]
+
+
+def measure_snapshots(
+    seeds: Sequence[Snapshots],
+    tokenizer: Tokenizer,
+    articles: pd.DataFrame,
+    kept: pd.DataFrame,
+    vocabulary: pd.DataFrame,
+    attention: AttentionProbeSettings,
+    uncertainty: UncertaintySettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """Attention and embedding ratios at each snapshot, means over seeds.
+
+    Args:
+        seeds: for each seed, tokens seen and the model at every snapshot.
+        tokenizer: of all of them.
+        articles: what their attention is probed on.
+        kept: the words of one variant.
+        vocabulary: rows `word`, `occurrences` of the bag of words.
+        attention, uncertainty: settings of the probe.
+
+    Returns:
+        Rows of `onelayer.probe.measures` with `tokens` seen (mean over seeds) before them.
+    """
+    labels, variants = labels_of(kept), variants_of(kept)
+    frequencies = frequencies_of(labels, vocabulary)
+    parts = []
+    for moment in progress(zip(*seeds, strict=True), unit="snapshot"):
+        sums, vectors = [], []
+        for _, model in moment:
+            sums.append(probe_attention(model, tokenizer, articles, labels, variants, attention))
+            vectors.append(extract_embeddings(model, tokenizer, labels.words).of(labels.words))
+        measured = [
+            measure_attention(sums, labels, frequencies, uncertainty),
+            measure_embeddings(vectors, variants, labels, frequencies, uncertainty),
+        ]
+        tokens = sum(tokens for tokens, _ in moment) // len(moment)
+        parts += [table.assign(tokens=tokens) for table in measured]
+    return pd.concat(parts, ignore_index=True)

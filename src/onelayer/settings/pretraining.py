@@ -1,0 +1,143 @@
+"""Settings of pretraining: text, vocabulary, size, budget, optimizer, objectives."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from onelayer.settings.block import Block, Device, Name, Seed, Share, Threads
+
+FamilyName = Literal["bert", "roberta", "albert", "electra", "bart"]
+
+
+class TextSettings(Block):
+    """The training text: a word-level vocabulary built from the corpus, one piece a word."""
+
+    most_words: int = Field(12_000, ge=10)
+    """The most frequent words are kept, at most so many (words)."""
+    min_documents: int = Field(5, ge=1)
+    """A word must occur in at least this many articles."""
+    held_out_share: float = Field(0.05, gt=0, lt=1)
+    """Share of the articles that are never trained on; the held-out loss is theirs."""
+
+
+class SizeSettings(Block):
+    """The shape of the models; what a family has beyond it follows from these."""
+
+    layers: int = Field(2, ge=1, le=48)
+    """Layers; an encoder-decoder has so many on each side."""
+    width: int = Field(128, ge=8)
+    """Hidden width d."""
+    heads: int = Field(4, ge=1)
+    """Attention heads a layer; must divide the width."""
+    factorised_width: int = Field(64, ge=4)
+    """Width of ALBERT's factorised word embeddings."""
+    longest: int = Field(128, ge=8, le=4096)
+    """Longest input (tokens, special ones included)."""
+
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> "SizeSettings":
+        if self.width % self.heads:
+            raise ValueError(f"heads {self.heads} must divide width {self.width}")
+        return self
+
+
+class OptimizerSettings(Block):
+    """AdamW, linear warm-up and linear decay to 0, both in tokens seen."""
+
+    learning_rate: float = Field(1e-3, gt=0)
+    """Highest learning rate."""
+    warmup: float = Field(0.05, ge=0, lt=1)
+    """Share of the budget in which the rate rises."""
+    weight_decay: float = Field(0.01, ge=0)
+    """Decoupled weight decay of matrices (not of biases and norms)."""
+    beta_1: float = Field(0.9, ge=0, lt=1)
+    """Decay of the mean gradient."""
+    beta_2: float = Field(0.98, ge=0, lt=1)
+    """Decay of the mean squared gradient."""
+    most_norm: float = Field(1.0, gt=0)
+    """Gradients are clipped to this norm."""
+
+
+class ObjectiveSettings(Block):
+    """What is hidden from the models and predicted."""
+
+    predicted_share: Share = 0.3
+    """Share of the predictable words of a text that are predicted; of all words for spans."""
+    predictable_document_share: Share = 0.1
+    """A word is predictable if it occurs in at most this share of the articles: words of the
+    topics are, `the` and commas are not."""
+    span_length: float = Field(3.0, gt=0)
+    """Mean length of BART's spans (words)."""
+    sentence_order_weight: float = Field(3.0, gt=0)
+    """Weight of ALBERT's sentence-order loss beside its masked words' (the original: 1, with which
+    nothing is learnt of the order within 600,000 tokens; with 10 words are learnt late)."""
+    generator_width: int = Field(64, ge=4)
+    """Hidden width of ELECTRA's generator (its heads are as wide as the discriminator's)."""
+    discriminator_weight: float = Field(50.0, gt=0)
+    """Weight of ELECTRA's discriminator loss beside its generator's."""
+
+
+class TrainingSettings(Block):
+    """Size, objective, budget and optimizer of one training."""
+
+    size: SizeSettings = SizeSettings()
+    """The model."""
+    objective: ObjectiveSettings = ObjectiveSettings()
+    """What it learns to predict."""
+    optimizer: OptimizerSettings = OptimizerSettings()
+    """How."""
+    tokens: int = Field(3_000_000, ge=1)
+    """Budget: training ends with the batch that reaches it (tokens seen, special ones included)."""
+    batch_tokens: int = Field(1024, ge=16)
+    """Tokens a batch."""
+    held_out_tokens: int = Field(16_384, ge=16)
+    """At most so many held-out tokens are read for the held-out loss, always the same (tokens)."""
+    first_snapshot: int = Field(32_768, ge=1)
+    """Snapshots are kept at every power of two of tokens seen from here on, and at the end."""
+    device: Device = "auto"
+    """Where models are trained; `auto` takes a GPU if there is one."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of matrix products; `bfloat16` (weights stay float32) is meant for GPUs."""
+    threads: Threads = 1
+    """torch threads; part of what decides the numbers."""
+
+
+class PretrainingSettings(TrainingSettings):
+    """Small models of the five families, each pretrained with its family's objective."""
+
+    corpus: Name = "vital-articles"
+    """A corpus of `corpora`."""
+    text: TextSettings = TextSettings()
+    """Its vocabulary, and what is held out."""
+
+    def of(self, family: FamilyName, seed: int, tokens: int | None) -> "PretrainModelSettings":
+        """What one training needs to know; `tokens` overrides the common budget."""
+        common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
+        common["tokens"] = tokens or self.tokens
+        return PretrainModelSettings(**common, family=family, seed=seed)
+
+
+class PretrainModelSettings(TrainingSettings):
+    """One training."""
+
+    family: FamilyName
+    """Architecture and objective."""
+    seed: Seed
+    """Seed of weights, order and masks."""
+
+
+class PretrainedModel(Block):
+    """A small model that the pipeline pretrains itself."""
+
+    source: Literal["pretrain"]
+    """Where it comes from."""
+    family: FamilyName
+    """Architecture, and with it the objective."""
+    tokens: int | None = Field(None, ge=1)
+    """Its own budget (tokens seen); null: `pretraining.tokens`."""
+    seeds: list[Seed] = Field([0], min_length=1)
+    """One model per seed; tables show their mean."""
+    published_as: str | None = None
+    """Row of the published table beside which this model is set."""
+    note: str = ""
+    """What a reader of the table must know about this model."""

@@ -1,0 +1,252 @@
+"""Claims about pretraining: its text, its masks, its budget, and that a kill changes nothing."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModel, AutoTokenizer
+
+from onelayer.errors import OnelayerError
+from onelayer.models.checkpoints import load_checkpoint, word_embeddings
+from onelayer.models.families import FAMILIES
+from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
+from onelayer.pretraining import training as loop
+from onelayer.pretraining.corruption import fill_in_spans, mask_words
+from onelayer.pretraining.objectives import OBJECTIVES, new_objective
+from onelayer.pretraining.storage import read_snapshots, save_model, save_snapshots
+from onelayer.pretraining.text import Batch, plan_batches, segment
+from onelayer.pretraining.training import learning_rate, train
+from onelayer.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
+from onelayer.settings.pretraining import OptimizerSettings, SizeSettings, TextSettings
+from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
+
+each_family = pytest.mark.parametrize("family", sorted(FAMILIES))
+
+
+def trained(family: str, checkpoint: Path | None = None, tokens: int = SETTINGS.tokens, **options):
+    settings, words, training, held_out = task(family, tokens=tokens)
+    objective = new_objective(family, settings.size, words, settings.objective, settings.seed)
+    return train(objective, training, held_out, settings, "cpu", checkpoint, "same", **options)
+
+
+def weights(run) -> dict[str, torch.Tensor]:
+    return {name: p.detach().clone() for name, p in run.named_parameters.items()}
+
+
+def test_every_family_has_an_objective() -> None:
+    assert {family.objective for family in FAMILIES.values()} == set(OBJECTIVES)
+
+
+def test_the_vocabulary_has_the_commonest_words_after_the_special_pieces() -> None:
+    vocabulary = build_vocabulary(
+        ["The frog.", "the toad", "The frog!"], TextSettings(min_documents=2)
+    )
+    assert vocabulary["piece"].tolist() == [*SPECIAL, "the", "frog"]
+    assert vocabulary["document_share"].tolist()[-2:] == [1, pytest.approx(2 / 3)]
+    with pytest.raises(OnelayerError, match=r"min_documents: 4; .* the commonest by 3"):
+        build_vocabulary(["the"] * 3, TextSettings(min_documents=4))
+
+
+def test_the_tokenizer_is_read_by_the_probe_and_by_transformers(tmp_path) -> None:
+    _, tokenizer, _ = encoded()
+    write_tokenizer(tokenizer, tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
+    ours = load_tokenizer(tmp_path)
+    assert encode(ours, "The frog, a zebra. Toad", 32).words == ["the", "frog", "toad"]
+    assert piece_id(ours, "frog") is not None and piece_id(ours, "zebra") is None
+    theirs = AutoTokenizer.from_pretrained(tmp_path)
+    assert theirs("The frog. Toad")["input_ids"] == encode(ours, "The frog. Toad", 32).ids
+    assert (theirs.mask_token_id, theirs.pad_token) == (MASK_ID, "[PAD]")
+
+
+def test_segments_stay_within_an_article_and_within_the_length() -> None:
+    _, _, articles = encoded()
+    short = segment(articles, False, 10)
+    assert short.lengths.max() <= 10
+    kept = np.repeat(~articles.held_out, np.diff(articles.starts))
+    assert (short.ids == articles.ids[kept]).all()
+    edges = np.cumsum(np.diff(articles.starts)[~articles.held_out])
+    assert set(edges) <= set(short.starts)
+    with pytest.raises(OnelayerError, match="held_out_share"):
+        segment(
+            type(articles)(**{**vars(articles), "held_out": articles.held_out * False}), True, 9
+        )
+
+
+def test_segments_halve_at_the_end_of_a_sentence() -> None:
+    _, _, articles = encoded()
+    whole = segment(articles, False, 1000)
+    before = whole.ids[whole.starts[:-1] + whole.middles - 1]
+    assert np.isin(before, articles.sentence_ends).all()
+
+
+def test_an_epoch_reads_every_segment_once_without_padding() -> None:
+    _, _, articles = encoded()
+    segments = segment(articles, False, 30)
+    plan = plan_batches(segments, 10**5, 256, 2, 0)
+    first = np.concatenate([batch.rows for batch in plan if batch.epoch == 0])
+    assert sorted(first) == list(range(len(segments)))
+    lost = sum(segments.lengths[b.rows].sum() - segments.places(b.rows).size for b in plan)
+    read = sum(segments.places(batch.rows).size for batch in plan)
+    assert lost < 0.05 * read
+    assert all(batch.after - batch.before <= 256 for batch in plan)
+    assert plan[-1].before < 10**5 <= plan[-1].after
+    second = np.concatenate([batch.rows for batch in plan if batch.epoch == 1])
+    assert first[: len(second)].tolist() != second.tolist()
+
+
+def test_masks_follow_the_shares_of_bert() -> None:
+    rng = np.random.default_rng(0)
+    ids = rng.integers(5, 100, size=(200, 100))
+    predictable = np.arange(100) < 60
+    masked = mask_words(ids, rng.random((3, 200, 100)), predictable, 0.3, 100)
+    assert predictable[ids[masked.predicted]].all()
+    assert masked.predicted.sum() == pytest.approx(0.3 * predictable[ids].sum(), rel=0.05)
+    assert (masked.ids[~masked.predicted] == ids[~masked.predicted]).all()
+    hidden, true = masked.ids[masked.predicted], ids[masked.predicted]
+    assert (hidden == MASK_ID).mean() == pytest.approx(0.8, abs=0.02)
+    assert (hidden == true).mean() == pytest.approx(0.1, abs=0.02)
+    assert (hidden >= len(SPECIAL))[hidden != MASK_ID].all()
+
+
+def test_something_is_predicted_in_every_batch() -> None:
+    ids = np.full((2, 3), 7)
+    masked = mask_words(ids, np.full((3, 2, 3), 0.99), np.zeros(10, bool), 0.3, 10)
+    assert masked.predicted.sum() == 1
+
+
+def test_spans_cover_the_share_and_leave_the_rest_in_order() -> None:
+    ids = np.arange(5, 5 + 20 * 40).reshape(20, 40)
+    masked = fill_in_spans(ids, 0.3, 3.0, np.random.default_rng(0))
+    assert (masked.predicted.sum(axis=1) == 12).all()
+    masks = (masked.ids == MASK_ID).sum(axis=1)
+    assert (masks == masks[0]).all() and masks[0] >= 2
+    for row, hidden, predicted in zip(ids, masked.ids, masked.predicted, strict=True):
+        assert hidden[hidden != MASK_ID].tolist() == row[~predicted].tolist()
+    assert len({tuple(row) for row in masked.predicted}) > 1
+
+
+@each_family
+def test_masks_are_static_for_bert_and_dynamic_for_the_others(family) -> None:
+    settings, words, training, _ = task(family)
+    objective = new_objective(family, settings.size, words, settings.objective, 0)
+    rows = np.arange(8)
+    first, second = (
+        objective.inputs(training, Batch(rows, epoch, 0, 0, 0))["ids"] for epoch in (0, 1)
+    )
+    assert (first.shape == second.shape and (first == second).all()) == (family == "bert")
+
+
+def test_the_learning_rate_rises_to_its_peak_and_falls_to_zero() -> None:
+    settings = OptimizerSettings(learning_rate=2.0, warmup=0.1)
+    rates = [learning_rate(tokens, 1000, settings) for tokens in (0, 50, 100, 550, 1000)]
+    assert rates[0] < 0.05 and rates[1] == pytest.approx(1, rel=0.02)
+    assert rates[2:] == [2.0, 1.0, 0.0]
+
+
+@each_family
+def test_training_learns_and_keeps_snapshots_at_powers_of_two(family) -> None:
+    run = trained(family, tokens=12_000)
+    table = run.history_table()
+    end = table["tokens"].max()
+    assert 12_000 <= end < 12_000 + SETTINGS.batch_tokens
+    held_out = table[(table["split"] == "held-out") & (table["quantity"] == "loss")]
+    losses = held_out.set_index("tokens")["value"]
+    assert losses[end] < losses[0]
+    assert sorted(run.snapshots) == losses.index[1:].tolist()
+    assert [t.bit_length() for t in sorted(run.snapshots)] == [10, 11, 12, 13, 14, 14]
+
+
+@each_family
+def test_a_training_repeats_itself_to_the_last_bit(family) -> None:
+    first, second = weights(trained(family)), weights(trained(family))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@each_family
+def test_a_killed_training_goes_on_and_ends_with_the_same_bits(
+    family, tmp_path, monkeypatch
+) -> None:
+    """The child kills itself with SIGKILL in the middle; nothing of it is left but its file."""
+    checkpoint = tmp_path / "training.safetensors"
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    read: list[int] = []
+
+    def dying(batches, **_):
+        for count, batch in enumerate(batches):
+            if count == 7:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+
+    def counting(batches, **_):
+        read.append(len(batches))
+        return batches
+
+    if (child := os.fork()) == 0:
+        trained(family, checkpoint, progress=dying)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    resumed, whole = (
+        trained(family, checkpoint, progress=counting),
+        trained(family, progress=counting),
+    )
+    assert read[0] == read[1] - 7
+    first, second = weights(resumed), weights(whole)
+    assert all(torch.equal(first[name], second[name]) for name in second)
+    assert resumed.history_table().equals(whole.history_table())
+    assert resumed.snapshots.keys() == whole.snapshots.keys()
+    for tokens, kept in whole.snapshots.items():
+        assert all(torch.equal(resumed.snapshots[tokens][name], w) for name, w in kept.items())
+
+
+def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    path = tmp_path / "training.safetensors"
+    trained("bert", path)
+    settings, words, training, held_out = task("bert")
+    objective = new_objective("bert", settings.size, words, settings.objective, 0)
+    run = train(objective, training, held_out, settings, "cpu", path, "another")
+    assert torch.equal(*(weights(r)["cls.predictions.bias"] for r in (run, trained("bert"))))
+
+
+@each_family
+def test_a_model_and_its_last_snapshot_are_the_same_and_load(family, tmp_path) -> None:
+    run = trained(family)
+    save_model(run.objective, tmp_path)
+    save_snapshots(run.snapshots, tmp_path / "snapshots.safetensors")
+    model = load_checkpoint(tmp_path)
+    theirs = AutoModel.from_pretrained(tmp_path)
+    for (tokens, probed), expected in zip(
+        read_snapshots(tmp_path, tmp_path / "snapshots.safetensors"),
+        sorted(run.snapshots),
+        strict=True,
+    ):
+        assert tokens == expected
+        raw, output = word_embeddings(probed, [6, 7])
+    assert torch.equal(raw, word_embeddings(model, [6, 7])[0])
+    assert torch.equal(output, word_embeddings(model, [6, 7])[1])
+    assert torch.equal(raw, theirs.get_input_embeddings().weight[[6, 7]].detach().double())
+    assert load_file(tmp_path / "model.safetensors")
+
+
+def test_a_learning_rate_that_blows_up_is_named() -> None:
+    settings, words, training, held_out = task(
+        "bert", optimizer=OptimizerSettings(learning_rate=1e20)
+    )
+    objective = new_objective("bert", settings.size, words, settings.objective, 0)
+    with pytest.raises(OnelayerError, match=r"lower pretraining\.optimizer\.learning_rate"):
+        train(objective, training, held_out, settings)
+
+
+def test_heads_that_do_not_divide_the_width_are_refused() -> None:
+    with pytest.raises(ValueError, match="heads 5 must divide width 16"):
+        SizeSettings(width=16, heads=5)
+
+
+def test_held_out_articles_depend_on_their_ids_alone() -> None:
+    _, _, articles = encoded()
+    assert 0.1 < articles.held_out.mean() < 0.3
+    assert len(made_up_articles()) == len(articles.held_out)
