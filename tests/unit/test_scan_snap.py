@@ -113,6 +113,8 @@ def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     assert by.loc["gain_spearman", "value"] >= 0.99
     assert by.loc["gain_spearman", "high"] <= 1
     assert by.loc["way_after", "value"] < 0.2
+    assert by.loc["slowing_down", "value"] > 2  # 800-fold: 2.9
+    assert by.loc["largest_attention", "note"].endswith("holds where < 0.5: yes")
     assert not table.duplicated(["claim", "setting", "quantity"]).any()
     assert len(claims.readable(table)) == len(table)
 
@@ -151,6 +153,8 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     assert abs(text.loc["entropy_change", "value"] - -0.95) < 1e-12
     assert text.loc["top1_change", "value"] == pytest.approx(0.55)
     assert text.loc["received[1–10]_change", "verdict"] == "differs"
+    assert text.loc["received[1–10]_change", "note"].endswith(": no")
+    assert text.loc["sparse_change", "note"].endswith(": open")
     assert "received[11–100]_change" in text.index
 
 

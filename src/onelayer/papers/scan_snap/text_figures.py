@@ -85,7 +85,9 @@ def attention_over_time(trainings: Mapping[str, pd.DataFrame], uniform: float) -
                 _seeds(axis, own, colour, f"rank {bin_}")
         axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set(title=f"{name}: by token frequency", ylabel="attention received,\nuniform = 1")
-    axes[2, 0].legend(frameon=False, fontsize=7, title="tokens", title_fontsize=7)
+    # Above all lines: nothing lies there.
+    axes[2, 0].set_ylim(top=1.3 * axes[2, 0].get_ylim()[1])
+    axes[2, 0].legend(frameon=False, fontsize=7, loc="upper left", ncols=2)
     for axis in axes.flat[4 + len(trainings) :]:
         axis.set_axis_off()
     for axis in axes.flat[: 4 + len(trainings)]:
