@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from onelayer.papers.topic_structure.synthetic import tables
+from onelayer.papers.topic_structure.synthetic import stage_tables
 from onelayer.settings.topic_structure_synthetic import PresentationSettings
 from onelayer.step import Step, run
 from onelayer.tables import write_table
@@ -11,9 +11,9 @@ TITLE = "Topic structure, synthetic: optimal attention of stage 2 against topics
 
 
 def main(step: Step) -> None:
-    table = tables.stage_two_ratio(pd.read_parquet(step.inputs.ratios))
-    shown = tables.readable_ratios(table)
-    write_table(table, shown, TITLE, tables.RATIO_NOTES, **vars(step.outputs))
+    table = stage_tables.stage_two_ratio(pd.read_parquet(step.inputs.ratios))
+    shown = stage_tables.readable_ratios(table)
+    write_table(table, shown, TITLE, stage_tables.RATIO_NOTES, **vars(step.outputs))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from onelayer.papers.topic_structure.synthetic import tables
+from onelayer.papers.topic_structure.synthetic import stage_tables
 from onelayer.settings.topic_structure_synthetic import PresentationSettings
 from onelayer.step import Step, run
 from onelayer.tables import write_table
@@ -12,9 +12,9 @@ TITLE = "Topic structure, synthetic: the two stages of training"
 
 def main(step: Step) -> None:
     norms = pd.read_parquet(step.inputs.norms)
-    table = tables.two_stage(norms, step.settings.without_stages)
-    shown = tables.readable_stages(table)
-    write_table(table, shown, TITLE, tables.STAGE_NOTES, **vars(step.outputs))
+    table = stage_tables.two_stage(norms, step.settings.without_stages)
+    shown = stage_tables.readable_stages(table)
+    write_table(table, shown, TITLE, stage_tables.STAGE_NOTES, **vars(step.outputs))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.papers.topic_structure.synthetic import closed_form, data, gaps, tables
+from onelayer.papers.topic_structure.synthetic import (
+    closed_form,
+    data,
+    gaps,
+    stage_tables,
+    tables,
+)
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
@@ -117,7 +123,7 @@ def test_a_diverged_run_has_no_times_and_counts_as_not_in_order() -> None:
     good = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
     bad = history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], diverged_at=1)
     norms = pd.concat([good, bad.assign(seed=1)])
-    table = tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
+    table = stage_tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
     assert table.loc[("all", "share_in_order"), "value"] == 0.5
     assert "1 diverged" in table.loc[("all", "share_in_order"), "note"]
     assert "no two stages expected" in table.loc[("all", "share_in_order"), "note"]

@@ -1,0 +1,143 @@
+"""The tables of the two stages and of stage 2's optimal attention of Li, Li & Risteski (2023)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from onelayer.papers.topic_structure.synthetic.stages import stage_times
+from onelayer.papers.topic_structure.synthetic.tables import joined, over_runs
+from onelayer.tables import interval, judge, number, tidy
+
+STAGE_KEYS = ["setting", "seed"]
+RATIO_KEYS = ["documents", "method", "tau"]
+
+
+def two_stage(norms: pd.DataFrame, without_stages: Sequence[str] = ()) -> pd.DataFrame:
+    """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
+
+    Args:
+        norms: rows of `norms.two_stages`.
+        without_stages: settings for which none are claimed.
+    """
+    times = stage_times(norms[norms["kind"] == "setting"])
+    rows = []
+    for name, runs in times.groupby("name", sort=False):
+        for run in runs.itertuples():
+            known = {"setting": name, "seed": str(run.seed), "n": 1, "note": run.note}
+            for quantity in ("t_V", "t_KQ", "value_share_at_t_KQ"):
+                rows.append(known | {"quantity": quantity, "value": getattr(run, quantity)})
+        known = {"setting": name, "seed": "all"}
+        diverged = runs["diverged_at"] >= 0
+        for quantity in ("t_V", "t_KQ", "value_share_at_t_KQ"):
+            lost = diverged | runs[quantity].isna()
+            summary = over_runs(runs[quantity], diverged)
+            if (lost & ~diverged).any():
+                summary = over_runs(runs[quantity][~lost])
+                never = f"not reached in {(lost & ~diverged).sum()} of {len(runs)} runs"
+                summary["note"] = joined(never, f"{diverged.sum()} diverged" * diverged.any())
+            rows.append(known | {"quantity": quantity} | summary)
+        rows.append(
+            known
+            | {
+                "quantity": "share_in_order",
+                "value": float(runs["in_order"].mean()),
+                "n": len(runs),
+                "note": joined(
+                    f"{runs['in_order'].sum()} of {len(runs)} runs have t_V <= t_KQ",
+                    f"{diverged.sum()} diverged" * bool(diverged.any()),
+                    "no two stages expected" * (name in without_stages),
+                ),
+            }
+        )
+    return judge(tidy(rows, STAGE_KEYS))
+
+
+def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting and seed, and one for all seeds."""
+    shown = []
+    for (setting, seed), group in table.groupby(STAGE_KEYS, sort=False):
+        by = group.set_index("quantity")
+        row = {"setting": setting, "seed": seed}
+        for quantity, label in (("t_V", "t_V (steps)"), ("t_KQ", "t_KQ (steps)")):
+            row[label] = number(by["value"][quantity], 0)
+        row["W_V's share of its maximum at t_KQ"] = number(by["value"]["value_share_at_t_KQ"])
+        last = "share_in_order" if seed == "all" else "t_V"
+        row["note"] = by["note"][last]
+        shown.append(row)
+    return pd.DataFrame(shown)
+
+
+STAGE_NOTES = [
+    "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over the "
+    "run; t_KQ: first step at which that of W_K is at least 110% of its initial value. The paper's "
+    "claim of two stages: t_V <= t_KQ.",
+    "Under cross-entropy with SGD, W_V can grow by another tenth after W_K has: the maximum then "
+    "lies at the end of the run and t_V is late although W_V had all but stopped. Its share of "
+    "the maximum at t_KQ shows which case it is.",
+    "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The same "
+    "run with the loss summed over the vocabulary instead of averaged (a factor of 104) has none.",
+    "The stages need many documents: with 2,000 instead of 10,000, under mean squared loss, W_V "
+    "learns them by heart and goes on growing, so that t_V comes after t_KQ.",
+    "A run that diverged counts as not in order.",
+]
+
+
+def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches.
+
+    Args:
+        ratios: rows of `stage_two.stage_two`.
+    """
+    rows = []
+    for keys, group in ratios.groupby(RATIO_KEYS, sort=False):
+        known = dict(zip(RATIO_KEYS, map(str, keys), strict=True))
+        for quantity in ("ratio", "alpha", "beta"):
+            summary = over_runs(group[quantity], group["diverged_at"] >= 0)
+            rows.append(known | {"quantity": quantity} | summary)
+    optimum = ratios[ratios["method"] == "optimum"]
+    for documents, group in optimum.groupby("documents", sort=False):
+        means = group.groupby("tau")["ratio"].mean()
+        known = {"documents": documents, "method": "optimum", "tau": "all"}
+        grows = bool((np.diff(means) > 0).all())
+        rows.append(
+            known
+            | {
+                "quantity": "grows_with_tau",
+                "value": float(grows),
+                "n": len(means),
+                "published": 1.0,
+                "note": "1: the ratio grows from each tau to the next",
+            }
+        )
+    table = tidy(rows, RATIO_KEYS)
+    return judge(table, reference=0.0)
+
+
+def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per tau: optimum and trained side by side."""
+    values = table[table["quantity"] == "ratio"].set_index(RATIO_KEYS)
+    shown = []
+    for tau in sorted({key[2] for key in values.index}, key=int):
+        row = {"tau": tau}
+        for (documents, method), label in {
+            ("short", "optimum"): "optimum",
+            ("short", "trained"): "trained W_K, W_Q",
+            ("long", "optimum"): "optimum, long documents",
+        }.items():
+            own = values.loc[(documents, method, tau)]
+            row[f"{label} [95%]"] = interval(own["value"], own["low"], own["high"])
+        shown.append(row)
+    return pd.DataFrame(shown)
+
+
+RATIO_NOTES = [
+    "Ratio: (v-1)/v alpha + beta/v, with alpha (same topic, another word) and beta (same word) "
+    "relative to the weight of different topics, at the least squared loss with W_V frozen at "
+    "stage 1's optimum for the same documents. The theorem says that it lies between lambda_1 tau "
+    "and lambda_2 T for some constants; it names no values.",
+    "Trained: W_K and W_Q of a one-hot model under squared loss with Adam; the ratio of average "
+    "attention weights on masked documents. It is not tied, so it need not reach the optimum.",
+    "At the optimum beta is often at its lower bound, exp(-6): no weight on the same word.",
+    "With tau = 1 all words of a document have one topic but for random ones: nothing to gain.",
+]
