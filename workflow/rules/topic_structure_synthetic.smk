@@ -52,6 +52,7 @@ rule train_topic_attention:
         "results/logs/train_topic_attention/{variant}.log",
     benchmark:
         "results/benchmarks/train_topic_attention/{variant}.tsv"
+    priority: 1  # the long ones first: they decide when the last one ends
     conda:
         "../../envs/onelayer.yaml"
     threads: synthetic.threads
@@ -82,6 +83,7 @@ rule train_two_stages:
         "results/logs/train_two_stages.log",
     benchmark:
         "results/benchmarks/train_two_stages.tsv"
+    priority: 1  # the long ones first: they decide when the last one ends
     conda:
         "../../envs/onelayer.yaml"
     threads: synthetic.threads
