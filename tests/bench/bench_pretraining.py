@@ -22,7 +22,7 @@ from onelayer.pretraining.training import train
 from onelayer.pretraining.vocabulary import SPECIAL
 from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings
 
-TOKENS, PIECES, SEGMENTS = 30_000, 11_000, 1200
+TOKENS, PIECES, SEGMENTS = 15_000, 11_000, 1200
 REPETITIONS = 2
 IGNORED = -100
 
