@@ -32,7 +32,8 @@ def ratios(
     """Ratio against threshold: a row per quantity, a column per overlap mode.
 
     Ours: filled markers with 95% intervals. Published: small open markers, one per model. A random
-    model's raw ratio, a quotient of two zeros, is left out.
+    model's raw ratio, a quotient of two zeros, is left out; of several random models, which all lie
+    at 1, the first is drawn.
     """
     overlaps, thresholds = ambiguity.overlaps, ambiguity.thresholds
     figure, axes = plt.subplots(
@@ -44,6 +45,8 @@ def ratios(
         squeeze=False,
     )
     colours = _colours(models)
+    controls = [name for name in measures if models[name].source == "random"]
+    drawn = [name for name in measures if name not in controls[1:]]
     for column, overlap in enumerate(overlaps):
         axes[0, column].set_title(f"{overlap} topics")
         for row, (quantity, label) in enumerate(ROWS.items()):
@@ -53,7 +56,8 @@ def ratios(
                 & (published["quantity"] == PUBLISHED_AS.get(quantity, quantity))
             ].set_index(["model", "threshold"])["published"]
             _draw_published(axis, theirs, [t.published for t in thresholds], colours)
-            for place, (name, rows) in enumerate(measures.items()):
+            for place, name in enumerate(drawn):
+                rows = measures[name]
                 raw = quantity.startswith("embedding_raw")
                 if not (raw and models[name].source == "random"):
                     _draw_ours(axis, rows, overlap, quantity, thresholds, name, place, colours)
@@ -105,7 +109,7 @@ def _draw_ours(axis, rows, overlap, quantity, thresholds, name, place, colours) 
         np.arange(len(thresholds)) + 0.2 + 0.04 * place,
         chosen["value"],
         yerr=np.clip([below, above], 0, None),
-        marker=MARKERS[place],
+        marker=MARKERS[place % len(MARKERS)],
         markersize=6,
         markeredgecolor="black",
         markeredgewidth=0.6,
@@ -187,14 +191,20 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
     """
     words = [word for group in groups.values() for word in group]
     edges = np.cumsum([len(group) for group in groups.values()])[:-1]
+    columns = min(4, len(dots))
+    lines = -(-len(dots) // columns)
     figure, axes = plt.subplots(
-        1, len(dots), figsize=(WIDTH, 0.85 * WIDTH / max(2, len(dots)) + 0.5), squeeze=False
+        lines,
+        columns,
+        figsize=(WIDTH, lines * (0.85 * WIDTH / max(2, columns) + 0.3) + 0.2),
+        squeeze=False,
+        sharex=True,
     )
     scaled = {name: matrix / np.nanmax(np.abs(matrix)) for name, matrix in dots.items()}
     off = ~np.eye(len(words), dtype=bool)
     low = min(float(np.nanmin(matrix)) for matrix in scaled.values())
     high = max(float(np.nanmax(matrix[off])) for matrix in scaled.values())
-    for axis, (name, matrix) in zip(axes.flat, scaled.items(), strict=True):
+    for axis, (name, matrix) in zip(axes.flat, scaled.items(), strict=False):
         sns.heatmap(
             matrix,
             ax=axis,
@@ -203,7 +213,7 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
             vmax=high,
             square=True,
             xticklabels=words,
-            yticklabels=words if axis is axes[0, 0] else False,
+            yticklabels=words if axis in axes[:, 0] else False,
             cbar=False,
         )
         for edge in edges:
@@ -212,6 +222,8 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
         axis.set_title(name)
         axis.tick_params(left=False, bottom=False)
         axis.set_facecolor("0.8")
+    for axis in axes.flat[len(dots) :]:
+        axis.set_visible(False)
     bar = figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.6, pad=0.02, extend="max")
     bar.set_label("dot product / the model's largest")
     figure.suptitle("Dot products of word embeddings: " + " | ".join(groups))
