@@ -128,7 +128,7 @@ def _dress(axis: Axes, quantity: str, label: str, thresholds: Sequence) -> None:
         np.arange(len(thresholds)),
         [f"{t.label}\n{t.published:g}" if t.published else t.label for t in thresholds],
     )
-    axis.set_xlim(-0.35, len(thresholds) - 0.6)
+    axis.set_xlim(-0.35, len(thresholds) - 0.48)
     if quantity != "attention_ratio":
         axis.set_yscale("log")
         axis.set_yticks([1, 2, 4, 8], minor=False)
