@@ -46,6 +46,20 @@ def module_files(name: str) -> list[Path]:
 
 
 @functools.cache
+def _own_imports(path: Path) -> frozenset[Path]:
+    """Files of this package that a file's imports execute."""
+    own = (name for name in imports_of(path) if name.split(".")[0] == PACKAGE)
+    return frozenset(file for name in own for file in module_files(name))
+
+
+@functools.cache
+def _foreign_imports(path: Path) -> frozenset[str]:
+    """Top-level names of third-party modules that a file imports."""
+    names = {name.split(".")[0] for name in imports_of(path)}
+    return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
+
+
+@functools.cache
 def code_closure(step: str) -> tuple[str, ...]:
     """The script of a step and every `onelayer` module it imports, directly or not.
 
@@ -65,15 +79,16 @@ def code_closure(step: str) -> tuple[str, ...]:
         if path in seen:
             continue
         seen.add(path)
-        for name in imports_of(path):
-            if name.split(".")[0] == PACKAGE:
-                waiting.extend(module_files(name))
+        waiting.extend(_own_imports(path))
     return tuple(sorted(str(path.relative_to(REPOSITORY)) for path in seen))
 
 
 @functools.cache
 def _distributions() -> dict[str, list[str]]:
     return dict(importlib.metadata.packages_distributions())
+
+
+_version = functools.cache(importlib.metadata.version)  # reads a file each time
 
 
 @functools.cache
@@ -84,12 +99,10 @@ def library_versions(step: str) -> str:
         One line, `python 3.11, numpy 2.4.6, torch 2.13.0`, for `params:`; the local tag of a
         build (`+cpu`) is kept, because another build is other software.
     """
-    modules = {
-        name.split(".")[0] for path in code_closure(step) for name in imports_of(REPOSITORY / path)
-    }
-    third_party = modules - set(sys.stdlib_module_names) - {PACKAGE}
-    distributions = {d for module in third_party for d in _distributions().get(module, [])}
-    versions = [f"{name.lower()} {importlib.metadata.version(name)}" for name in distributions]
+    files = (REPOSITORY / path for path in code_closure(step))
+    modules = {module for file in files for module in _foreign_imports(file)}
+    distributions = {d for module in modules for d in _distributions().get(module, [])}
+    versions = [f"{name.lower()} {_version(name)}" for name in distributions]
     return ", ".join(
         [f"python {sys.version_info.major}.{sys.version_info.minor}", *sorted(versions)]
     )
