@@ -65,7 +65,7 @@ OVERLAYS = {
     "an unknown source": (
         "models: {minilm: {source: web}}",
         "config: models.minilm: input tag 'web' found using 'source' does not match any of the "
-        "expected tags: 'wheel', 'hub', 'local', 'random'",
+        "expected tags: 'wheel', 'hub', 'local', 'pretrain', 'random'",
     ),
     "an unknown corpus": (
         "topic_structure: {wikipedia: {corpus: vital-article}}",
@@ -160,7 +160,7 @@ def parse(tmp_path: Path, source: Path, settings: str) -> str:
         ("{format: ", "--settings: not JSON: "),
         ('{"fromat": "lead-sections"}', "unknown key 'fromat' (did you mean 'format'?)"),
         ('{"format": "lead-sections", "max_articles": 0}', "greater than or equal to 1, found 0"),
-        ('{"format": "text"}', "--settings: format: input should be 'lead-sections' or"),
+        ('{"format": "text"}', "--settings: format: input should be 'lead-sections', 'mediawiki-xml', "),
         ("{}", "--settings: format: field required"),
     ],
 )
