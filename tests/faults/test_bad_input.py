@@ -160,7 +160,7 @@ def parse(tmp_path: Path, source: Path, settings: str) -> str:
         ("{format: ", "--settings: not JSON: "),
         ('{"fromat": "lead-sections"}', "unknown key 'fromat' (did you mean 'format'?)"),
         ('{"format": "lead-sections", "max_articles": 0}', "greater than or equal to 1, found 0"),
-        ('{"format": "text"}', "--settings: format: input should be 'lead-sections', 'mediawiki-xml', "),
+        ('{"format": "text"}', "--settings: format: input should be 'lead-sections', "),
         ("{}", "--settings: format: field required"),
     ],
 )
