@@ -11,6 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
 
+# Before any test loads torch: one thread in pytest's own process, as steps have. Several threads on
+# shared cores spend their time waiting for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 def copy_project(target: Path) -> Path:
     """Copy what git would hand out: tracked files and new ones that it does not ignore."""
