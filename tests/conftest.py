@@ -39,7 +39,7 @@ def clean_environment(**extra: str) -> dict[str, str]:
 
 
 def snakemake(
-    project: Path, *arguments: str, timeout: float = 600, **environment: str
+    project: Path, *arguments: str, timeout: float = 1200, **environment: str
 ) -> subprocess.CompletedProcess:
     """Run Snakemake in a project; stdout and stderr come back together as `stdout`."""
     return subprocess.run(
