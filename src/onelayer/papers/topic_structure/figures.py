@@ -191,7 +191,7 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
     """
     words = [word for group in groups.values() for word in group]
     edges = np.cumsum([len(group) for group in groups.values()])[:-1]
-    columns = min(4, len(dots))
+    columns = min(3, len(dots))
     lines = -(-len(dots) // columns)
     figure, axes = plt.subplots(
         lines,
@@ -204,7 +204,8 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
     off = ~np.eye(len(words), dtype=bool)
     low = min(float(np.nanmin(matrix)) for matrix in scaled.values())
     high = max(float(np.nanmax(matrix[off])) for matrix in scaled.values())
-    for axis, (name, matrix) in zip(axes.flat, scaled.items(), strict=False):
+    for place, (name, matrix) in enumerate(scaled.items()):
+        axis = axes.flat[place]
         sns.heatmap(
             matrix,
             ax=axis,
@@ -220,12 +221,13 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
             axis.axhline(edge, color="white", linewidth=1.5)
             axis.axvline(edge, color="white", linewidth=1.5)
         axis.set_title(name)
-        axis.tick_params(left=False, bottom=False)
+        nothing_below = place + columns >= len(dots)
+        axis.tick_params(left=False, bottom=False, labelbottom=nothing_below)
         axis.set_facecolor("0.8")
     for axis in axes.flat[len(dots) :]:
         axis.set_visible(False)
     bar = figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.6, pad=0.02, extend="max")
-    bar.set_label("dot product / the model's largest")
+    bar.set_label("dot product / largest")
     figure.suptitle("Dot products of word embeddings: " + " | ".join(groups))
     return figure
 
