@@ -30,6 +30,7 @@ ICON = f"""(icon, index) =>
   ({CLICK})(document.querySelectorAll(`a[iconname=${{icon}}]`)[index])"""
 SHOWN = """(async () => {
   const shown = document.querySelector(".grow.overflow-auto :is(img, iframe)");
+  if (!shown) return null;
   if (shown.tagName === "IMG") await shown.decode();
   const name = shown.src.match(/filename=([^;]+)/)[1];
   return {name, top: shown.getBoundingClientRect().top, width: shown.clientWidth};
@@ -92,17 +93,18 @@ def test_the_report_works_in_a_browser_without_errors_or_network(report, tmp_pat
     with Page(tmp_path / "profile") as page:
         for category, subcategory in SHOWN_SECTIONS:
             page.open(report)
-            for entry in ("Results", category, subcategory):
+            for entry in (category, subcategory):
                 page.evaluate(f"({MENU})('{entry}')")
             results = page.evaluate("document.querySelectorAll('a[iconname=eye]').length")
             for index in range(results):
                 page.evaluate(f"({ICON})('eye', {index})")
-                view = page.evaluate(SHOWN)
-                opened[view["name"]] = view
+                if view := page.evaluate(SHOWN):
+                    opened[view["name"]] = view
             page.evaluate(f"({ICON})('information-circle', 0)")
             if "DESCRIPTION" in page.evaluate("document.body.innerText").upper():
                 described.add((category, subcategory))
-    assert set(opened) == set(shown_files(report))
+    # Snakemake's page hands an animation to the browser instead of showing it itself.
+    assert set(opened) == {name for name in shown_files(report) if not name.endswith(".gif")}
     # Nothing is cut off at the top of the window, and everything has a readable width.
     assert all(view["top"] >= 0 and view["width"] > 600 for view in opened.values()), opened
     assert described == set(SHOWN_SECTIONS)
