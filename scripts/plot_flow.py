@@ -3,7 +3,7 @@
 import pandas as pd
 from safetensors.numpy import load_file
 
-from onelayer.figures import house_style, save
+from onelayer.figures import house_style, save_each
 from onelayer.papers.local_to_global import flow_figures
 from onelayer.papers.local_to_global.flow_tables import chains_of
 from onelayer.papers.local_to_global.theory import shown_chains
@@ -25,9 +25,7 @@ def main(step: Step) -> None:
             ),
             "initial_scale": flow_figures.initial_scale(gaussian, settings.sigmas),
         }
-        for name, figure in drawn.items():
-            outputs = vars(step.outputs)
-            save(figure, outputs[f"{name}_pdf"], outputs[f"{name}_png"])
+        save_each(drawn, vars(step.outputs))
 
 
 if __name__ == "__main__":

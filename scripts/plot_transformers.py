@@ -3,7 +3,7 @@
 import pandas as pd
 from safetensors.numpy import load_file
 
-from onelayer.figures import house_style, save
+from onelayer.figures import house_style, save_each
 from onelayer.papers.local_to_global import training_figures
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import InitialisationShownSettings
@@ -25,9 +25,7 @@ def main(step: Step) -> None:
                 curves[curves["variant"] == start],
                 published[published["initialisation"] == start],
             )
-        for name, figure in drawn.items():
-            outputs = vars(step.outputs)
-            save(figure, outputs[f"{name}_pdf"], outputs[f"{name}_png"])
+        save_each(drawn, vars(step.outputs))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The house style of figures: one look, colour-blind safe, the same bytes on every run."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib
@@ -44,6 +44,12 @@ def save(figure: Figure, pdf: Path, png: Path) -> None:
     """Write a figure as PDF and PNG without dates or software tags in them."""
     figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Producer": None})
     figure.savefig(png, format="png", metadata={"Software": None})
+
+
+def save_each(figures: Mapping[str, Figure], outputs: Mapping[str, Path]) -> None:
+    """Write every figure to the outputs `<name>_pdf` and `<name>_png`."""
+    for name, figure in figures.items():
+        save(figure, outputs[f"{name}_pdf"], outputs[f"{name}_png"])
 
 
 def ratio_norm(largest: float) -> LogNorm:
