@@ -3,24 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
 
-from onelayer.figures import PALETTE, WIDTH
-from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.tables import judge, number, tidy
 
 KEYS = ["model", "seed"]
-# What each panel shows: the quantity, its label, the loss of not knowing where there is one.
-PANELS = (
-    ("words_loss", "predicted words\n(nats a word)", None),
-    ("sentence_order_loss", "sentence order\n(nats a text)", np.log(2)),
-    ("replaced_tokens_loss", "replaced words\n(nats a word)", None),
-)
 NOTES = {
     "words_loss": "held out; nats a predicted word; ELECTRA's is its generator's, BART also reads "
     "the words before",
@@ -89,45 +78,3 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             row[name] = number(value.get(quantity, np.nan), 3)
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def figure_losses(
-    histories: Mapping[tuple[str, int], pd.DataFrame], families: Mapping[str, str | None]
-) -> Figure:
-    """Losses against tokens seen, a panel per kind: lines in training, dots held out."""
-    panels = [p for p in PANELS if any((h["quantity"] == p[0]).any() for h in histories.values())]
-    figure, axes = plt.subplots(
-        1,
-        len(panels),
-        figsize=(WIDTH + 1, 3.0),
-        squeeze=False,
-        width_ratios=[1.5, 1, 1][: len(panels)],
-    )
-    colours = dict(zip(CHECKPOINTS, PALETTE, strict=False))
-    for axis, (quantity, label, ignorance) in zip(axes.flat, panels, strict=True):
-        if ignorance is not None:
-            axis.axhline(ignorance, color="0.5", linewidth=0.8, linestyle="--")
-        for place, ((model, seed), history) in enumerate(histories.items()):
-            colour = colours.get(families[model] or "", PALETTE[place % len(PALETTE)])
-            rows = history[history["quantity"] == quantity]
-            training, held_out = (rows[rows["split"] == s] for s in ("training", "held-out"))
-            first = seed == min(s for name, s in histories if name == model)
-            axis.plot(
-                training["tokens"] / 1e6, training["value"], color=colour, linewidth=0.9, alpha=0.7
-            )
-            axis.plot(
-                held_out["tokens"] / 1e6,
-                held_out["value"],
-                color=colour,
-                linestyle="",
-                marker="o",
-                markersize=4,
-                label=model if first and len(rows) else None,
-            )
-        axis.set_ylabel(label)
-        sns.despine(ax=axis)
-    axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
-    figure.supxlabel("tokens seen (millions)", fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
-    return figure
