@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +84,40 @@ def products(project: Path) -> dict[str, bytes]:
     files = [path for kind in kinds for path in results.glob(f"{kind}/*/*")]
     files.append(results / "index.md")
     return {str(path.relative_to(project)): path.read_bytes() for path in sorted(files)}
+
+
+@dataclass(frozen=True)
+class JobGraph:
+    """Which job needs which, of a project without results.
+
+    Attributes:
+        rule: of each job.
+        needs: the jobs that each job needs at once.
+    """
+
+    rule: dict[str, str]
+    needs: dict[str, set[str]]
+
+    def below(self, target: str) -> Counter[str]:
+        """Number of jobs of each rule that a named target plans, its own included."""
+        (start,) = (job for job, rule in self.rule.items() if rule == target)
+        found, waiting = {start}, [start]
+        while waiting:
+            new = self.needs[waiting.pop()] - found
+            found |= new
+            waiting += new
+        return Counter(self.rule[job] for job in found)
+
+
+def job_graph(project: Path, *targets: str) -> JobGraph:
+    """The jobs of the smoke overlay that targets plan together, from Snakemake's own drawing."""
+    run = snakemake(project, *SMOKE, "--quiet", "--dag", "dot", "--", *targets)
+    assert run.returncode == 0, run.stdout
+    rule = dict(re.findall(r'^\t(\d+)\[label = "(\w+)', run.stdout, re.M))
+    needs = defaultdict(set)
+    for needed, job in re.findall(r"^\t(\d+) -> (\d+)$", run.stdout, re.M):
+        needs[job].add(needed)
+    return JobGraph(rule, needs)
 
 
 @pytest.fixture(scope="session")
