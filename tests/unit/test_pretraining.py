@@ -98,23 +98,25 @@ def test_an_epoch_reads_every_segment_once_without_padding() -> None:
     assert first[: len(second)].tolist() != second.tolist()
 
 
-def test_masks_follow_the_shares_of_bert() -> None:
+@pytest.mark.parametrize(("family", "masks", "stay"), [("bert", 0.8, 0.1), ("electra", 0.85, 0.15)])
+def test_masks_follow_the_shares_of_the_family(family, masks, stay) -> None:
     rng = np.random.default_rng(0)
     ids = rng.integers(5, 100, size=(200, 100))
     predictable = np.arange(100) < 60
-    masked = mask_words(ids, rng.random((3, 200, 100)), predictable, 0.3, 100)
+    hidden_as = OBJECTIVES[FAMILIES[family].objective].hidden_as
+    masked = mask_words(ids, rng.random((3, 200, 100)), predictable, 0.3, 100, *hidden_as)
     assert predictable[ids[masked.predicted]].all()
     assert masked.predicted.sum() == pytest.approx(0.3 * predictable[ids].sum(), rel=0.05)
     assert (masked.ids[~masked.predicted] == ids[~masked.predicted]).all()
     hidden, true = masked.ids[masked.predicted], ids[masked.predicted]
-    assert (hidden == MASK_ID).mean() == pytest.approx(0.8, abs=0.02)
-    assert (hidden == true).mean() == pytest.approx(0.1, abs=0.02)
+    assert (hidden == MASK_ID).mean() == pytest.approx(masks, abs=0.02)
+    assert (hidden == true).mean() == pytest.approx(stay, abs=0.02)
     assert (hidden >= len(SPECIAL))[hidden != MASK_ID].all()
 
 
 def test_something_is_predicted_in_every_batch() -> None:
     ids = np.full((2, 3), 7)
-    masked = mask_words(ids, np.full((3, 2, 3), 0.99), np.zeros(10, bool), 0.3, 10)
+    masked = mask_words(ids, np.full((3, 2, 3), 0.99), np.zeros(10, bool), 0.3, 10, 0.8, 0.1)
     assert masked.predicted.sum() == 1
 
 

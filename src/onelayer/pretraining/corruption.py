@@ -26,12 +26,13 @@ def mask_words(
     predictable: np.ndarray,
     share: float,
     pieces: int,
-    only_masks: bool = False,
+    masked: float,
+    other: float,
 ) -> Masked:
     """Choose words to be predicted and hide them (Devlin et al. 2019, section 3.1).
 
-    Of the chosen words 80% become the mask, 10% another word, 10% stay; with `only_masks` all
-    become the mask (Clark et al. 2020).
+    Of the chosen words most become the mask, some another word, and the rest stay: a model that has
+    to repeat those learns its embeddings long before it learns what fits a mask.
 
     Args:
         ids: words, [rows, words].
@@ -39,17 +40,15 @@ def mask_words(
         predictable: which pieces may be chosen, [pieces] bool.
         share: chance of a predictable word to be chosen.
         pieces: size of the vocabulary.
-        only_masks: whether every chosen word becomes the mask.
+        masked, other: shares of the chosen words that become the mask, and another word.
     """
     predicted = predictable[ids] & (draws[0] < share)
     if not predicted.any():  # a loss over nothing is not a number
         predicted.flat[draws[0].argmin()] = True
-    hidden = np.where(predicted, MASK_ID, ids)
-    if only_masks:
-        return Masked(hidden, predicted)
-    other = len(SPECIAL) + (draws[2] * (pieces - len(SPECIAL))).astype(ids.dtype)
-    hidden = np.where(predicted & (draws[1] >= 0.8), other, hidden)
-    return Masked(np.where(predicted & (draws[1] >= 0.9), ids, hidden), predicted)
+    others = len(SPECIAL) + (draws[2] * (pieces - len(SPECIAL))).astype(ids.dtype)
+    hidden = np.where(draws[1] < masked + other, others, ids)
+    hidden = np.where(draws[1] < masked, MASK_ID, hidden)
+    return Masked(np.where(predicted, hidden, ids), predicted)
 
 
 def fill_in_spans(
