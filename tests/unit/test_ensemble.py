@@ -50,6 +50,16 @@ def test_many_diverged_runs_are_counted_instead_of_named(caplog):
     assert "35 more runs" in caplog.text
 
 
+def test_numbers_below_the_normal_ones_count_as_zero_in_training_and_nowhere_else():
+    tiny = torch.full((1,), 1e-39)
+    assert (tiny * 2 > 0).all()
+    seen = train(
+        Ensemble({"x": tiny}, lambda _: None, Optimizer(lr=0.0), loss=lambda p, _: p["x"] * 2), 1
+    )
+    assert seen.losses.tolist() == [[0.0]]
+    assert (tiny * 2 > 0).all()
+
+
 def test_a_gradient_that_is_not_finite_freezes_its_run_though_the_loss_is():
     def gradients(parameters, _):
         slope = parameters["x"].clone()
