@@ -149,17 +149,23 @@ def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettin
     for name, rows in ratios_by_head.items():
         shown = rows[(rows["overlap"] == overlap) & (rows["threshold"] == threshold)]
         grids[name] = shown.pivot(index="layer", columns="head", values="ratio")
-    rows_in_all = sum(len(grid) for grid in grids.values())
+    # Beyond four models two columns: with controls in the second half each stands beside its model.
+    columns = 1 if len(grids) <= 4 else 2
+    lines = -(-len(grids) // columns)
+    layers = [len(grid) for grid in grids.values()]
+    heights = [max(layers[line::lines]) for line in range(lines)]
     figure, axes = plt.subplots(
-        len(grids),
-        1,
-        figsize=(WIDTH, 0.36 * rows_in_all + 1.1 * len(grids) + 0.4),
+        lines,
+        columns,
+        figsize=(WIDTH if columns == 1 else 1.4 * WIDTH, 0.36 * sum(heights) + 1.1 * lines + 0.8),
         squeeze=False,
-        height_ratios=[len(grid) for grid in grids.values()],
+        height_ratios=heights,
     )
+    for axis in axes.T.flat[len(grids) :]:
+        axis.set_axis_off()
     logs = np.concatenate([np.log(grid.to_numpy()).ravel() for grid in grids.values()])
     norm = ratio_norm(float(np.exp(np.abs(logs).max())))
-    for axis, (name, grid) in zip(axes.flat, grids.items(), strict=True):
+    for axis, (name, grid) in zip(axes.T.flat, grids.items(), strict=False):
         sns.heatmap(
             grid,
             ax=axis,
@@ -173,7 +179,9 @@ def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettin
         )
         axis.set_title(f"{name} (mean over heads {grid.to_numpy().mean():.3f})")
         axis.tick_params(left=False, bottom=False, labelrotation=0)
-    bar = figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.7, pad=0.02)
+    bar = figure.colorbar(
+        axes[0, 0].collections[0], ax=axes, location="bottom", shrink=0.6, pad=0.02, aspect=40
+    )
     bar.set_label("same-topic / different-topic attention")
     ticks = [t for t in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 8) if norm.vmin <= t <= norm.vmax]
     bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])

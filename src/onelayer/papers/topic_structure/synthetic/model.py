@@ -33,13 +33,14 @@ class Batch:
         log_keys: log n, -inf where n = 0, [groups, rows, D].
         query: query tokens, int64 [groups, rows]; unused under uniform attention.
         targets: how often each id is to be predicted, [groups, rows, D]; zeros pad a group.
-        group: the group of each run, int64 [runs].
+        group: the group of each run, int64 [runs]; None where all runs share one group, or each has
+            its own, in order.
     """
 
     log_keys: Tensor
     query: Tensor
     targets: Tensor
-    group: Tensor
+    group: Tensor | None
 
 
 def shapes(embedding: Embedding, D: int) -> dict[str, tuple[int, ...]]:
@@ -111,16 +112,15 @@ def losses(
         loss: `squared`, `mean_squared` or `cross_entropy`.
         uniform: attention is uniform over the keys: W_K = W_Q = 0 and frozen.
     """
-    log_keys, targets = batch.log_keys, batch.targets
-    if several := log_keys.shape[0] > 1:
-        log_keys, targets = log_keys[batch.group], targets[batch.group]
+    log_keys, query, targets = batch.log_keys, batch.query, batch.targets
+    if batch.group is not None:
+        log_keys, query, targets = (rows[batch.group] for rows in (log_keys, query, targets))
     b = parameters.get("b")
     if uniform:
         U = contributions(parameters, embedding)
         return _UniformLoss.apply(U, b, log_keys.softmax(-1), targets, loss)
     S, U = tables(parameters, embedding)
-    query = batch.query[batch.group] if several else batch.query.expand(len(S), -1)
-    return _AttentionLoss.apply(S, U, b, log_keys, query, targets, loss)
+    return _AttentionLoss.apply(S, U, b, log_keys, query.expand(len(S), -1), targets, loss)
 
 
 class _AttentionLoss(torch.autograd.Function):

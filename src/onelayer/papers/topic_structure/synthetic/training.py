@@ -101,7 +101,8 @@ class Batches:
             )
         self.rows, self.documents = rows, documents
         self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
-        self.group = torch.from_numpy(group).to(device)
+        in_order = len(self.seeds) == 1 or np.array_equal(group, np.arange(len(self.seeds)))
+        self.group = None if in_order else torch.from_numpy(group).to(device)
         self.log_keys = torch.from_numpy(rows.keys).to(device, dtype).log()
         self.query = torch.from_numpy(rows.query).to(device)
         self.targets = torch.from_numpy(rows.targets).to(device, dtype)
