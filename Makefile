@@ -6,7 +6,7 @@ KEEP ?= --constraint requirements.lock
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install results report verify test test-fast test-slurm lint format bench schema lock clean
+.PHONY: help install results report verify test test-fast test-slurm lint format bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ format: install ## format Python and Snakemake files
 
 bench: install ## speed, as ratios against named baselines in the same run
 	python -m tests.bench
+
+bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand documents: results/scale/
+	python -m tests.bench.scale
 
 schema: install ## write workflow/schemas/config.schema.json from the typed settings
 	python -m onelayer.settings.schema

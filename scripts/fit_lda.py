@@ -13,4 +13,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(main, settings=LdaSettings, inputs=["vocabulary", "counts"], outputs=["topics"])
+    run(main, settings=LdaSettings, inputs=["vocabulary", "counts*"], outputs=["topics"])

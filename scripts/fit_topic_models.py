@@ -1,6 +1,6 @@
 """Fit topic models of one size by several backends with several seeds, and measure each."""
 
-from onelayer.corpus.articles import read_articles
+from onelayer.corpus.shards import read_column
 from onelayer.settings.topics import TopicModelsSettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words
@@ -10,7 +10,7 @@ from onelayer.topics.variation import fit_topic_models
 
 def main(step: Step) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
-    labels = read_articles(step.inputs.articles)["label"].tolist()
+    labels = list(read_column(step.inputs.articles, "label"))
     models, quality = fit_topic_models(bag, labels, step.settings, step.progress)
     write_topic_models(models, step.outputs.topics)
     quality.to_parquet(step.outputs.quality, index=False)
@@ -20,6 +20,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=TopicModelsSettings,
-        inputs=["articles", "vocabulary", "counts"],
+        inputs=["articles*", "vocabulary", "counts*"],
         outputs=["topics", "quality"],
     )

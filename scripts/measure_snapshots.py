@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from onelayer.corpus.articles import read_articles
 from onelayer.device import resolve_device
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.pretraining.storage import read_snapshots
@@ -18,7 +17,7 @@ def main(step: Step) -> None:
     measures = measure_snapshots(
         [read_snapshots(step.inputs.model, path, step.device) for path in step.inputs.snapshots],
         load_tokenizer(step.inputs.model),
-        sample_articles(read_articles(step.inputs.articles), attention),
+        sample_articles(step.inputs.articles, attention),
         tightest_variant(pd.read_parquet(step.inputs.kept_words)),
         pd.read_parquet(step.inputs.vocabulary),
         attention,
@@ -32,6 +31,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=ProbeSettings,
-        inputs=["snapshots*", "model", "articles", "kept_words", "vocabulary"],
+        inputs=["snapshots*", "model", "articles*", "kept_words", "vocabulary"],
         outputs=["measures"],
     )

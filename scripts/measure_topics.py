@@ -1,6 +1,6 @@
 """Measure a topic model: NMI against human topics, NPMI, topics used, topics by human topic."""
 
-from onelayer.corpus.articles import read_articles
+from onelayer.corpus.shards import read_column
 from onelayer.settings.topics import TopicQualitySettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words
@@ -11,7 +11,7 @@ from onelayer.topics.quality import measure_topics
 def main(step: Step) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
     topics = read_topics(step.inputs.topics)
-    labels = read_articles(step.inputs.articles)["label"].tolist()
+    labels = list(read_column(step.inputs.articles, "label"))
     measured = measure_topics(bag, topics, labels, step.settings)
     measured.quality.to_parquet(step.outputs.quality, index=False)
     measured.words.to_parquet(step.outputs.words, index=False)
@@ -22,6 +22,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=TopicQualitySettings,
-        inputs=["articles", "vocabulary", "counts", "topics"],
+        inputs=["articles*", "vocabulary", "counts*", "topics"],
         outputs=["quality", "words", "shares"],
     )

@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from onelayer.corpus.articles import read_articles
 from onelayer.device import resolve_device
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
@@ -19,7 +18,7 @@ def main(step: Step) -> None:
     sums = probe_attention(
         load_checkpoint(step.inputs.model, step.device),
         load_tokenizer(step.inputs.model),
-        sample_articles(read_articles(step.inputs.articles), step.settings),
+        sample_articles(step.inputs.articles, step.settings),
         labels_of(kept),
         variants_of(kept),
         step.settings,
@@ -34,6 +33,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=AttentionProbeSettings,
-        inputs=["articles", "kept_words", "model"],
+        inputs=["articles*", "kept_words", "model"],
         outputs=["by_head", "by_distance", "by_words"],
     )

@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from onelayer.corpus.articles import read_articles
 from onelayer.device import resolve_device
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
@@ -26,7 +25,7 @@ def main(step: Step) -> None:
     measures = measure_topic_models(
         load_checkpoint(step.inputs.model, step.device),
         load_tokenizer(step.inputs.model),
-        sample_articles(read_articles(step.inputs.articles), settings.attention),
+        sample_articles(step.inputs.articles, settings.attention),
         kept,
         vocabulary,
         settings.attention,
@@ -40,6 +39,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=TopicModelProbeSettings,
-        inputs=["articles", "vocabulary", "topics*", "model"],
+        inputs=["articles*", "vocabulary", "topics*", "model"],
         outputs=["measures"],
     )

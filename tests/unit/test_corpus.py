@@ -9,7 +9,7 @@ import pytest
 from onelayer.corpus.articles import article_table, read_articles, subset, tokens, words
 from onelayer.corpus.lead_sections import read_lead_sections
 from onelayer.corpus.mediawiki import read_dump
-from onelayer.corpus.summary import readable, summarise
+from onelayer.corpus.summary import count_articles_and_words, readable, summarise
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import CorpusSettings
 
@@ -109,7 +109,11 @@ def test_the_table_of_corpora_counts_each_corpus_under_its_own_name() -> None:
         "zebra": article_table([("1", "A", "one two", "X"), ("2", "B", "three", None)], "z"),
         "ant": article_table([("1", "A", "one", None)], "a"),
     }
-    shown = readable(summarise(articles, settings))
+    counted = {
+        name: count_articles_and_words(table["text"], table["label"])
+        for name, table in articles.items()
+    }
+    shown = readable(summarise(counted, settings))
     assert shown["corpus"].tolist() == ["zebra", "ant"]
     assert shown["articles"].tolist() == ["2", "1"]
     assert shown["words"].tolist() == ["3", "1"]

@@ -33,8 +33,19 @@ def manifest(smoke_run: Path) -> dict:
     return json.loads((smoke_run / "results/manifest.json").read_text(encoding="utf-8"))
 
 
-# What lies on a hub or on this machine has tests of its own (test_hub.py).
-ELSEWHERE = {"fetch_hub_model", "fetch_shard", "copy_local_model", "parse_shards"}
+# What is on a hub or a disk, or in parts, has tests of its own (test_hub.py, test_parts.py).
+ELSEWHERE = {
+    "fetch_hub_model",
+    "fetch_shard",
+    "copy_local_model",
+    "parse_shards",
+    "parse_part",
+    "list_part_words",
+    "merge_words",
+    "count_part_words",
+    "probe_attention_part",
+    "merge_attention",
+}
 
 
 def test_every_rule_ran(smoke_run, code):

@@ -1,11 +1,14 @@
 # From a pinned download, or files on this machine, to articles.
-sharded = [n for n, c in settings.corpora.items() if c.parse.format in SHARDED]
-whole = [n for n in settings.corpora if n not in sharded]
+in_parts = {n: c.part_names() for n, c in settings.corpora.items() if c.parts > 1}
+in_one_piece = [n for n in settings.corpora if n not in in_parts]
+sharded = [n for n in in_one_piece if settings.corpora[n].parse.format in SHARDED]
+whole = [n for n in in_one_piece if n not in sharded]
 
 
 wildcard_constraints:
     corpus="|".join(map(re.escape, settings.corpora)),
     shard="|".join(re.escape(s) for c in settings.corpora.values() for s in c.shards) or "none",
+    part="[0-9]+-of-[0-9]+",
 
 
 rule fetch_corpus:
@@ -119,9 +122,48 @@ rule parse_shards:
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
+# Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
+# its gathered files cannot depend on a wildcard of their own.
+rule parse_part:
+    input:
+        source=lambda w: [
+            settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")[s.file]
+            for s in settings.corpora[w.corpus].part(w.part).slices
+        ],
+        code=code_closure("parse_part"),
+    output:
+        articles="results/corpus/{corpus}/articles/{part}.parquet",
+        summary="results/corpus/{corpus}/summaries/{part}.parquet",
+        record="results/records/parse_part/{corpus}/{part}.json",
+    log:
+        "results/logs/parse_part/{corpus}/{part}.log",
+    benchmark:
+        "results/benchmarks/parse_part/{corpus}/{part}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(1500),
+        runtime=growing(60),
+    params:
+        settings=lambda w: settings_json(settings.corpora[w.corpus].part(w.part)),
+        libraries=library_versions("parse_part"),
+    message:
+        "Parse part {wildcards.part} of {wildcards.corpus}"
+    shell:
+        "python scripts/parse_part.py --source {input.source}"
+        " --articles {output.articles} --summary {output.summary}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
 rule tabulate_corpora:
     input:
-        articles=expand(rules.parse_articles.output.articles, corpus=settings.corpora),
+        articles=expand(rules.parse_articles.output.articles, corpus=in_one_piece),
+        summaries=[
+            path
+            for name, parts in in_parts.items()
+            for path in expand(rules.parse_part.output.summary, corpus=name, part=parts)
+        ],
         code=code_closure("tabulate_corpora"),
     output:
         csv="results/tables/topic_structure/corpora.csv",
@@ -154,6 +196,7 @@ rule tabulate_corpora:
         "Tabulate the corpora"
     shell:
         "python scripts/tabulate_corpora.py --articles {input.articles}"
+        " --summaries {input.summaries}"
         " --csv {output.csv} --md {output.md} --tex {output.tex} --html {output.html}"
         " --record {output.record} --settings {params.settings:q} --log {log}"
 
@@ -161,6 +204,8 @@ rule tabulate_corpora:
 tables["results/tables/topic_structure/corpora"] = "corpora"
 records += expand(rules.parse_articles.output.record, corpus=whole)
 records += expand(rules.parse_shards.output.record, corpus=sharded)
+for name, parts in in_parts.items():
+    records += expand(rules.parse_part.output.record, corpus=name, part=parts)
 for name, corpus in settings.corpora.items():
     if isinstance(corpus.source, HubFiles):
         records += expand(rules.fetch_shard.output.record, corpus=name, shard=corpus.shards)

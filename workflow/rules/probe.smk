@@ -1,7 +1,10 @@
 # What each checkpoint does with the words of the topics, and what each model does on average.
+probe_parts = settings.probe.attention.part_names()
+
+
 rule probe_attention:
     input:
-        articles=rules.parse_articles.output.articles,
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         model=multiext(
             "results/models/{checkpoint}/",
@@ -20,6 +23,8 @@ rule probe_attention:
         "results/logs/probe_attention/{corpus}/{checkpoint}.log",
     benchmark:
         "results/benchmarks/probe_attention/{corpus}/{checkpoint}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, [] if probe_parts else settings.corpora)) or "none",
     conda:
         "../../envs/onelayer.yaml"
     threads: settings.probe.attention.threads
@@ -39,6 +44,86 @@ rule probe_attention:
         " --by-head {output.by_head} --by-distance {output.by_distance}"
         " --by-words {output.by_words}"
         " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule probe_attention_part:
+    input:
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        model=rules.probe_attention.input.model,
+        code=code_closure("probe_attention_part"),
+    output:
+        by_head="results/probe/{corpus}/{checkpoint}/attention/{part}_by_head.parquet",
+        by_distance="results/probe/{corpus}/{checkpoint}/attention/{part}_by_distance.parquet",
+        by_words="results/probe/{corpus}/{checkpoint}/attention/{part}_by_words.parquet",
+        record="results/records/probe_attention_part/{corpus}/{checkpoint}/{part}.json",
+    log:
+        "results/logs/probe_attention_part/{corpus}/{checkpoint}/{part}.log",
+    benchmark:
+        "results/benchmarks/probe_attention_part/{corpus}/{checkpoint}/{part}.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.probe.attention.threads
+    resources:
+        mem_mb=growing(2500),
+        runtime=growing(60),
+        gpu=gpus(settings.probe.attention.device),
+    params:
+        folder=lambda w, input: os.path.dirname(input.model[0]),
+        settings=lambda w: settings_json(
+            attention=settings.probe.attention,
+            part=probe_parts.index(w.part),
+            threads=settings.probe.attention.threads,
+        ),
+        libraries=library_versions("probe_attention_part"),
+    message:
+        "Probe the attention of {wildcards.checkpoint} on {wildcards.corpus}, part {wildcards.part}"
+    shell:
+        "python scripts/probe_attention_part.py"
+        " --articles {input.articles} --kept-words {input.kept_words} --model {params.folder}"
+        " --by-head {output.by_head} --by-distance {output.by_distance}"
+        " --by-words {output.by_words}"
+        " --record {output.record} --settings {params.settings:q} --log {log}"
+
+
+rule merge_attention:
+    input:
+        by_head=expand(
+            rules.probe_attention_part.output.by_head, part=probe_parts, allow_missing=True
+        ),
+        by_distance=expand(
+            rules.probe_attention_part.output.by_distance, part=probe_parts, allow_missing=True
+        ),
+        by_words=expand(
+            rules.probe_attention_part.output.by_words, part=probe_parts, allow_missing=True
+        ),
+        code=code_closure("merge_attention"),
+    output:
+        by_head=rules.probe_attention.output.by_head,
+        by_distance=rules.probe_attention.output.by_distance,
+        by_words=rules.probe_attention.output.by_words,
+        record="results/records/merge_attention/{corpus}/{checkpoint}.json",
+    log:
+        "results/logs/merge_attention/{corpus}/{checkpoint}.log",
+    benchmark:
+        "results/benchmarks/merge_attention/{corpus}/{checkpoint}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, settings.corpora if probe_parts else [])) or "none",
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(2500),
+        runtime=growing(10),
+    params:
+        libraries=library_versions("merge_attention"),
+    message:
+        "Merge the attention sums of {wildcards.checkpoint} on {wildcards.corpus}"
+    shell:
+        "python scripts/merge_attention.py --by-head {input.by_head}"
+        " --by-distance {input.by_distance} --by-words {input.by_words}"
+        " --merged-by-head {output.by_head} --merged-by-distance {output.by_distance}"
+        " --merged-by-words {output.by_words} --record {output.record} --log {log}"
 
 
 rule extract_embeddings:
@@ -184,7 +269,7 @@ rule measure_snapshots:
             "config.json",
             "tokenizer.json",
         ),
-        articles=rules.parse_articles.output.articles,
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
         code=code_closure("measure_snapshots"),
@@ -224,8 +309,13 @@ rule measure_snapshots:
 for model in settings.topic_structure.wikipedia.models:
     corpus = settings.topic_structure.wikipedia.corpus
     checkpoints = settings.checkpoints(model)
-    for record in (rules.probe_attention.output.record, rules.extract_embeddings.output.record):
-        records += expand(record, corpus=corpus, checkpoint=checkpoints)
+    probing = [rules.extract_embeddings.output.record]
+    if probe_parts:
+        probing += [rules.probe_attention_part.output.record, rules.merge_attention.output.record]
+    else:
+        probing.append(rules.probe_attention.output.record)
+    for record in probing:
+        records += expand(record, corpus=corpus, checkpoint=checkpoints, part=probe_parts)
     for record in (rules.measure_attention.output.record, rules.measure_embeddings.output.record):
         records += expand(record, corpus=corpus, model=model)
     if settings.models[model].source == "pretrain":

@@ -1,6 +1,6 @@
 # Li, Li & Risteski (2023) on Wikipedia: do the ratios depend on the topic model?
 robustness = settings.topic_structure.robustness
-compared_corpus = settings.topic_structure.wikipedia.corpus
+compared_corpus = settings.topic_structure.robustness_corpus
 # Of a model with several checkpoints the first.
 compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.models]
 compared_models = [{"name": n, "settings": settings.models[n]} for n in robustness.models]
@@ -12,9 +12,9 @@ wildcard_constraints:
 
 rule fit_topic_models:
     input:
-        articles=rules.parse_articles.output.articles,
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
         vocabulary=rules.count_words.output.vocabulary,
-        counts=rules.count_words.output.counts,
+        counts=lambda w: counts[w.corpus],
         code=code_closure("fit_topic_models"),
     output:
         topics="results/topic_models/{corpus}/{topics}.safetensors",
@@ -49,7 +49,7 @@ rule fit_topic_models:
 
 rule probe_topic_models:
     input:
-        articles=rules.parse_articles.output.articles,
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
         vocabulary=rules.count_words.output.vocabulary,
         topics=lambda w: expand(
             rules.fit_topic_models.output.topics, corpus=w.corpus, topics=robustness.topics

@@ -3,18 +3,23 @@
 import bz2
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import BinaryIO
 from xml.etree.ElementTree import ParseError
 
 import pandas as pd
 from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
 from onelayer.corpus.articles import article_table
+from onelayer.corpus.bzip2 import read_blocks
 from onelayer.errors import OnelayerError
 
 _REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
 # filter_wiki leaves bold and italic quotes and the rules around headings in place.
 _EMPHASIS = re.compile(r"'{2,}")
+_PAGE, _END_OF_PAGE = b"<page>", b"</page>"
 _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
@@ -24,20 +29,82 @@ def read_dump(path: Path) -> pd.DataFrame:
     Raises:
         OnelayerError: the file is no complete bzip2-compressed MediaWiki dump, or has no article.
     """
+    with bz2.open(path, "rb") as stream:
+        return article_table(list(_articles(stream, path)), str(path))
+
+
+def read_dump_slice(
+    path: Path, stretch: tuple[Fraction, Fraction]
+) -> Iterator[tuple[str, str, str, None]]:
+    """Articles of a stretch of a dump, multistream or not, without reading what is before it.
+
+    bzip2 compresses in blocks that can be read by themselves. A stretch has the pages that begin
+    in its blocks; the last of them may end in a later one.
+
+    Args:
+        path: the dump.
+        stretch: where it starts and ends, as shares of the file's bytes.
+
+    Raises:
+        OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
+    """
+    first, last = (int(share * path.stat().st_size) for share in stretch)
+    chunks = _text(path, first, last)
+    yield from _articles(SimpleNamespace(read=lambda _: next(chunks, b"")), path)
+
+
+def _articles(stream: BinaryIO, path: Path) -> Iterator[tuple[str, str, str, None]]:
     try:
-        rows = list(_articles(path))
+        for title, markup, page_id in extract_pages(stream, filter_namespaces=("0",)):
+            if not _REDIRECT.match(markup):
+                yield str(page_id), title, _plain(markup), None
     except (OSError, EOFError, ParseError, StopIteration, RuntimeError) as error:
         raise OnelayerError(
             f"{path}: not a complete MediaWiki dump (.xml.bz2): {type(error).__name__} {error}"
         ) from None
-    return article_table(rows, str(path))
 
 
-def _articles(path: Path) -> Iterator[tuple[str, str, str, None]]:
-    with bz2.open(path, "rb") as stream:
-        for title, markup, page_id in extract_pages(stream, filter_namespaces=("0",)):
-            if not _REDIRECT.match(markup):
-                yield str(page_id), title, _plain(markup), None
+def _text(path: Path, first: int, last: int) -> Iterator[bytes]:
+    yield _header(path)
+    yield from _pages(path, first, last)
+    yield b"</mediawiki>"
+
+
+def _header(path: Path) -> bytes:
+    """What stands before the first page: the opening tag, the site's namespaces."""
+    text = b""
+    for _, block in read_blocks(path, 0):
+        text += block
+        if (place := text.find(_PAGE)) >= 0:
+            return text[:place]
+    raise EOFError("no page in it")
+
+
+def _pages(path: Path, first: int, last: int) -> Iterator[bytes]:
+    """The pages that begin in blocks that begin at bytes `first` up to `last` of the file."""
+    # `here` bytes of text went before what is held; pages that begin before `own` are ours.
+    held, here, own = bytearray(), 0, 0
+    for place, block in read_blocks(path, first):
+        held += block
+        if place < 8 * last:
+            own += len(block)
+        start = held.find(_PAGE)
+        while start >= 0 and here + start < own:
+            end = held.find(_END_OF_PAGE, start)
+            if end < 0:
+                break
+            yield bytes(held[start : end + len(_END_OF_PAGE)])
+            del held[: end + len(_END_OF_PAGE)]
+            here += end + len(_END_OF_PAGE)
+            start = held.find(_PAGE)
+        # A page that has begun is kept, and so is what may be the beginning of its first tag.
+        done = start if start >= 0 else max(len(held) - len(_PAGE) + 1, 0)
+        del held[:done]
+        here += done
+        if place >= 8 * last and here >= own:
+            return
+    if held.find(_PAGE) >= 0:
+        raise EOFError("it ends within a page")
 
 
 def _plain(markup: str) -> str:

@@ -1,6 +1,7 @@
 """The table of corpora: size, human topics, credit."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
@@ -16,17 +17,36 @@ NOTES = [
 ]
 
 
+def count_articles_and_words(texts: Iterable[str], labels: Iterable[str | None]) -> pd.DataFrame:
+    """Rows `label` (None where articles have none), `articles`, `words`; parts add up."""
+    articles: Counter[str | None] = Counter()
+    found: Counter[str | None] = Counter()
+    for text, label in zip(texts, labels, strict=True):
+        articles[label] += 1
+        found[label] += len(words(text))
+    rows = [(label, articles[label], found[label]) for label in articles]
+    table = pd.DataFrame(rows, columns=["label", "articles", "words"])
+    return table.astype({"label": "string", "articles": "int64", "words": "int64"})
+
+
 def summarise(
-    articles: Mapping[str, pd.DataFrame], corpora: Mapping[str, CorpusSettings]
+    counted: Mapping[str, pd.DataFrame], corpora: Mapping[str, CorpusSettings]
 ) -> pd.DataFrame:
-    """Counts of each corpus, tidy: `articles`, `words`, `human_topics`, `labelled_articles`."""
+    """Counts of each corpus, tidy: `articles`, `words`, `human_topics`, `labelled_articles`.
+
+    Args:
+        counted: rows of `count_articles_and_words`, of all parts, by corpus.
+        corpora: their settings.
+    """
     rows = []
-    for name, table in articles.items():
+    for name, table in counted.items():
+        labelled = table[table["label"].notna()]
+        articles = int(table["articles"].sum())
         counts = {
-            "articles": len(table),
-            "words": sum(len(words(text)) for text in table["text"]),
-            "human_topics": table["label"].nunique(),
-            "labelled_articles": int(table["label"].notna().sum()),
+            "articles": articles,
+            "words": int(table["words"].sum()),
+            "human_topics": labelled["label"].nunique(),
+            "labelled_articles": int(labelled["articles"].sum()),
         }
         for quantity, value in counts.items():
             rows.append(
@@ -34,7 +54,7 @@ def summarise(
                     "corpus": name,
                     "quantity": quantity,
                     "value": value,
-                    "n": len(table),
+                    "n": articles,
                     "note": corpora[name].credit,
                 }
             )

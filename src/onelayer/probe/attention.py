@@ -5,12 +5,14 @@ document, so that thresholds, intervals and nulls are computed later without ano
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
+from onelayer.corpus.shards import count_articles, read_articles_at
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward
 from onelayer.models.families import longest_text
@@ -22,13 +24,24 @@ from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 
 
-def sample_articles(articles: pd.DataFrame, settings: AttentionProbeSettings) -> pd.DataFrame:
+def sample_articles(
+    paths: Sequence[Path], settings: AttentionProbeSettings, part: int | None = None
+) -> pd.DataFrame:
     """Draw the articles to probe, without replacement, in corpus order.
 
     The draw depends on the seed and the corpus alone, so that all models see the same articles.
+
+    Args:
+        paths: the corpus's tables of articles.
+        settings: how many articles, in how many parts, and the seed.
+        part: which part of the drawn articles (counted from 0); None: all of them.
     """
-    order = generator("probed articles", settings.seed).permutation(len(articles))
-    return articles.iloc[np.sort(order[: settings.documents])]
+    total = sum(count_articles(paths))
+    order = generator("probed articles", settings.seed).permutation(total)
+    places = np.sort(order[: settings.documents])
+    if part is not None:
+        places = np.array_split(places, settings.parts)[part]
+    return read_articles_at(paths, places)
 
 
 def probe_attention(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.probe.labels import Variant
-from onelayer.probe.pairs import DISTANCE_LABELS, PAIR_CLASSES, WordPairs
+from onelayer.probe.pairs import DISTANCE_LABELS, PAIR_CLASSES, WordPairs, merge_word_pairs
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,18 @@ class AttentionSums:
         names = ("head_sums", "counts", "distance_sums", "distance_counts")
         chosen = {name: getattr(self, name)[:, [place]] for name in names}
         return replace(self, variants=[self.variants[place]], **chosen)
+
+
+def merge_attention_sums(parts: Sequence[AttentionSums]) -> AttentionSums:
+    """The sums of several parts of the probed documents as one."""
+    first = parts[0]
+    names = ("head_sums", "counts", "distance_sums", "distance_counts")
+    return replace(
+        first,
+        documents=[document for part in parts for document in part.documents],
+        word_pairs=merge_word_pairs([part.word_pairs for part in parts], len(first.words)),
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
+    )
 
 
 def write_attention_sums(

@@ -60,6 +60,12 @@ def _key_path(location: tuple, config: object) -> list[str]:
     return path
 
 
+def part_names(parts: int) -> list[str]:
+    """Names of the parts of what is cut in parts, in order: `000-of-128`; none for one part."""
+    digits = len(str(parts - 1))
+    return [f"{part:0{digits}}-of-{parts}" for part in range(parts)] if parts > 1 else []
+
+
 Share = Annotated[float, Field(gt=0, le=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -1,8 +1,8 @@
 """Settings of the probe room: what is measured on each model, and with what uncertainty."""
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Device, Seed, Threads
+from onelayer.settings.block import Block, Device, Seed, Threads, part_names
 
 
 class AttentionProbeSettings(Block):
@@ -10,6 +10,8 @@ class AttentionProbeSettings(Block):
 
     documents: int = Field(500, ge=2)
     """Articles probed, drawn without replacement (documents)."""
+    parts: int = Field(1, ge=1, le=9999)
+    """Probe them in so many parts, each by a job of its own."""
     max_tokens: int = Field(128, ge=8, le=4096)
     """Articles are cut after the last whole word that fits (tokens, special ones included)."""
     reference_length: int = Field(100, ge=1)
@@ -18,6 +20,29 @@ class AttentionProbeSettings(Block):
     """Seed of the draw of articles."""
     device: Device = "auto"
     """Where the model runs; `auto` takes a GPU if there is one."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+    @model_validator(mode="after")
+    def _two_documents_in_every_part(self) -> "AttentionProbeSettings":
+        if self.parts > 1 and 2 * self.parts > self.documents:
+            raise ValueError(
+                f"parts: {self.parts} parts of {self.documents} documents; at least two in each"
+            )
+        return self
+
+    def part_names(self) -> list[str]:
+        """Names of the parts, in order; none if the documents are probed at once."""
+        return part_names(self.parts)
+
+
+class AttentionPartSettings(Block):
+    """One part of the probed articles (assembled)."""
+
+    attention: AttentionProbeSettings
+    """All of them."""
+    part: int = Field(ge=0)
+    """Which part (counted from 0)."""
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
 

@@ -94,12 +94,37 @@ def _check_references(settings: Settings) -> None:
         if isinstance(model, RandomModel):
             originals = [k for k, m in settings.models.items() if not isinstance(m, RandomModel)]
             _known(f"models.{name}.like", model.like, originals)
+    _check_parts(settings)
     labels = [threshold.label for threshold in settings.topics.ambiguity.thresholds]
     if repeated := sorted({label for label in labels if labels.count(label) > 1}):
         raise OnelayerError(
             f"config: topics.ambiguity.thresholds: {', '.join(repeated)} is given twice; "
             "each threshold once"
         )
+
+
+def _check_parts(settings: Settings) -> None:
+    """A corpus in parts is for those steps that can stream it."""
+    wikipedia, robustness = settings.topic_structure.wikipedia, settings.topic_structure.robustness
+    compared = settings.topic_structure.robustness_corpus
+    _known("topic_structure.robustness.corpus", compared, settings.corpora)
+    samples = "tomotopy" in robustness.backends
+    reads_whole = [
+        ("topic_structure.robustness.backends: tomotopy", compared, samples),
+        (
+            "topics.lda.backend: tomotopy",
+            wikipedia.corpus,
+            settings.topics.lda.backend == "tomotopy",
+        ),
+        ("scan_snap.language_model", settings.scan_snap.language_model.corpus, True),
+        ("pretraining", settings.pretraining.corpus, True),
+    ]
+    for what, corpus, it_does in reads_whole:
+        if it_does and settings.corpora[corpus].parts > 1:
+            raise OnelayerError(
+                f"config: corpora.{corpus}.parts: {settings.corpora[corpus].parts}; {what} needs a "
+                "corpus in one piece (parts: 1)"
+            )
 
 
 def _known(key: str, value: str, names: Iterable[str]) -> None:

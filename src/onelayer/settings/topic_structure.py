@@ -53,9 +53,11 @@ class WikipediaSettings(Block):
 class RobustnessSettings(Block):
     """Do the ratios depend on the topic model? Every backend with every size and every seed.
 
-    All else is as in `topics.lda`, `topics.words`, `probe.attention` and on the tables' corpus.
+    All else is as in `topics.lda`, `topics.words` and `probe.attention`.
     """
 
+    corpus: Name | None = None
+    """A corpus of `corpora`; null: the tables' own."""
     models: Annotated[list[Name], EachOnce] = Field(min_length=1)
     """Models of `models`; of one with several checkpoints the first."""
     backends: Annotated[list[Backend], EachOnce] = Field(["gensim", "tomotopy"], min_length=1)
@@ -85,6 +87,11 @@ class TopicStructureSettings(Block):
     """Probing them under other topic models."""
     synthetic: SyntheticSettings
     """Theory beside training on documents of a topic model."""
+
+    @property
+    def robustness_corpus(self) -> str:
+        """The corpus of the topic models that are compared."""
+        return self.robustness.corpus or self.wikipedia.corpus
 
 
 class NamedModel(Block):

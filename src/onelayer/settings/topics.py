@@ -20,6 +20,8 @@ class WordSettings(Block):
     """A word must occur in at least this many articles."""
     max_document_share: Share = 0.1
     """A word must occur in at most this share of the articles."""
+    max_words: Annotated[int, Field(ge=1)] | None = None
+    """Keep those that occur in the most articles (words); null: all."""
     single_piece_in: list[Name] = []
     """Models whose tokenizer must hold each word as exactly one piece; any other model is measured
     on those words that are one piece in its own."""

@@ -1,10 +1,18 @@
-"""Bag of words of a corpus: which words count as words, and how often each article uses them."""
+"""Bag of words of a corpus: which words count as words, and how often each article uses them.
 
+A corpus in one piece is counted at once. Of a corpus in parts, each part's words are listed, the
+lists are merged and pruned to the vocabulary, and each part is counted in it; the result is the
+same, and no step holds more than a part, or the vocabulary, in memory.
+"""
+
+import heapq
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,97 +24,119 @@ from onelayer.corpus.articles import words
 from onelayer.errors import OnelayerError
 from onelayer.models.tokenizer import piece_id
 from onelayer.settings.topics import WordSettings
+from onelayer.topics.bags import Bag, BagOfWords, StoredBag
 
 
-@dataclass(frozen=True)
-class BagOfWords:
-    """Word counts of a corpus.
+class WordUse(NamedTuple):
+    """How a corpus, or a part of it, uses a word."""
 
-    Attributes:
-        vocabulary: one row per word, alphabetically: `word`, `documents` (how many articles use
-            it), `occurrences` (how often in all).
-        counts: [documents, words] int32, CSR.
-    """
-
-    vocabulary: pd.DataFrame
-    counts: scipy.sparse.csr_matrix
-
-    @property
-    def words(self) -> list[str]:
-        """The vocabulary's words, in column order of `counts`."""
-        return self.vocabulary["word"].tolist()
-
-    def documents(self) -> "Documents":
-        """The articles as gensim reads them."""
-        return Documents(self.counts)
-
-
-class Documents:
-    """Articles as lists of (word id, count); iterable as often as needed, never all in memory."""
-
-    def __init__(self, counts: scipy.sparse.csr_matrix) -> None:
-        self.counts = counts
-
-    def __len__(self) -> int:
-        return self.counts.shape[0]
-
-    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        indptr, indices, data = self.counts.indptr, self.counts.indices, self.counts.data
-        for start, end in pairwise(indptr):
-            yield list(zip(indices[start:end].tolist(), data[start:end].tolist(), strict=True))
+    word: str
+    """Lower-case."""
+    documents: int
+    """How many articles use it."""
+    occurrences: int
+    """How often in all."""
 
 
 def count_words(
-    texts: Sequence[str], settings: WordSettings, tokenizers: Iterable[Tokenizer] = ()
+    texts: Sequence[str], settings: WordSettings, tokenizers: Sequence[Tokenizer] = ()
 ) -> BagOfWords:
-    """Count the words that a topic model should see.
+    """Count the words that a topic model should see, in a corpus in one piece.
+
+    Raises:
+        OnelayerError: see `prune`.
+    """
+    uses = list_words(texts, settings)
+    vocabulary = prune(uses, len(texts), settings, tokenizers)
+    return BagOfWords(vocabulary, count_in_vocabulary(texts, vocabulary))
+
+
+def list_words(texts: Iterable[str], settings: WordSettings) -> list[WordUse]:
+    """Every word of at least `min_letters` letters, alphabetically, and how the texts use it."""
+    documents: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
+    for text in texts:
+        counts = Counter(word for word in words(text) if len(word) >= settings.min_letters)
+        documents.update(counts.keys())
+        occurrences.update(counts)
+    return [WordUse(word, documents[word], occurrences[word]) for word in sorted(documents)]
+
+
+def merge_words(parts: Iterable[Iterable[WordUse]]) -> Iterable[WordUse]:
+    """The word lists of several parts as one, alphabetically; reads each list once, in order."""
+    merged = heapq.merge(*parts, key=itemgetter(0))
+    for word, uses in groupby(merged, key=itemgetter(0)):
+        documents = occurrences = 0
+        for use in uses:
+            documents += use[1]
+            occurrences += use[2]
+        yield WordUse(word, documents, occurrences)
+
+
+def prune(
+    uses: Iterable[WordUse],
+    articles: int,
+    settings: WordSettings,
+    tokenizers: Sequence[Tokenizer] = (),
+) -> pd.DataFrame:
+    """The words that a topic model should see.
 
     A word is a lower-cased run of at least `min_letters` letters, no stop word (gensim's list),
-    used by `min_documents` articles or more and by at most `max_document_share` of them, and
-    exactly one piece in each tokenizer given.
+    used by `min_documents` articles or more and by at most `max_document_share` of them, exactly
+    one piece in each tokenizer given, and among the `max_words` most widespread of such words.
+
+    Args:
+        uses: all words, alphabetically; read once, and only what is kept is held.
+        articles: how many articles there are.
+        settings: the bounds.
+        tokenizers: of the models in `single_piece_in`.
+
+    Returns:
+        One row per word, alphabetically: `word`, `documents`, `occurrences`.
 
     Raises:
         OnelayerError: no word is left; the line says after which condition.
     """
-    counted = [Counter(w for w in words(t) if len(w) >= settings.min_letters) for t in texts]
-    documents = Counter(word for counts in counted for word in counts)
-    most = settings.max_document_share * len(counted)
-    kept = sorted(
-        word
-        for word, n in documents.items()
-        if settings.min_documents <= n <= most and word not in STOPWORDS
+    most = settings.max_document_share * articles
+    any_kept = False
+
+    def kept() -> Iterable[WordUse]:
+        nonlocal any_kept
+        for use in uses:
+            if settings.min_documents <= use[1] <= most and use[0] not in STOPWORDS:
+                any_kept = True
+                if all(piece_id(tokenizer, use[0]) is not None for tokenizer in tokenizers):
+                    yield use
+
+    chosen = list(
+        kept()
+        if settings.max_words is None
+        else sorted(heapq.nsmallest(settings.max_words, kept(), key=lambda use: (-use[1], use[0])))
     )
-    if not kept:
+    if not any_kept:
         raise OnelayerError(
-            f"topics.words: no word of {len(counted)} articles has min_letters "
+            f"topics.words: no word of {articles} articles has min_letters "
             f"{settings.min_letters}, min_documents {settings.min_documents} and "
             f"max_document_share {settings.max_document_share}"
         )
-    for tokenizer in tokenizers:
-        kept = [word for word in kept if piece_id(tokenizer, word) is not None]
-    if not kept:
+    if not chosen:
         raise OnelayerError("topics.words.single_piece_in: no word is one piece in every tokenizer")
-    return _assemble(kept, documents, counted)
+    return pd.DataFrame(chosen, columns=list(WordUse._fields))
 
 
-def _assemble(kept: list[str], documents: Counter, counted: list[Counter]) -> BagOfWords:
-    column = {word: index for index, word in enumerate(kept)}
-    rows = [
-        sorted((column[word], n) for word, n in counts.items() if word in column)
-        for counts in counted
-    ]
-    indptr = np.cumsum([0] + [len(row) for row in rows])
-    indices = np.array([index for row in rows for index, _ in row], dtype=np.int32)
-    data = np.array([n for row in rows for _, n in row], dtype=np.int32)
-    counts = scipy.sparse.csr_matrix((data, indices, indptr), shape=(len(rows), len(kept)))
-    vocabulary = pd.DataFrame(
-        {
-            "word": kept,
-            "documents": [documents[word] for word in kept],
-            "occurrences": np.asarray(counts.sum(axis=0)).ravel().astype(np.int64),
-        }
-    )
-    return BagOfWords(vocabulary, counts)
+def count_in_vocabulary(texts: Iterable[str], vocabulary: pd.DataFrame) -> scipy.sparse.csr_matrix:
+    """How often each text uses each word of the vocabulary, [documents, words] int32."""
+    column = {word: index for index, word in enumerate(vocabulary["word"])}
+    # Machine integers: lists of Python's own would take ten times the memory.
+    ends, indices, counts = array("q", [0]), array("i"), array("i")
+    for text in texts:
+        found = Counter(column[word] for word in words(text) if word in column)
+        for index in sorted(found):
+            indices.append(index)
+            counts.append(found[index])
+        ends.append(len(indices))
+    arrays = np.array(counts, np.int32), np.array(indices, np.int32), np.array(ends)
+    return scipy.sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(column)))
 
 
 def write_bag_of_words(bag: BagOfWords, vocabulary: Path, counts: Path) -> None:
@@ -117,6 +147,14 @@ def write_bag_of_words(bag: BagOfWords, vocabulary: Path, counts: Path) -> None:
         scipy.sparse.save_npz(file, bag.counts)
 
 
-def read_bag_of_words(vocabulary: Path, counts: Path) -> BagOfWords:
-    """Read what `write_bag_of_words` wrote."""
-    return BagOfWords(pd.read_parquet(vocabulary), scipy.sparse.load_npz(counts).tocsr())
+def read_bag_of_words(vocabulary: Path, counts: Sequence[Path]) -> Bag:
+    """Read what `write_bag_of_words` wrote; or open the counts of a corpus in parts.
+
+    Args:
+        vocabulary: the table of words.
+        counts: one `.npz`, or the `.safetensors` of `onelayer.topics.bags.write_counts`, in order.
+    """
+    table = pd.read_parquet(vocabulary)
+    if [path.suffix for path in counts] == [".npz"]:
+        return BagOfWords(table, scipy.sparse.load_npz(counts[0]).tocsr())
+    return StoredBag(table, tuple(counts))

@@ -15,21 +15,23 @@ import numpy as np
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import LdaSettings
-from onelayer.topics.bag_of_words import BagOfWords
+from onelayer.topics.bags import Bag, BagOfWords
 from onelayer.topics.model import Topics
 
 
-def sample_gibbs(
-    bag: BagOfWords, settings: LdaSettings, progress: Callable[..., Iterable]
-) -> Topics:
+def sample_gibbs(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable]) -> Topics:
     """Topics of the last sweep of the sampler; see `onelayer.topics.lda.fit_lda`.
 
     The priors stay as they are (tomotopy would adapt them every ten sweeps), so that both backends
     fit the same model.
 
     Raises:
-        OnelayerError: tomotopy is not installed.
+        OnelayerError: tomotopy is not installed, or the corpus is in parts.
     """
+    if not isinstance(bag, BagOfWords):
+        raise OnelayerError(
+            "tomotopy samples a corpus that is all in memory; for one in parts use gensim"
+        )
     alpha, eta = settings.priors
     model = _tomotopy().LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
     model.optim_interval = 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import LdaSettings
-from onelayer.topics.bag_of_words import BagOfWords
+from onelayer.topics.bags import Bag
 from onelayer.topics.gibbs_lda import sample_gibbs
 from onelayer.topics.model import Topics
 from onelayer.topics.online_lda import fit_online
@@ -19,7 +19,7 @@ BACKENDS = {"gensim": fit_online, "tomotopy": sample_gibbs}
 
 
 def fit_lda(
-    bag: BagOfWords,
+    bag: Bag,
     settings: LdaSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> Topics:
@@ -31,10 +31,10 @@ def fit_lda(
         progress: wraps an iterable (documents of all passes, or sweeps) in a progress bar.
 
     Raises:
-        OnelayerError: no document has a word, the backend is not installed, or the fit is not
-            finite.
+        OnelayerError: no document has a word, the backend is not installed or cannot stream a
+            corpus in parts, or the fit is not finite.
     """
-    if not bag.counts.nnz:
+    if not bag.entries:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
     topics = BACKENDS[settings.backend](bag, settings, progress)
     if not np.isfinite(topics.word_probability).all():

@@ -3,32 +3,34 @@
 `LdaMulticore` is left alone: it is not reproducible, and its worker count changes the algorithm.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 from gensim.models import LdaModel
 
 from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings
-from onelayer.topics.bag_of_words import BagOfWords, Documents
+from onelayer.topics.bags import Bag, Document, Documents, StoredDocuments
 from onelayer.topics.model import Topics
 
+INFERRED = 2000  # documents at once
 
-def fit_online(bag: BagOfWords, settings: LdaSettings, progress: Callable[..., Iterable]) -> Topics:
+
+def fit_online(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable]) -> Topics:
     """Fit topics in passes over the corpus, chunk by chunk; see `onelayer.topics.lda.fit_lda`."""
     # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by human
     # topic, by title), and learning them in that order costs coherence.
-    order = generator("document order", settings.seed).permutation(bag.counts.shape[0])
-    documents = Documents(bag.counts[order])
+    order = generator("document order", settings.seed).permutation(bag.size)
     model = _empty_model(bag, settings)
-    model.update(_Watched(documents, settings.passes, progress))
+    model.update(_Watched(bag.documents(order), settings.passes, progress))
     return Topics(
         model.state.get_lambda(), np.asarray(model.alpha, float), np.asarray(model.eta, float)
     )
 
 
-def document_topics(topics: Topics, bag: BagOfWords, settings: LdaSettings) -> np.ndarray:
-    """P(topic | document), [documents, topics] float64, by variational inference.
+def document_topics(topics: Topics, bag: Bag, settings: LdaSettings) -> Iterator[np.ndarray]:
+    """P(topic | document) by variational inference, [documents, topics] float64 a few at a time.
 
     The same for topics of every backend, so that what is measured on them compares the topics.
     gensim starts each inference at a random point; the seed makes it the same every time.
@@ -38,11 +40,13 @@ def document_topics(topics: Topics, bag: BagOfWords, settings: LdaSettings) -> n
     model.state.eta = topics.eta
     model.state.sstats = topics.dirichlet - topics.eta
     model.sync_state()
-    gamma, _ = model.inference(list(bag.documents()))
-    return gamma / gamma.sum(axis=1, keepdims=True)
+    documents = iter(bag.documents())
+    while chunk := list(islice(documents, INFERRED)):
+        gamma, _ = model.inference(chunk)
+        yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
-def _empty_model(bag: BagOfWords, settings: LdaSettings) -> LdaModel:
+def _empty_model(bag: Bag, settings: LdaSettings) -> LdaModel:
     alpha, eta = settings.priors
     return LdaModel(
         id2word=dict(enumerate(bag.words)),
@@ -64,7 +68,7 @@ class _Watched:
     """The corpus as gensim iterates over it, once per pass, moving one progress bar."""
 
     def __init__(
-        self, documents: Documents, passes: int, progress: Callable[..., Iterable]
+        self, documents: Documents | StoredDocuments, passes: int, progress: Callable[..., Iterable]
     ) -> None:
         self.documents = documents
         self.ticks = iter(progress(range(passes * len(self.documents)), unit="doc"))
@@ -72,7 +76,7 @@ class _Watched:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Document]:
         for document in self.documents:
             next(self.ticks, None)
             yield document

@@ -7,26 +7,29 @@ import pandas as pd
 import scipy.sparse
 from sklearn.metrics import normalized_mutual_info_score
 
-from onelayer.settings.topics import TopicQualitySettings
-from onelayer.topics.bag_of_words import BagOfWords
+from onelayer.settings.topics import LdaSettings, TopicQualitySettings
+from onelayer.topics.bags import Bag
 from onelayer.topics.model import Topics, top_words
 from onelayer.topics.online_lda import document_topics
 
 
-def agreement_with_labels(document_topics: np.ndarray, labels: list[str | None]) -> float:
+def agreement_with_labels(best: np.ndarray, labels: list[str | None]) -> float:
     """Normalised mutual information of most probable topics and human topics, 0 to 1.
 
     Documents without a label are left out; NaN where none has one. Arithmetic mean of the two
     entropies, as scikit-learn's default.
+
+    Args:
+        best: most probable topic of each document, [documents].
+        labels: its human topic, None where it has none.
     """
     known = [index for index, label in enumerate(labels) if isinstance(label, str)]
     if not known:
         return float("nan")
-    found = document_topics[known].argmax(axis=1)
-    return float(normalized_mutual_info_score([labels[index] for index in known], found))
+    return float(normalized_mutual_info_score([labels[index] for index in known], best[known]))
 
 
-def coherence(bag: BagOfWords, tops: np.ndarray) -> np.ndarray:
+def coherence(bag: Bag, tops: np.ndarray) -> np.ndarray:
     """NPMI of each topic, [topics]: mean over the pairs of its top words.
 
     NPMI(v, w) = log(P(v, w) / (P(v) P(w))) / -log P(v, w), with P the share of documents that
@@ -38,8 +41,11 @@ def coherence(bag: BagOfWords, tops: np.ndarray) -> np.ndarray:
     """
     used, position = np.unique(tops, return_inverse=True)
     position = position.reshape(tops.shape)
-    presence = scipy.sparse.csr_matrix(bag.counts[:, used] > 0, dtype=np.float64)
-    together = (presence.T @ presence).toarray() / presence.shape[0]
+    together = np.zeros((len(used), len(used)))
+    for counts in bag.parts():
+        presence = scipy.sparse.csr_matrix(counts[:, used] > 0, dtype=np.float64)
+        together += (presence.T @ presence).toarray()
+    together /= bag.size
     alone = together.diagonal()
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log(together / np.outer(alone, alone)) / -np.log(together)
@@ -49,14 +55,16 @@ def coherence(bag: BagOfWords, tops: np.ndarray) -> np.ndarray:
     return np.array([npmi[np.ix_(row, row)][pairs].mean() for row in position])
 
 
-def topics_used(document_topics: np.ndarray) -> tuple[int, float]:
+def topics_used(best: np.ndarray, prevalence: np.ndarray) -> tuple[int, float]:
     """How many topics are some document's most probable one, and the effective number.
 
-    The effective number is exp(entropy) of the topics' shares of all documents.
+    Args:
+        best: most probable topic of each document, [documents].
+        prevalence: share of each topic in all documents, [topics]; the effective number is
+            exp(entropy) of it.
     """
-    share = document_topics.mean(axis=0)
-    positive = share[share > 0]
-    used = len(np.unique(document_topics.argmax(axis=1)))
+    positive = prevalence[prevalence > 0]
+    used = len(np.unique(best))
     return used, float(np.exp(-(positive * np.log(positive)).sum()))
 
 
@@ -78,27 +86,27 @@ class TopicMeasures:
 
 
 def measure_topics(
-    bag: BagOfWords, topics: Topics, labels: list[str | None], settings: TopicQualitySettings
+    bag: Bag, topics: Topics, labels: list[str | None], settings: TopicQualitySettings
 ) -> TopicMeasures:
     """Measure a fitted topic model on the corpus that it was fitted to."""
-    found = document_topics(topics, bag, settings.lda)
+    best, prevalence = _most_probable(topics, bag, settings.lda)
     tops = top_words(topics.word_probability, settings.top_words)
     npmi = coherence(bag, tops)
-    used, effective = topics_used(found)
-    documents, words = bag.counts.shape
+    used, effective = topics_used(best, prevalence)
+    documents, words = bag.size, len(bag.vocabulary)
     labelled = sum(isinstance(label, str) for label in labels)
     quality = pd.DataFrame(
         [
-            ("nmi", agreement_with_labels(found, labels), labelled),
+            ("nmi", agreement_with_labels(best, labels), labelled),
             ("npmi", float(npmi.mean()), len(npmi)),
             ("topics_used", used, documents),
             ("topics_effective", effective, documents),
             ("vocabulary", words, documents),
-            ("tokens", int(bag.counts.sum()), documents),
+            ("tokens", int(bag.vocabulary["occurrences"].sum()), documents),
         ],
         columns=["quantity", "value", "n"],
     )
-    names, prevalence = bag.words, found.mean(axis=0)
+    names = bag.words
     rows = [
         (
             topic,
@@ -111,11 +119,23 @@ def measure_topics(
         for (topic, rank), w in np.ndenumerate(tops)
     ]
     columns = ["topic", "rank", "word", "probability", "npmi", "prevalence"]
-    return TopicMeasures(quality, pd.DataFrame(rows, columns=columns), _label_shares(found, labels))
+    return TopicMeasures(quality, pd.DataFrame(rows, columns=columns), _label_shares(best, labels))
 
 
-def _label_shares(document_topics: np.ndarray, labels: list[str | None]) -> pd.DataFrame:
-    table = pd.DataFrame({"topic": document_topics.argmax(axis=1), "label": labels}).dropna()
+def _most_probable(
+    topics: Topics, bag: Bag, settings: LdaSettings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each document's most probable topic, [documents], and all topics' shares, [topics]."""
+    best, total = [], np.zeros((1, len(topics.alpha)))
+    for found in document_topics(topics, bag, settings):
+        best.append(found.argmax(axis=1))
+        # Document after document whatever the chunks, so that the last digit stays the same.
+        total = np.concatenate([total, found]).sum(axis=0, keepdims=True)
+    return np.concatenate(best), total[0] / bag.size
+
+
+def _label_shares(best: np.ndarray, labels: list[str | None]) -> pd.DataFrame:
+    table = pd.DataFrame({"topic": best, "label": labels}).dropna()
     counts = table.groupby(["topic", "label"]).size().rename("documents").reset_index()
     counts["share"] = counts["documents"] / counts.groupby("topic")["documents"].transform("sum")
     return counts

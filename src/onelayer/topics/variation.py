@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import pandas as pd
 
 from onelayer.settings.topics import TopicModelsSettings, TopicQualitySettings
-from onelayer.topics.bag_of_words import BagOfWords
+from onelayer.topics.bags import Bag
 from onelayer.topics.lda import fit_lda
 from onelayer.topics.model import Fit, Topics
 from onelayer.topics.quality import measure_topics
@@ -15,7 +15,7 @@ QUALITIES = ["nmi", "npmi", "topics_used", "topics_effective"]
 
 
 def fit_topic_models(
-    bag: BagOfWords,
+    bag: Bag,
     labels: list[str | None],
     settings: TopicModelsSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,

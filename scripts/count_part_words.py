@@ -1,0 +1,19 @@
+"""Count the words of the vocabulary in one part of a corpus."""
+
+import pandas as pd
+
+from onelayer.corpus.shards import read_column
+from onelayer.settings.block import Block
+from onelayer.step import Step, run
+from onelayer.topics.bag_of_words import count_in_vocabulary
+from onelayer.topics.bags import write_counts
+
+
+def main(step: Step) -> None:
+    texts = step.progress(read_column([step.inputs.articles], "text"), unit=" articles")
+    vocabulary = pd.read_parquet(step.inputs.vocabulary)
+    write_counts(count_in_vocabulary(texts, vocabulary), step.outputs.counts)
+
+
+if __name__ == "__main__":
+    run(main, settings=Block, inputs=["articles", "vocabulary"], outputs=["counts"])

@@ -1,0 +1,171 @@
+"""A corpus as word counts, in memory or on disk, read by topic models the same way."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import safetensors.numpy
+import scipy.sparse
+
+Document = list[tuple[int, int]]  # (word id, count), as gensim reads an article
+
+
+@dataclass(frozen=True)
+class BagOfWords:
+    """Word counts of a corpus in one piece.
+
+    Attributes:
+        vocabulary: one row per word, alphabetically: `word`, `documents` (how many articles use
+            it), `occurrences` (how often in all).
+        counts: [documents, words] int32, CSR.
+    """
+
+    vocabulary: pd.DataFrame
+    counts: scipy.sparse.csr_matrix
+
+    @property
+    def words(self) -> list[str]:
+        """The vocabulary's words, in column order of the counts."""
+        return self.vocabulary["word"].tolist()
+
+    @property
+    def size(self) -> int:
+        """How many documents there are."""
+        return self.counts.shape[0]
+
+    @property
+    def entries(self) -> int:
+        """How many counts are not zero."""
+        return self.counts.nnz
+
+    def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
+        """The counts, part by part; here there is one."""
+        yield self.counts
+
+    def documents(self, order: Sequence[int] | None = None) -> "Documents":
+        """The articles as gensim reads them, in the corpus's or a given order."""
+        return Documents(self.counts if order is None else self.counts[order])
+
+
+class Documents:
+    """Articles of a matrix of counts, iterable as often as needed."""
+
+    def __init__(self, counts: scipy.sparse.csr_matrix) -> None:
+        self.counts = counts
+
+    def __len__(self) -> int:
+        return self.counts.shape[0]
+
+    def __iter__(self) -> Iterator[Document]:
+        indptr, indices, data = self.counts.indptr, self.counts.indices, self.counts.data
+        for start, end in pairwise(indptr):
+            yield list(zip(indices[start:end].tolist(), data[start:end].tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class StoredBag:
+    """Word counts of a corpus in parts; they stay on disk.
+
+    In memory are the vocabulary and 16 bytes a document: where each one's counts lie.
+
+    Attributes:
+        vocabulary: as of `BagOfWords`, over all parts.
+        paths: files of `write_counts`, in the corpus's order.
+    """
+
+    vocabulary: pd.DataFrame
+    paths: tuple[Path, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The vocabulary's words, in column order of the counts."""
+        return self.vocabulary["word"].tolist()
+
+    @property
+    def size(self) -> int:
+        """How many documents there are."""
+        return sum(len(ends) - 1 for ends in self.ends)
+
+    @property
+    def entries(self) -> int:
+        """How many counts are not zero."""
+        return sum(int(ends[-1]) for ends in self.ends)
+
+    @cached_property
+    def ends(self) -> list[np.ndarray]:
+        """Where each document's counts end, int64 [documents + 1] for every part."""
+        return [_tensor(path, "indptr") for path in self.paths]
+
+    def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
+        """The counts, part by part."""
+        for path, ends in zip(self.paths, self.ends, strict=True):
+            entries = _tensor(path, "entries")
+            arrays = entries[:, 1], entries[:, 0], ends
+            yield scipy.sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(self.vocabulary)))
+
+    def documents(self, order: Sequence[int] | None = None) -> "StoredDocuments":
+        """The articles as gensim reads them, in the corpus's or a given order."""
+        return StoredDocuments(self, range(self.size) if order is None else order)
+
+
+Bag = BagOfWords | StoredBag
+
+
+class StoredDocuments:
+    """Articles of a `StoredBag`, each read when it is its turn; iterable as often as needed."""
+
+    def __init__(self, bag: StoredBag, order: Sequence[int]) -> None:
+        self.bag = bag
+        self.order = order
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[Document]:
+        first = np.cumsum([0] + [len(ends) - 1 for ends in self.bag.ends])
+        with ExitStack() as stack:
+            files = [stack.enter_context(open(p, "rb", buffering=0)) for p in self.bag.paths]
+            starts = [_place(path, "entries") for path in self.bag.paths]
+            for document in self.order:
+                part = int(np.searchsorted(first, document, side="right")) - 1
+                ends, row = self.bag.ends[part], document - first[part]
+                start, end = int(ends[row]), int(ends[row + 1])
+                # Plain reads: mapped pages would count as this process's memory.
+                data = os.pread(files[part].fileno(), 8 * (end - start), starts[part] + 8 * start)
+                pairs = np.frombuffer(data, "<i4").reshape(-1, 2)
+                yield [(word, count) for word, count in pairs.tolist()]
+
+
+def write_counts(counts: scipy.sparse.csr_matrix, path: Path) -> None:
+    """Write a part's counts so that single documents can be read: `.safetensors`, uncompressed.
+
+    `indptr` int64 [documents + 1]: where each document's entries start and end;
+    `entries` int32 [entries, 2]: word id and count.
+    """
+    entries = np.column_stack([counts.indices, counts.data]).astype("<i4")
+    arrays = {"indptr": counts.indptr.astype("<i8"), "entries": np.ascontiguousarray(entries)}
+    safetensors.numpy.save_file(arrays, path)
+
+
+def _header(path: Path) -> tuple[dict, int]:
+    """A safetensors file's header and where its data starts (bytes)."""
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        return json.loads(file.read(length)), 8 + length
+
+
+def _place(path: Path, name: str) -> int:
+    header, data = _header(path)
+    return data + header[name]["data_offsets"][0]
+
+
+def _tensor(path: Path, name: str) -> np.ndarray:
+    with safetensors.safe_open(path, framework="numpy") as file:
+        return file.get_tensor(name)

@@ -1,0 +1,257 @@
+"""Claims about corpora in parts: nothing is lost or repeated, and the numbers are those of one."""
+
+import bz2
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.corpus.bzip2 import read_blocks
+from onelayer.corpus.mediawiki import read_dump, read_dump_slice
+from onelayer.corpus.shards import (
+    count_articles,
+    read_articles_at,
+    read_articles_parquet,
+    read_articles_slice,
+)
+from onelayer.errors import OnelayerError
+from onelayer.probe.pairs import WordPairs
+from onelayer.probe.sums import AttentionSums, merge_attention_sums
+from onelayer.settings.corpus import CorpusSettings, PartSettings
+from onelayer.settings.topics import LdaSettings, TopicQualitySettings, WordSettings
+from onelayer.topics.bag_of_words import (
+    count_in_vocabulary,
+    count_words,
+    merge_words,
+    prune,
+    read_bag_of_words,
+)
+from onelayer.topics.bags import write_counts
+from onelayer.topics.lda import fit_lda
+from onelayer.topics.quality import measure_topics
+from onelayer.topics.word_lists import articles_listed, read_word_list, write_word_list
+
+PAGE = """<page><title>T{id}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>
+<text xml:space="preserve">{text}</text></revision></page>
+"""
+PARTS = [1, 2, 5, 40]
+
+
+def cut(parts: int) -> list[tuple[Fraction, Fraction]]:
+    return [(Fraction(part, parts), Fraction(part + 1, parts)) for part in range(parts)]
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """Articles of three subjects, long and short, one without a word of the vocabulary."""
+    random = np.random.default_rng(0)
+    words = np.array([f"{a}{b}{c}" for a in "frog" for b in "toad" for c in "newt"])
+    subjects = np.array_split(random.permutation(np.unique(words)), 3)
+    drawn = [random.choice(subjects[i % 3], size=random.integers(3, 60)) for i in range(58)]
+    return [" ".join(some) for some in drawn] + ["42 !", "the of and"]
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[bytes]:
+    """Pages of random letters, which take several blocks; a redirect, a talk page, a long one."""
+    random = np.random.default_rng(1)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz    "))
+    sizes = random.integers(100, 9000, size=60)
+    sizes[30] = 250_000
+    bodies = ["".join(random.choice(letters, size=size)).strip() for size in sizes]
+    bodies[3] = "#REDIRECT [[T5]]"
+    return [
+        PAGE.format(id=i, ns=int(i == 7), text=body).encode() for i, body in enumerate(bodies, 1)
+    ]
+
+
+HEAD = b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n'
+TAIL = b"</mediawiki>\n"
+
+
+def one_stream(pages: list[bytes]) -> bytes:
+    return bz2.compress(HEAD + b"".join(pages) + TAIL, 1)
+
+
+def many_streams(pages: list[bytes]) -> bytes:
+    batches = [b"".join(pages[i : i + 10]) for i in range(0, len(pages), 10)]
+    return b"".join(bz2.compress(text) for text in (HEAD, *batches, TAIL))
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@pytest.mark.parametrize("files", [1, 4])
+def test_the_parts_of_a_corpus_cover_its_files_once(parts, files):
+    settings = [
+        PartSettings(format="parquet", part=part, parts=parts, files=files) for part in range(parts)
+    ]
+    at = Fraction(0)
+    for piece in (piece for part in settings for piece in part.slices):
+        assert piece.file + piece.start == at and piece.start < piece.end <= 1
+        at = piece.file + piece.end
+    assert at == files
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_parts_of_a_parquet_file_have_each_article_once_and_in_order(parts, tmp_path):
+    ids = [str(i) for i in range(23)]
+    table = pd.DataFrame({"id": ids, "title": ids, "text": [f"text {i}" for i in ids]})
+    path = tmp_path / "articles.parquet"
+    table.to_parquet(path, row_group_size=5)
+    found = [article for part in cut(parts) for article in read_articles_slice(path, part)]
+    assert found == list(read_articles_parquet([path]))
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@pytest.mark.parametrize("compress", [one_stream, many_streams])
+def test_parts_of_a_dump_have_each_article_once_and_in_order(parts, compress, pages, tmp_path):
+    path = tmp_path / "dump.xml.bz2"
+    path.write_bytes(compress(pages))
+    whole = read_dump(path)
+    assert len(whole) == 58
+    found = [article for part in cut(parts) for article in read_dump_slice(path, part)]
+    found = [article for article in found if article[2].strip()]  # as when they are written
+    assert [article[0] for article in found] == whole["id"].tolist()
+    assert [article[2] for article in found] == whole["text"].tolist()
+
+
+@pytest.mark.parametrize("compress", [one_stream, many_streams])
+def test_blocks_are_those_of_the_file(compress, pages, tmp_path):
+    path = tmp_path / "dump.xml.bz2"
+    path.write_bytes(compress(pages))
+    blocks = list(read_blocks(path, 0))
+    assert len(blocks) > 3
+    assert b"".join(text for _, text in blocks) == bz2.decompress(path.read_bytes())
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.7])
+def test_a_dump_that_is_cut_off_or_none_is_refused_by_name(keep, pages, tmp_path):
+    path = tmp_path / "dump.xml.bz2"
+    content = one_stream(pages)
+    path.write_bytes(content[: int(keep * len(content))])
+    with pytest.raises(OnelayerError, match=f"{path}: not a complete MediaWiki dump"):
+        list(read_dump_slice(path, (Fraction(1, 10), Fraction(1))))
+    path.write_bytes(b"not compressed")
+    with pytest.raises(OnelayerError, match=f"{path}: not a complete MediaWiki dump"):
+        list(read_dump_slice(path, (Fraction(0), Fraction(1))))
+
+
+def test_a_damaged_block_is_refused(pages, tmp_path):
+    path = tmp_path / "dump.xml.bz2"
+    content = bytearray(many_streams(pages))
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(OnelayerError, match="not a complete MediaWiki dump"):
+        list(read_dump_slice(path, (Fraction(0), Fraction(1))))
+
+
+def stored(texts: list[str], settings: WordSettings, parts: int, folder: Path):
+    """The bag of words of a corpus in parts, made as the steps make it."""
+    pieces = [list(piece) for piece in np.array_split(np.array(texts, dtype=object), parts)]
+    listed = [folder / f"words-{part}.parquet" for part in range(parts)]
+    for piece, path in zip(pieces, listed, strict=True):
+        write_word_list(piece, settings, path)
+    articles = sum(map(articles_listed, listed))
+    vocabulary = prune(merge_words([read_word_list(p) for p in listed]), articles, settings)
+    vocabulary.to_parquet(folder / "vocabulary.parquet", index=False)
+    counts = [folder / f"counts-{part}.safetensors" for part in range(parts)]
+    for piece, path in zip(pieces, counts, strict=True):
+        write_counts(count_in_vocabulary(piece, vocabulary), path)
+    return read_bag_of_words(folder / "vocabulary.parquet", counts)
+
+
+@pytest.mark.parametrize("parts", [1, 3, 60, 70])
+@pytest.mark.parametrize("most", [None, 11])
+def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
+    settings = WordSettings(min_documents=3, max_document_share=0.3, max_words=most)
+    whole = count_words(texts, settings)
+    assert len(whole.words) == (most or len(whole.words)) > 10
+    bag = stored(texts, settings, parts, tmp_path)
+    pd.testing.assert_frame_equal(bag.vocabulary, whole.vocabulary, check_dtype=False)
+    assert (bag.size, bag.entries) == (whole.size, whole.entries)
+    order = np.random.default_rng(2).permutation(whole.size)
+    assert list(bag.documents()) == list(whole.documents())
+    assert list(bag.documents(order)) == list(whole.documents(order))
+    together = np.concatenate([part.toarray() for part in bag.parts()])
+    assert (together == whole.counts.toarray()).all()
+
+
+def test_the_most_widespread_words_are_kept_and_ties_are_alphabetical():
+    texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee", "ddd"]
+    settings = WordSettings(min_documents=1, max_document_share=1, max_words=3)
+    assert count_words(texts, settings).words == ["bbb", "ccc", "ddd"]
+
+
+def test_topics_of_parts_are_those_of_the_whole_to_the_last_bit(texts, tmp_path):
+    settings = WordSettings(min_documents=2, max_document_share=0.5)
+    lda = LdaSettings(topics=3, passes=2, chunksize=7)
+    whole, bag = count_words(texts, settings), stored(texts, settings, 4, tmp_path)
+    topics = fit_lda(whole, lda)
+    assert (fit_lda(bag, lda).dirichlet == topics.dirichlet).all()
+    quality = TopicQualitySettings(lda=lda, top_words=4)
+    labels = [str(i % 3) for i in range(len(texts))]
+    one, several = (measure_topics(b, topics, labels, quality) for b in (whole, bag))
+    for name in ("quality", "words", "shares"):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(several, name), rtol=0)
+
+
+def test_gibbs_sampling_refuses_a_corpus_in_parts(texts, tmp_path):
+    bag = stored(texts, WordSettings(min_documents=2, max_document_share=0.5), 2, tmp_path)
+    with pytest.raises(OnelayerError, match="for one in parts use gensim"):
+        fit_lda(bag, LdaSettings(backend="tomotopy", topics=2))
+
+
+def test_articles_are_found_by_their_place_in_all_parts(tmp_path):
+    paths = [tmp_path / f"{part}.parquet" for part in range(3)]
+    for part, (path, size) in enumerate(zip(paths, (4, 0, 7), strict=True)):
+        ids = [f"{part}-{i}" for i in range(size)]
+        table = {name: pd.array(ids, "string") for name in ("id", "title", "text", "label")}
+        pd.DataFrame(table).to_parquet(path, row_group_size=2)
+    assert count_articles(paths) == [4, 0, 7]
+    assert read_articles_at(paths, np.array([1, 3, 4, 10]))["id"].tolist() == [
+        "0-1",
+        "0-3",
+        "2-0",
+        "2-6",
+    ]
+
+
+def test_attention_sums_of_parts_add_up():
+    def sums(documents: list[str], query: list[int], value: float) -> AttentionSums:
+        pairs = WordPairs(
+            np.array(query), np.array([1] * len(query)), np.full(len(query), value), np.array(query)
+        )
+        cells = np.full((len(documents), 1), value)
+        return AttentionSums(documents, [], cells, cells, cells, cells, pairs, ("a", "b", "c"))
+
+    merged = merge_attention_sums([sums(["x", "y"], [0, 2], 1.5), sums(["z"], [2], 0.25)])
+    assert merged.documents == ["x", "y", "z"]
+    assert merged.head_sums.ravel().tolist() == [1.5, 1.5, 0.25]
+    assert merged.word_pairs.query.tolist() == [0, 2]
+    assert merged.word_pairs.sums.tolist() == [1.5, 1.75]
+    assert merged.word_pairs.counts.tolist() == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("parse", "message"),
+    [
+        ({"format": "wikitext"}, "format wikitext cannot be cut"),
+        ({"format": "parquet", "max_articles": 5}, "either parts or max_articles"),
+    ],
+)
+def test_what_cannot_be_cut_in_parts_is_refused(parse, message):
+    with pytest.raises(ValueError, match=message):
+        CorpusSettings(source={"paths": ["a"]}, parse=parse, parts=2, credit="nobody")
+
+
+def test_a_dump_of_several_files_can_be_read_in_parts():
+    corpus = CorpusSettings(
+        source={"paths": ["a.bz2", "b.bz2"]},
+        parse={"format": "mediawiki-xml"},
+        parts=11,
+        credit="nobody",
+    )
+    assert corpus.part_names()[:2] == ["00-of-11", "01-of-11"]
+    assert corpus.articles("here")[-1] == "here/articles/10-of-11.parquet"
+    assert [piece.file for piece in corpus.part("05-of-11").slices] == [0, 1]
