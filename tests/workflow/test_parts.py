@@ -6,7 +6,7 @@ import yaml
 from gensim.test.utils import datapath
 
 from onelayer.topics.bag_of_words import read_bag_of_words
-from tests.conftest import snakemake
+from tests.conftest import SMOKE, snakemake
 from tests.workflow.conftest import executed, plan
 
 pytestmark = pytest.mark.workflow
@@ -29,7 +29,7 @@ def test_a_dump_in_parts_has_the_words_of_the_whole_and_repeats_no_part(fresh):
     (fresh / "whole.yaml").write_text(yaml.safe_dump(overlay))
     overlay["corpora"]["dump"]["parts"] = 3
     (fresh / "parts.yaml").write_text(yaml.safe_dump(overlay))
-    run = ("--cores", "2", "--configfile")
+    run = ("--cores", "2", *SMOKE)
     done = snakemake(fresh, *run, "whole.yaml", "--", f"{TOPICS}/counts.npz")
     assert executed(done.stdout) == {"parse_articles", "count_words"}, done.stdout
     names = [f"{part}-of-3" for part in range(3)]
