@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -256,23 +255,21 @@ def test_settings_that_keep_no_word_are_named(articles, count_words):
 
 
 @pytest.fixture
-def bag(tmp_path: Path) -> list[object]:
-    """Arguments that name a bag of the six words and a model of two clean topics."""
-    vocabulary, counts = tmp_path / "words.parquet", tmp_path / "counts.npz"
+def vocabulary(tmp_path: Path) -> list[object]:
+    """Arguments that name a vocabulary of the six words and a model of two clean topics."""
+    vocabulary, topics = tmp_path / "words.parquet", tmp_path / "lda.safetensors"
     table = {"word": sorted(WORDS), "documents": 20, "occurrences": 40}
     pd.DataFrame(table).to_parquet(vocabulary)
-    scipy.sparse.save_npz(counts, scipy.sparse.csr_matrix(np.ones((4, 6), dtype=np.int32)))
-    topics = tmp_path / "lda.safetensors"
-    return ["--vocabulary", vocabulary, "--counts", counts, "--topics", topics]
+    return ["--vocabulary", vocabulary, "--topics", topics]
 
 
-def keep_words(tmp_path: Path, bag: list[object], lambdas: list, thresholds: list) -> str:
+def keep_words(tmp_path: Path, vocabulary: list[object], lambdas: list, thresholds: list) -> str:
     """Run the ambiguity filter, which must fail, on topics with these word weights."""
-    write_topics(Topics(np.array(lambdas, float), np.ones(2), np.ones(6)), bag[-1])
+    write_topics(Topics(np.array(lambdas, float), np.ones(2), np.ones(6)), vocabulary[-1])
     settings = {"overlaps": ["disjoint"], "thresholds": thresholds}
     line = step_line(
         "filter_ambiguous_words",
-        *(*bag, "--kept-words", tmp_path / "out" / "kept.parquet"),
+        *(*vocabulary, "--kept-words", tmp_path / "out" / "kept.parquet"),
         *("--settings", json.dumps(settings)),
     )
     assert not list(tmp_path.glob("out/*"))
@@ -282,20 +279,20 @@ def keep_words(tmp_path: Path, bag: list[object], lambdas: list, thresholds: lis
 CLEAN = [[9, 9, 9, 1, 1, 1], [1, 1, 1, 9, 9, 9]]
 
 
-def test_a_threshold_that_empties_a_topic_names_both(tmp_path, bag):
+def test_a_threshold_that_empties_a_topic_names_both(tmp_path, vocabulary):
     # The most probable word of the second topic is more probable still in the first.
     shadowed = [[90, 9, 9, 9, 1, 1], [9, 8, 8, 8, 8, 8]]
-    line = keep_words(tmp_path, bag, shadowed, [{"count": 1}])
+    line = keep_words(tmp_path, vocabulary, shadowed, [{"count": 1}])
     assert "topics.ambiguity: threshold top 1, disjoint: leaves no word in topic 1" in line
 
 
-def test_a_fraction_that_keeps_no_word_is_named(tmp_path, bag):
-    line = keep_words(tmp_path, bag, CLEAN, [{"fraction": 0.001}])
+def test_a_fraction_that_keeps_no_word_is_named(tmp_path, vocabulary):
+    line = keep_words(tmp_path, vocabulary, CLEAN, [{"fraction": 0.001}])
     assert "topics.ambiguity: threshold 0.001, disjoint: keeps 0 of 6 words a topic" in line
 
 
-def test_a_count_beyond_the_vocabulary_is_named(tmp_path, bag):
-    line = keep_words(tmp_path, bag, CLEAN, [{"count": 7}])
+def test_a_count_beyond_the_vocabulary_is_named(tmp_path, vocabulary):
+    line = keep_words(tmp_path, vocabulary, CLEAN, [{"count": 7}])
     assert "threshold top 7, disjoint: keeps 7 of 6 words a topic; 1 to 6 allowed" in line
 
 
