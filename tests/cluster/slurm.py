@@ -52,7 +52,7 @@ SlurmdTimeout=15
 KillWait=2
 MinJobAge=3600
 NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={mem_mb} Gres=gpu:1
-PartitionName=main Nodes=node Default=YES MaxTime=60 DefaultTime=5
+PartitionName=main Nodes=node Default=YES MaxTime=1440 DefaultTime=5
 """
 
 
