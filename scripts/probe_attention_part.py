@@ -1,32 +1,23 @@
 """Probe a checkpoint's attention on one part of the articles drawn: see `probe_attention`."""
 
-import pandas as pd
-
 from onelayer.device import resolve_device
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.probe.attention import probe_attention, sample_articles
-from onelayer.probe.labels import labels_of, variants_of
+from onelayer.probe.attention import probe_checkpoint
 from onelayer.probe.sums import write_attention_sums
 from onelayer.settings.probe import AttentionPartSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    kept, settings = pd.read_parquet(step.inputs.kept_words), step.settings.attention
+    settings, part = step.settings.attention, step.settings.part
     step.device = resolve_device(settings.device)
-    sums = probe_attention(
-        load_checkpoint(step.inputs.model, step.device),
-        load_tokenizer(step.inputs.model),
-        sample_articles(step.inputs.articles, settings, step.settings.part),
-        labels_of(kept),
-        variants_of(kept),
-        settings,
-        step.progress,
+    sums = probe_checkpoint(
+        **vars(step.inputs),
+        settings=settings,
+        device=step.device,
+        part=part,
+        progress=step.progress,
     )
-    write_attention_sums(
-        sums, step.outputs.by_head, step.outputs.by_distance, step.outputs.by_words
-    )
+    write_attention_sums(sums, *vars(step.outputs).values())
 
 
 if __name__ == "__main__":

@@ -205,8 +205,9 @@ class ReplacedTokens(Objective):
     """ELECTRA (Clark et al. 2020): a small generator fills masks, a discriminator finds which.
 
     Both share the embedding layer. Of the chosen words 15% stay as they are for the generator, as
-    in the authors' released code. The paper hides all of them: then neither part learns much within
-    the default budget (8.28 to 8.25 nats a word, 2% of the replaced words found).
+    in the authors' released code (google-research/electra, `mask` of pretrain_helpers.py). The
+    paper hides all of them: then neither part learns much within the default budget (8.28 to 8.25
+    nats a word, 2% of the replaced words found).
     """
 
     hidden_as = (0.85, 0.0)

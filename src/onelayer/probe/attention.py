@@ -14,10 +14,10 @@ from transformers import PreTrainedModel
 
 from onelayer.corpus.shards import count_articles, read_articles_at
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import forward
+from onelayer.models.checkpoints import forward, load_checkpoint
 from onelayer.models.families import longest_text
-from onelayer.models.tokenizer import EncodedText, encode
-from onelayer.probe.labels import Variant
+from onelayer.models.tokenizer import EncodedText, encode, load_tokenizer
+from onelayer.probe.labels import Variant, labels_of, variants_of
 from onelayer.probe.pairs import Labels, PairCounter, merge_word_pairs
 from onelayer.probe.sums import AttentionSums
 from onelayer.seeds import generator
@@ -42,6 +42,38 @@ def sample_articles(
     if part is not None:
         places = np.array_split(places, settings.parts)[part]
     return read_articles_at(paths, places)
+
+
+def probe_checkpoint(
+    articles: Sequence[Path],
+    kept_words: Path,
+    model: Path,
+    settings: AttentionProbeSettings,
+    device: str,
+    part: int | None = None,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> AttentionSums:
+    """`probe_attention` of a checkpoint on articles drawn by `sample_articles`, from their files.
+
+    Args:
+        articles: the corpus's tables of articles.
+        kept_words: the table of `onelayer.topics.ambiguity`.
+        model: the checkpoint's folder.
+        settings: which articles, how long.
+        device: where the model runs.
+        part: which part of the drawn articles (counted from 0); None: all of them.
+        progress: wraps the articles in a progress bar.
+    """
+    kept = pd.read_parquet(kept_words)
+    return probe_attention(
+        load_checkpoint(model, device),
+        load_tokenizer(model),
+        sample_articles(articles, settings, part),
+        labels_of(kept),
+        variants_of(kept),
+        settings,
+        progress,
+    )
 
 
 def probe_attention(

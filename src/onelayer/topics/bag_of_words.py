@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,12 +64,12 @@ def list_words(texts: Iterable[str], settings: WordSettings) -> list[WordUse]:
 
 def merge_words(parts: Iterable[Iterable[WordUse]]) -> Iterable[WordUse]:
     """The word lists of several parts as one, alphabetically; reads each list once, in order."""
-    merged = heapq.merge(*parts, key=itemgetter(0))
-    for word, uses in groupby(merged, key=itemgetter(0)):
+    merged = heapq.merge(*parts, key=attrgetter("word"))
+    for word, uses in groupby(merged, key=attrgetter("word")):
         documents = occurrences = 0
         for use in uses:
-            documents += use[1]
-            occurrences += use[2]
+            documents += use.documents
+            occurrences += use.occurrences
         yield WordUse(word, documents, occurrences)
 
 
@@ -103,15 +103,17 @@ def prune(
     def kept() -> Iterable[WordUse]:
         nonlocal any_kept
         for use in uses:
-            if settings.min_documents <= use[1] <= most and use[0] not in STOPWORDS:
+            if settings.min_documents <= use.documents <= most and use.word not in STOPWORDS:
                 any_kept = True
-                if all(piece_id(tokenizer, use[0]) is not None for tokenizer in tokenizers):
+                if all(piece_id(tokenizer, use.word) is not None for tokenizer in tokenizers):
                     yield use
 
     chosen = list(
         kept()
         if settings.max_words is None
-        else sorted(heapq.nsmallest(settings.max_words, kept(), key=lambda use: (-use[1], use[0])))
+        else sorted(
+            heapq.nsmallest(settings.max_words, kept(), key=lambda use: (-use.documents, use.word))
+        )
     )
     if not any_kept:
         raise OnelayerError(
