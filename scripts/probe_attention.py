@@ -9,8 +9,9 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     step.device = resolve_device(step.settings.device)
+    articles, kept_words, model = vars(step.inputs).values()
     sums = probe_checkpoint(
-        **vars(step.inputs), settings=step.settings, device=step.device, progress=step.progress
+        articles, kept_words, model, step.settings, step.device, progress=step.progress
     )
     write_attention_sums(sums, *vars(step.outputs).values())
 

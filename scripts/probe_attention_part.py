@@ -10,13 +10,8 @@ from onelayer.step import Step, run
 def main(step: Step) -> None:
     settings, part = step.settings.attention, step.settings.part
     step.device = resolve_device(settings.device)
-    sums = probe_checkpoint(
-        **vars(step.inputs),
-        settings=settings,
-        device=step.device,
-        part=part,
-        progress=step.progress,
-    )
+    articles, kept_words, model = vars(step.inputs).values()
+    sums = probe_checkpoint(articles, kept_words, model, settings, step.device, part, step.progress)
     write_attention_sums(sums, *vars(step.outputs).values())
 
 
