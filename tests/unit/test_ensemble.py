@@ -227,10 +227,10 @@ def test_random_words_are_those_of_splitmix64():
     [
         (Optimizer("rmsprop"), "kind: unknown rmsprop; known: sgd, adam, adamw"),
         (Optimizer(["sgd"]), "kind: 1 values for 3 runs"),
-        (Optimizer(lr=[1.0, 2.0]), "lr.x: 2 values for 3 runs"),
+        (Optimizer(lr=[1.0, 2.0]), "lr: 2 values for 3 runs"),
         (Optimizer(lr={"y": 1.0}), "lr: needs a value for each of x; found y"),
-        (Optimizer(lr=-1.0), "lr.x: must be at least 0"),
-        (Optimizer(lr=float("nan")), "lr.x: must be at least 0"),
+        (Optimizer(lr=-1.0), "lr: must be at least 0"),
+        (Optimizer(lr=float("nan")), "lr: must be at least 0"),
         (Optimizer(momentum=1.0), "momentum: must be at least 0 and less than 1"),
     ],
 )

@@ -89,7 +89,7 @@ class Updater:
 
     def _by_parameter(self, name: str, values: PerRun | Mapping[str, PerRun]) -> dict[str, Tensor]:
         if not isinstance(values, Mapping):
-            values = dict.fromkeys(self.parameters, values)
+            return dict.fromkeys(self.parameters, self._settings(name, values))
         if set(values) != set(self.parameters):
             wanted, found = ", ".join(sorted(self.parameters)), ", ".join(sorted(values))
             raise ValueError(f"{name}: needs a value for each of {wanted}; found {found}")
@@ -143,12 +143,12 @@ class Updater:
             factor = factor * now.to(self.device)
         if self.clip is not None:
             self._clip(gradients)
-        for name, parameter in self.parameters.items():
-            rate = self.lr[name] * factor
-            for kind, rows in self.groups.items():
+        for kind, rows in self.groups.items():
+            settings = _Settings(self, kind, rows, step, factor[rows])
+            for name, parameter in self.parameters.items():
                 part = parameter[rows]
-                one = _Update(self, name, kind, rows, part, gradients[name][rows], rate[rows])
-                one.sgd() if kind == "sgd" else one.adam(step, decoupled=kind == "adamw")
+                one = _Update(settings, self.state, name, part, gradients[name][rows])
+                one.sgd() if kind == "sgd" else one.adam()
                 if not isinstance(rows, slice):
                     parameter[rows] = part
 
@@ -164,53 +164,96 @@ class Updater:
             gradient.mul_(_column(factor, gradient))
 
 
+class _Settings:
+    """What the updates of one kind's runs have in common in one step, in the parameters' type.
+
+    Small tensors [runs of the kind]: made once for all parameters, since a hundred of them would
+    take as long as a parameter.
+    """
+
+    def __init__(
+        self, owner: Updater, kind: str, rows: slice | Tensor, step: int, factor: Tensor
+    ) -> None:
+        self.owner, self.kind, self.rows, self.factor = owner, kind, rows, factor
+        self.dtype = next(iter(owner.parameters.values())).dtype
+        self.nesterov = owner.nesterov
+        self.correction = 1.0
+        self._rates: dict[int, Tensor] = {}
+        if kind == "sgd":
+            self.momentum = self._typed(owner.momentum[rows])
+        else:
+            # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
+            # out of the large tensor.
+            beta1, beta2 = owner.beta1[rows], owner.beta2[rows]
+            root = (1 - beta2 ** (step + 1)).sqrt()
+            self.correction = root / (1 - beta1 ** (step + 1))
+            self.eps = self._typed(owner.eps[rows] * root)
+            self.keep1, self.keep2 = self._typed(1 - beta1), self._typed(1 - beta2)
+
+    def _typed(self, values: Tensor) -> Tensor:
+        return values.to(self.dtype)
+
+    def rate(self, name: str) -> Tensor:
+        """Learning rate of a parameter with schedule and bias correction, 0 for frozen runs."""
+        lr = self.owner.lr[name]
+        if id(lr) not in self._rates:
+            self._rates[id(lr)] = self._typed(lr[self.rows] * self.factor * self.correction)
+        return self._rates[id(lr)]
+
+    def decay(self, name: str) -> Tensor | None:
+        """Weight decay of a parameter, None where it is 0 for all runs."""
+        if not self.owner.decays[name]:
+            return None
+        return self._typed(self.owner.weight_decay[name][self.rows])
+
+    def kept(self, name: str) -> Tensor:
+        """What AdamW's decoupled decay leaves of a parameter."""
+        rate = self.owner.lr[name][self.rows] * self.factor
+        return self._typed(1 - rate * self.owner.weight_decay[name][self.rows])
+
+
 @dataclass(frozen=True, eq=False)
 class _Update:
     """One parameter's update for the runs of one kind, in place on `part`."""
 
-    owner: Updater
+    settings: _Settings
+    state: Mapping[str, Tensor]
     name: str
-    kind: str
-    rows: slice | Tensor
     part: Tensor
     gradient: Tensor
-    rate: Tensor
 
     def sgd(self) -> None:
         gradient = self._with_l2()
         step = gradient
-        if (buffer := self.owner.state.get(f"{self.name}.momentum.sgd")) is not None:
-            momentum = self._column(self.owner.momentum)
+        if (buffer := self.state.get(f"{self.name}.momentum.sgd")) is not None:
+            momentum = self._column(self.settings.momentum)
             step = buffer.mul_(momentum).add_(gradient)
-            if self.owner.nesterov:
+            if self.settings.nesterov:
                 step = gradient.addcmul(momentum, buffer)
-        self.part.addcmul_(_column(self.rate, self.part), step, value=-1)
+        self.part.addcmul_(self._column(self.settings.rate(self.name)), step, value=-1)
 
-    def adam(self, step: int, decoupled: bool) -> None:
-        owner = self.owner
-        if decoupled:
-            kept = 1 - self.rate * owner.weight_decay[self.name][self.rows]
-            self.part.mul_(_column(kept, self.part))
+    def adam(self) -> None:
+        settings, decoupled = self.settings, self.settings.kind == "adamw"
+        if decoupled and settings.owner.decays[self.name]:
+            self.part.mul_(self._column(settings.kept(self.name)))
         gradient = self.gradient if decoupled else self._with_l2()
-        first = owner.state[f"{self.name}.first.{self.kind}"]
-        second = owner.state[f"{self.name}.second.{self.kind}"]
-        beta1, beta2 = owner.beta1[self.rows], owner.beta2[self.rows]
-        first.lerp_(gradient, _column(1 - beta1, gradient))
-        second.mul_(self._column(owner.beta2))
-        second.addcmul_(gradient.mul(_column(1 - beta2, gradient)), gradient)
-        scale = (1 - beta2 ** (step + 1)).rsqrt()
-        denominator = second.sqrt().mul_(_column(scale, gradient))
-        denominator.add_(self._column(owner.eps))
-        rate = self.rate / (1 - beta1 ** (step + 1))
-        self.part.addcdiv_(first * _column(rate, first), denominator, value=-1)
+        first = self.state[f"{self.name}.first.{settings.kind}"]
+        second = self.state[f"{self.name}.second.{settings.kind}"]
+        first.lerp_(gradient, self._column(settings.keep1))
+        buffer = gradient.square()
+        second.lerp_(buffer, self._column(settings.keep2))
+        torch.sqrt(second, out=buffer).add_(self._column(settings.eps))
+        torch.div(first, buffer, out=buffer)
+        self.part.addcmul_(buffer, self._column(settings.rate(self.name)), value=-1)
 
     def _with_l2(self) -> Tensor:
-        if not self.owner.decays[self.name]:
+        decay = self.settings.decay(self.name)
+        if decay is None:
             return self.gradient
-        return self.gradient.addcmul(self._column(self.owner.weight_decay[self.name]), self.part)
+        return self.gradient.addcmul(self._column(decay), self.part)
 
     def _column(self, values: Tensor) -> Tensor:
-        return _column(values[self.rows], self.part)
+        return _column(values, self.part)
 
 
 def _column(values: Tensor, like: Tensor) -> Tensor:
