@@ -1,7 +1,9 @@
 """Times the synthetic topic-structure ensemble against one training loop per run.
 
-The baseline is what the authors' code does: BERT's own layers, a DataLoader, batches of 40
-documents, one model at a time.
+The baseline does what the authors' training loop does (YuchenLi01/transformer_topic_model_LDA on
+GitHub, src/training_regimen.py): BERT's own layers and a decoder that is frozen at the identity, a
+DataLoader that pads the 40 documents of a batch, a cross-entropy that leaves out the positions
+labelled -100, one model at a time.
 """
 
 from statistics import median
@@ -12,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.data import DataLoader, TensorDataset
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
 
 from onelayer.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import data
@@ -28,6 +31,7 @@ from tests.oracle.topic_structure_sequences import BertStyle
 VOCABULARY, MASKING = data.Vocabulary(10, 10), data.Masking(0.15, 0.1, 0.1)
 DOCUMENTS, BATCH, RATE = 2000, 40, 0.003
 RUNS, STEPS, LOOP_STEPS = 20, 60, 20
+IGNORED = -100  # a label that cross_entropy leaves out
 
 
 def rows() -> list[dict[str, Any]]:
@@ -69,18 +73,36 @@ def _ensemble_seconds(counts: data.Rows, embedding: str) -> float:
 
 
 def _loop_seconds(tokens: Tensor, shown: Tensor, selected: Tensor) -> float:
-    start = initial_parameters(RunRandom([0]), "layer_norm", VOCABULARY.size)
+    D = VOCABULARY.size
+    start = initial_parameters(RunRandom([0]), "layer_norm", D)
     model = BertStyle({name: value[0] for name, value in start.items()})
+    decoder = torch.nn.Linear(D, D).requires_grad_(False)
+    decoder.load_state_dict({"weight": torch.eye(D), "bias": torch.zeros(D)})
     optimizer = torch.optim.Adam((p for p in model.parameters() if p.requires_grad), RATE)
-    batches = iter(DataLoader(TensorDataset(tokens, shown, selected), BATCH, shuffle=True))
+    documents = [
+        (seen[words != data.PAD], torch.where(masked, words, IGNORED)[words != data.PAD])
+        for words, seen, masked in zip(tokens, shown, selected, strict=True)
+    ]
+    batches = iter(DataLoader(documents, BATCH, shuffle=True, collate_fn=_padded))
     times = []
     for _ in range(LOOP_STEPS):
         begin = perf_counter()
-        words, seen, masked = next(batches)
-        f = model(seen, (seen != data.PAD) & ~masked)
-        loss = functional.cross_entropy(f[masked], words[masked])
+        seen, labels, attended = next(batches)
+        f = decoder(model(seen, attended))
+        loss = functional.cross_entropy(f.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         times.append(perf_counter() - begin)
     return median(times[2:])
+
+
+def _padded(documents: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Shown ids, labels, and which positions are attended to, of a batch."""
+    shown, labels = zip(*documents, strict=True)
+    attended = [label == IGNORED for label in labels]
+    return (
+        pad_sequence(shown, batch_first=True, padding_value=data.PAD),
+        pad_sequence(labels, batch_first=True, padding_value=IGNORED),
+        pad_sequence(attended, batch_first=True, padding_value=False),
+    )

@@ -119,7 +119,6 @@ def _train_alone(
         embedding="one_hot" if parameter == "W_V" else "trained",
         loss=loss,
         steps=settings.theory.steps,
-        uniform=True,
         trained=("W_V",) if parameter == "W_V" else ("W_E",),
     )
     if parameter == "W_V":

@@ -3,7 +3,8 @@
 f(Z) = W_pred (W_V Z) softmax((W_K Z)^T (W_Q Z) / sqrt(d_a)) + b_pred: no positions, residual,
 feed-forward layer or normalisation. With S the D x D table of attention logits and U the D x D
 table of what each key contributes to the output, a query of token q in a document with key counts
-n gets softmax(S[q] + log n) U + b. Every tensor has a leading run dimension; d = d_a = D.
+n gets U softmax(S[q] + log n) + b. Every tensor has a leading run dimension; d = d_a = D.
+Gradients are written out where autograd would read and write large tensors more often than needed.
 
 Three embeddings. `one_hot`: Z is the identity and so is W_pred. `trained`: W_E, with
 W_pred = W_E^T. `layer_norm`: what the authors' code does when asked for one-hot embeddings: a
@@ -14,7 +15,7 @@ out.)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,6 +26,20 @@ Parameters = Mapping[str, Tensor]
 LAYER_NORM_EPSILON = 1e-12  # BERT's
 
 
+class Targets(NamedTuple):
+    """What the rows of a batch are to predict, [groups, ...]: few ids of D, so only those.
+
+    Attributes:
+        cell: row * D + id of each target, int64 [groups, targets].
+        count: how often that id is to be predicted there, [groups, targets]; zeros pad a group.
+        weight: masked positions behind each row, [groups, rows, 1]: the row's sum of counts.
+    """
+
+    cell: Tensor
+    count: Tensor
+    weight: Tensor
+
+
 @dataclass(frozen=True)
 class Batch:
     """Rows of a few documents for each of several groups of runs.
@@ -32,15 +47,23 @@ class Batch:
     Attributes:
         log_keys: log n, -inf where n = 0, [groups, rows, D].
         query: query tokens, int64 [groups, rows]; unused under uniform attention.
-        targets: how often each id is to be predicted, [groups, rows, D]; zeros pad a group.
+        targets: what is to be predicted; rows without any pad a group.
         group: the group of each run, int64 [runs]; None where all runs share one group, or each has
             its own, in order.
     """
 
     log_keys: Tensor
     query: Tensor
-    targets: Tensor
+    targets: Targets
     group: Tensor | None
+
+    def of_runs(self) -> "Batch":
+        """The same with a group for each run, [runs, ...], where groups are not in order."""
+        if self.group is None:
+            return self
+        parts = (self.log_keys, self.query, *self.targets)
+        log_keys, query, *targets = (part.index_select(0, self.group) for part in parts)
+        return Batch(log_keys, query, Targets(*targets), None)
 
 
 def shapes(embedding: Embedding, D: int) -> dict[str, tuple[int, ...]]:
@@ -54,149 +77,172 @@ def shapes(embedding: Embedding, D: int) -> dict[str, tuple[int, ...]]:
     return {"W_K": square, "W_Q": square, "W_V": square} | own
 
 
-def project(parameters: Parameters, name: str, embedding: Embedding) -> Tensor:
-    """W z of every id, [runs, D, d]: row t is `name` applied to the embedding of id t."""
-    W = parameters[name].mT  # [runs, d_in, d_out]
+def images(
+    parameters: Parameters, embedding: Embedding
+) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    """Queries, keys and contributions U of every id, each [runs, d, D ids].
+
+    Queries and keys are None without `W_K` and `W_Q` among the parameters: attention is uniform.
+    Without `W_V` (embedding `trained`) W_V is the identity.
+    """
+    W_Q, W_K, W_V = (parameters.get(name) for name in ("W_Q", "W_K", "W_V"))
     if embedding == "one_hot":
-        return W
+        return W_Q, W_K, W_V
     if embedding == "trained":
-        return parameters["W_E"].mT @ W
-    # LayerNorm(e_t + u) = (e_t + u - mean) / sigma_t * gain + shift, where only e_t and sigma_t
-    # depend on t: row t of the product is a row of W, scaled, and two vectors common to all rows.
+        W_E = parameters["W_E"]
+        U = W_E.mT @ (W_E if W_V is None else W_V @ W_E)
+        return (None, None, U) if W_Q is None else (W_Q @ W_E, W_K @ W_E, U)
+    Z = _normalised(parameters)
+    queries = _NormalisedImage.apply(W_Q, parameters["b_Q"], *Z)
+    values = _NormalisedImage.apply(W_V, parameters["b_V"], *Z)
+    return queries, _NormalisedImage.apply(W_K, None, *Z), values
+
+
+def attention_logits(parameters: Parameters, embedding: Embedding) -> Tensor:
+    """S, [runs, D queries, D keys]."""
+    queries, keys, _ = images(parameters, embedding)
+    return (queries.mT @ keys) * keys.shape[-2] ** -0.5
+
+
+def _normalised(parameters: Parameters) -> tuple[Tensor, Tensor, Tensor]:
+    """Z of embedding `layer_norm` as a, C, B with Z = diag(a) + C B.
+
+    Column t is LayerNorm(e_t + u) = (e_t + u - mean) / sigma_t * gain + shift, where only e_t and
+    sigma_t depend on t: a multiple of e_t, and two vectors common to all ids.
+
+    Returns:
+        a: [runs, D].
+        C: the common vectors, [runs, d, 2]: (u - mean) * gain and shift.
+        B: their weight in each id, [runs, 2, D]: 1 / sigma_t and 1.
+    """
     u, gain, shift = (parameters[key] for key in ("token_type", "gain", "shift"))
     D = u.shape[-1]
     centred = u - (1 + u.sum(-1, keepdim=True)) / D
     # the sum over i of (u_i + [i = t] - mean)^2, divided by D
     variance = (centred.square().sum(-1, keepdim=True) + 2 * centred + 1) / D
     scale = (variance + LAYER_NORM_EPSILON).rsqrt()
-    common = torch.stack([centred * gain, shift], -2) @ W  # [runs, 2, d]
-    weights = torch.stack([scale, torch.ones_like(scale)], -1)  # [runs, D, 2]
-    return torch.addcmul(weights @ common, (scale * gain).unsqueeze(-1), W)
+    C = torch.stack([centred * gain, shift], -1)
+    return scale * gain, C, torch.stack([scale, torch.ones_like(scale)], -2)
 
 
-def tables(parameters: Parameters, embedding: Embedding) -> tuple[Tensor, Tensor]:
-    """Attention logits S, [runs, D queries, D keys], and contributions U, [runs, D keys, D]."""
-    queries, keys = (project(parameters, name, embedding) for name in ("W_Q", "W_K"))
-    values = project(parameters, "W_V", embedding)
-    if embedding == "layer_norm":
-        queries = queries + parameters["b_Q"].unsqueeze(-2)
-        values = values + parameters["b_V"].unsqueeze(-2)
-    if embedding == "trained":
-        values = values @ parameters["W_E"]
-    return (queries * keys.shape[-1] ** -0.5) @ keys.mT, values
+class _NormalisedImage(torch.autograd.Function):
+    """W Z + b, [runs, d_out, D], for Z = diag(a) + C B whose second row of B is 1."""
+
+    @staticmethod
+    def forward(ctx: Any, W: Tensor, b: Tensor | None, a: Tensor, C: Tensor, B: Tensor) -> Tensor:
+        WC = W @ C
+        if b is not None:
+            WC[..., 1] += b
+        ctx.save_for_backward(W, a, C, B, WC)
+        return (W * a.unsqueeze(-2)).baddbmm_(WC, B)
+
+    @staticmethod
+    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
+        W, a, C, B, WC = ctx.saved_tensors
+        dWC = above @ B.mT
+        dW = (above * a.unsqueeze(-2)).baddbmm_(dWC, C.mT)
+        db = dWC[..., 1] if ctx.needs_input_grad[1] else None
+        return dW, db, (above * W).sum(-2), W.mT @ dWC, WC.mT @ above
 
 
-def contributions(parameters: Parameters, embedding: Embedding) -> Tensor:
-    """U alone, [runs, D keys, D]: all that uniform attention needs of the parameters."""
-    values = project(parameters, "W_V", embedding) if "W_V" in parameters else None
-    if embedding == "trained":
-        W_E = parameters["W_E"]
-        return (W_E.mT if values is None else values) @ W_E
-    return values
-
-
-def losses(
-    parameters: Parameters, batch: Batch, embedding: Embedding, loss: Loss, uniform: bool = False
-) -> Tensor:
-    """Mean loss over the masked positions of the batch, one per run, [runs].
+def gradients(
+    parameters: Parameters,
+    batch: Batch,
+    embedding: Embedding,
+    loss: Loss,
+    frozen: Parameters | None = None,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Mean loss over the masked positions of the batch, one per run, and its gradients.
 
     `squared` sums over the vocabulary, `mean_squared` averages over it (PyTorch's `MSELoss`, which
     the authors' code uses): the same but for a factor D, which matters to SGD's learning rate and
-    to Adam's epsilon. Without `W_V` among the parameters (embedding
-    `trained`, uniform attention) W_V is the identity.
+    to Adam's epsilon. Without `W_K` and `W_Q` attention is uniform over the keys, and
+    `batch.query` is not read.
 
     Args:
         parameters: tensors by name, each [runs, ...].
-        batch: rows; `batch.query` is not read under uniform attention.
+        batch: rows.
         embedding: which of the three.
         loss: `squared`, `mean_squared` or `cross_entropy`.
-        uniform: attention is uniform over the keys: W_K = W_Q = 0 and frozen.
+        frozen: parameters that are given and not trained.
+
+    Returns:
+        Losses, [runs], and a gradient for each of `parameters`; every run's is of its own loss.
     """
-    log_keys, query, targets = batch.log_keys, batch.query, batch.targets
-    if batch.group is not None:
-        log_keys, query, targets = (rows[batch.group] for rows in (log_keys, query, targets))
-    b = parameters.get("b")
-    if uniform:
-        U = contributions(parameters, embedding)
-        return _UniformLoss.apply(U, b, log_keys.softmax(-1), targets, loss)
-    S, U = tables(parameters, embedding)
-    return _AttentionLoss.apply(S, U, b, log_keys, query.expand(len(S), -1), targets, loss)
+    trained = {name: value.detach().requires_grad_() for name, value in parameters.items()}
+    given = trained | dict(frozen or {})
+    with torch.enable_grad():
+        made = images(given, embedding)
+    attention = _uniform_attention if made[0] is None else _attention
+    with torch.no_grad():
+        value, *found, db = attention(*made, given.get("b"), batch.of_runs(), loss)
+    moving = [
+        (image, slope)
+        for image, slope in zip(made, found, strict=True)
+        if image is not None and image.requires_grad
+    ]
+    names = [name for name in trained if name != "b"]
+    slopes = torch.autograd.grad(
+        [image for image, _ in moving],
+        [trained[name] for name in names],
+        [slope for _, slope in moving],
+    )
+    return value, dict(zip(names, slopes, strict=True)) | ({"b": db} if "b" in trained else {})
 
 
-class _AttentionLoss(torch.autograd.Function):
-    """Loss of softmax(S[q] + log n) U + b, with its gradient found on the way.
+def _attention(
+    queries: Tensor, keys: Tensor, U: Tensor, b: Tensor | None, batch: Batch, loss: Loss
+) -> tuple[Tensor | None, ...]:
+    """Loss of U softmax(S[q] + log n) + b, and its gradients in queries, keys, U and b.
 
-    Everything of the size [runs, rows, D] lives inside one call and is overwritten in place:
-    about twice as fast as autograd on the same formula.
+    Whatever has the size [runs, rows, D] is overwritten as soon as it is of no more use: these
+    tensors do not fit a processor's cache, and memory is what takes the time.
     """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        S: Tensor,
-        U: Tensor,
-        b: Tensor | None,
-        log_keys: Tensor,
-        query: Tensor,
-        targets: Tensor,
-        loss: Loss,
-    ) -> Tensor:
-        runs, D = S.shape[0], S.shape[-1]
-        place = (query + D * torch.arange(runs, device=S.device).unsqueeze(-1)).reshape(-1)
-        scores = S.reshape(runs * D, D)[place].reshape(runs, -1, D).add_(log_keys)
-        p = torch.softmax(scores, -1)
-        value, slope, db = _output_loss(p @ U, b, targets, loss)
-        dU = p.mT @ slope if ctx.needs_input_grad[1] else None
-        torch.bmm(slope, U.mT, out=scores)  # d loss / d p
-        ds = scores.sub_((p * scores).sum(-1, keepdim=True)).mul_(p)
-        dS = torch.zeros_like(S).reshape(runs * D, D).index_add_(0, place, ds.reshape(-1, D))
-        ctx.save_for_backward(dS.reshape(S.shape), dU, db)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
-        dS, dU, db = ctx.saved_tensors
-        column = above[:, None, None]
-        db = None if db is None else db * above[:, None]
-        dU = None if dU is None else dU * column
-        return dS * column, dU, db, None, None, None, None
+    runs, d, D = queries.shape
+    S = torch.bmm(queries.mT, keys).reshape(runs * D, D)  # times sqrt(d_a)
+    first = D * torch.arange(runs, device=S.device).unsqueeze(-1)
+    place = (batch.query + first).reshape(-1)
+    scores = S.index_select(0, place).reshape(runs, -1, D)
+    torch.add(batch.log_keys, scores, alpha=d**-0.5, out=scores)
+    p = torch.softmax(scores, -1)
+    value, slope, db = _output_loss(torch.bmm(p, U.mT, out=scores), b, batch.targets, loss)
+    dU = torch.bmm(slope.mT, p) if U.requires_grad else None
+    dp = torch.bmm(slope, U)
+    ds = torch.mul(p, dp, out=slope)
+    ds.addcmul_(p, ds.sum(-1, keepdim=True), value=-1)
+    dS = S.zero_().index_add_(0, place, ds.reshape(-1, D), alpha=d**-0.5).reshape(runs, D, D)
+    return value, torch.bmm(keys, dS.mT), torch.bmm(queries, dS), dU, db
 
 
-class _UniformLoss(torch.autograd.Function):
-    """The same where attention p is given: only U and b have gradients."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, U: Tensor, b: Tensor | None, p: Tensor, targets: Tensor, loss: Loss
-    ) -> Tensor:
-        value, slope, db = _output_loss(p @ U, b, targets, loss)
-        ctx.save_for_backward(p.mT @ slope, db)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
-        dU, db = ctx.saved_tensors
-        db = None if db is None else db * above[:, None]
-        return dU * above[:, None, None], db, None, None, None
+def _uniform_attention(
+    queries: None, keys: None, U: Tensor, b: Tensor | None, batch: Batch, loss: Loss
+) -> tuple[Tensor | None, ...]:
+    """The same where every key has the same weight: queries and keys have no gradient."""
+    p = batch.log_keys.softmax(-1)
+    value, slope, db = _output_loss(p @ U.mT, b, batch.targets, loss)
+    return value, None, None, slope.mT @ p, db
 
 
 def _output_loss(
-    f: Tensor, b: Tensor | None, targets: Tensor, loss: Loss
+    f: Tensor, b: Tensor | None, targets: Targets, loss: Loss
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Mean loss [runs] of outputs f [runs, rows, D], its gradients in f and b; overwrites f."""
+    runs, _, D = f.shape
     if b is not None:
         f += b.unsqueeze(-2)
-    weight = targets.sum(-1, keepdim=True)  # masked positions behind each row
-    total = weight.sum((-1, -2))
-    hit = (targets * f).sum((-1, -2))
+    cell, count = (part.expand(runs, -1) for part in (targets.cell, targets.count))
+    total = targets.weight.sum((-1, -2))  # masked positions
+    share, weight = count / total.unsqueeze(-1), targets.weight / total.reshape(-1, 1, 1)
     if loss == "cross_entropy":
-        log_sum = f.logsumexp(-1, keepdim=True)
-        value = (weight * log_sum).sum((-1, -2)) - hit
-        slope = f.sub_(log_sum).exp_().mul_(weight).sub_(targets)
+        slope = f.log_softmax(-1)
+        value = -(slope.reshape(runs, -1).gather(1, cell) * share).sum(-1)
+        slope.exp_().mul_(weight)
     else:
-        value = (weight * f.square().sum(-1, keepdim=True)).sum((-1, -2)) - 2 * hit + total
-        slope = f.mul_(weight).sub_(targets).mul_(2)
+        hit = (f.reshape(runs, -1).gather(1, cell) * share).sum(-1)
+        value = (weight * f.square().sum(-1, keepdim=True)).sum((-1, -2)) - 2 * hit + 1
+        factor = 2.0
         if loss == "mean_squared":
-            total = total * f.shape[-1]
-    slope /= total.reshape(-1, 1, 1)
-    return value / total, slope, None if b is None else slope.sum(-2)
+            value, factor = value / D, 2 / D
+        slope, share = f.mul_(weight * factor), share * factor
+    slope.reshape(runs, -1).scatter_add_(1, cell, -share)
+    return value, slope, None if b is None else slope.sum(-2)

@@ -80,7 +80,7 @@ def _trained_ratio(
             trained=("W_K", "W_Q"),
             frozen={"W_V": W_V},
         ),
-        lambda p: {"S": model.tables(p, "one_hot")[0]},
+        lambda p: {"S": model.attention_logits(p, "one_hot")},
     )
     counts = rows.keys[:300].astype(np.float64)
     S = trained.observed["S"][-1].double().numpy()

@@ -57,7 +57,7 @@ def topic_attention(
             frozen=frozen,
         ),
         lambda p: {
-            "S": model.tables(p, variant.embedding)[0],
+            "S": model.attention_logits(p, variant.embedding),
             "weights": p["W_K"].mT @ p["W_Q"],
         },
     )

@@ -20,7 +20,8 @@ from onelayer.papers.topic_structure.synthetic.model import (
     Batch,
     Embedding,
     Loss,
-    losses,
+    Targets,
+    gradients,
     shapes,
 )
 from onelayer.seeds import generator
@@ -105,8 +106,13 @@ class Batches:
         self.group = None if in_order else torch.from_numpy(group).to(device)
         self.log_keys = torch.from_numpy(rows.keys).to(device, dtype).log()
         self.query = torch.from_numpy(rows.query).to(device)
-        self.targets = torch.from_numpy(rows.targets).to(device, dtype)
         self.document = torch.from_numpy(rows.document).to(device)
+        row, token = rows.targets.nonzero()
+        self.first_target = np.searchsorted(row, rows.first)
+        D = rows.keys.shape[1]
+        self.cell = (row - rows.first[rows.document[row]]) * D + token  # within its document
+        self.count = torch.from_numpy(rows.targets[row, token]).to(device, dtype)
+        self.weight = torch.from_numpy(rows.targets.sum(axis=1, keepdims=True)).to(device, dtype)
         self.device = device
         self._order = lru_cache(maxsize=2 * len(self.seeds))(self._shuffle)
 
@@ -121,24 +127,48 @@ class Batches:
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
-        chosen = [self._rows_of(self.drawn(seed, step)) for seed in self.seeds]
-        longest = max(len(index) for index in chosen)
-        index = np.zeros((len(chosen), longest), dtype=np.int64)
-        real = np.zeros((len(chosen), longest, 1), dtype=np.float32)
-        for place, rows in enumerate(chosen):
-            index[place, : len(rows)], real[place, : len(rows)] = rows, 1
-        index = torch.from_numpy(index).to(self.device)
-        # A padding row is some row without targets.
-        targets = self.targets[index]
-        if len(chosen) > 1:
-            targets *= torch.from_numpy(real).to(self.device)
-        return Batch(self.log_keys[self.document[index]], self.query[index], targets, self.group)
+        documents = np.stack([self.drawn(seed, step) for seed in self.seeds])
+        row, real_row, before = _ragged(self.rows.first, documents)
+        target, real, _ = _ragged(self.first_target, documents)
+        D = self.rows.keys.shape[1]
+        of_document = np.diff(self.first_target)[documents].ravel()
+        cell = np.zeros_like(target)
+        cell[real] = self.cell[target[real]] + np.repeat(before.ravel() * D, of_document)
+        row, target, cell, real_row, real = (
+            torch.from_numpy(array).to(self.device) for array in (row, target, cell, real_row, real)
+        )
+        # What pads a group is some row without targets, and some target that is counted 0 times.
+        targets = Targets(
+            cell, _rows(self.count, target) * real, _rows(self.weight, row) * real_row.unsqueeze(-1)
+        )
+        log_keys = _rows(self.log_keys, _rows(self.document, row))
+        return Batch(log_keys, _rows(self.query, row), targets, self.group)
 
-    def _rows_of(self, documents: np.ndarray) -> np.ndarray:
-        first = self.rows.first[documents]
-        count = self.rows.first[documents + 1] - first
-        start = np.repeat(first - (count.cumsum() - count), count)
-        return start + np.arange(len(start))
+
+def _rows(table: Tensor, index: Tensor) -> Tensor:
+    """table[index]; several times as fast where rows are long."""
+    return table.index_select(0, index.reshape(-1)).reshape(*index.shape, *table.shape[1:])
+
+
+def _ragged(first: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Items of documents, one group's after the other, padded to the longest group.
+
+    Args:
+        first: first item of each document, int64 [all documents + 1].
+        documents: int64 [groups, documents].
+
+    Returns:
+        Items, int64 [groups, longest], zeros at the end; which of them are real, bool; and
+        how many of a group's items come before those of each document, int64, as `documents`.
+    """
+    count = np.diff(first)[documents]
+    length = count.sum(axis=1, keepdims=True)
+    before = count.cumsum(axis=1) - count
+    real = np.arange(length.max()) < length
+    items = np.zeros(real.shape, dtype=np.int64)
+    start = np.repeat((first[documents] - before).ravel(), count.ravel())
+    items[real] = start + np.broadcast_to(np.arange(real.shape[1]), real.shape)[real]
+    return items, real, before
 
 
 @dataclass(frozen=True)
@@ -173,7 +203,7 @@ class Plan:
     Attributes:
         batch: documents in a step.
         chunk: most runs in one tensor program.
-        embedding, loss, uniform: the model, as in `model.losses`.
+        embedding, loss: the model, as in `model.gradients`.
         steps: updates.
         trained: names of the trained parameters; None for all.
         frozen: matrices that are not trained, by name, [D, D].
@@ -188,7 +218,6 @@ class Plan:
     embedding: Embedding = "one_hot"
     loss: Loss = "squared"
     steps: int = 0
-    uniform: bool = False
     trained: tuple[str, ...] | None = None
     frozen: Mapping[str, np.ndarray] | None = None
     device: str = "cpu"
@@ -237,12 +266,15 @@ def train_runs(
         for name, matrix in (plan.frozen or {}).items()
     }
 
-    def whole(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        count = len(next(iter(parameters.values())))
-        return dict(parameters) | {n: m.expand(count, -1, -1) for n, m in frozen.items()}
+    def for_runs(count: int) -> dict[str, Tensor]:
+        return {name: matrix.expand(count, -1, -1) for name, matrix in frozen.items()}
 
-    def loss(parameters: dict[str, Tensor], batch: Batch) -> Tensor:
-        return losses(whole(parameters), batch, plan.embedding, plan.loss, plan.uniform)
+    def whole(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return dict(parameters) | for_runs(len(next(iter(parameters.values()))))
+
+    def of_batch(parameters: dict[str, Tensor], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        given = for_runs(len(next(iter(parameters.values()))))
+        return gradients(parameters, batch, plan.embedding, plan.loss, given)
 
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
@@ -259,7 +291,7 @@ def train_runs(
                 lr=[run.learning_rate for run in chosen],
                 weight_decay=[run.weight_decay for run in chosen],
             ),
-            loss=loss,
+            gradients=of_batch,
             labels=[run.label for run in chosen],
         )
 
@@ -267,7 +299,7 @@ def train_runs(
         "observe": lambda parameters: observe(whole(parameters)),
         "observe_at": tuple(observe_at) or (plan.steps,),
         "loss_every": 10,
-        "identity": f"{plan.identity} {plan.embedding} {plan.loss} {plan.uniform} {plan.batch}",
+        "identity": f"{plan.identity} {plan.embedding} {plan.loss} {plan.batch}",
         "progress": plan.progress,
         "checkpoint": plan.checkpoint,
     }
