@@ -105,17 +105,19 @@ def history(W_V: list[float], W_K: list[float], diverged_at: int = -1) -> pd.Dat
 
 
 @pytest.mark.parametrize(
-    ("W_V", "W_K", "t_V", "t_KQ", "in_order"),
+    ("W_V", "W_K", "t_V", "t_KQ", "in_order", "nearly"),
     [
-        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.2], 2, 3, True),
-        ([0.1, 0.5, 0.8, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False),
-        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.1], 2, math.nan, False),
-        ([0.95, 0.5, 0.95, 1.0], [0.1, 0.1, 0.2, 0.3], 0, 2, False),
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.2], 2, 3, True, True),
+        ([0.1, 0.5, 0.8, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False, True),
+        ([0.1, 0.5, 0.7, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False, False),
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.1], 2, math.nan, False, False),
+        ([0.95, 0.5, 0.95, 1.0], [0.1, 0.1, 0.2, 0.3], 0, 2, False, False),
     ],
 )
-def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order) -> None:
+def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order, nearly) -> None:
     [row] = stage_times(history(W_V, W_K)).to_dict("records")
-    assert row["t_V"] == t_V and row["in_order"] == in_order
+    assert row["t_V"] == t_V
+    assert (row["in_order"], row["nearly_in_order"]) == (in_order, nearly)
     assert row["t_KQ"] == t_KQ or (math.isnan(row["t_KQ"]) and math.isnan(t_KQ))
 
 
@@ -125,6 +127,7 @@ def test_a_diverged_run_has_no_times_and_counts_as_not_in_order() -> None:
     norms = pd.concat([good, bad.assign(seed=1)])
     table = stage_tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
     assert table.loc[("all", "share_in_order"), "value"] == 0.5
+    assert table.loc[("all", "share_nearly_in_order"), "value"] == 0.5
     assert "1 diverged" in table.loc[("all", "share_in_order"), "note"]
     assert "no two stages expected" in table.loc[("all", "share_in_order"), "note"]
     assert math.isnan(table.loc[("1", "t_V"), "value"])

@@ -50,6 +50,9 @@ def two_stage(norms: pd.DataFrame, without_stages: Sequence[str] = ()) -> pd.Dat
                 ),
             }
         )
+        nearly = f"{runs['nearly_in_order'].sum()} of {len(runs)} with 80% of W_V's maximum"
+        share = {"value": float(runs["nearly_in_order"].mean()), "n": len(runs), "note": nearly}
+        rows.append(known | {"quantity": "share_nearly_in_order"} | share)
     return judge(tidy(rows, STAGE_KEYS))
 
 
@@ -62,8 +65,8 @@ def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
         for quantity, label in (("t_V", "t_V (steps)"), ("t_KQ", "t_KQ (steps)")):
             row[label] = number(by["value"][quantity], 0)
         row["W_V's share of its maximum at t_KQ"] = number(by["value"]["value_share_at_t_KQ"])
-        last = "share_in_order" if seed == "all" else "t_V"
-        row["note"] = by["note"][last]
+        told = ["share_in_order", "share_nearly_in_order"] if seed == "all" else ["t_V"]
+        row["note"] = joined(*by["note"][told])
         shown.append(row)
     return pd.DataFrame(shown)
 
@@ -74,7 +77,9 @@ STAGE_NOTES = [
     "claim of two stages: t_V <= t_KQ.",
     "Under cross-entropy with SGD, W_V can grow by another tenth after W_K has: the maximum then "
     "lies at the end of the run and t_V is late although W_V had all but stopped. Its share of "
-    "the maximum at t_KQ shows which case it is.",
+    "the maximum at t_KQ shows which case it is, and with 80% of the maximum in place of 90% such "
+    "runs are in order. At SGD 2 the end of a run hangs on rounding: which seeds are late, and "
+    "which diverge, differs from machine to machine.",
     "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The same "
     "run with the loss summed over the vocabulary instead of averaged (a factor of 104) has none.",
     "The stages need many documents: with 2,000 instead of 10,000, under mean squared loss, W_V "

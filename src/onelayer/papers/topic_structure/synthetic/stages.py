@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
+VALUE_NEARLY_DONE = 0.8  # for runs whose W_V grows again, late in stage 2
 RUN = ["kind", "name", "learning_rate", "noise", "seed"]
 
 
@@ -22,7 +23,7 @@ def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
         A row per run: its keys, `t_V` (first step with |W_V| >= 90% of its maximum), `t_KQ` (first
         step with |W_K| >= 110% of its initial value; NaN: never), `value_share_at_t_KQ` (|W_V| then
         over its maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no
-        first stage), `diverged_at`, `note`.
+        first stage), `nearly_in_order` (the same with 80% of the maximum), `diverged_at`, `note`.
     """
     found = []
     for keys, run in norms.groupby(RUN, sort=False):
@@ -30,7 +31,8 @@ def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
         row = dict(zip(RUN, keys, strict=True)) | {"diverged_at": diverged}
         if diverged >= 0:
             row |= {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
-            row |= {"in_order": False, "note": f"diverged at step {diverged}"}
+            row |= {"in_order": False, "nearly_in_order": False}
+            row |= {"note": f"diverged at step {diverged}"}
         else:
             row |= _times(*(run[name].to_numpy() for name in ("step", "W_V", "W_K")))
         found.append(row)
@@ -38,10 +40,14 @@ def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
 
 
 def _times(step: np.ndarray, W_V: np.ndarray, W_K: np.ndarray) -> dict:
-    t_V = float(step[np.argmax(VALUE_DONE * W_V.max() <= W_V)])
+    t_V, nearly = (
+        float(step[np.argmax(share * W_V.max() <= W_V)])
+        for share in (VALUE_DONE, VALUE_NEARLY_DONE)
+    )
     grown = KEYS_BEGIN * W_K[0] <= W_K
     if not grown.any():
-        known = {"t_V": t_V, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
+        known = {"t_V": t_V, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
+        known |= {"in_order": False, "nearly_in_order": False}
         return known | {"note": "W_K does not begin to grow within the run"}
     begins = int(np.argmax(grown))
     return {
@@ -49,5 +55,6 @@ def _times(step: np.ndarray, W_V: np.ndarray, W_K: np.ndarray) -> dict:
         "t_KQ": float(step[begins]),
         "value_share_at_t_KQ": float(W_V[begins] / W_V.max()),
         "in_order": bool(0 < t_V <= step[begins]),
+        "nearly_in_order": bool(0 < nearly <= step[begins]),
         "note": "" if t_V <= step[begins] else "t_V > t_KQ",
     }
