@@ -66,6 +66,10 @@ rule verify:
         "results/logs/verify_results.log",
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=growing(500),
+        runtime=growing(5),
     # The manifest is no input, or a changed setting would rebuild what is to be verified.
     params:
         manifest=rules.write_manifest.output.manifest,

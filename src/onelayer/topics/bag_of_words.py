@@ -142,7 +142,7 @@ def count_in_vocabulary(texts: Iterable[str], vocabulary: pd.DataFrame) -> scipy
 
 
 def write_bag_of_words(bag: BagOfWords, vocabulary: Path, counts: Path) -> None:
-    """Write the vocabulary as Parquet and the counts as a sparse `.npz` without pickle."""
+    """Write the vocabulary as Parquet and the counts as a sparse `.npz`."""
     bag.vocabulary.to_parquet(vocabulary, index=False, compression="zstd")
     # save_npz appends .npz to any other name, and a temporary name must stay as it is.
     with open(counts, "wb") as file:

@@ -63,31 +63,42 @@ def topic_attention(
     )
     documents = _evaluation_documents(settings)
     S = trained.observed["S"][-1].double().numpy()
-    counts = attention.evaluation_counts(vocabulary, documents, block.evaluated_tokens)
-    found = []
-    for accounting, topics in (
-        ("correct", attention.correct_topics(vocabulary)),
-        ("shifted", attention.shifted_topics(vocabulary)),
-    ):
-        averages = attention.pair_averages(S, counts, topics, block.evaluated_tokens)
-        for run, row, diverged in zip(runs, averages, trained.diverged_at.tolist(), strict=True):
-            found.append(
-                {
-                    "variant": variant.name,
-                    "accounting": accounting,
-                    "optimizer": run.optimizer,
-                    "learning_rate": run.learning_rate,
-                    "seed": run.seed,
-                    **dict(zip(attention.PAIR_CLASSES, row, strict=True)),
-                    "diverged_at": int(diverged),
-                }
-            )
+    known = pd.DataFrame(
+        {
+            "variant": variant.name,
+            "optimizer": run.optimizer,
+            "learning_rate": run.learning_rate,
+            "seed": run.seed,
+            "diverged_at": diverged,
+        }
+        for run, diverged in zip(runs, trained.diverged_at.tolist(), strict=True)
+    )
     arrays = {
         "S": S[0],
         "weights": trained.observed["weights"][-1][0].numpy(),
         "document": documents[0, : block.evaluated_tokens],
     }
-    return pd.DataFrame(found), arrays
+    return _averages(known, S, vocabulary, documents, block.evaluated_tokens), arrays
+
+
+def _averages(
+    known: pd.DataFrame,
+    S: np.ndarray,
+    vocabulary: data.Vocabulary,
+    documents: np.ndarray,
+    tokens: int,
+) -> pd.DataFrame:
+    """Averages by pair class beside what is `known` of every run, by correct and shifted topics."""
+    counts = attention.evaluation_counts(vocabulary, documents, tokens)
+    found = []
+    for accounting, topics in (
+        ("correct", attention.correct_topics(vocabulary)),
+        ("shifted", attention.shifted_topics(vocabulary)),
+    ):
+        averages = attention.pair_averages(S, counts, topics, tokens)
+        by_class = pd.DataFrame(averages, columns=list(attention.PAIR_CLASSES))
+        found.append(pd.concat([known.assign(accounting=accounting), by_class], axis=1))
+    return pd.concat(found, ignore_index=True)
 
 
 def _evaluation_documents(settings: "TopicAttentionRun") -> np.ndarray:
