@@ -71,6 +71,23 @@ def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_
             )
 
 
+def test_frozen_matrices_change_no_gradient_of_the_others() -> None:
+    tokens, shown, selected = documents(framed=False)
+    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
+    batch = Batches(rows, [3, 5], BATCH, dtype=torch.float64)(0)
+    random = RunRandom([3, 5])
+    start = initial_parameters(random, "one_hot", VOCABULARY.size, dtype=torch.float64)
+    parameters = {name: 5 * value + 0.1 for name, value in start.items()}
+    expected, slopes = model.gradients(parameters, batch, "one_hot", "squared")
+    frozen = {name: parameters.pop(name) for name in ("W_V", "b")}
+    found, gradients = model.gradients(parameters, batch, "one_hot", "squared", frozen)
+    assert list(gradients) == ["W_K", "W_Q"]
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    for name, gradient in gradients.items():
+        assert gradient.abs().max() > 1e-6
+        torch.testing.assert_close(gradient, slopes[name], rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("loss", ["mean_squared", "cross_entropy"])
 def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
     tokens, shown, selected = documents(framed=True)

@@ -176,7 +176,6 @@ class _Settings:
     ) -> None:
         self.owner, self.kind, self.rows, self.factor = owner, kind, rows, factor
         self.dtype = next(iter(owner.parameters.values())).dtype
-        self.nesterov = owner.nesterov
         self.correction = 1.0
         self._rates: dict[int, Tensor] = {}
         if kind == "sgd":
@@ -202,14 +201,12 @@ class _Settings:
 
     def decay(self, name: str) -> Tensor | None:
         """Weight decay of a parameter, None where it is 0 for all runs."""
-        if not self.owner.decays[name]:
-            return None
-        return self._typed(self.owner.weight_decay[name][self.rows])
+        return self.owner.weight_decay[name][self.rows] if self.owner.decays[name] else None
 
-    def kept(self, name: str) -> Tensor:
-        """What AdamW's decoupled decay leaves of a parameter."""
-        rate = self.owner.lr[name][self.rows] * self.factor
-        return self._typed(1 - rate * self.owner.weight_decay[name][self.rows])
+    def kept(self, name: str) -> Tensor | None:
+        """What decoupled decay (AdamW) leaves of a parameter, None where it is all of it."""
+        decay = self.decay(name)
+        return None if decay is None else 1 - self.owner.lr[name][self.rows] * self.factor * decay
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +225,14 @@ class _Update:
         if (buffer := self.state.get(f"{self.name}.momentum.sgd")) is not None:
             momentum = self._column(self.settings.momentum)
             step = buffer.mul_(momentum).add_(gradient)
-            if self.settings.nesterov:
+            if self.settings.owner.nesterov:
                 step = gradient.addcmul(momentum, buffer)
         self.part.addcmul_(self._column(self.settings.rate(self.name)), step, value=-1)
 
     def adam(self) -> None:
         settings, decoupled = self.settings, self.settings.kind == "adamw"
-        if decoupled and settings.owner.decays[self.name]:
-            self.part.mul_(self._column(settings.kept(self.name)))
+        if decoupled and (kept := settings.kept(self.name)) is not None:
+            self.part.mul_(self._column(kept))
         gradient = self.gradient if decoupled else self._with_l2()
         first = self.state[f"{self.name}.first.{settings.kind}"]
         second = self.state[f"{self.name}.second.{settings.kind}"]

@@ -63,15 +63,8 @@ def topic_attention(
     )
     documents = _evaluation_documents(settings)
     S = trained.observed["S"][-1].double().numpy()
-    known = pd.DataFrame(
-        {
-            "variant": variant.name,
-            "optimizer": run.optimizer,
-            "learning_rate": run.learning_rate,
-            "seed": run.seed,
-            "diverged_at": diverged,
-        }
-        for run, diverged in zip(runs, trained.diverged_at.tolist(), strict=True)
+    known = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]].assign(
+        variant=variant.name, diverged_at=trained.diverged_at.numpy()
     )
     arrays = {
         "S": S[0],

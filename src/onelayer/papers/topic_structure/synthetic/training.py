@@ -106,11 +106,12 @@ class Batches:
         self.group = None if in_order else torch.from_numpy(group).to(device)
         self.log_keys = torch.from_numpy(rows.keys).to(device, dtype).log()
         self.query = torch.from_numpy(rows.query).to(device)
-        self.document = torch.from_numpy(rows.document).to(device)
+        document = rows.document
+        self.document = torch.from_numpy(document).to(device)
         row, token = rows.targets.nonzero()
         self.first_target = np.searchsorted(row, rows.first)
         D = rows.keys.shape[1]
-        self.cell = (row - rows.first[rows.document[row]]) * D + token  # within its document
+        self.cell = (row - rows.first[document[row]]) * D + token  # within its document
         self.count = torch.from_numpy(rows.targets[row, token]).to(device, dtype)
         self.weight = torch.from_numpy(rows.targets.sum(axis=1, keepdims=True)).to(device, dtype)
         self.device = device
@@ -128,12 +129,11 @@ class Batches:
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
         documents = np.stack([self.drawn(seed, step) for seed in self.seeds])
-        row, real_row, before = _ragged(self.rows.first, documents)
-        target, real, _ = _ragged(self.first_target, documents)
-        D = self.rows.keys.shape[1]
-        of_document = np.diff(self.first_target)[documents].ravel()
+        row, real_row, count = _ragged(self.rows.first, documents)
+        target, real, targets_of = _ragged(self.first_target, documents)
+        before = (count.cumsum(axis=1) - count) * self.rows.keys.shape[1]
         cell = np.zeros_like(target)
-        cell[real] = self.cell[target[real]] + np.repeat(before.ravel() * D, of_document)
+        cell[real] = self.cell[target[real]] + np.repeat(before.ravel(), targets_of.ravel())
         row, target, cell, real_row, real = (
             torch.from_numpy(array).to(self.device) for array in (row, target, cell, real_row, real)
         )
@@ -159,16 +159,16 @@ def _ragged(first: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.nd
 
     Returns:
         Items, int64 [groups, longest], zeros at the end; which of them are real, bool; and
-        how many of a group's items come before those of each document, int64, as `documents`.
+        how many each document has, int64, as `documents`.
     """
-    count = np.diff(first)[documents]
-    length = count.sum(axis=1, keepdims=True)
-    before = count.cumsum(axis=1) - count
-    real = np.arange(length.max()) < length
+    count = first[documents + 1] - first[documents]
+    end = count.cumsum(axis=1)
+    place = np.arange(end[:, -1].max())
+    real = place < end[:, -1:]
     items = np.zeros(real.shape, dtype=np.int64)
-    start = np.repeat((first[documents] - before).ravel(), count.ravel())
-    items[real] = start + np.broadcast_to(np.arange(real.shape[1]), real.shape)[real]
-    return items, real, before
+    start = np.repeat((first[documents] - (end - count)).ravel(), count.ravel())
+    items[real] = start + np.broadcast_to(place, real.shape)[real]
+    return items, real, count
 
 
 @dataclass(frozen=True)
@@ -266,15 +266,12 @@ def train_runs(
         for name, matrix in (plan.frozen or {}).items()
     }
 
-    def for_runs(count: int) -> dict[str, Tensor]:
+    def given(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        count = len(next(iter(parameters.values())))
         return {name: matrix.expand(count, -1, -1) for name, matrix in frozen.items()}
 
-    def whole(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return dict(parameters) | for_runs(len(next(iter(parameters.values()))))
-
     def of_batch(parameters: dict[str, Tensor], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        given = for_runs(len(next(iter(parameters.values()))))
-        return gradients(parameters, batch, plan.embedding, plan.loss, given)
+        return gradients(parameters, batch, plan.embedding, plan.loss, given(parameters))
 
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
@@ -296,7 +293,7 @@ def train_runs(
         )
 
     options: dict[str, Any] = {
-        "observe": lambda parameters: observe(whole(parameters)),
+        "observe": lambda parameters: observe(parameters | given(parameters)),
         "observe_at": tuple(observe_at) or (plan.steps,),
         "loss_every": 10,
         "identity": f"{plan.identity} {plan.embedding} {plan.loss} {plan.batch}",
