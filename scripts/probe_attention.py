@@ -9,11 +9,8 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     step.device = resolve_device(step.settings.device)
-    articles, kept_words, model = vars(step.inputs).values()
-    sums = probe_checkpoint(
-        articles, kept_words, model, step.settings, step.device, progress=step.progress
-    )
-    write_attention_sums(sums, *vars(step.outputs).values())
+    sums = probe_checkpoint(step.settings, step.device, progress=step.progress, **vars(step.inputs))
+    write_attention_sums(sums, **vars(step.outputs))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,8 @@ from onelayer.step import Step, run
 def main(step: Step) -> None:
     settings, part = step.settings.attention, step.settings.part
     step.device = resolve_device(settings.device)
-    articles, kept_words, model = vars(step.inputs).values()
-    sums = probe_checkpoint(articles, kept_words, model, settings, step.device, part, step.progress)
-    write_attention_sums(sums, *vars(step.outputs).values())
+    sums = probe_checkpoint(settings, step.device, part, step.progress, **vars(step.inputs))
+    write_attention_sums(sums, **vars(step.outputs))
 
 
 if __name__ == "__main__":

@@ -45,24 +45,25 @@ def sample_articles(
 
 
 def probe_checkpoint(
-    articles: Sequence[Path],
-    kept_words: Path,
-    model: Path,
     settings: AttentionProbeSettings,
     device: str,
     part: int | None = None,
     progress: Callable[..., Iterable] = lambda items, **_: items,
+    *,
+    articles: Sequence[Path],
+    kept_words: Path,
+    model: Path,
 ) -> AttentionSums:
     """`probe_attention` of a checkpoint on articles drawn by `sample_articles`, from their files.
 
     Args:
-        articles: the corpus's tables of articles.
-        kept_words: the table of `onelayer.topics.ambiguity`.
-        model: the checkpoint's folder.
         settings: which articles, how long.
         device: where the model runs.
         part: which part of the drawn articles (counted from 0); None: all of them.
         progress: wraps the articles in a progress bar.
+        articles: the corpus's tables of articles.
+        kept_words: the table of `onelayer.topics.ambiguity`.
+        model: the checkpoint's folder.
     """
     kept = pd.read_parquet(kept_words)
     return probe_attention(
