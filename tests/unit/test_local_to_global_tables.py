@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 
-from onelayer.papers.local_to_global import basins, flow_tables, intervals, training_tables
+from onelayer.papers.local_to_global import basins, flow_tables, training_tables
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.settings.local_to_global import TrainingSettings, Variant
@@ -25,13 +24,6 @@ def values(table: pd.DataFrame, **key: object) -> pd.Series:
     """Values by quantity of the rows with this key."""
     chosen = np.logical_and.reduce([table[name] == value for name, value in key.items()])
     return table[chosen].set_index("quantity")["value"]
-
-
-@pytest.mark.parametrize(("successes", "n"), [(0, 40), (3, 40), (40, 40)])
-def test_the_interval_of_a_share_is_clopper_and_pearsons(successes, n):
-    found = intervals.share(successes, n)
-    expected = binomtest(successes, n).proportion_ci(method="exact")
-    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.parametrize("chain", [Chain(0.1, 0.1), ABOVE])

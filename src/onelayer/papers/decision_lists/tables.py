@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
+from onelayer.intervals import mean
 from onelayer.tables import bound_verdict, number, tidy
 
 # The paper's symbols as key columns in words: `n` is the house column of sample sizes.
@@ -161,14 +161,14 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
             ("window_first_step", "first_step"),
             ("window_last_step", "last_step"),
         ):
-            rows.append(key | {"quantity": quantity} | _over_seeds(runs[column]))
+            rows.append(key | {"quantity": quantity} | mean(runs[column]))
         rows.append(key | {"quantity": "observed_step"} | _observed(runs, holds))
     return _tidy(rows, THEOREM_2_KEYS)
 
 
 def _observed(runs: pd.DataFrame, holds: bool) -> dict[str, object]:
     perfect = runs["first_perfect"].notna()
-    found = _over_seeds(runs["first_perfect"][perfect])
+    found = mean(runs["first_perfect"][perfect])
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"
     if not holds:
         promise = "the hypotheses do not hold: nothing is promised"
@@ -315,19 +315,6 @@ def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
 def _tidy(rows: list[dict], keys: Sequence[str]) -> pd.DataFrame:
     """`tidy`, where only some rows have a verdict or a note."""
     return tidy(rows, keys).fillna({"verdict": "", "note": ""})
-
-
-def _over_seeds(values: pd.Series) -> dict[str, float]:
-    """Mean, 95% t-interval and number of seeds; no interval for one seed."""
-    values = values.to_numpy(dtype=float)
-    n = len(values)
-    if n == 0:
-        return {"value": np.nan, "n": 0}
-    half = np.nan
-    if n > 1:
-        half = student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    mean = values.mean()
-    return {"value": mean, "low": mean - half, "high": mean + half, "n": n}
 
 
 def _settings(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:

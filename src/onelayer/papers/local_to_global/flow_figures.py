@@ -15,10 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from onelayer.figures import MARKERS, PALETTE, WIDTH
+from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.intervals import share
 from onelayer.papers.local_to_global.theory import grid, outcome
 
 BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.intervals import share
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
 from onelayer.settings.local_to_global import FlowShownSettings
 from onelayer.tables import interval, judge, number, tidy

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.intervals import mean, share
 from onelayer.settings.local_to_global import TrainingSettings, Variant
 from onelayer.tables import interval, judge, number, tidy, verdict
 
@@ -132,9 +132,7 @@ def rank_one_table(
             key = {"initialisation": name, "matrix": matrix, "iteration": iteration}
             value = theirs.get((name, matrix, iteration), np.nan)
             note = "" if np.isnan(value) else "beside it: the authors' saved weights, one run"
-            found = mean(part[f"{matrix}_share"])
-            # Student's interval knows nothing of the bounds of a share.
-            found |= {"low": max(found["low"], 0.0), "high": min(found["high"], 1.0)}
+            found = mean(part[f"{matrix}_share"], least=0.0, most=1.0)
             rows.append(key | found | {"quantity": "top_share", "published": value, "note": note})
     # A random matrix of 32 x 8 has a share of about a quarter; half is no longer random.
     return judge(tidy(rows, ["initialisation", "matrix", "iteration"]), reference=0.5)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from onelayer.intervals import mean
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
-from onelayer.papers.scan_snap.measures import mean_interval, spearman
+from onelayer.papers.scan_snap.measures import spearman
 from onelayer.tables import claim_verdict, interval, number, tidy, verdict
 
 KEYS = ["claim", "setting"]
@@ -66,7 +67,8 @@ class Claim(NamedTuple):
         """The claim judged, as a row of a tidy table."""
         seeds = self.seeds[~np.isnan(self.seeds)]
         most = 1.0 if self.quantity in CORRELATIONS else np.inf
-        value, low, high = mean_interval(seeds, most) if len(seeds) else (np.nan,) * 3
+        found = mean(seeds, -most, most)
+        value, low, high = found["value"], found["low"], found["high"]
         found = (
             claim_verdict(low, high, self.reference, self.side)
             if np.isnan(self.published)

@@ -5,13 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from onelayer.intervals import mean
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
-from onelayer.papers.scan_snap.measures import (
-    SETTINGS,
-    distinct_entropy,
-    entropy_by_run,
-    mean_interval,
-)
+from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
 from onelayer.tables import judge, number, tidy
 
 # Before training, attention follows P(l): what 'no effect of training' means.
@@ -36,9 +32,8 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     for keys, group in runs[runs["iteration"] == iteration].groupby(SETTINGS, sort=False):
         kept = group.loc[group["diverged_at"] < 0, "entropy"].to_numpy()
         lost = len(group) - len(kept)
-        value, low, high = mean_interval(kept) if len(kept) else (np.nan,) * 3
-        row = dict(zip(SETTINGS, keys, strict=True)) | {"value": value, "low": low, "high": high}
-        row |= {"std": kept.std(ddof=1) if len(kept) > 1 else np.nan, "n": len(kept)}
+        row = dict(zip(SETTINGS, keys, strict=True)) | mean(kept)
+        row["std"] = kept.std(ddof=1) if len(kept) > 1 else np.nan
         row["note"] = f"{lost} of {len(group)} runs diverged and are left out" if lost else ""
         rows.append(row)
     return pd.DataFrame(rows)

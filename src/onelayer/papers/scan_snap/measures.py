@@ -5,7 +5,6 @@ c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to
 
 import numpy as np
 import pandas as pd
-import scipy.stats
 
 from onelayer.papers.scan_snap.data import COMMON, SLOTS
 
@@ -40,11 +39,17 @@ def distinct_entropy(c: np.ndarray) -> np.ndarray:
 
 def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Rank correlation along the last axis, [...]; NaN where either is constant."""
-    ranks = [scipy.stats.rankdata(values, axis=-1) for values in (first, second)]
+    ranks = [_ranks(values) for values in (first, second)]
     first, second = (values - values.mean(axis=-1, keepdims=True) for values in ranks)
     covariance = (first * second).sum(axis=-1)
     scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
     return np.divide(covariance, scale, out=np.full_like(covariance, np.nan), where=scale > 0)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks along the last axis, [...]; equal values share their mean rank."""
+    rows = pd.DataFrame(values.reshape(-1, values.shape[-1]))
+    return rows.rank(axis=1).to_numpy().reshape(values.shape)
 
 
 def entropy_by_run(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,18 +78,3 @@ def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def query_tokens(num_last: int) -> str:
     """`1 query token`, `3 query tokens`."""
     return f"{num_last} query token" + ("s" if num_last > 1 else "")
-
-
-def mean_interval(values: np.ndarray, most: float = np.inf) -> tuple[float, float, float]:
-    """Mean of seeds and its 95% interval (Student's t), NaN bounds for fewer than two seeds.
-
-    Args:
-        values: one per seed.
-        most: the largest size that a value can have, such as 1 for a correlation.
-    """
-    values = np.asarray(values, dtype=np.float64)
-    mean = float(values.mean())
-    if len(values) < 2:
-        return mean, np.nan, np.nan
-    half = scipy.stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return mean, max(mean - float(half), -most), min(mean + float(half), most)

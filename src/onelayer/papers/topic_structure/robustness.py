@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
-import scipy.stats
 
+from onelayer.intervals import half_width
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topic_structure import RobustnessSettings
 from onelayer.tables import number, tidy
@@ -123,7 +123,7 @@ def _over_seeds(single: pd.DataFrame) -> pd.DataFrame:
     keys = ["model", "backend", "topics", "quantity"]
     groups = single.groupby(keys, sort=False)["value"]
     table = groups.agg(value="mean", sd="std", n="count").reset_index()
-    half = scipy.stats.t.ppf(0.975, np.maximum(table["n"] - 1, 1)) * table["sd"] / table["n"] ** 0.5
+    half = half_width(table["sd"], table["n"])
     means = table.assign(low=table["value"] - half, high=table["value"] + half)
     spread = table.assign(value=table["sd"], quantity=table["quantity"] + "_sd")
     both = pd.concat([means, spread[spread["n"] > 1]]).drop(columns="sd")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
+from onelayer.intervals import mean
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
 from onelayer.tables import interval, judge, number, tidy
 
@@ -28,15 +28,8 @@ def over_runs(values: Iterable[float], diverged: Iterable[bool] = ()) -> dict:
     """
     values = np.asarray(list(values), dtype=float)
     lost = np.zeros(len(values), bool) if not (marks := list(diverged)) else np.array(marks, bool)
-    kept = values[~lost]
     note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
-    if not len(kept):
-        return {"value": math.nan, "n": 0, "note": note}
-    mean = float(kept.mean())
-    half = math.nan
-    if len(kept) > 1:
-        half = float(stdtrit(len(kept) - 1, 0.975) * kept.std(ddof=1) / math.sqrt(len(kept)))
-    return {"value": mean, "low": mean - half, "high": mean + half, "n": len(kept), "note": note}
+    return mean(values[~lost]) | {"note": note}
 
 
 def joined(*notes: str) -> str:

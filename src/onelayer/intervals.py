@@ -1,0 +1,60 @@
+"""95% intervals of means and shares, in the columns of the house tables: one rule for all papers.
+
+Quantiles come from `scipy.special`: `scipy.stats` has the same ones and takes a second to import.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import betaincinv, stdtrit
+
+Column = np.ndarray | pd.Series
+
+
+def mean(
+    values: Sequence[float] | Column, least: float = -math.inf, most: float = math.inf
+) -> dict[str, float]:
+    """The mean of independent runs with its 95% interval (Student's t).
+
+    One run has a mean and no interval: NaN bounds. No run at all has a NaN mean too. A NaN among
+    the values makes all three NaN: leave out what was not measured, and say so in the note.
+
+    Args:
+        values: one per run, [n].
+        least, most: between which the quantity lies by definition, such as 0 and 1 for a share.
+            Student's interval knows nothing of them; it is cut there.
+
+    Returns:
+        `value`, `low`, `high`, and `n`, the number of runs.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    n = len(values)
+    if n == 0:
+        return {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    value = float(values.mean())
+    half = float(half_width(values.std(ddof=1), n)) if n > 1 else math.nan
+    low, high = np.clip([value - half, value + half], least, most)
+    return {"value": value, "low": float(low), "high": float(high), "n": n}
+
+
+def half_width(deviation: float | Column, n: int | Column) -> float | Column:
+    """Half of the 95% interval of a mean (Student's t); NaN for fewer than two runs.
+
+    Args:
+        deviation: standard deviation over the runs, with n - 1 in its denominator.
+        n: number of runs.
+    """
+    return stdtrit(n - 1, 0.975) * deviation / np.sqrt(n)
+
+
+def share(successes: int, n: int) -> dict[str, float]:
+    """A share of n independent trials with its 95% interval (Clopper and Pearson).
+
+    Returns:
+        `value`, `low`, `high`, `n`.
+    """
+    low = betaincinv(successes, n - successes + 1, 0.025) if successes else 0.0
+    high = betaincinv(successes + 1, n - successes, 0.975) if successes < n else 1.0
+    return {"value": successes / n, "low": float(low), "high": float(high), "n": n}

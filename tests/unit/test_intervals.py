@@ -1,0 +1,43 @@
+"""Claims about the one 95% interval of a mean and of a share."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from onelayer.intervals import half_width, mean, share
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 200])
+def test_the_interval_of_a_mean_is_students(n) -> None:
+    values = np.random.default_rng(n).normal(5, 2, n)
+    found = mean(values)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert found["value"] == values.mean() and found["n"] == n
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
+
+
+def test_one_run_has_a_mean_and_no_interval_and_no_run_neither() -> None:
+    one, none = mean([0.25]), mean([])
+    assert one["value"] == 0.25 and one["n"] == 1
+    assert none["n"] == 0
+    bounds = (one["low"], one["high"], none["value"], none["low"], none["high"])
+    assert all(math.isnan(bound) for bound in bounds)
+    assert np.isnan(half_width(np.array([np.nan, 1.0]), np.array([1, 2]))).tolist() == [True, False]
+
+
+def test_a_missing_value_is_not_averaged_away() -> None:
+    found = mean([1.0, math.nan, 3.0])
+    assert all(math.isnan(found[name]) for name in ("value", "low", "high"))
+
+
+def test_an_interval_is_cut_where_the_quantity_ends() -> None:
+    assert mean([0.1, 0.9], least=0.0, most=1.0) == {"value": 0.5, "low": 0.0, "high": 1.0, "n": 2}
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 40), (3, 40), (40, 40)])
+def test_the_interval_of_a_share_is_clopper_and_pearsons(successes, n) -> None:
+    found = share(successes, n)
+    expected = stats.binomtest(successes, n).proportion_ci(method="exact")
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
