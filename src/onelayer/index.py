@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from onelayer.tables import VERDICTS, read_csv
+from onelayer.tables import read_csv
+from onelayer.verdicts import VERDICTS
 
 
 def write_index(

@@ -26,88 +26,6 @@ VALUE_COLUMNS = [
     "verdict",
     "note",
 ]
-VERDICTS = ("within", "direction", "differs", "not run")
-# Both this close to the reference: they agree that there is no effect.
-NO_EFFECT = 0.005
-
-
-def verdict(
-    value: float,
-    low: float,
-    high: float,
-    published: float,
-    published_std: float = math.nan,
-    reference: float = 1.0,
-) -> str:
-    """Judge a measured number against the published one; the one rule for all tables.
-
-    Where a paper publishes a bound instead, `bound_verdict` judges.
-
-    - `not run`: nothing was measured.
-    - `within`: our 95% interval reaches the published value, give or take two published standard
-      deviations where they are known.
-    - `direction`: both lie on the same side of `reference` and our interval excludes it; or both
-      lie within 0.005 of it, which is to say that both find no effect.
-    - `differs`: anything else.
-    - empty: there is no published value.
-
-    Args:
-        value, low, high: ours, with its 95% interval; NaN bounds stand for no interval.
-        published, published_std: the paper's; NaN where it gives none.
-        reference: the value that means 'no effect': 1 for a ratio, 0 for a difference.
-    """
-    if math.isnan(value):
-        return "not run"
-    if math.isnan(published):
-        return ""
-    low, high = (value if math.isnan(bound) else bound for bound in (low, high))
-    slack = 0.0 if math.isnan(published_std) else 2 * published_std
-    if low - slack <= published <= high + slack:
-        return "within"
-    same_side = (published - reference) * (value - reference) > 0
-    if same_side and not low <= reference <= high:
-        return "direction"
-    if abs(published - reference) <= NO_EFFECT and abs(value - reference) <= NO_EFFECT:
-        return "direction"
-    return "differs"
-
-
-def bound_verdict(value: float, bound: float) -> str:
-    """Judge a measured number against a published upper bound.
-
-    `within`: at most the bound. `differs`: above it. `not run`: nothing was measured. Empty: there
-    is no bound.
-    """
-    if math.isnan(value):
-        return "not run"
-    if math.isnan(bound):
-        return ""
-    return "within" if value <= bound else "differs"
-
-
-def claim_verdict(low: float, high: float, reference: float, side: int) -> str:
-    """Judge a claim that has a direction and no published number.
-
-    Args:
-        low, high: our 95% interval.
-        reference: where the claim stops holding, such as 0 for a change.
-        side: 1 where the claim says 'above the reference', -1 for below.
-
-    Returns:
-        `direction` if the whole interval lies on the claim's side; `not run` without an interval;
-        else `differs`.
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "not run"
-    nearest = low if side > 0 else high
-    return "direction" if (nearest - reference) * side > 0 else "differs"
-
-
-def judge(table: pd.DataFrame, reference: float = 1.0) -> pd.DataFrame:
-    """Fill the `verdict` column of a table that has all the other value columns."""
-    columns = ["value", "low", "high", "published", "published_std"]
-    verdicts = [verdict(*row, reference=reference) for row in table[columns].to_numpy(dtype=float)]
-    return table.assign(verdict=verdicts)
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -135,7 +53,7 @@ def write_table(
     """Write one table: tidy CSV for machines, and Markdown, LaTeX and HTML for readers.
 
     Args:
-        table: tidy, as `tidy` and `judge` make it.
+        table: tidy, as `tidy` makes it and `onelayer.verdicts.judge` judges it.
         shown: the same numbers as readers want them, texts only.
         title: one line above the readers' table.
         notes: what a reader must know, below it.

@@ -17,7 +17,6 @@ from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.papers.scan_snap.simulation import Simulation, chunk_size, simulate
 from onelayer.papers.scan_snap.text import Text
 from onelayer.settings.root import load_settings
-from onelayer.tables import claim_verdict
 from tests.conftest import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -157,21 +156,6 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     assert text.loc["received[1–10]_change", "note"].endswith(": no")
     assert text.loc["sparse_change", "note"].endswith(": open")
     assert "received[11–100]_change" in text.index
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "side", "expected"),
-    [
-        (0.1, 0.2, 1, "direction"),
-        (-0.1, 0.2, 1, "differs"),
-        (-0.2, -0.1, 1, "differs"),
-        (-0.2, -0.1, -1, "direction"),
-        (0.0, 0.0, 1, "differs"),
-        (np.nan, np.nan, 1, "not run"),
-    ],
-)
-def test_a_claim_holds_where_its_whole_interval_lies_on_its_side(low, high, side, expected):
-    assert claim_verdict(low, high, 0.0, side) == expected
 
 
 def test_diverged_runs_are_counted_and_never_averaged_in(sweep):

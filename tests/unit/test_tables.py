@@ -1,6 +1,4 @@
-"""Claims about the one verdict rule and the forms in which tables are written."""
-
-import math
+"""Claims about the forms in which tables are written."""
 
 import pandas as pd
 import pytest
@@ -9,41 +7,12 @@ from onelayer.errors import OnelayerError
 from onelayer.index import first_sentence
 from onelayer.tables import (
     VALUE_COLUMNS,
-    bound_verdict,
     interval,
-    judge,
     read_csv,
     tidy,
-    verdict,
     write_table,
 )
-
-NAN = math.nan
-
-
-@pytest.mark.parametrize(
-    ("ours", "published", "std", "expected"),
-    [
-        ((1.30, 1.25, 1.35), 1.32, NAN, "within"),
-        ((1.50, 1.46, 1.54), 1.32, NAN, "direction"),
-        ((1.50, 0.90, 2.00), 2.50, NAN, "differs"),  # our interval does not exclude 1
-        ((0.90, 0.85, 0.95), 1.32, NAN, "differs"),
-        ((1.50, 1.46, 1.54), 1.32, 0.08, "within"),  # two published standard deviations
-        ((1.002, 1.001, 1.003), 0.999, NAN, "direction"),  # neither sees an effect
-        ((1.02, 1.01, 1.03), 0.999, NAN, "differs"),
-        ((1.30, NAN, NAN), 1.30, NAN, "within"),
-        ((1.30, NAN, NAN), 1.31, NAN, "direction"),
-        ((1.30, 1.2, 1.4), NAN, NAN, ""),
-        ((NAN, NAN, NAN), 1.32, NAN, "not run"),
-    ],
-)
-def test_verdict(ours, published, std, expected) -> None:
-    assert verdict(*ours, published, std) == expected
-
-
-def test_a_difference_is_judged_against_zero() -> None:
-    assert verdict(0.13, 0.10, 0.16, 0.05, reference=0.0) == "direction"
-    assert verdict(-0.13, -0.16, -0.10, 0.05, reference=0.0) == "differs"
+from onelayer.verdicts import Number, judge
 
 
 def table() -> pd.DataFrame:
@@ -52,7 +21,7 @@ def table() -> pd.DataFrame:
          "published": 0.35},
         {"model": "c", "quantity": "r", "published": 2.0, "note": "no hub"},
     ]  # fmt: skip
-    return judge(tidy(rows, ["model"]))
+    return judge(tidy(rows, ["model"]), Number())
 
 
 def write(tmp_path):
@@ -102,12 +71,3 @@ def test_a_foreign_csv_is_refused(tmp_path) -> None:
 
 def test_the_line_in_the_index_is_the_first_sentence_of_the_caption() -> None:
     assert first_sentence("Ours beside\ntheirs, ``x``. More here.") == "Ours beside theirs, `x`."
-
-
-@pytest.mark.parametrize(
-    ("value", "bound", "expected"),
-    [(1.0, 2.0, "within"), (2.0, 2.0, "within"), (3.0, 2.0, "differs"), (NAN, 2.0, "not run")],
-)
-def test_a_bound_holds_from_above_only(value, bound, expected):
-    assert bound_verdict(value, bound) == expected
-    assert bound_verdict(1.0, NAN) == ""

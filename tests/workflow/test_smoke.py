@@ -14,7 +14,8 @@ import pytest
 from PIL import Image
 
 from onelayer.provenance import code_closure, library_versions
-from onelayer.tables import VALUE_COLUMNS, VERDICTS, read_csv
+from onelayer.tables import VALUE_COLUMNS, read_csv
+from onelayer.verdicts import VERDICTS
 from tests.conftest import SMOKE, snakemake
 from tests.workflow.conftest import executed, listed, products
 from tests.workflow.rooms import ANIMATIONS, FIGURES, NEEDS, TABLES, TOGETHER

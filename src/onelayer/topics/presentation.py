@@ -3,6 +3,7 @@
 import pandas as pd
 
 from onelayer.tables import number, tidy
+from onelayer.verdicts import Number, judge
 
 QUALITY_NAMES = {
     "nmi": "NMI with the human topics",
@@ -30,8 +31,7 @@ def quality_table(quality: pd.DataFrame, corpus: str) -> pd.DataFrame:
     table = quality.assign(corpus=corpus, note="")
     missing = table["value"].isna()
     table.loc[missing, "note"] = "the corpus has no human topics"
-    table["verdict"] = missing.map({True: "not run", False: ""})
-    return tidy(table, ["corpus"])
+    return judge(tidy(table, ["corpus"]), Number())
 
 
 def readable_quality(table: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,8 @@ from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
 from onelayer.settings.local_to_global import FlowShownSettings
-from onelayer.tables import interval, judge, number, tidy
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Number, judge
 
 ROUNDING = 1e-12  # of closed forms
 CRITICAL_POINT_NOTES = [
@@ -53,7 +54,7 @@ def critical_point_table(chains: Sequence[Chain], neighbours: pd.DataFrame) -> p
             back = share(int(found["back"]), int(found["starts"]))
             returns = key | back | {"quantity": "share_returning"}
             rows.append(returns | {"published": expected.get(name, np.nan)})
-    return judge(tidy(rows, ["p", "q", "point"]), reference=0.5)
+    return judge(tidy(rows, ["p", "q", "point"]), Number(0.5))
 
 
 def _at_critical_points(chain: Chain, name: str, points: Sequence[np.ndarray]) -> list[dict]:
@@ -139,7 +140,7 @@ def basin_table(
                     "note": "beside it: the integral of the Gaussian over the paper's basin",
                 }
             )
-    return judge(tidy(rows, ["p", "q", "start"]), reference=0.5)
+    return judge(tidy(rows, ["p", "q", "start"]), Number(0.5))
 
 
 def map_errors(theta: np.ndarray, e: np.ndarray, w: np.ndarray, chain: Chain) -> dict[str, dict]:

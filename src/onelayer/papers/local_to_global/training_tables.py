@@ -12,7 +12,8 @@ import pandas as pd
 from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import TrainingSettings, Variant
-from onelayer.tables import interval, judge, number, tidy, verdict
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Number, judge
 
 CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
 TRAPPED = (100, 450)  # iterations over which a standard start must stay at the unigram entropy
@@ -40,11 +41,7 @@ def initialisation_table(curves: pd.DataFrame, chain: Chain) -> pd.DataFrame:
             rows += [key | row for row in _reached(run, chain)]
         key = {"initialisation": name, "seed": "mean"}
         rows.append(key | {"quantity": "final_loss"} | mean(finals) | claim)
-    table = tidy(rows, ["initialisation", "seed"])
-    columns = ["value", "low", "high", "published", "published_std"]
-    verdicts = [verdict(*row, reference=middle) for row in table[columns].to_numpy(dtype=float)]
-    missing = table["value"].isna()
-    return table.assign(verdict=np.where(missing, "", verdicts))
+    return judge(tidy(rows, ["initialisation", "seed"]), {"final_loss": Number(middle)})
 
 
 def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
@@ -135,7 +132,7 @@ def rank_one_table(
             found = mean(part[f"{matrix}_share"], least=0.0, most=1.0)
             rows.append(key | found | {"quantity": "top_share", "published": value, "note": note})
     # A random matrix of 32 x 8 has a share of about a quarter; half is no longer random.
-    return judge(tidy(rows, ["initialisation", "matrix", "iteration"]), reference=0.5)
+    return judge(tidy(rows, ["initialisation", "matrix", "iteration"]), Number(0.5))
 
 
 def readable_rank_one(table: pd.DataFrame) -> pd.DataFrame:
@@ -185,8 +182,7 @@ def ablation_table(
         rows.append(key | escape)
         for name, quantity in (("loss", "final_loss"), ("W_1_share", "final_W_1_share")):
             rows.append(key | {"quantity": quantity} | mean(final[name]))
-    table = judge(tidy(rows, ["variant", "initialisation"]), reference=0.5)
-    return table.assign(verdict=table["verdict"].where(table["quantity"] == "trapped_share", ""))
+    return judge(tidy(rows, ["variant", "initialisation"]), {"trapped_share": Number(0.5)})
 
 
 def changes(variant: Variant, base: TrainingSettings) -> str:

@@ -10,7 +10,8 @@ from onelayer.intervals import mean
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import spearman
-from onelayer.tables import claim_verdict, interval, number, tidy, verdict
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Direction, Measured, Number
 
 KEYS = ["claim", "setting"]
 CORRELATIONS = ("gain_spearman", "lr_Y_multiplier_spearman", "lr_Z_spearman")
@@ -67,31 +68,23 @@ class Claim(NamedTuple):
         """The claim judged, as a row of a tidy table."""
         seeds = self.seeds[~np.isnan(self.seeds)]
         most = 1.0 if self.quantity in CORRELATIONS else np.inf
-        found = mean(seeds, -most, most)
-        value, low, high = found["value"], found["low"], found["high"]
-        found = (
-            claim_verdict(low, high, self.reference, self.side)
-            if np.isnan(self.published)
-            else verdict(value, low, high, self.published, reference=self.reference)
-        )
+        found = mean(seeds, -most, most) | {"published": self.published}
+        ours = Measured(*(found[name] for name in ("value", "low", "high", "published")))
+        claimed = Direction(self.reference, self.side)
+        compared = claimed if np.isnan(self.published) else Number(self.reference)
         sign = ">" if self.side > 0 else "<"
-        return {
+        return found | {
             "claim": self.claim,
             "setting": self.setting,
             "quantity": self.quantity,
-            "value": value,
-            "low": low,
-            "high": high,
-            "n": len(seeds),
-            "published": self.published,
-            "verdict": found,
-            "note": f"{self.note}; holds where {sign} {self.reference:g}: {self._holds(low, high)}",
+            "verdict": compared.verdict(ours),
+            "note": f"{self.note}; holds where {sign} {self.reference:g}: {self._holds(ours)}",
         }
 
-    def _holds(self, low: float, high: float) -> str:
+    def _holds(self, ours: Measured) -> str:
         """Whether the claim itself holds, whatever was published."""
         for side, answer in ((self.side, "yes"), (-self.side, "no")):
-            if claim_verdict(low, high, self.reference, side) == "direction":
+            if Direction(self.reference, side).holds(ours.low, ours.high):
                 return answer
         return "open"
 

@@ -8,7 +8,8 @@ import pandas as pd
 from onelayer.intervals import mean
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
-from onelayer.tables import judge, number, tidy
+from onelayer.tables import number, tidy
+from onelayer.verdicts import Number, judge
 
 # Before training, attention follows P(l): what 'no effect of training' means.
 INITIAL_ENTROPY = float(distinct_entropy(TOKEN_CHANCES))
@@ -46,7 +47,7 @@ def assemble(simulated: pd.DataFrame, published: pd.DataFrame, iteration: int) -
     table["note"] = table["note"].fillna("").mask(not_run, "not among the simulated settings")
     table = table.drop(columns="std").assign(quantity="entropy")
     order = table.sort_values(SETTINGS, kind="stable", ignore_index=True)
-    return judge(tidy(order, SETTINGS), reference=INITIAL_ENTROPY)
+    return judge(tidy(order, SETTINGS), Number(INITIAL_ENTROPY))
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

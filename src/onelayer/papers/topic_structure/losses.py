@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.tables import judge, number, tidy
+from onelayer.tables import number, tidy
+from onelayer.verdicts import Number, judge
 
 KEYS = ["model", "seed"]
 NOTES = {
@@ -57,7 +58,7 @@ def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
             rows.append(
                 {"model": model, "seed": seed, "quantity": quantity, "value": value, "note": note}
             )
-    return judge(tidy(rows, KEYS))
+    return judge(tidy(rows, KEYS), Number())
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

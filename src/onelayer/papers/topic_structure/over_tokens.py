@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.tables import interval, judge, number, tidy
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Number, judge
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold"]
 RATIOS = {
@@ -24,7 +25,7 @@ def assemble(measures: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     parts = [rows.assign(model=name) for name, rows in measures.items()]
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
-    return judge(tidy(table[table["quantity"].isin(QUANTITIES)], KEYS))
+    return judge(tidy(table[table["quantity"].isin(QUANTITIES)], KEYS), Number())
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

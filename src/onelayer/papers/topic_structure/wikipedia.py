@@ -12,7 +12,8 @@ import pandas as pd
 
 from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.tables import interval, judge, number, tidy
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Number, judge
 
 KEYS = ["overlap", "model", "threshold"]
 QUANTITIES = ["embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio"]
@@ -79,7 +80,7 @@ def assemble(
     missing["overlap"] = overlap
     missing["threshold"] = missing["threshold"].map("{:g}".format)
     missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"
-    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), KEYS))
+    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), KEYS), Number())
 
 
 def _published(theirs: pd.Series, row: str | None, threshold: float | None, quantity: str) -> float:
@@ -221,7 +222,7 @@ def claims(
         ours["note"] = control or models[name].note
         parts.append(ours)
     keys = ["claim", *KEYS]
-    return judge(tidy(pd.concat(parts, ignore_index=True), keys), reference=0.0)
+    return judge(tidy(pd.concat(parts, ignore_index=True), keys), Number(0.0))
 
 
 def _published_difference(

@@ -7,7 +7,8 @@ import pandas as pd
 
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.tables import joined, over_runs
-from onelayer.tables import interval, judge, number, tidy
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Number, judge
 
 STAGE_KEYS = ["setting", "seed"]
 RATIO_KEYS = ["documents", "method", "tau"]
@@ -53,7 +54,7 @@ def two_stage(norms: pd.DataFrame, without_stages: Sequence[str] = ()) -> pd.Dat
         nearly = f"{runs['nearly_in_order'].sum()} of {len(runs)} with 80% of W_V's maximum"
         share = {"value": float(runs["nearly_in_order"].mean()), "n": len(runs), "note": nearly}
         rows.append(known | {"quantity": "share_nearly_in_order"} | share)
-    return judge(tidy(rows, STAGE_KEYS))
+    return judge(tidy(rows, STAGE_KEYS), Number())
 
 
 def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
@@ -115,8 +116,7 @@ def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
                 "note": "1: the ratio grows from each tau to the next",
             }
         )
-    table = tidy(rows, RATIO_KEYS)
-    return judge(table, reference=0.0)
+    return judge(tidy(rows, RATIO_KEYS), Number(0.0))
 
 
 def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:

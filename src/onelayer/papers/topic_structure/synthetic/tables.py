@@ -13,7 +13,8 @@ import pandas as pd
 
 from onelayer.intervals import mean
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.tables import interval, judge, number, tidy
+from onelayer.tables import interval, number, tidy
+from onelayer.verdicts import Number, judge
 
 GAP_KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay"]
 ATTENTION_KEYS = ["variant", "accounting", "optimizer", "learning_rate"]
@@ -61,7 +62,7 @@ def theory_gap(gaps: pd.DataFrame) -> pd.DataFrame:
             ratio = over_runs(group["gap"] / theory, diverged)
             ratio["note"] = joined(ratio["note"], note)
             rows.append(known | {"quantity": "gap_to_theory_ratio"} | ratio)
-    return judge(tidy(rows, GAP_KEYS), reference=0.0)
+    return judge(tidy(rows, GAP_KEYS), Number(0.0))
 
 
 def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
@@ -153,13 +154,10 @@ def attention_by_optimizer(
         ratio = over_runs(group["same_topic"] / group["different_topic"], diverged)
         ratio["published"] = _published_ratio(theirs, known)
         rows.append(known | {"quantity": "topic_to_different_ratio"} | ratio)
-    table = tidy(rows, ATTENTION_KEYS)
-    # 'No effect' is uniform attention: judge multiples of it.
-    scaled = table.copy()
-    weights = table["quantity"].isin(PAIR_CLASSES)
-    columns = ["value", "low", "high", "published", "published_std"]
-    scaled.loc[weights, columns] *= length
-    return table.assign(verdict=judge(scaled)["verdict"])
+    # 'No effect' on a weight is uniform attention; all else is compared with 1.
+    weight = Number(reference=1 / length, unit=1 / length)
+    compared = dict.fromkeys((row["quantity"] for row in rows), Number())
+    return judge(tidy(rows, ATTENTION_KEYS), compared | dict.fromkeys(PAIR_CLASSES, weight))
 
 
 def _published_ratio(theirs: pd.DataFrame, known: dict) -> float:
