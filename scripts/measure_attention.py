@@ -10,10 +10,11 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    labels = labels_of(pd.read_parquet(step.inputs.kept_words))
-    frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
     files = zip(step.inputs.by_head, step.inputs.by_distance, step.inputs.by_words, strict=True)
     checkpoints = [read_attention_sums(*paths) for paths in files]
+    kept = pd.read_parquet(step.inputs.kept_words)
+    labels = labels_of(kept, [sums.words for sums in checkpoints])
+    frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
     measures = measure_attention(checkpoints, labels, frequencies, step.settings)
     measures.to_parquet(step.outputs.measures, index=False)
     measure_heads(checkpoints).to_parquet(step.outputs.heads, index=False)

@@ -4,7 +4,7 @@ import pandas as pd
 
 from onelayer.probe.labels import frequencies_of, labels_of, variants_of
 from onelayer.probe.measures import measure_embeddings
-from onelayer.probe.vectors import in_one_piece, read_embeddings
+from onelayer.probe.vectors import read_embeddings
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.step import Step, run
 
@@ -12,8 +12,8 @@ from onelayer.step import Step, run
 def main(step: Step) -> None:
     files = zip(step.inputs.words, step.inputs.vectors, strict=True)
     embeddings = [read_embeddings(*paths) for paths in files]
-    kept = in_one_piece(pd.read_parquet(step.inputs.kept_words), embeddings)
-    labels = labels_of(kept)
+    kept = pd.read_parquet(step.inputs.kept_words)
+    labels = labels_of(kept, [vectors.words for vectors in embeddings])
     frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
     checkpoints = [vectors.of(labels.words) for vectors in embeddings]
     measures = measure_embeddings(

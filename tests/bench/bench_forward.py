@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from onelayer.models.checkpoints import forward, load_checkpoint
-from onelayer.models.tokenizer import encode, load_tokenizer
+from onelayer.models.tokenizer import encode, load_tokenizer, piece_ids
 from onelayer.probe.labels import labels_of
 from onelayer.probe.pairs import PairCounter
 from onelayer.provenance import REPOSITORY
@@ -31,10 +31,10 @@ def rows() -> list[dict[str, Any]]:
         print(f"left out, the share of the forward pass: run `make results` for {missing[0]}")
         return []
     articles, kept, folder = pd.read_parquet(needed[0]), pd.read_parquet(needed[1]), needed[2]
-    labels = labels_of(kept)
+    model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
+    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
     index = {word: place for place, word in enumerate(labels.words)}
     counter = PairCounter(labels, 100)
-    model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
     passes, statistics = [], []
     for text in articles["text"].iloc[:: len(articles) // DOCUMENTS]:
         encoded = encode(tokenizer, text, MAX_TOKENS)

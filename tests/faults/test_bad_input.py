@@ -383,7 +383,7 @@ def attention_sums(tmp_path: Path, model: Path, topics: list[int], text: str) ->
         load_checkpoint(model),
         load_tokenizer(model),
         pd.DataFrame({"id": list("abc"), "text": text}),
-        labels_of(kept),
+        labels_of(kept, [WORDS]),
         variants_of(kept),
         AttentionProbeSettings(max_tokens=16),
     )
@@ -430,7 +430,7 @@ def test_a_pair_class_without_words_is_named(topics, empty_class, tmp_path):
         measure_embeddings(
             [{"raw": vectors, "output": vectors}],
             variants_of(kept),
-            labels_of(kept),
+            labels_of(kept, [WORDS]),
             np.arange(10, 16),
             UncertaintySettings(),
         )

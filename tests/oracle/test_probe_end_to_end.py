@@ -95,7 +95,7 @@ def probed(tmp_path_factory):
         load_checkpoint(folder),
         load_tokenizer(folder),
         articles,
-        labels_of(KEPT),
+        labels_of(KEPT, [KEPT["word"]]),
         variants_of(KEPT),
         settings,
     )
@@ -132,7 +132,7 @@ def test_sums_read_back_as_they_were_written(probed, tmp_path) -> None:
 
 def test_the_measured_ratio_is_the_ratio_of_means_over_all_documents(probed) -> None:
     folder, sums = probed
-    labels = labels_of(KEPT)
+    labels = labels_of(KEPT, [KEPT["word"]])
     settings = UncertaintySettings(document_resamples=100, permutations=50)
     overlapping = sums.variants.index(Variant("overlapping", "top 3"))
     one = type(sums)(

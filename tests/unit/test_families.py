@@ -14,6 +14,7 @@ from onelayer.models.checkpoints import (
 )
 from onelayer.models.families import FAMILIES, longest_text
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
+from onelayer.probe.embeddings import extract_embeddings
 from tests import tiny_models
 from tests.tiny_models import edit_config, save_tiny
 
@@ -109,6 +110,12 @@ def test_words_of_several_or_unknown_pieces_have_no_piece(published) -> None:
     assert piece_id(tokenizer, "frog") is not None
     assert piece_id(tokenizer, "froglet") is None
     assert piece_id(tokenizer, "zebra") is None
+
+
+def test_no_word_of_one_piece_has_no_embedding(published) -> None:
+    _, folder = published
+    found = extract_embeddings(load_checkpoint(folder), load_tokenizer(folder), ["zebra"])
+    assert found.words == [] and len(found.raw) == len(found.output) == 0
 
 
 @each_family

@@ -10,7 +10,7 @@ from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure import robustness
-from onelayer.probe import attention, topic_models
+from onelayer.probe import attention, snapshots, topic_models
 from onelayer.probe.embeddings import extract_embeddings
 from onelayer.probe.labels import Variant, labels_of, stack_labels, variants_of
 from onelayer.probe.measures import measure_attention
@@ -107,11 +107,12 @@ def plain_cosines(monkeypatch):
         row = ("embedding_cosine_ratio", cosine_ratio(checkpoints[0], labels))
         return pd.DataFrame([row], columns=["quantity", "value"])
 
-    monkeypatch.setattr(topic_models, "measure_embeddings", measured)
+    for module in (topic_models, snapshots):
+        monkeypatch.setattr(module, "measure_embeddings", measured)
 
 
 def test_stacked_labels_are_those_of_every_topic_model() -> None:
-    parts = [labels_of(words) for words in KEPT.values()]
+    parts = [labels_of(words, [words["word"]]) for words in KEPT.values()]
     stacked = stack_labels(parts)
     assert stacked.words == ("bach", "frog", "mozart", "opera", "pond", "the", "toad")
     assert stacked.membership.shape == (2, 7, 3)
@@ -133,7 +134,7 @@ def test_one_pass_measures_what_a_pass_for_each_topic_model_does(
     )
     assert len(passes) == len(TEXTS)
     for fit, words in KEPT.items():
-        labels = labels_of(words)
+        labels = labels_of(words, [words["word"]])
         sums = attention.probe_attention(*tiny, ARTICLES, labels, variants_of(words), PROBE)
         frequencies = VOCABULARY.set_index("word")["occurrences"].loc[list(labels.words)]
         alone = measure_attention([sums], labels, frequencies.to_numpy(), UNCERTAINTY)
@@ -151,7 +152,7 @@ def test_one_pass_measures_what_a_pass_for_each_topic_model_does(
 
 
 def test_sums_of_one_variant_keep_its_name_and_axis(tiny) -> None:
-    parts = [labels_of(words) for words in KEPT.values()]
+    parts = [labels_of(words, [words["word"]]) for words in KEPT.values()]
     variants = [Variant("disjoint", "top 3"), Variant("overlapping", "top 3")]
     sums = attention.probe_attention(*tiny, ARTICLES, stack_labels(parts), variants, PROBE)
     one = sums.of_variant(1)
@@ -167,6 +168,70 @@ def test_a_topic_model_without_a_pair_of_some_class_is_named(tiny, plain_cosines
         topic_models.measure_topic_models(
             *tiny, ARTICLES, one_topic, VOCABULARY, PROBE, UNCERTAINTY
         )
+
+
+# Words of several pieces: `froglet` is two, `zebra` unknown
+
+WORDS = VOCABULARY["word"].tolist()
+MORE_WORDS = pd.DataFrame({"word": [*WORDS, "froglet", "zebra"], "occurrences": range(1, 10)})
+MORE_TEXTS = ARTICLES.assign(text=ARTICLES["text"] + " The froglet, a zebra.")
+
+
+def with_words_in_pieces(words: pd.DataFrame) -> pd.DataFrame:
+    """The same topics, each of the first two with one more word, which is not one piece."""
+    return pd.concat([words, kept("froglet", "zebra")], ignore_index=True)
+
+
+def test_topic_models_are_measured_on_their_words_of_one_piece(tiny, plain_cosines) -> None:
+    whole, broken = (
+        topic_models.measure_topic_models(*tiny, MORE_TEXTS, topics, MORE_WORDS, PROBE, UNCERTAINTY)
+        for topics in (KEPT, {fit: with_words_in_pieces(words) for fit, words in KEPT.items()})
+    )
+    filtered = whole["quantity"] == "words_kept"  # what the filter keeps, whatever the model
+    assert (broken.loc[filtered, "value"] - whole.loc[filtered, "value"]).tolist() == [2, 2]
+    pd.testing.assert_frame_equal(broken[~filtered], whole[~filtered])
+
+
+def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -> None:
+    model, tokenizer = tiny
+    whole, broken = (
+        snapshots.measure_snapshots(
+            [[(8, model), (16, model)]] * 2,
+            tokenizer,
+            MORE_TEXTS,
+            words,
+            MORE_WORDS,
+            PROBE,
+            UNCERTAINTY,
+        )
+        for topic in [KEPT[Fit("gensim", 2, 0)]]
+        for words in (topic, with_words_in_pieces(topic))
+    )
+    assert whole["tokens"].unique().tolist() == [8, 16]
+    pd.testing.assert_frame_equal(broken, whole)
+
+
+def test_a_topic_model_without_a_word_of_one_piece_is_named(tiny) -> None:
+    message = r"topic model \(gensim, 5 topics, seed 2\): .*no word of any topic is one piece"
+    with pytest.raises(OnelayerError, match=message):
+        topic_models.measure_topic_models(
+            *tiny,
+            MORE_TEXTS,
+            {**KEPT, Fit("gensim", 5, 2): kept("froglet", "zebra")},
+            MORE_WORDS,
+            PROBE,
+            UNCERTAINTY,
+        )
+
+
+def test_checkpoints_that_know_different_words_are_not_measured_together(tiny) -> None:
+    words = KEPT[Fit("gensim", 2, 0)]
+    labels = [labels_of(words, [known]) for known in (WORDS, ["frog", "toad", "bach"])]
+    sums = [
+        attention.probe_attention(*tiny, ARTICLES, own, variants_of(words), PROBE) for own in labels
+    ]
+    with pytest.raises(OnelayerError, match="know different words of the topics as one piece"):
+        measure_attention(sums, labels[1], np.arange(3), UNCERTAINTY)
 
 
 # The table

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.probe.vectors import Embeddings, in_one_piece
+from onelayer.probe.labels import labels_of
+from onelayer.probe.vectors import Embeddings
 
 KEPT = pd.DataFrame(
     {
@@ -29,13 +30,20 @@ def test_vectors_come_in_the_order_asked_for() -> None:
 
 
 def test_words_of_several_pieces_are_left_out_of_a_models_measures() -> None:
-    whole = embeddings("frog", "sonata")
-    pd.testing.assert_frame_equal(in_one_piece(KEPT, [whole, whole]), KEPT)
-    left = in_one_piece(KEPT, [whole, embeddings("toad", "frog")])
-    assert left["word"].tolist() == ["frog", "frog"]
-    assert left["threshold"].tolist() == ["top 1", "top 2"]
+    whole = {"frog": 5, "sonata": 6}
+    labels = labels_of(KEPT, [whole, whole])
+    assert labels.words == ("frog", "sonata")
+    assert labels.membership.tolist() == [
+        [[True, False], [False, False]],
+        [[True, False], [False, True]],
+    ]
+    left = labels_of(KEPT, [whole, embeddings("toad", "frog").words])
+    assert left.words == ("frog",)
+    assert left.membership.tolist() == [[[True, False]], [[True, False]]]
 
 
 def test_a_threshold_without_any_such_word_is_named() -> None:
     with pytest.raises(OnelayerError, match="threshold top 1, disjoint: no word of any topic"):
-        in_one_piece(KEPT, [embeddings("sonata")])
+        labels_of(KEPT, [["sonata"]])
+    with pytest.raises(OnelayerError, match="top 1, disjoint: no word of any topic is one piece"):
+        labels_of(KEPT, [[]])

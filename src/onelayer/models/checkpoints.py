@@ -111,7 +111,7 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
         Two float64 tensors on the CPU, [ids, embedding width]; a factorised family (ALBERT,
         ELECTRA) has embeddings of a width of their own.
     """
-    batch = torch.tensor(ids, device=model.device)
+    batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():
         raw = model.get_input_embeddings().weight[batch]
         output = _family(model).embed(model, batch[:, None])[:, 0]

@@ -1,5 +1,6 @@
 """Tokenizers as the probe needs them: whole texts, no padding, pieces traced back to words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,12 @@ def piece_id(tokenizer: Tokenizer, word: str) -> int | None:
     """
     pieces = tokenizer.encode([word], is_pretokenized=True, add_special_tokens=False)
     return pieces.ids[0] if len(pieces.ids) == 1 and _is_known(tokenizer, pieces, 0) else None
+
+
+def piece_ids(tokenizer: Tokenizer, words: Iterable[str]) -> dict[str, int]:
+    """Ids of those of the words that are one piece, in the order given; see `piece_id`."""
+    ids = {word: piece_id(tokenizer, word) for word in words}
+    return {word: piece for word, piece in ids.items() if piece is not None}
 
 
 def _is_known(tokenizer: Tokenizer, encoding: Encoding, position: int) -> bool:

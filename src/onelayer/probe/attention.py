@@ -16,7 +16,7 @@ from onelayer.corpus.shards import count_articles, read_articles_at
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward, load_checkpoint
 from onelayer.models.families import longest_text
-from onelayer.models.tokenizer import EncodedText, encode, load_tokenizer
+from onelayer.models.tokenizer import EncodedText, encode, load_tokenizer, piece_ids
 from onelayer.probe.labels import Variant, labels_of, variants_of
 from onelayer.probe.pairs import Labels, PairCounter, merge_word_pairs
 from onelayer.probe.sums import AttentionSums
@@ -65,12 +65,12 @@ def probe_checkpoint(
         kept_words: the table of `onelayer.topics.ambiguity`.
         model: the checkpoint's folder.
     """
-    kept = pd.read_parquet(kept_words)
+    kept, tokenizer = pd.read_parquet(kept_words), load_tokenizer(model)
     return probe_attention(
         load_checkpoint(model, device),
-        load_tokenizer(model),
+        tokenizer,
         sample_articles(articles, settings, part),
-        labels_of(kept),
+        labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())]),
         variants_of(kept),
         settings,
         progress,

@@ -6,7 +6,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.models.checkpoints import word_embeddings
-from onelayer.models.tokenizer import piece_id
+from onelayer.models.tokenizer import piece_ids
 from onelayer.probe.vectors import Embeddings
 
 
@@ -14,7 +14,6 @@ def extract_embeddings(
     model: PreTrainedModel, tokenizer: Tokenizer, words: Sequence[str]
 ) -> Embeddings:
     """Embeddings of those of the words that are one piece, in the order given."""
-    pieces = {word: piece_id(tokenizer, word) for word in words}
-    kept = [word for word in words if pieces[word] is not None]
-    raw, output = word_embeddings(model, [pieces[word] for word in kept])
-    return Embeddings(kept, raw.numpy(), output.numpy())
+    pieces = piece_ids(tokenizer, words)
+    raw, output = word_embeddings(model, list(pieces.values()))
+    return Embeddings(list(pieces), raw.numpy(), output.numpy())

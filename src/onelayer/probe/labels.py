@@ -1,11 +1,16 @@
-"""Topic labels of words, from the table of the ambiguity filter to the probe's arrays."""
+"""Topic labels of words, from the table of the ambiguity filter to the probe's arrays.
 
-from collections.abc import Sequence
+Only words that are one piece in a model's tokenizer can be probed: an embedding and an attention
+weight belong to a piece. `labels_of` leaves out the others; every probe takes its words from it.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from onelayer.errors import OnelayerError
 from onelayer.probe.pairs import Labels
 
 
@@ -26,20 +31,36 @@ def variants_of(kept: pd.DataFrame) -> list[Variant]:
     return [Variant(overlap, threshold) for overlap, threshold in pairs]
 
 
-def labels_of(kept: pd.DataFrame) -> Labels:
-    """Membership of every kept word in every topic, by variant.
+def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Labels:
+    """Membership in every topic, by variant, of every kept word that can be probed.
 
     Args:
         kept: rows `overlap`, `threshold`, `topic`, `word` of the ambiguity filter.
+        one_piece: for every checkpoint that is measured together, the words that are one piece in
+            its tokenizer; a word that is several pieces in one of them is left out for all.
 
     Returns:
-        Labels over the union of kept words, alphabetically; [variants, words, topics].
+        Labels over the union of the words left, alphabetically; [variants, words, topics], with
+        the variants of `variants_of(kept)`.
+
+    Raises:
+        OnelayerError: no word of a variant is left; the line says which.
     """
     variants = {variant: index for index, variant in enumerate(variants_of(kept))}
-    words = tuple(sorted(kept["word"].unique()))
+    whole = kept
+    for known in one_piece:
+        whole = whole[whole["word"].isin(set(known))]
+    left = variants_of(whole)
+    for variant in variants:
+        if variant not in left:
+            raise OnelayerError(
+                f"topics.ambiguity: threshold {variant}: no word of any topic is one piece in this "
+                "model's tokenizer; name the model in topics.words.single_piece_in"
+            )
+    words = tuple(sorted(whole["word"].unique()))
     column = {word: index for index, word in enumerate(words)}
     membership = np.zeros((len(variants), len(words), int(kept["topic"].max()) + 1), dtype=bool)
-    for row in kept.itertuples(index=False):
+    for row in whole.itertuples(index=False):
         variant = variants[Variant(row.overlap, row.threshold)]
         membership[variant, column[row.word], row.topic] = True
     return Labels(words, membership)

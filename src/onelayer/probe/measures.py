@@ -58,8 +58,14 @@ def measure_attention(
         `attention_ratio_disjoint_minus_overlapping`, from the same resamples.
 
     Raises:
-        OnelayerError: a variant has no pair of some class; the line says which.
+        OnelayerError: a variant has no pair of some class (the line says which), or a checkpoint's
+            sums are over other words than those labelled.
     """
+    if any(sums.words != labels.words for sums in checkpoints):
+        raise OnelayerError(
+            "the checkpoints of one model know different words of the topics as one piece; give "
+            "each a model of its own, or name the model in topics.words.single_piece_in"
+        )
     documents, variants = len(checkpoints[0].documents), checkpoints[0].variants
     weights = uncertainty.document_weights(
         documents, settings.document_resamples, generator("documents", settings.seed)

@@ -6,6 +6,7 @@ import pandas as pd
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
+from onelayer.models.tokenizer import piece_ids
 from onelayer.probe.attention import probe_attention
 from onelayer.probe.embeddings import extract_embeddings
 from onelayer.probe.labels import frequencies_of, labels_of, variants_of
@@ -43,8 +44,12 @@ def measure_snapshots(
 
     Returns:
         Rows of `onelayer.probe.measures` with `tokens` seen (mean over seeds) before them.
+
+    Raises:
+        OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.
     """
-    labels, variants = labels_of(kept), variants_of(kept)
+    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
+    variants = variants_of(kept)
     frequencies = frequencies_of(labels, vocabulary)
     parts = []
     for moment in progress(zip(*seeds, strict=True), unit="snapshot"):

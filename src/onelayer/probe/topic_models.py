@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
+from onelayer.models.tokenizer import piece_ids
 from onelayer.probe.attention import probe_attention
 from onelayer.probe.embeddings import extract_embeddings
 from onelayer.probe.labels import frequencies_of, labels_of, stack_labels, variants_of
@@ -42,10 +43,10 @@ def measure_topic_models(
         `backend`, `topics`, `seed`.
 
     Raises:
-        OnelayerError: a topic model leaves no pair of some class (it is named), or see
-            `probe_attention`, `Embeddings.of`.
+        OnelayerError: a topic model leaves no word that is one piece, or no pair of some class (it
+            is named), or see `probe_attention`.
     """
-    parts = [labels_of(words) for words in kept.values()]
+    parts = [_labels(fit, words, tokenizer) for fit, words in kept.items()]
     variants = [variant for words in kept.values() for variant in variants_of(words)]
     labels = stack_labels(parts)
     sums = probe_attention(model, tokenizer, articles, labels, variants, attention, progress)
@@ -64,6 +65,13 @@ def measure_topic_models(
             raise OnelayerError(f"topic model ({fit}): {error}") from None
         measures += [part.assign(**fit._asdict()) for part in (*rows, _kept(words))]
     return pd.concat(measures, ignore_index=True)
+
+
+def _labels(fit: Fit, words: pd.DataFrame, tokenizer: Tokenizer) -> Labels:
+    try:
+        return labels_of(words, [piece_ids(tokenizer, words["word"].unique())])
+    except OnelayerError as error:
+        raise OnelayerError(f"topic model ({fit}): {error}") from None
 
 
 def _kept(words: pd.DataFrame) -> pd.DataFrame:

@@ -1,14 +1,12 @@
 """Embeddings of single words as they are stored: taken out of a checkpoint once, measured often."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import safetensors.numpy
-
-from onelayer.errors import OnelayerError
 
 
 @dataclass(frozen=True)
@@ -34,30 +32,6 @@ class Embeddings:
         place = {word: index for index, word in enumerate(self.words)}
         rows = [place[word] for word in words]
         return {"raw": self.raw[rows], "output": self.output[rows]}
-
-
-def in_one_piece(kept: pd.DataFrame, checkpoints: Iterable[Embeddings]) -> pd.DataFrame:
-    """Those of the topics' words that are one piece in the tokenizer of every checkpoint.
-
-    Args:
-        kept: words with their topics, as `filter_ambiguous_words` keeps them.
-        checkpoints: of one model.
-
-    Raises:
-        OnelayerError: none of the words of some overlap mode and threshold is.
-    """
-    variants = ["overlap", "threshold"]
-    whole = kept
-    for checkpoint in checkpoints:
-        whole = whole[whole["word"].isin(checkpoint.words)]
-    left = set(whole[variants].itertuples(index=False, name=None))
-    for overlap, threshold in kept[variants].drop_duplicates().itertuples(index=False):
-        if (overlap, threshold) not in left:
-            raise OnelayerError(
-                f"topics.ambiguity: threshold {threshold}, {overlap}: no word of any topic is one "
-                "piece in this model's tokenizer; name the model in topics.words.single_piece_in"
-            )
-    return whole.reset_index(drop=True)
 
 
 def write_embeddings(embeddings: Embeddings, words: Path, vectors: Path) -> None:
