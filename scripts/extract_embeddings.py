@@ -4,8 +4,8 @@ import pandas as pd
 
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
-from onelayer.probe.embeddings import extract_embeddings
-from onelayer.probe.vectors import write_embeddings
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.probe.vectors import write_embeddings
 from onelayer.settings.probe import EmbeddingSettings
 from onelayer.step import Step, run
 

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from onelayer.probe.labels import frequencies_of, labels_of
-from onelayer.probe.measures import measure_attention, measure_heads
-from onelayer.probe.sums import read_attention_sums
+from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of
+from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
+from onelayer.papers.topic_structure.probe.sums import read_attention_sums
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.step import Step, run
 

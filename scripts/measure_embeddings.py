@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from onelayer.probe.labels import frequencies_of, labels_of, variants_of
-from onelayer.probe.measures import measure_embeddings
-from onelayer.probe.vectors import read_embeddings
+from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
+from onelayer.papers.topic_structure.probe.measures import measure_embeddings
+from onelayer.papers.topic_structure.probe.vectors import read_embeddings
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.step import Step, run
 

@@ -4,9 +4,9 @@ import pandas as pd
 
 from onelayer.device import resolve_device
 from onelayer.models.tokenizer import load_tokenizer
+from onelayer.papers.topic_structure.probe.attention import sample_articles
+from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots, tightest_variant
 from onelayer.pretraining.storage import read_snapshots
-from onelayer.probe.attention import sample_articles
-from onelayer.probe.snapshots import measure_snapshots, tightest_variant
 from onelayer.settings.probe import ProbeSettings
 from onelayer.step import Step, run
 

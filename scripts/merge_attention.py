@@ -1,6 +1,10 @@
 """Merge the attention sums of the parts of the probed articles."""
 
-from onelayer.probe.sums import merge_attention_sums, read_attention_sums, write_attention_sums
+from onelayer.papers.topic_structure.probe.sums import (
+    merge_attention_sums,
+    read_attention_sums,
+    write_attention_sums,
+)
 from onelayer.settings.block import Block
 from onelayer.step import Step, run
 

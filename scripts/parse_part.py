@@ -2,9 +2,9 @@
 
 from itertools import chain
 
+from onelayer.corpus.articles import count_articles_and_words
 from onelayer.corpus.mediawiki import read_dump_slice
 from onelayer.corpus.shards import read_articles_slice, read_column, write_articles_of
-from onelayer.corpus.summary import count_articles_and_words
 from onelayer.settings.corpus import PartSettings
 from onelayer.step import Step, run
 

@@ -2,7 +2,7 @@
 
 from onelayer.figures import house_style, save
 from onelayer.papers.topic_structure import figures
-from onelayer.probe.vectors import read_embeddings
+from onelayer.papers.topic_structure.probe.vectors import read_embeddings
 from onelayer.settings.topic_structure import WordGroupSettings
 from onelayer.step import Step, run
 

@@ -1,8 +1,8 @@
 """Probe a checkpoint's attention: one forward pass per article, sums by pair class."""
 
 from onelayer.device import resolve_device
-from onelayer.probe.attention import probe_checkpoint
-from onelayer.probe.sums import write_attention_sums
+from onelayer.papers.topic_structure.probe.attention import probe_checkpoint
+from onelayer.papers.topic_structure.probe.sums import write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.step import Step, run
 

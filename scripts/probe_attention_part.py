@@ -1,8 +1,8 @@
 """Probe a checkpoint's attention on one part of the articles drawn: see `probe_attention`."""
 
 from onelayer.device import resolve_device
-from onelayer.probe.attention import probe_checkpoint
-from onelayer.probe.sums import write_attention_sums
+from onelayer.papers.topic_structure.probe.attention import probe_checkpoint
+from onelayer.papers.topic_structure.probe.sums import write_attention_sums
 from onelayer.settings.probe import AttentionPartSettings
 from onelayer.step import Step, run
 

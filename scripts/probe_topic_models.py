@@ -5,8 +5,8 @@ import pandas as pd
 from onelayer.device import resolve_device
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
-from onelayer.probe.attention import sample_articles
-from onelayer.probe.topic_models import measure_topic_models
+from onelayer.papers.topic_structure.probe.attention import sample_articles
+from onelayer.papers.topic_structure.probe.topic_models import measure_topic_models
 from onelayer.settings.topic_structure import TopicModelProbeSettings
 from onelayer.step import Step, run
 from onelayer.topics.ambiguity import filter_ambiguous_words

@@ -2,14 +2,9 @@
 
 import pandas as pd
 
+from onelayer.corpus.articles import count_articles_and_words
 from onelayer.corpus.shards import read_column
-from onelayer.corpus.summary import (
-    NOTES,
-    TITLE,
-    count_articles_and_words,
-    readable,
-    summarise,
-)
+from onelayer.papers.topic_structure.corpora import NOTES, TITLE, readable, summarise
 from onelayer.settings.topic_structure import CorporaTableSettings
 from onelayer.step import Step, run
 from onelayer.tables import write_table

@@ -2,19 +2,19 @@
 
 import pandas as pd
 
+from onelayer.papers.topic_structure import topic_tables
 from onelayer.settings.topic_structure import TopicTableSettings
 from onelayer.step import Step, run
 from onelayer.tables import write_table
-from onelayer.topics import presentation
 
 
 def main(step: Step) -> None:
-    table = presentation.quality_table(pd.read_parquet(step.inputs.quality), step.settings.corpus)
+    table = topic_tables.quality_table(pd.read_parquet(step.inputs.quality), step.settings.corpus)
     write_table(
         table,
-        presentation.readable_quality(table),
+        topic_tables.readable_quality(table),
         f"Quality of the topic model on {step.settings.corpus}",
-        presentation.QUALITY_NOTES,
+        topic_tables.QUALITY_NOTES,
         **vars(step.outputs),
     )
 

@@ -2,19 +2,19 @@
 
 import pandas as pd
 
+from onelayer.papers.topic_structure import topic_tables
 from onelayer.settings.topic_structure import TopicTableSettings
 from onelayer.step import Step, run
 from onelayer.tables import write_table
-from onelayer.topics import presentation
 
 
 def main(step: Step) -> None:
     words, shares = pd.read_parquet(step.inputs.words), pd.read_parquet(step.inputs.shares)
     write_table(
-        presentation.topic_table(words, step.settings.corpus),
-        presentation.readable_topics(words, shares),
+        topic_tables.topic_table(words, step.settings.corpus),
+        topic_tables.readable_topics(words, shares),
         f"The topics of {step.settings.corpus}",
-        presentation.TOPIC_NOTES,
+        topic_tables.TOPIC_NOTES,
         **vars(step.outputs),
     )
 

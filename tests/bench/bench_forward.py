@@ -12,8 +12,8 @@ import pandas as pd
 
 from onelayer.models.checkpoints import forward, load_checkpoint
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_ids
-from onelayer.probe.labels import labels_of
-from onelayer.probe.pairs import PairCounter
+from onelayer.papers.topic_structure.probe.labels import labels_of
+from onelayer.papers.topic_structure.probe.pairs import PairCounter
 from onelayer.provenance import REPOSITORY
 
 RESULTS = REPOSITORY / "results"

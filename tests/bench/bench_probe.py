@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from onelayer.probe import similarity, uncertainty
-from onelayer.probe.labels import stack_labels
-from onelayer.probe.pairs import Labels, PairCounter, WordPairs
+from onelayer.papers.topic_structure.probe import similarity, uncertainty
+from onelayer.papers.topic_structure.probe.labels import stack_labels
+from onelayer.papers.topic_structure.probe.pairs import Labels, PairCounter, WordPairs
 from tests.oracle import attention_loops, cases, similarity_loops
 
 LAYERS, HEADS, VARIANTS, TOPICS, VOCABULARY = 6, 12, 6, 50, 2500

@@ -17,10 +17,10 @@ from transformers import AutoModel, BertConfig, BertModel
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward, load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
-from onelayer.probe.attention import probe_attention
-from onelayer.probe.labels import labels_of, variants_of
-from onelayer.probe.measures import measure_embeddings
-from onelayer.probe.sums import AttentionSums, write_attention_sums
+from onelayer.papers.topic_structure.probe.attention import probe_attention
+from onelayer.papers.topic_structure.probe.labels import labels_of, variants_of
+from onelayer.papers.topic_structure.probe.measures import measure_embeddings
+from onelayer.papers.topic_structure.probe.sums import AttentionSums, write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.topics.model import Topics, write_topics
 from tests.conftest import ROOT, copy_project, run_step, snakemake

@@ -44,7 +44,7 @@ def pair_sums(attention, positions, words, topics, reference_length):
         positions: token indices of the single-piece words.
         words: word index at each of these positions, -1 for none.
         topics: for every variant, a list with the topic set of every word.
-        reference_length: see `onelayer.probe.pairs`.
+        reference_length: see `onelayer.papers.topic_structure.probe.pairs`.
 
     Returns:
         head_sums[v][c][l][h], counts[v][c], distance_sums[v][c][b], distance_counts[v][c][b] and

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.probe.pairs import DISTANCE_EDGES, Labels, PairCounter, merge_word_pairs
+from onelayer.papers.topic_structure.probe.pairs import (
+    DISTANCE_EDGES,
+    Labels,
+    PairCounter,
+    merge_word_pairs,
+)
 from tests.oracle import attention_loops, cases
 
 REFERENCE_LENGTH = 110

@@ -11,11 +11,11 @@ from transformers import BertModel
 
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
-from onelayer.probe.attention import probe_attention
-from onelayer.probe.labels import Variant, labels_of, variants_of
-from onelayer.probe.measures import measure_attention
-from onelayer.probe.pairs import PAIR_CLASSES
-from onelayer.probe.sums import read_attention_sums, write_attention_sums
+from onelayer.papers.topic_structure.probe.attention import probe_attention
+from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
+from onelayer.papers.topic_structure.probe.measures import measure_attention
+from onelayer.papers.topic_structure.probe.pairs import PAIR_CLASSES
+from onelayer.papers.topic_structure.probe.sums import read_attention_sums, write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from tests.tiny_models import save_tiny_bert
 

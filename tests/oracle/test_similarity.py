@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.probe import similarity
+from onelayer.papers.topic_structure.probe import similarity
 from tests.oracle import cases, similarity_loops
 
 # words, topics, width, largest topic set; 12 topics a set are never expanded into subsets

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.probe import uncertainty
-from onelayer.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.probe import uncertainty
+from onelayer.papers.topic_structure.probe.pairs import WordPairs
 from tests.oracle import cases, null_loops
 
 DISJOINT_AND_OVERLAPPING = pytest.mark.parametrize("overlapping", [False, True])

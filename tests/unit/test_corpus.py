@@ -6,11 +6,18 @@ import json
 import pandas as pd
 import pytest
 
-from onelayer.corpus.articles import article_table, read_articles, subset, tokens, words
+from onelayer.corpus.articles import (
+    article_table,
+    count_articles_and_words,
+    read_articles,
+    subset,
+    tokens,
+    words,
+)
 from onelayer.corpus.lead_sections import read_lead_sections
 from onelayer.corpus.mediawiki import read_dump
-from onelayer.corpus.summary import count_articles_and_words, readable, summarise
 from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.corpora import readable, summarise
 from onelayer.settings.corpus import CorpusSettings
 
 PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>

@@ -14,7 +14,7 @@ from onelayer.models.checkpoints import (
 )
 from onelayer.models.families import FAMILIES, longest_text
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
-from onelayer.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
 from tests import tiny_models
 from tests.tiny_models import edit_config, save_tiny
 

@@ -17,8 +17,8 @@ from onelayer.corpus.shards import (
     read_articles_slice,
 )
 from onelayer.errors import OnelayerError
-from onelayer.probe.pairs import WordPairs
-from onelayer.probe.sums import AttentionSums, merge_attention_sums
+from onelayer.papers.topic_structure.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.probe.sums import AttentionSums, merge_attention_sums
 from onelayer.settings.corpus import CorpusSettings, PartSettings
 from onelayer.settings.topics import LdaSettings, TopicQualitySettings, WordSettings
 from onelayer.topics.bag_of_words import (

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.probe import pairs, similarity, uncertainty
-from onelayer.probe.pairs import DISTANCE_EDGES, PAIR_CLASSES, Labels, PairCounter
+from onelayer.papers.topic_structure.probe import pairs, similarity, uncertainty
+from onelayer.papers.topic_structure.probe.pairs import (
+    DISTANCE_EDGES,
+    PAIR_CLASSES,
+    Labels,
+    PairCounter,
+)
 
 SAME, DIFFERENT = PAIR_CLASSES.index("same_topic"), PAIR_CLASSES.index("different_topic")
 

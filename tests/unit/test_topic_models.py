@@ -10,12 +10,17 @@ from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure import robustness
-from onelayer.probe import attention, snapshots, topic_models
-from onelayer.probe.embeddings import extract_embeddings
-from onelayer.probe.labels import Variant, labels_of, stack_labels, variants_of
-from onelayer.probe.measures import measure_attention
-from onelayer.probe.pairs import Labels
-from onelayer.probe.similarity import pair_means, unit_vectors
+from onelayer.papers.topic_structure.probe import attention, snapshots, topic_models
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.probe.labels import (
+    Variant,
+    labels_of,
+    stack_labels,
+    variants_of,
+)
+from onelayer.papers.topic_structure.probe.measures import measure_attention
+from onelayer.papers.topic_structure.probe.pairs import Labels
+from onelayer.papers.topic_structure.probe.similarity import pair_means, unit_vectors
 from onelayer.settings.models import RandomModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import RobustnessSettings

@@ -241,7 +241,7 @@ def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
 def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     before = products(finished)
     untouched = (finished / "results/topics/vital-articles/lda.safetensors").stat().st_mtime_ns
-    edit(finished / "src/onelayer/topics/presentation.py")
+    edit(finished / "src/onelayer/papers/topic_structure/topic_tables.py")
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
     steps = {"tabulate_topics", "tabulate_topic_quality"}

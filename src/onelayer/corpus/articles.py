@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +27,18 @@ def tokens(text: str) -> list[str]:
     which of its pieces belong to which word.
     """
     return _TOKEN.findall(text)
+
+
+def count_articles_and_words(texts: Iterable[str], labels: Iterable[str | None]) -> pd.DataFrame:
+    """Rows `label` (None where articles have none), `articles`, `words`; parts add up."""
+    articles: Counter[str | None] = Counter()
+    found: Counter[str | None] = Counter()
+    for text, label in zip(texts, labels, strict=True):
+        articles[label] += 1
+        found[label] += len(words(text))
+    rows = [(label, articles[label], found[label]) for label in articles]
+    table = pd.DataFrame(rows, columns=["label", "articles", "words"])
+    return table.astype({"label": "string", "articles": "int64", "words": "int64"})
 
 
 def article_table(rows: list[tuple[str, str, str, str | None]], source: str) -> pd.DataFrame:

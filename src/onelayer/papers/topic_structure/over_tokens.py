@@ -21,7 +21,7 @@ def assemble(measures: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The ratios of every model at every snapshot, tidy.
 
     Args:
-        measures: rows of `onelayer.probe.snapshots` by model.
+        measures: rows of `probe.snapshots` by model.
     """
     parts = [rows.assign(model=name) for name, rows in measures.items()]
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})

@@ -65,7 +65,7 @@ def assemble(
     """The table, tidy: every topic model, means over seeds, and all of them together.
 
     Args:
-        measures: rows of `onelayer.probe.topic_models` with `backend`, `topics`, `seed`, by model.
+        measures: rows of `probe.topic_models` with `backend`, `topics`, `seed`, by model.
         quality: rows `backend`, `topics`, `seed`, `quantity`, `value`, `n`.
         models: settings of the models; of a random one no raw ratio, a quotient of two zeros.
         settings: backends, sizes and seeds in order.

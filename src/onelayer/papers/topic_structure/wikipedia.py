@@ -52,7 +52,7 @@ def assemble(
     """One of the two tables, tidy.
 
     Args:
-        measures: rows of `onelayer.probe.measures` by model.
+        measures: rows of `probe.measures` by model.
         models: settings of those models.
         ambiguity: thresholds, with the published threshold beside which each stands.
         published: `read_published`.

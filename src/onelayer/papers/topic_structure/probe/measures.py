@@ -13,11 +13,16 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.probe import uncertainty
-from onelayer.probe.labels import Variant
-from onelayer.probe.pairs import DIFFERENT_TOPIC, PAIR_CLASSES, SAME_TOPIC, Labels
-from onelayer.probe.similarity import pair_means, unit_vectors
-from onelayer.probe.sums import AttentionSums
+from onelayer.papers.topic_structure.probe import uncertainty
+from onelayer.papers.topic_structure.probe.labels import Variant
+from onelayer.papers.topic_structure.probe.pairs import (
+    DIFFERENT_TOPIC,
+    PAIR_CLASSES,
+    SAME_TOPIC,
+    Labels,
+)
+from onelayer.papers.topic_structure.probe.similarity import pair_means, unit_vectors
+from onelayer.papers.topic_structure.probe.sums import AttentionSums
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 

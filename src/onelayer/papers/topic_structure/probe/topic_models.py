@@ -9,11 +9,16 @@ from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
 from onelayer.models.tokenizer import piece_ids
-from onelayer.probe.attention import probe_attention
-from onelayer.probe.embeddings import extract_embeddings
-from onelayer.probe.labels import frequencies_of, labels_of, stack_labels, variants_of
-from onelayer.probe.measures import measure_attention, measure_embeddings
-from onelayer.probe.pairs import Labels
+from onelayer.papers.topic_structure.probe.attention import probe_attention
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.probe.labels import (
+    frequencies_of,
+    labels_of,
+    stack_labels,
+    variants_of,
+)
+from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_embeddings
+from onelayer.papers.topic_structure.probe.pairs import Labels
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.topics.model import Fit
 
@@ -39,7 +44,7 @@ def measure_topic_models(
         progress: wraps articles, and then topic models, in a progress bar.
 
     Returns:
-        Rows of `onelayer.probe.measures`, and `words_kept` and `topics_kept`, of each topic model:
+        Rows of `probe.measures`, and `words_kept` and `topics_kept`, of each topic model:
         `backend`, `topics`, `seed`.
 
     Raises:

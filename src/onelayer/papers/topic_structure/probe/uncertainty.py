@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from onelayer.probe.pairs import WordPairs
-from onelayer.probe.similarity import PairSimilarity
+from onelayer.papers.topic_structure.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
 
 CLASSES = ("same_topic", "different_topic")
 

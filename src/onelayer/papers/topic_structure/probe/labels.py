@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.probe.pairs import Labels
+from onelayer.papers.topic_structure.probe.pairs import Labels
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,9 @@
 """The table of corpora: size, human topics, credit."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
-from onelayer.corpus.articles import words
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.tables import tidy
 
@@ -17,25 +15,13 @@ NOTES = [
 ]
 
 
-def count_articles_and_words(texts: Iterable[str], labels: Iterable[str | None]) -> pd.DataFrame:
-    """Rows `label` (None where articles have none), `articles`, `words`; parts add up."""
-    articles: Counter[str | None] = Counter()
-    found: Counter[str | None] = Counter()
-    for text, label in zip(texts, labels, strict=True):
-        articles[label] += 1
-        found[label] += len(words(text))
-    rows = [(label, articles[label], found[label]) for label in articles]
-    table = pd.DataFrame(rows, columns=["label", "articles", "words"])
-    return table.astype({"label": "string", "articles": "int64", "words": "int64"})
-
-
 def summarise(
     counted: Mapping[str, pd.DataFrame], corpora: Mapping[str, CorpusSettings]
 ) -> pd.DataFrame:
     """Counts of each corpus, tidy: `articles`, `words`, `human_topics`, `labelled_articles`.
 
     Args:
-        counted: rows of `count_articles_and_words`, of all parts, by corpus.
+        counted: rows of `corpus.articles.count_articles_and_words`, of all parts, by corpus.
         corpora: their settings.
     """
     rows = []

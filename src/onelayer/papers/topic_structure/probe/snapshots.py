@@ -7,10 +7,10 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.models.tokenizer import piece_ids
-from onelayer.probe.attention import probe_attention
-from onelayer.probe.embeddings import extract_embeddings
-from onelayer.probe.labels import frequencies_of, labels_of, variants_of
-from onelayer.probe.measures import measure_attention, measure_embeddings
+from onelayer.papers.topic_structure.probe.attention import probe_attention
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
+from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_embeddings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 
 Snapshots = Iterable[tuple[int, PreTrainedModel]]
@@ -43,7 +43,7 @@ def measure_snapshots(
         attention, uncertainty: settings of the probe.
 
     Returns:
-        Rows of `onelayer.probe.measures` with `tokens` seen (mean over seeds) before them.
+        Rows of `probe.measures` with `tokens` seen (mean over seeds) before them.
 
     Raises:
         OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.

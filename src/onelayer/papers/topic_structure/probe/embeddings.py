@@ -7,7 +7,7 @@ from transformers import PreTrainedModel
 
 from onelayer.models.checkpoints import word_embeddings
 from onelayer.models.tokenizer import piece_ids
-from onelayer.probe.vectors import Embeddings
+from onelayer.papers.topic_structure.probe.vectors import Embeddings
 
 
 def extract_embeddings(

@@ -17,9 +17,9 @@ from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward, load_checkpoint
 from onelayer.models.families import longest_text
 from onelayer.models.tokenizer import EncodedText, encode, load_tokenizer, piece_ids
-from onelayer.probe.labels import Variant, labels_of, variants_of
-from onelayer.probe.pairs import Labels, PairCounter, merge_word_pairs
-from onelayer.probe.sums import AttentionSums
+from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
+from onelayer.papers.topic_structure.probe.pairs import Labels, PairCounter, merge_word_pairs
+from onelayer.papers.topic_structure.probe.sums import AttentionSums
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 

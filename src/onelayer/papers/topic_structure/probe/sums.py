@@ -10,8 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.probe.labels import Variant
-from onelayer.probe.pairs import DISTANCE_LABELS, PAIR_CLASSES, WordPairs, merge_word_pairs
+from onelayer.papers.topic_structure.probe.labels import Variant
+from onelayer.papers.topic_structure.probe.pairs import (
+    DISTANCE_LABELS,
+    PAIR_CLASSES,
+    WordPairs,
+    merge_word_pairs,
+)
 
 
 @dataclass(frozen=True)
