@@ -10,6 +10,7 @@ from onelayer.papers.decision_lists import (
     attention,
     constants,
     data,
+    full,
     hessian,
     joint,
     model,
@@ -268,6 +269,7 @@ def test_shortest_sequence_meets_theorem_2_and_one_less_never_does(m):
         (lambda: data.enumerate_sequences(64, 8), "too many to enumerate"),
         (lambda: data.zipf_weights(8, -1.0), "exponent = -1.0: must be finite"),
         (lambda: reduced.solve([Setting(16, 4, 2)], step=0.0), "step = 0.0: must be positive"),
+        (lambda: full.AllSequences(*problem(6, 2, 3)[1:]), "m = 3: .*n = 2"),
         (lambda: sampler.Sampler(*problem(6, 2, 3)[:2], 2, 8), "m = 3: .*n = 2"),
     ],
 )

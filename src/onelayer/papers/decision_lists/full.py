@@ -27,6 +27,7 @@ from onelayer.papers.decision_lists.model import (
     order,
     strict_accuracy,
 )
+from onelayer.settings.decision_list_sizes import check_sizes
 from onelayer.settings.decision_lists import Run
 
 HISTORY = ["time", "loss", "accuracy", "order", "certified"]
@@ -89,6 +90,7 @@ class AllSequences:
     generator = None
 
     def __init__(self, lists: DecisionLists, sequences: Sequences) -> None:
+        check_sizes(lists.vocabulary, sequences.tokens.shape[1], lists.lists.shape[1])
         self.lists = lists
         self._batch = batch_of(lists, sequences)
         self._query = torch.from_numpy(sequences.tokens).reshape(-1)
