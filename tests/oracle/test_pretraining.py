@@ -1,8 +1,15 @@
-"""The objectives' losses against transformers' own, computed from whole sequences of logits."""
+"""Each family's objective against the slow and obvious one.
 
-import numpy as np
+What it reads and predicts is compared with the text word by word; what that costs with
+transformers' own loss, computed from logits in every place.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import pytest
 import torch
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from onelayer.pretraining.objectives import Objective, new_objective, sample_words
@@ -10,117 +17,189 @@ from onelayer.pretraining.text import plan_batches
 from onelayer.pretraining.vocabulary import CLS_ID, MASK_ID, SEP_ID
 from tests.tiny_text import task
 
-IGNORED = -100
+IGNORED = -100  # what transformers calls a place where nothing is predicted
 
 
-def batch_of(family: str) -> tuple[Objective, dict[str, torch.Tensor]]:
-    """An objective off its initial weights, and one batch for it."""
-    settings, words, training, _ = task(family)
-    objective = new_objective(family, settings.size, words, settings.objective, 0)
-    with torch.no_grad():
-        for parameter in objective.model.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-    batch = plan_batches(training.segments, 300, 256, objective.special, 0)[0]
-    arrays = objective.inputs(training, batch)
-    return objective.model.eval() and objective, {
-        name: torch.from_numpy(array) for name, array in arrays.items()
-    }
+@dataclass(frozen=True)
+class Reading:
+    """One batch: the words of its segments, and what the objective makes of them.
+
+    Attributes:
+        texts: words of each row, all rows equally long.
+        middles: where the second half of each text starts.
+        inputs: the objective's arrays.
+        losses: the objective's losses.
+    """
+
+    texts: list[list[int]]
+    middles: list[int]
+    inputs: dict[str, Tensor]
+    losses: dict[str, Tensor]
+
+    def labels(self, predicted_in: str = "ids") -> Tensor:
+        """What is predicted, laid out as that array is, and `IGNORED` elsewhere."""
+        shape = self.inputs[predicted_in].shape
+        labels = torch.full(shape, IGNORED).flatten()
+        labels[self.inputs["positions"]] = self.inputs["labels"]
+        assert (labels != IGNORED).sum() == len(self.inputs["labels"])  # none twice
+        return labels.view(shape)
 
 
-def everywhere(inputs: dict[str, torch.Tensor], shape: torch.Size) -> torch.Tensor:
-    """Labels in every place, ignored but where something is predicted."""
-    labels = torch.full(shape, IGNORED).flatten()
-    labels[inputs["positions"]] = inputs["labels"]
-    return labels.view(shape)
+class Pretraining:
+    """A family's objective off its initial weights, and the batches that it reads."""
+
+    def __init__(self, family: str) -> None:
+        settings, words, self.text, _ = task(family)
+        self.predictable = words.predictable
+        self.objective: Objective = new_objective(
+            family, settings.size, words, settings.objective, 0
+        )
+        torch.manual_seed(0)
+        with torch.no_grad():
+            for parameter in self.objective.model.parameters():
+                parameter.add_(0.2 * torch.randn_like(parameter))
+        self.objective.model.eval()
+        self.model = self.objective.saved
+
+    def readings(self) -> Iterator[Reading]:
+        """Every batch of a short training."""
+        segments = self.text.segments
+        for batch in plan_batches(segments, 2000, 256, self.objective.special, 0):
+            shortest = min(segments.lengths[row] for row in batch.rows)
+            starts = [segments.starts[row] for row in batch.rows]
+            texts = [segments.ids[start : start + shortest].tolist() for start in starts]
+            arrays = self.objective.inputs(self.text, batch)
+            inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
+            losses = self.objective.losses(inputs)
+            yield Reading(texts, segments.middles[batch.rows].tolist(), inputs, losses)
+
+    def assert_only_predicted_words_change(
+        self, framed: list[int], read: Tensor, labels: Tensor
+    ) -> None:
+        """Place by place: a word is read as it stands, or it is predictable and predicted."""
+        for word, seen, label in zip(framed, read.tolist(), labels.tolist(), strict=True):
+            if label == IGNORED:
+                assert seen == word
+            else:
+                assert label == word
+                assert self.predictable[word]
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_masked_words_cost_what_transformers_says(family) -> None:
-    objective, inputs = batch_of(family)
-    labels = everywhere(inputs, inputs["ids"].shape)
-    expected = objective.saved(input_ids=inputs["ids"], labels=labels).loss
-    assert torch.allclose(objective.losses(inputs)["loss"], expected, rtol=1e-5)
+@pytest.fixture
+def bert() -> Pretraining:
+    return Pretraining("bert")
 
 
-def test_masked_words_and_sentence_order_cost_what_transformers_says() -> None:
-    objective, inputs = batch_of("albert")
-    expected = objective.saved(
-        input_ids=inputs["ids"],
-        token_type_ids=inputs["types"],
-        labels=everywhere(inputs, inputs["ids"].shape),
-        sentence_order_label=inputs["swapped"],
-    ).loss
-    losses = objective.losses(inputs)
-    words, order = losses["words_loss"], losses["sentence_order_loss"]
-    assert torch.allclose(words + order, expected, rtol=1e-5)
-    assert torch.allclose(losses["loss"], words + 3 * order, rtol=1e-5)
+@pytest.fixture
+def roberta() -> Pretraining:
+    return Pretraining("roberta")
 
 
-def test_replaced_tokens_cost_what_transformers_says() -> None:
-    objective, inputs = batch_of("electra")
-    labels = everywhere(inputs, inputs["ids"].shape)
-    generated = objective.generator(input_ids=inputs["ids"], labels=labels)
-    ids = inputs["ids"].clone()
-    chosen = generated.logits.flatten(0, 1)[inputs["positions"]]
-    ids.view(-1)[inputs["positions"]] = sample_words(chosen, inputs["draws"])
-    replaced = (ids != labels) & (labels != IGNORED)
-    words_only = (inputs["ids"] != CLS_ID) & (inputs["ids"] != SEP_ID)
-    scores = objective.saved(input_ids=ids).logits
-    found = binary_cross_entropy_with_logits(scores[words_only], replaced[words_only].float())
-    losses = objective.losses(inputs)
-    assert torch.allclose(losses["words_loss"], generated.loss, rtol=1e-5)
-    assert torch.allclose(losses["replaced_tokens_loss"], found, rtol=1e-5)
-    assert torch.allclose(losses["loss"], generated.loss + 50 * found, rtol=1e-5)
+@pytest.fixture
+def albert() -> Pretraining:
+    return Pretraining("albert")
 
 
-def test_denoising_costs_what_transformers_says() -> None:
-    objective, inputs = batch_of("bart")
-    expected = objective.saved(
-        input_ids=inputs["ids"],
-        decoder_input_ids=inputs["written"],
-        labels=everywhere(inputs, inputs["written"].shape),
-    ).loss
-    assert torch.allclose(objective.losses(inputs)["loss"], expected, rtol=1e-5)
+@pytest.fixture
+def electra() -> Pretraining:
+    return Pretraining("electra")
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "bart"])
-def test_what_is_predicted_stood_in_the_text_and_is_hidden(family) -> None:
-    """Against the segments themselves, word by word."""
-    settings, words, training, _ = task(family)
-    objective = new_objective(family, settings.size, words, settings.objective, 0)
-    for batch in plan_batches(training.segments, 2000, 256, objective.special, 0):
-        inputs = objective.inputs(training, batch)
-        own = [
-            training.segments.ids[start : start + len(row)].tolist()
-            for row, start in zip(
-                training.segments.places(batch.rows),
-                training.segments.starts[batch.rows],
-                strict=True,
-            )
-        ]
-        read = inputs["ids"]
-        assert (read[:, 0] == CLS_ID).all() and (read[:, -1] == SEP_ID).all()
-        predictable = words.predictable[inputs["labels"]]
-        assert predictable.all()
-        written = inputs.get("written", read)
-        rows = inputs["positions"] // written.shape[1]
-        for row, text in enumerate(own):
-            labels = inputs["labels"][rows == row].tolist()
-            assert all(labels.count(word) <= text.count(word) for word in labels)
-            kept = [word for word in read[row].tolist() if word not in (CLS_ID, SEP_ID, MASK_ID)]
-            if family in ("electra", "bart"):  # nothing is replaced by another word
-                assert all(kept.count(word) <= text.count(word) for word in kept)
-        if family == "albert":
-            for row, text in enumerate(own):
-                middle = np.clip(training.segments.middles[batch.rows[row]], 1, len(text) - 1)
-                first = len(text) - middle if inputs["swapped"][row] else middle
-                assert read[row, first + 1] == SEP_ID
-                assert inputs["types"][row].sum() == len(text) - first + 1
-        if family == "bart":
-            text = np.array(own)
-            assert (inputs["written"][:, 2:] == text[:, :-1]).all()
-            columns = inputs["positions"] % written.shape[1] - 1
-            assert (text[rows, columns] == inputs["labels"]).all()
+@pytest.fixture
+def bart() -> Pretraining:
+    return Pretraining("bart")
+
+
+def assert_same_cost(ours: Tensor, theirs: Tensor) -> None:
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-8)
+
+
+def test_bert_predicts_masked_words_at_the_cost_that_transformers_says(bert: Pretraining) -> None:
+    for reading in bert.readings():
+        ids, labels = reading.inputs["ids"], reading.labels()
+        for text, *row in zip(reading.texts, ids, labels, strict=True):
+            bert.assert_only_predicted_words_change([CLS_ID, *text, SEP_ID], *row)
+        expected = bert.model(input_ids=ids, labels=labels).loss
+        assert_same_cost(reading.losses["loss"], expected)
+
+
+def test_roberta_predicts_masked_words_at_the_cost_that_transformers_says(
+    roberta: Pretraining,
+) -> None:
+    for reading in roberta.readings():
+        ids, labels = reading.inputs["ids"], reading.labels()
+        for text, *row in zip(reading.texts, ids, labels, strict=True):
+            roberta.assert_only_predicted_words_change([CLS_ID, *text, SEP_ID], *row)
+        expected = roberta.model(input_ids=ids, labels=labels).loss
+        assert_same_cost(reading.losses["loss"], expected)
+
+
+def test_albert_also_tells_exchanged_halves_at_the_cost_that_transformers_says(
+    albert: Pretraining,
+) -> None:
+    for reading in albert.readings():
+        ids, types, swapped = (reading.inputs[name] for name in ("ids", "types", "swapped"))
+        labels = reading.labels()
+        for row, text in enumerate(reading.texts):
+            middle = min(max(reading.middles[row], 1), len(text) - 1)
+            first, second = text[:middle], text[middle:]
+            if swapped[row]:
+                first, second = second, first
+            framed = [CLS_ID, *first, SEP_ID, *second, SEP_ID]
+            albert.assert_only_predicted_words_change(framed, ids[row], labels[row])
+            assert types[row].tolist() == [0] * (len(first) + 2) + [1] * (len(second) + 1)
+        expected = albert.model(
+            input_ids=ids, token_type_ids=types, labels=labels, sentence_order_label=swapped
+        ).loss
+        words, order = reading.losses["words_loss"], reading.losses["sentence_order_loss"]
+        assert_same_cost(words + order, expected)
+        assert_same_cost(reading.losses["loss"], words + 3 * order)
+
+
+def test_electra_finds_what_its_generator_replaced_at_the_cost_that_transformers_says(
+    electra: Pretraining,
+) -> None:
+    for reading in electra.readings():
+        ids, labels = reading.inputs["ids"], reading.labels()
+        for text, *row in zip(reading.texts, ids, labels, strict=True):
+            electra.assert_only_predicted_words_change([CLS_ID, *text, SEP_ID], *row)
+        predicted = labels != IGNORED
+        masked = ids == MASK_ID
+        assert (masked | (ids == labels))[predicted].all()  # never another word
+        generated = electra.objective.generator(input_ids=ids, labels=labels)
+        filled = ids.clone()
+        filled[predicted] = sample_words(generated.logits[predicted], _draws_by_place(reading))
+        replaced = predicted & (filled != labels)
+        words_only = (ids != CLS_ID) & (ids != SEP_ID)
+        scores = electra.model(input_ids=filled).logits
+        found = binary_cross_entropy_with_logits(scores[words_only], replaced[words_only].float())
+        assert_same_cost(reading.losses["words_loss"], generated.loss)
+        assert_same_cost(reading.losses["replaced_tokens_loss"], found)
+        assert_same_cost(reading.losses["loss"], generated.loss + 50 * found)
+
+
+def _draws_by_place(reading: Reading) -> Tensor:
+    """The generator's draws in the order of their places in the batch."""
+    return reading.inputs["draws"][reading.inputs["positions"].argsort()]
+
+
+def test_bart_writes_the_text_again_at_the_cost_that_transformers_says(bart: Pretraining) -> None:
+    for reading in bart.readings():
+        ids, written = reading.inputs["ids"], reading.inputs["written"]
+        labels = reading.labels("written")
+        for row, text in enumerate(reading.texts):
+            assert written[row].tolist() == [SEP_ID, CLS_ID, *text[:-1]]
+            to_write = labels[row, 1:].tolist()  # each word is written after those before it
+            for word, label in zip(text, to_write, strict=True):
+                assert label == IGNORED or (label == word and bart.predictable[word])
+            start, *read, end = ids[row].tolist()
+            assert (start, end) == (CLS_ID, SEP_ID)
+            given = (w for w, label in zip(text, to_write, strict=True) if label == IGNORED)
+            kept = [word for word in read if word != MASK_ID]
+            assert all(word in given for word in kept)  # in this order: `in` uses `given` up
+        assert (labels[:, 0] == IGNORED).all()
+        expected = bart.model(input_ids=ids, decoder_input_ids=written, labels=labels).loss
+        assert_same_cost(reading.losses["loss"], expected)
 
 
 def test_words_are_sampled_from_the_softmax() -> None:

@@ -6,13 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from safetensors.torch import load_file
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
-from onelayer.papers.decision_lists import attention, data, starts, sweep, tables
-from onelayer.papers.decision_lists.reduced import Setting
-from onelayer.papers.decision_lists.resume import Resume
+from onelayer.execution import Execution
+from onelayer.papers.decision_lists import attention, data, joint, starts, sweep, tables
 from onelayer.papers.decision_lists.sampler import Sampler
+from onelayer.settings.decision_lists import (
+    AttentionSettings,
+    NearStart,
+    ReducedFlowSettings,
+    Size,
+    SmallStart,
+)
 from onelayer.settings.root import load_settings
 from tests.conftest import ROOT
 
@@ -88,51 +94,102 @@ def test_bad_settings_get_one_line_with_their_key(path, value, words):
 # Runs
 
 
+def reduced_flow(*grids, shown, max_steps=10_000):
+    return ReducedFlowSettings.model_validate(
+        {"grids": grids, "shown": [shown], "max_steps": max_steps}
+    )
+
+
 def test_a_setting_that_two_grids_name_is_solved_once():
-    one, other = Setting(12, 4, 2), Setting(12, 4, 3)
-    solved = sweep.solve_grids([([one, other], 0.05), ([one], 0.5)], 10_000)
+    both = {"L": [12], "n": [4], "m": [2, 3]}
+    one = {"L": [12], "n": [4], "m": [2], "step": 0.5}
+    solved = sweep.solve_grids(reduced_flow(both, one, shown={"L": 12, "n": 4, "m": 3}))
     assert solved["m"].tolist() == [2, 3]
     assert [len(times) for times in solved["separation"]] == [2, 3]
     assert [max(times) for times in solved["separation"]] == solved["t_star"].tolist()
 
 
-def test_a_setting_that_is_shown_and_never_perfect_is_named():
-    with pytest.raises(ValueError, match=r"L=16, n=4, m=2.*not perfect within 5 steps"):
-        sweep.follow([Setting(16, 4, 2)], 5)
-    with pytest.raises(ValueError, match=r"L=12, n=4, m=4.*perfect from the first step on"):
-        sweep.follow([Setting(12, 4, 4)], 5)
+@pytest.mark.parametrize(
+    ("shown", "line"),
+    [
+        ({"L": 16, "n": 4, "m": 2}, "L=16, n=4, m=2.*not perfect within 5 steps"),
+        ({"L": 12, "n": 4, "m": 4}, "L=12, n=4, m=4.*perfect from the first step on"),
+    ],
+)
+def test_a_setting_that_is_shown_and_has_no_curve_is_named(shown, line):
+    grid = {"L": [12], "n": [4], "m": [2]}
+    with pytest.raises(OnelayerError, match=f"decision_lists.shown: .*{line}"):
+        sweep.follow(reduced_flow(grid, shown=shown, max_steps=5))
 
 
-@pytest.mark.parametrize("method", ["full", "sampled", "descent"])
-def test_a_killed_run_goes_on_to_the_same_numbers(method, tmp_path):
-    run = attention.AttentionRun(
-        **{"L": 12, "n": 3, "m": 2, "delta": 1.0, "zipf": 0.0, "method": method, "seed": 3},
-        **{"record_every": 4, "max_steps": 10_000, "step": 0.1, "eta": 0.02, "batch": 64},
-    )
-    whole = attention.train(run)
-    file = tmp_path / "state.safetensors"
+METHODS = {
+    "full": {"step": 0.1},
+    "sampled": {"step": 0.1, "batch": 64, "chunks": 2},
+    "descent": {"eta": 0.02, "batch": 64},
+}
 
-    def killed(steps):
+
+def attention_settings(method, seeds):
+    run = {"L": 12, "n": 3, "m": 2, "method": method, "seeds": seeds, "record_every": 4}
+    return AttentionSettings.model_validate({"runs": [run | METHODS[method]]})
+
+
+class Progress:
+    """Counts runs and where each began, and dies at a step of one of them."""
+
+    def __init__(self, dies_in=None, at=7):
+        self.dies_in, self.at, self.begun = dies_in, at, []
+
+    def __call__(self, steps, **_):
+        self.begun.append(steps[0])
         for step in steps:
-            if step == 7:
+            if len(self.begun) - 1 == self.dies_in and step == self.at:
                 raise KeyboardInterrupt
             yield step
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Resume.__init__, "__defaults__", (0.0,))  # write at every step
-        with pytest.raises(KeyboardInterrupt):
-            attention.train(run, progress=killed, checkpoint=file, identity="code")
-    assert file.exists()
-    other = attention.train(run, checkpoint=file, identity="other code")
-    assert other.steps == whole.steps
-    assert file.exists()  # another run leaves it alone
-    state = load_file(file)
-    again = attention.train(run, checkpoint=file, identity="code")
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_run_goes_on_to_the_same_numbers(method, tmp_path):
+    (block,) = attention_settings(method, [3]).runs
+    run = attention.AttentionRun(block, 3)
+    whole = attention.train(run)
+    kept = Checkpoint(tmp_path / "state.safetensors", "code", seconds=0.0)  # at every step
+    with pytest.raises(KeyboardInterrupt):
+        attention.train(run, Execution(checkpoint=kept, progress=Progress(dies_in=0)))
+    state, steps = kept.read()
+    assert steps == 7
     assert 0 < np.abs(state["W"].numpy()).max() < np.abs(whole.W).max()
+    rest = Progress()
+    again = attention.train(run, Execution(checkpoint=kept, progress=rest))
+    assert rest.begun == [7]
     np.testing.assert_array_equal(again.W, whole.W)
     np.testing.assert_array_equal(again.column_times, whole.column_times)
     pd.testing.assert_frame_equal(again.history, whole.history)
-    assert not file.exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_run_of_other_code_counts_as_nothing(tmp_path):
+    (block,) = attention_settings("full", [3]).runs
+    run, file = attention.AttentionRun(block, 3), tmp_path / "state.safetensors"
+    kept = Checkpoint(file, "code", seconds=0.0)
+    with pytest.raises(KeyboardInterrupt):
+        attention.train(run, Execution(checkpoint=kept, progress=Progress(dies_in=0)))
+    afresh = Progress()
+    attention.train(run, Execution(checkpoint=Checkpoint(file, "other code"), progress=afresh))
+    assert afresh.begun == [0]
+
+
+def test_earlier_runs_leave_the_state_of_a_killed_later_one_alone(tmp_path):
+    settings = attention_settings("sampled", [3, 4, 5])
+    kept = Checkpoint(tmp_path / "state.safetensors", "code", seconds=0.0)
+    with pytest.raises(KeyboardInterrupt):
+        attention.train_runs(settings, Execution(checkpoint=kept, progress=Progress(dies_in=1)))
+    rest = Progress()
+    again = attention.train_runs(settings, Execution(checkpoint=kept, progress=rest))
+    assert rest.begun == [0, 7, 0]
+    for table, whole in zip(again, attention.train_runs(settings), strict=True):
+        pd.testing.assert_frame_equal(table, whole)
+    assert not list(tmp_path.iterdir())
 
 
 def test_sequences_drawn_again_after_a_repeat_are_uniform():
@@ -147,7 +204,7 @@ def test_sequences_drawn_again_after_a_repeat_are_uniform():
 
 
 def test_no_v_beats_the_ceiling_of_uniform_attention():
-    problem = starts.Problem(6, 3, 2, seed=1)
+    problem = starts.Problem(Size(L=6, n=3, m=2), seed=1)
     lists, right = problem.lists, 0.0
     for sequence in data.enumerate_sequences(6, 3).tokens.tolist():
         labels = []
@@ -157,13 +214,13 @@ def test_no_v_beats_the_ceiling_of_uniform_attention():
         right += max(labels.count(label) for label in labels) / 3
     ceiling = starts.uniform_attention_ceiling(problem)
     assert ceiling == pytest.approx(right / 20, rel=1e-12)
-    last = starts.value_run(problem, 10.0, 300, 300).history.iloc[-1]
+    last = joint.train_value(lists, problem.rows(), 10.0, 300, 300).history.iloc[-1]
     assert 0.5 * ceiling < last["task_accuracy"] <= ceiling + 1e-12
 
 
 def test_theorem_2_holds_where_its_hypotheses_do():
-    problems = [starts.Problem(20, 19, 1, seed) for seed in (0, 1)]
-    near = starts.near_runs(problems, 3.108, "theorem_2", 1.0, 50, 1)
+    start = NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1], steps=50)
+    near = starts.near_runs([start])
     assert near["holds"].all()
     table = tables.theorem_2(near).set_index("quantity")
     assert table.loc["observed_step", "verdict"] == "within"
@@ -172,16 +229,16 @@ def test_theorem_2_holds_where_its_hypotheses_do():
 
 
 def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
-    few = [starts.Problem(16, 4, 3, 0, sequences=5)]
-    fresh = starts.near_runs(few, 1.0, "theorem_1", 1.0, 30, 400)
+    how = {"scale": "theorem_1", "seeds": [0], "sequences": 5, "steps": 30}
+    fresh = starts.near_runs([NearStart(L=16, n=4, m=3, epsilon=[1.0], **how)])
     assert np.isnan(fresh["first_perfect"].iloc[0])  # 5 sequences teach nobody the rest
     assert fresh["accuracy"].iloc[0] == pytest.approx(1.0)
     assert fresh["trained_on"].tolist() == ["5"]
 
 
 def test_small_starts_are_perfect_and_v_finds_the_permutation():
-    problems = [starts.Problem(12, 4, 2, seed) for seed in (0, 1)]
-    small, history = starts.small_runs(problems, "adam", 0.1, 0.01, 100)
+    start = SmallStart(L=12, n=4, m=2, optimiser="adam", eta=0.1, seeds=[0, 1], steps=100)
+    small, history = starts.small_runs([start])
     assert (small["first_perfect"] <= 100).all()
     assert (small["argmax_accuracy"] == 1.0).all()
     ends = history.groupby("seed")["step"].max()

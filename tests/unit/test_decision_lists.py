@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from onelayer.papers.decision_lists import (
+    attention,
     constants,
     data,
     full,
@@ -17,6 +18,7 @@ from onelayer.papers.decision_lists import (
     sampler,
 )
 from onelayer.papers.decision_lists.reduced import Setting
+from onelayer.settings.decision_lists import DescentRun, FullRun, SampledRun
 
 # t* of an implementation written without sight of this one; it tests for perfection on a grid of
 # times and so is late, by up to 2%.
@@ -96,14 +98,14 @@ def test_time_does_not_depend_on_the_other_settings_of_the_batch():
 @pytest.mark.parametrize("L", [12, 16])
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m):
-    _, lists, sequences = problem(L, 4, m)
-    setting = Setting(L, 4, m)
-    flow = full.full_flow(lists, sequences, setting.c)
-    assert flow.t_star == pytest.approx(reduced.solve([setting]).t_star[0], rel=1e-9)
+    run = attention.AttentionRun(FullRun(L=L, n=4, m=m, method="full"), seed=0)
+    flow = attention.train(run)
+    exact = reduced.solve([Setting(L, 4, m)]).t_star[0]
+    assert flow.t_star == pytest.approx(exact, rel=1e-9)
     last = flow.history.iloc[-1]
     assert last["accuracy"] == pytest.approx(1.0, abs=1e-12)
     assert last["order"] == last["certified"] == 1.0
-    assert model.certificate(flow.W, lists).all()
+    assert model.certificate(flow.W, run.lists).all()
 
 
 def test_certificate_at_the_end_holds_for_the_reduced_states_too(solved):
@@ -125,33 +127,31 @@ def test_trajectories_start_at_the_starting_loss_and_turn_perfect_at_t_star():
 
 
 def test_zipf_skewed_sequences_are_learned_within_the_bound():
-    _, lists, _ = problem(12, 4, 3)
-    weights = data.zipf_weights(12, 0.5)
-    c = constants.theorem_1_scale(12, 4)
-    flow = full.full_flow(lists, data.enumerate_sequences(12, 4, weights), c)
-    assert model.certificate(flow.W, lists).all()
-    bound = constants.theorem_1_bound(12, 3, constants.gamma(lists, 4, weights))
+    run = attention.AttentionRun(FullRun(L=12, n=4, m=3, method="full", zipf=0.5), seed=0)
+    flow = attention.train(run)
+    assert model.certificate(flow.W, run.lists).all()
+    bound = constants.theorem_1_bound(12, 3, constants.gamma(run.lists, 4, run.weights))
     assert flow.t_star < bound
     assert flow.column_times.std() > 0
 
 
 def test_sampled_flow_takes_the_exact_time_within_noise():
-    rng, lists, _ = problem(16, 4, 2)
-    setting = Setting(16, 4, 2)
-    flow = full.sampled_flow(rng, lists, 4, setting.c, batch=512, chunks=2, step=0.1)
-    exact = reduced.solve([setting]).t_star[0]
+    block = SampledRun(L=16, n=4, m=2, method="sampled", batch=512, chunks=2, step=0.1)
+    run = attention.AttentionRun(block, seed=0)
+    flow = attention.train(run)
+    exact = reduced.solve([Setting(16, 4, 2)]).t_star[0]
     assert np.median(flow.column_times) == pytest.approx(exact, rel=0.03)
-    assert model.certificate(flow.W, lists).all()
+    assert model.certificate(flow.W, run.lists).all()
 
 
-@pytest.mark.parametrize("exponent", [None, 0.5])
+@pytest.mark.parametrize("exponent", [0.0, 0.5])
 def test_stochastic_descent_on_fresh_sequences_ends_in_list_order(exponent):
-    rng, lists, _ = problem(12, 4, 3)
-    weights = None if exponent is None else data.zipf_weights(12, exponent)
-    c = constants.theorem_1_scale(12, 4)
-    run = full.stochastic_descent(rng, lists, 4, c, 0.01, 128, 4000, weights)
-    assert model.certificate(run.W, lists).all()
-    assert run.history["order"].iloc[-1] == 1.0
+    size = {"L": 12, "n": 4, "m": 3, "zipf": exponent}
+    block = DescentRun(method="descent", eta=0.01, batch=128, max_steps=4000, **size)
+    run = attention.AttentionRun(block, seed=0)
+    trained = attention.train(run)
+    assert model.certificate(trained.W, run.lists).all()
+    assert trained.history["order"].iloc[-1] == 1.0
 
 
 # Distribution
@@ -202,7 +202,7 @@ def test_training_both_near_cp_is_perfect_within_100_steps(epsilon, scale):
         c = constants.theorem_2_scale(12, 4, epsilon)
     W, V = joint.perturbed_start(rng, lists, c, epsilon, runs=4)
     eta = 1 / hessian.largest_eigenvalue(rng, W[0], V[0], rows, 1e-3)
-    runs = joint.train_joint(W, V, rows, eta, 100, stop_when_perfect=True)
+    runs = joint.train_joint(W, V, rows, eta, 100)
     assert (runs.first_perfect <= 100).all()
 
 
@@ -212,7 +212,7 @@ def test_training_both_from_small_noise_is_perfect_within_300_steps(optimiser, e
     rng, lists, sequences = problem(12, 4, m)
     W, V = joint.small_start(rng, 12, runs=16)
     rows = model.rows_of(lists, sequences)
-    runs = joint.train_joint(W, V, rows, eta, 300, optimiser, stop_when_perfect=True)
+    runs = joint.train_joint(W, V, rows, eta, 300, optimiser)
     assert (runs.first_perfect <= 300).all()
     assert runs.accuracy[0].max() < 0.6
 
@@ -221,8 +221,8 @@ def test_runs_of_a_batch_do_not_touch_each_other():
     rng, lists, sequences = problem(8, 3, 2)
     rows = model.rows_of(lists, sequences)
     W, V = joint.small_start(rng, 8, runs=3)
-    together = joint.train_joint(W, V, rows, 0.1, 20, "adam")
-    alone = joint.train_joint(W[1:2], V[1:2], rows, 0.1, 20, "adam")
+    together = joint.train_joint(W, V, rows, 0.05, 20, "adam")
+    alone = joint.train_joint(W[1:2], V[1:2], rows, 0.05, 20, "adam")
     np.testing.assert_allclose(together.loss[:, 1], alone.loss[:, 0], rtol=1e-12)
     assert together.loss.shape == (21, 3)
 
@@ -269,7 +269,8 @@ def test_shortest_sequence_meets_theorem_2_and_one_less_never_does(m):
         (lambda: data.enumerate_sequences(64, 8), "too many to enumerate"),
         (lambda: data.zipf_weights(8, -1.0), "exponent = -1.0: must be finite"),
         (lambda: reduced.solve([Setting(16, 4, 2)], step=0.0), "step = 0.0: must be positive"),
-        (lambda: full.full_flow(*problem(6, 2, 3)[1:], 4.0), "m = 3: .*n = 2"),
+        (lambda: full.AllSequences(*problem(6, 2, 3)[1:]), "m = 3: .*n = 2"),
+        (lambda: sampler.Sampler(*problem(6, 2, 3)[:2], 2, 8), "m = 3: .*n = 2"),
     ],
 )
 def test_bad_settings_get_one_clear_line(make, line):

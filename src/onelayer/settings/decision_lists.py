@@ -10,12 +10,12 @@ from typing import Annotated, Literal, Self
 import pydantic
 from pydantic import Field
 
-from onelayer.papers.decision_lists.checks import (
+from onelayer.settings.block import Block, Device, Seed, Threads
+from onelayer.settings.decision_list_sizes import (
     check_enumerable,
     check_every_place_determines,
     check_sizes,
 )
-from onelayer.settings.block import Block, Device, Seed, Threads
 
 MOST_SHOWN = 64  # tokens of a matrix W that is drawn
 

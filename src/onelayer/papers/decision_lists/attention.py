@@ -5,108 +5,108 @@ every step) and `descent` (stochastic gradient descent on fresh sequences).
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from onelayer.execution import Execution
 from onelayer.papers.decision_lists.constants import gamma, theorem_1_bound, theorem_1_scale
 from onelayer.papers.decision_lists.data import (
     DecisionLists,
     enumerate_sequences,
-    random_lists,
+    lists_of_seed,
     zipf_weights,
 )
 from onelayer.papers.decision_lists.full import (
+    AllSequences,
     FullFlow,
-    Progress,
-    full_flow,
-    sampled_flow,
-    stochastic_descent,
+    Training,
+    euler,
+    follow,
+    heun,
 )
 from onelayer.papers.decision_lists.reduced import STEP, Setting, solve
-from onelayer.papers.decision_lists.resume import Resume
+from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.seeds import generator
+from onelayer.settings.decision_lists import MOST_SHOWN, AttentionSettings, Run, size_of
 
 KEYS = ["L", "n", "m", "delta", "zipf", "method", "seed"]
 
 
 @dataclass(frozen=True)
 class AttentionRun:
-    """One run.
+    """One seed of a run.
 
     Attributes:
-        L, n, m, delta: the problem, see `reduced.Setting`.
-        zipf: exponent of the tokens' weights, 0 for uniform subsets.
-        method: `full`, `sampled` or `descent`.
+        block: the run's settings.
         seed: decides lists, permutation and drawn sequences.
-        record_every, max_steps: see `full.full_flow`.
-        step: Heun step in units of n / c (`full`, `sampled`).
-        eta: learning rate (`descent`).
-        batch, chunks: see `full.sampled_flow`.
     """
 
-    L: int
-    n: int
-    m: int
-    delta: float
-    zipf: float
-    method: str
+    block: Run
     seed: int
-    record_every: int
-    max_steps: int
-    step: float = STEP
-    eta: float = 0.0
-    batch: int = 1
-    chunks: int = 1
 
     @property
     def key(self) -> dict[str, object]:
         """The values of `KEYS`."""
-        return {name: getattr(self, name) for name in KEYS}
+        return {name: getattr(self.block, name) for name in KEYS[:-1]} | {"seed": self.seed}
 
     @property
     def lists(self) -> DecisionLists:
         """The same lists for every method and distribution of a seed."""
-        return random_lists(generator("decision lists", self.L, self.m, self.seed), self.L, self.m)
+        return lists_of_seed(self.block.L, self.block.m, self.seed)
 
     @property
     def weights(self) -> np.ndarray | None:
         """The tokens' weights, or None for uniform subsets."""
-        return zipf_weights(self.L, self.zipf) if self.zipf else None
+        return zipf_weights(self.block.L, self.block.zipf) if self.block.zipf else None
 
 
-def train(
-    run: AttentionRun,
-    device: str = "cpu",
-    progress: Progress = iter,
-    checkpoint: Path | None = None,
-    identity: str = "",
-) -> FullFlow:
+def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
     """Train W from 0 until it classifies perfectly.
 
     Args:
         run: what to do.
-        device: where runs with drawn sequences compute; `full` stays on the CPU.
-        progress: wraps the steps, to show how many are done.
-        checkpoint: where a long run keeps its state, and what a killed one goes on from.
-        identity: what decides the numbers beside the run itself, such as the code.
+        execution: how. Runs with drawn sequences compute on its device, `full` on the CPU; goes on
+            from its checkpoint and removes it at the end.
     """
-    common = {
-        "c": theorem_1_scale(run.L, run.n, run.delta),
-        "max_steps": run.max_steps,
-        "record_every": run.record_every,
-        "progress": progress,
-        "resume": Resume(checkpoint, f"{identity} {run}") if checkpoint else None,
-    }
-    if run.method == "full":
-        sequences = enumerate_sequences(run.L, run.n, run.weights)
-        return full_flow(run.lists, sequences, step=run.step, **common)
-    drawn = {"n": run.n, "batch": run.batch, "weights": run.weights, "device": device}
+    block, lists = run.block, run.lists
+    c = theorem_1_scale(block.L, block.n, block.delta)
+    if block.method == "full":
+        source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
+        training = Training(source, c, block.step * block.n / c)
+        return follow(training, heun, block, execution)
     rng = generator("decision lists, drawn", *run.key.values())
-    if run.method == "sampled":
-        return sampled_flow(rng, run.lists, step=run.step, chunks=run.chunks, **drawn, **common)
-    return stochastic_descent(rng, run.lists, eta=run.eta, **drawn, **common)
+    source = Sampler(rng, lists, block.n, block.batch, run.weights, execution.device)
+    if block.method == "sampled":
+        training = Training(source, c, block.step * block.n / c, block.chunks)
+        return follow(training, heun, block, execution)
+    return follow(Training(source, c, block.eta), euler, block, execution)
+
+
+def train_runs(
+    settings: AttentionSettings, execution: Execution = Execution()
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Train every run with every of its seeds, one after the other.
+
+    Each keeps its state in a file of its own: when the third of five is killed, the next start goes
+    through the first two again, which must neither take that state for theirs nor remove it.
+
+    Returns:
+        `summary` and `history` of all, and `scores_in_list_order` of those small enough to draw.
+    """
+    runs = [AttentionRun(block, seed) for block in settings.runs for seed in block.seeds]
+    summaries, histories, scores = [], [], []
+    for place, run in enumerate(runs):
+        flow = train(run, execution.part(place, run))
+        summaries.append(summary(run, flow))
+        histories.append(history(run, flow))
+        if run.block.L <= MOST_SHOWN:
+            scores.append(scores_in_list_order(run, flow))
+    return (
+        pd.DataFrame(summaries),
+        pd.concat(histories, ignore_index=True),
+        pd.concat(scores, ignore_index=True),
+    )
 
 
 def summary(run: AttentionRun, flow: FullFlow) -> dict[str, object]:
@@ -115,23 +115,26 @@ def summary(run: AttentionRun, flow: FullFlow) -> dict[str, object]:
     `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise); the median column time
     is that of the median query token.
     """
-    last = flow.history.iloc[-1]
-    mass = gamma(run.lists, run.n, run.weights)
-    exact = np.nan
-    if not run.zipf:
-        setting = Setting(run.L, run.n, run.m, run.delta)
-        exact = solve([setting], run.step, max_steps=run.max_steps).t_star[0]
+    block, last = run.block, flow.history.iloc[-1]
+    mass = gamma(run.lists, block.n, run.weights)
     return run.key | {
         "t_star": flow.t_star,
         "median_column_time": float(np.median(flow.column_times)),
-        "exact_t_star": exact,
+        "exact_t_star": np.nan if block.zipf else _exact_t_star(block),
         "gamma": mass,
-        "bound": theorem_1_bound(run.L, run.m, mass),
+        "bound": theorem_1_bound(block.L, block.m, mass),
         "steps": flow.steps,
         "accuracy": last["accuracy"],
         "order": last["order"],
         "certified": last["certified"],
     }
+
+
+def _exact_t_star(block: Run) -> float:
+    """The reduced flow's, with the run's own step where it follows the flow."""
+    step = STEP if block.method == "descent" else block.step
+    setting = Setting(*size_of(block), block.delta)
+    return solve([setting], step, max_steps=block.max_steps).t_star[0]
 
 
 def history(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
@@ -141,8 +144,7 @@ def history(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
 
 def scores_in_list_order(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
     """W at the end: `KEYS`, `query`, `place` (0 for a_1, m and on for other tokens), `score`."""
-    lists = run.lists
-    order = lists.rank.argsort(axis=0, kind="stable")  # [L, query]
+    order = run.lists.rank.argsort(axis=0, kind="stable")  # [L, query]
     scores = np.take_along_axis(flow.W, order, axis=0)
     place, query = np.indices(scores.shape)
     columns = {"query": query.ravel(), "place": place.ravel(), "score": scores.ravel()}

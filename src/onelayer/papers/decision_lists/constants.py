@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import comb
 
-from onelayer.papers.decision_lists.checks import check_positive, check_sizes
 from onelayer.papers.decision_lists.data import PADDING, DecisionLists
+from onelayer.settings.decision_list_sizes import check_positive, check_sizes
 
 
 def theorem_1_scale(L: int, n: int, delta: float = 1.0) -> float:

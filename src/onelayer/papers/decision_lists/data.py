@@ -13,7 +13,8 @@ from math import comb
 
 import numpy as np
 
-from onelayer.papers.decision_lists.checks import check_enumerable, check_sizes
+from onelayer.seeds import generator
+from onelayer.settings.decision_list_sizes import check_enumerable, check_sizes
 
 PADDING = -1
 
@@ -103,6 +104,11 @@ def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> Decis
     lists = np.where(place < lengths[:, None] - 1, others, PADDING)
     lists[np.arange(L), lengths - 1] = np.arange(L)
     return DecisionLists(lists, rng.permutation(L))
+
+
+def lists_of_seed(L: int, m: int, seed: int) -> DecisionLists:
+    """`random_lists` of a seed, the same for whatever is trained on them."""
+    return random_lists(generator("decision lists", L, m, seed), L, m)
 
 
 def zipf_weights(L: int, exponent: float) -> np.ndarray:

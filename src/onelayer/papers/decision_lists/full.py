@@ -1,20 +1,21 @@
 """Theorem 1's dynamics on the whole L x L matrix W: population gradient flow, sampled flow, SGD.
 
-`full_flow` integrates the population gradient over sequences that are all at hand, and so checks
-the reduction in `reduced`. `sampled_flow` draws fresh sequences for every step, in chunks, for
-vocabularies too large to enumerate and for any distribution; `stochastic_descent` is plain gradient
-descent on fresh sequences. With V = cP the permutation drops out of all three.
+A `Training` holds W and what is known of it; `heun` follows the gradient flow, `euler` is plain
+gradient descent. `AllSequences` give the population gradient, and so check the reduction in
+`reduced`; a `Sampler` draws fresh sequences for every step, for vocabularies too large to enumerate
+and for any distribution. With V = cP the permutation drops out of all of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.papers.decision_lists.checks import check_positive, check_sizes
+from onelayer.execution import Execution
 from onelayer.papers.decision_lists.data import DecisionLists, Sequences
 from onelayer.papers.decision_lists.model import (
     Batch,
@@ -26,12 +27,11 @@ from onelayer.papers.decision_lists.model import (
     order,
     strict_accuracy,
 )
-from onelayer.papers.decision_lists.reduced import STEP
-from onelayer.papers.decision_lists.resume import Resume
-from onelayer.papers.decision_lists.sampler import Sampler
+from onelayer.settings.decision_list_sizes import check_sizes
+from onelayer.settings.decision_lists import Run
 
 HISTORY = ["time", "loss", "accuracy", "order", "certified"]
-Progress = Callable[[Iterable[int]], Iterable[int]]
+Scheme = Callable[[Tensor, float, Callable[[Tensor], Tensor]], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,248 +55,190 @@ class FullFlow:
     history: pd.DataFrame
 
 
-def full_flow(
-    lists: DecisionLists,
-    sequences: Sequences,
-    c: float,
-    step: float = STEP,
-    max_steps: int = 100_000,
-    record_every: int = 100,
-    device: str = "cpu",
-    progress: Progress = iter,
-    resume: Resume | None = None,
-) -> FullFlow:
-    """Gradient flow from W = 0 by Heun's method until every sequence given is strictly right.
+class Source(Protocol):
+    """Where the sequences of every step come from, and what calls W perfect.
+
+    Attributes:
+        lists: the task.
+        device: where the sequences are.
+        generator: draws them; None where nothing is drawn.
+    """
+
+    lists: DecisionLists
+    device: str
+    generator: torch.Generator | None
+
+    def draw(self) -> Batch:
+        """The sequences of one chunk of a step."""
+
+    def column_margins(self, W: Tensor) -> np.ndarray:
+        """Float64 [L], positive for every query token that is strictly right."""
+
+
+class AllSequences:
+    """The same sequences at every step: all of the distribution, on the CPU.
 
     Args:
         lists: the task.
-        sequences: all of the distribution (`enumerate_sequences`), or a sample taken for it.
-        c: scale of V = cP.
-        step: Heun step in units of n / c.
-        max_steps: where to give up.
-        record_every: steps between rows of the history.
-        device: where PyTorch computes.
-        progress: wraps the steps, to show how many are done.
-        resume: where the run keeps its state and what it goes on from.
+        sequences: see `data.enumerate_sequences`.
 
     Raises:
-        ValueError: bad sizes, or c or step is not positive.
+        ValueError: a list never fits a sequence.
     """
-    batch = batch_of(lists, sequences, device)
-    n = sequences.tokens.shape[1]
-    _check(lists, n, c, step)
-    query = torch.from_numpy(sequences.tokens).to(device).reshape(-1)
 
-    def column_margins(W: Tensor) -> np.ndarray:
-        smallest = torch.full((lists.vocabulary,), torch.inf, dtype=W.dtype, device=W.device)
-        return (
-            smallest.scatter_reduce(0, query, margins(W, batch).reshape(-1), "amin").cpu().numpy()
+    device = "cpu"
+    generator = None
+
+    def __init__(self, lists: DecisionLists, sequences: Sequences) -> None:
+        check_sizes(lists.vocabulary, sequences.tokens.shape[1], lists.lists.shape[1])
+        self.lists = lists
+        self._batch = batch_of(lists, sequences)
+        self._query = torch.from_numpy(sequences.tokens).reshape(-1)
+
+    def draw(self) -> Batch:
+        """All of them."""
+        return self._batch
+
+    def column_margins(self, W: Tensor) -> np.ndarray:
+        """Smallest `model.margins` of each query token over the sequences, float64 [L]."""
+        smallest = torch.full((self.lists.vocabulary,), torch.inf, dtype=W.dtype)
+        every = margins(W, self._batch).reshape(-1)
+        return smallest.scatter_reduce(0, self._query, every, "amin").numpy()
+
+
+def heun(W: Tensor, h: float, gradient: Callable[[Tensor], Tensor]) -> Tensor:
+    """W one step of length h further along the flow, by Heun's method."""
+    slope = gradient(W)
+    slope = 0.5 * (slope + gradient(W - h * slope))
+    return W - h * slope
+
+
+def euler(W: Tensor, h: float, gradient: Callable[[Tensor], Tensor]) -> Tensor:
+    """W one step of gradient descent further; h is the learning rate."""
+    return W - h * gradient(W)
+
+
+class Training:
+    """W on its way from 0.
+
+    Args:
+        source: of the sequences.
+        c: scale of V = cP.
+        h: length of a step, in the time of the flow. It is smooth on the scale of L n / c: a large
+            vocabulary allows larger steps, to be checked on the reduced flow.
+        chunks: draws per step, one after the other (memory is that of one). All stages of a step
+            see the same ones, so the drift is unbiased and its noise averages out over time.
+
+    Attributes:
+        W: float64 [L, L].
+        above: float64 [L], the columns' margins at W.
+        crossing: float64 [L], times at which they became positive; NaN while they are not.
+        history: rows of `HISTORY`.
+        steps: steps taken.
+    """
+
+    def __init__(self, source: Source, c: float, h: float, chunks: int = 1) -> None:
+        self.source, self.c, self.h, self.chunks = source, c, h, chunks
+        L = source.lists.vocabulary
+        self.W = torch.zeros(L, L, dtype=torch.float64, device=source.device)
+        self.above = source.column_margins(self.W)
+        self.crossing = np.where(self.above > 0, 0.0, np.nan)
+        self.history: list[list[float]] = []
+        self.steps = 0
+        self._draw()
+        self.record()
+
+    @property
+    def perfect(self) -> bool:
+        """Whether every query is strictly right."""
+        return bool((self.above > 0).all())
+
+    def gradient(self, W: Tensor) -> Tensor:
+        """Gradient of the loss over the step's sequences, [L, L]."""
+        return sum(gradient_w(W, self.c, batch) for batch in self._batches) / self.chunks
+
+    def advance(self, scheme: Scheme) -> None:
+        """Take one step on fresh sequences, and note which columns became right inside it."""
+        self._draw()
+        self.W = scheme(self.W, self.h, self.gradient)
+        below, self.above = self.above, self.source.column_margins(self.W)
+        rose = (below <= 0) & (self.above > 0)
+        inside = -below[rose] / (self.above[rose] - below[rose])
+        self.crossing[rose] = self.h * (self.steps + inside)
+        self.crossing[self.above <= 0] = np.nan
+        self.steps += 1
+
+    def record(self) -> None:
+        """Add a row to the history, measured on the step's sequences."""
+        W, lists = self.W.cpu().numpy(), self.source.lists
+        losses = [float(loss_w(self.W, self.c, batch)) for batch in self._batches]
+        accuracies = [strict_accuracy(self.W, batch) for batch in self._batches]
+        self.history.append(
+            [
+                self.h * self.steps,
+                float(np.mean(losses)),
+                float(np.mean(accuracies)),
+                order(W, lists),
+                float(certificate(W, lists).mean()),
+            ]
         )
 
-    return _integrate(
-        lists,
-        lambda: [batch],
-        column_margins,
-        c,
-        step * n / c,
-        progress(range(max_steps)),
-        record_every,
-        device,
-        resume,
-    )
+    def tensors(self) -> dict[str, Tensor]:
+        """All that a killed run needs to go on to the same numbers."""
+        kept = {
+            "W": self.W,
+            "above": torch.from_numpy(self.above),
+            "crossing": torch.from_numpy(self.crossing),
+            "history": torch.tensor(self.history, dtype=torch.float64),
+        }
+        if self.source.generator is not None:
+            kept["generator"] = self.source.generator.get_state()
+        return kept
+
+    def restore(self, kept: Mapping[str, Tensor], steps: int) -> None:
+        """Go back to where `tensors` were taken, after so many steps."""
+        self.W = kept["W"].to(self.source.device)
+        self.above, self.crossing = kept["above"].numpy(), kept["crossing"].numpy()
+        self.history = kept["history"].tolist()
+        if self.source.generator is not None:
+            self.source.generator.set_state(kept["generator"])
+        self.steps = steps
+
+    def flow(self) -> FullFlow:
+        """What came of it so far."""
+        return FullFlow(
+            t_star=float(self.crossing.max()),
+            column_times=self.crossing,
+            W=self.W.cpu().numpy(),
+            steps=self.steps,
+            history=pd.DataFrame(self.history, columns=HISTORY),
+        )
+
+    def _draw(self) -> None:
+        self._batches = [self.source.draw() for _ in range(self.chunks)]
 
 
-def sampled_flow(
-    rng: np.random.Generator,
-    lists: DecisionLists,
-    n: int,
-    c: float,
-    batch: int,
-    chunks: int = 1,
-    weights: np.ndarray | None = None,
-    step: float = STEP,
-    max_steps: int = 100_000,
-    record_every: int = 100,
-    device: str = "cpu",
-    progress: Progress = iter,
-    resume: Resume | None = None,
-) -> FullFlow:
-    """`full_flow` with fresh sequences at every step, until the certificate holds for all tokens.
+def follow(training: Training, scheme: Scheme, run: Run, execution: Execution) -> FullFlow:
+    """Take steps until every query is strictly right, or `run.max_steps` of them.
 
-    Both stages of a step see the same sequences, so the drift is unbiased and its noise averages
-    out over time. The last token to be learned is late by chance: compare the median of
+    Where sequences are drawn the last token to be learned is late by chance: compare the median of
     `column_times` with the exact t*, and take `t_star` for the time of this run.
 
     Args:
-        rng: source of all randomness; its sequences are drawn on the device.
-        lists: the task.
-        n: tokens in a sequence.
-        c: scale of V = cP.
-        batch: sequences in a chunk.
-        chunks: chunks per step, one after the other (memory is that of one).
-        weights: float64 [L], positive; None is uniform.
-        step: Heun step in units of n / c. The flow is smooth on the scale of L n / c: a large
-            vocabulary allows larger steps, to be checked on the reduced flow.
-        max_steps: where to give up.
-        record_every: steps between rows of the history.
-        device: where PyTorch computes, such as "cuda".
-        progress: wraps the steps, to show how many are done.
-        resume: where the run keeps its state and what it goes on from.
-
-    Raises:
-        ValueError: bad sizes, or c, step, batch or chunks is not positive.
+        training: at W = 0; goes on from the state of a killed run, if there is one.
+        scheme: `heun` or `euler`.
+        run: says where to give up and how often to record.
+        execution: progress, and where the state is kept.
     """
-    _check(lists, n, c, step)
-    check_positive("chunks", chunks)
-    sampler = Sampler(rng, lists, n, batch, weights, device)
-
-    def column_margins(W: Tensor) -> np.ndarray:
-        return sampler.certificate_margins(W).cpu().numpy()
-
-    return _integrate(
-        lists,
-        lambda: [sampler.draw() for _ in range(chunks)],
-        column_margins,
-        c,
-        step * n / c,
-        progress(range(max_steps)),
-        record_every,
-        device,
-        resume,
-        sampler.generator,
-    )
-
-
-def stochastic_descent(
-    rng: np.random.Generator,
-    lists: DecisionLists,
-    n: int,
-    c: float,
-    eta: float,
-    batch: int,
-    max_steps: int,
-    weights: np.ndarray | None = None,
-    record_every: int = 100,
-    device: str = "cpu",
-    progress: Progress = iter,
-    resume: Resume | None = None,
-) -> FullFlow:
-    """Gradient descent on W from 0 with fresh sequences at every step; time is eta times steps.
-
-    Stops when the certificate holds for every token. Arguments as in `sampled_flow`; eta is the
-    learning rate.
-
-    Raises:
-        ValueError: bad sizes, or c, eta or batch is not positive.
-    """
-    _check(lists, n, c, eta)
-    sampler = Sampler(rng, lists, n, batch, weights, device)
-
-    def column_margins(W: Tensor) -> np.ndarray:
-        return sampler.certificate_margins(W).cpu().numpy()
-
-    return _integrate(
-        lists,
-        lambda: [sampler.draw()],
-        column_margins,
-        c,
-        eta,
-        progress(range(max_steps)),
-        record_every,
-        device,
-        resume,
-        sampler.generator,
-        heun=False,
-    )
-
-
-def _check(lists: DecisionLists, n: int, c: float, step: float) -> None:
-    check_sizes(lists.vocabulary, n, lists.lists.shape[1])
-    check_positive("c", c)
-    check_positive("step", step)
-
-
-def _integrate(
-    lists: DecisionLists,
-    draw: Callable[[], list[Batch]],
-    column_margins: Callable[[Tensor], np.ndarray],
-    c: float,
-    h: float,
-    steps: Iterable[int],
-    record_every: int,
-    device: str,
-    resume: Resume | None = None,
-    generator: torch.Generator | None = None,
-    heun: bool = True,
-) -> FullFlow:
-    """Heun's (or Euler's) method from W = 0 until every column's margin is positive."""
-    kept = resume.load(generator) if resume else None
-    if kept:
-        state, begun = kept
-        W, above, crossing, history = (
-            state["W"].to(device),
-            state["above"].numpy(),
-            state["crossing"].numpy(),
-            state["history"].tolist(),
-        )
-    else:
-        W = torch.zeros(lists.vocabulary, lists.vocabulary, dtype=torch.float64, device=device)
-        above = column_margins(W)
-        crossing = np.where(above > 0, 0.0, np.nan)
-        history = [_record(0.0, W, c, draw(), lists)]
-        begun = 0
-    taken = begun
-    for step in steps:
-        if (above > 0).all():
+    checkpoint = execution.checkpoint
+    if kept := checkpoint.read():
+        training.restore(*kept)
+    for _ in execution.progress(range(training.steps, run.max_steps), unit="step"):
+        if training.perfect:
             break
-        if step < begun:
-            continue
-        batches = draw()
-        slope = _gradient(W, c, batches)
-        if heun:
-            slope = 0.5 * (slope + _gradient(W - h * slope, c, batches))
-        W = W - h * slope
-        below, above = above, column_margins(W)
-        rose = (below <= 0) & (above > 0)
-        crossing[rose] = h * (step - below[rose] / (above[rose] - below[rose]))
-        crossing[above <= 0] = np.nan
-        taken = step + 1
-        if taken % record_every == 0 or (above > 0).all():
-            history.append(_record(h * taken, W, c, batches, lists))
-        if resume:
-            resume.save_if_due(
-                {"W": W, **_tensors(above=above, crossing=crossing, history=history)},
-                taken,
-                generator,
-            )
-    if resume:
-        resume.done()
-    return FullFlow(
-        t_star=float(crossing.max()),
-        column_times=crossing,
-        W=W.cpu().numpy(),
-        steps=taken,
-        history=pd.DataFrame(history, columns=HISTORY),
-    )
-
-
-def _tensors(**arrays: object) -> dict[str, Tensor]:
-    return {name: torch.as_tensor(values, dtype=torch.float64) for name, values in arrays.items()}
-
-
-def _gradient(W: Tensor, c: float, batches: list[Batch]) -> Tensor:
-    return sum(gradient_w(W, c, batch) for batch in batches) / len(batches)
-
-
-def _record(
-    time: float, W: Tensor, c: float, batches: list[Batch], lists: DecisionLists
-) -> list[float]:
-    """The columns of `HISTORY` at one time."""
-    values = W.cpu().numpy()
-    return [
-        time,
-        float(np.mean([float(loss_w(W, c, batch)) for batch in batches])),
-        float(np.mean([strict_accuracy(W, batch) for batch in batches])),
-        order(values, lists),
-        float(certificate(values, lists).mean()),
-    ]
+        training.advance(scheme)
+        if training.steps % run.record_every == 0 or training.perfect:
+            training.record()
+        checkpoint.write_if_due(training.tensors, training.steps)
+    checkpoint.remove()
+    return training.flow()

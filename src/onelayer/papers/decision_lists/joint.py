@@ -15,9 +15,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.papers.decision_lists.checks import check_positive
 from onelayer.papers.decision_lists.data import DecisionLists
 from onelayer.papers.decision_lists.model import Rows, evaluate
+from onelayer.settings.decision_list_sizes import check_positive
 
 Optimiser = Literal["gd", "adam"]
 BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8
@@ -134,10 +134,9 @@ def train_joint(
     eta: float,
     steps: int,
     optimiser: Optimiser = "gd",
-    stop_when_perfect: bool = False,
     held_out: Rows | None = None,
 ) -> JointRuns:
-    """Train W and V on the population loss, all runs side by side.
+    """Train W and V on the population loss, all runs side by side, until each was perfect once.
 
     Args:
         W, V: float64 [R, L, L], the starts; left as they are.
@@ -145,9 +144,8 @@ def train_joint(
         eta: learning rate. The abstract gives none but 1 / lambda_max near cP. From small random
             starts with n = 4, 10 (gd) and 0.1 (adam) are perfect in about 20-40 steps for L of 12
             and 16; eta = 1 (gd) takes 210-350: gradients carry P(s_j = a) = 1/L.
-        steps: T.
+        steps: T, where to give up.
         optimiser: plain gradient descent, or Adam with its usual moments.
-        stop_when_perfect: end as soon as every run has been perfect once.
         held_out: sequences that are not trained on, for a population too large to list; perfect
             then means perfect on both.
 
@@ -170,7 +168,7 @@ def train_joint(
         if held_out is not None and perfect.any():
             perfect &= evaluate(W, V, held_out).accuracy > 1 - 1e-9
         first[perfect & first.isnan()] = step
-        if step == steps or (stop_when_perfect and not first.isnan().any()):
+        if step == steps or not first.isnan().any():
             break
         W, V = W - updates[0](here.W), V - updates[1](here.V)
     return JointRuns(

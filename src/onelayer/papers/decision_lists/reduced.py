@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import comb
 
-from onelayer.papers.decision_lists.checks import check_positive, check_sizes
 from onelayer.papers.decision_lists.constants import (
     theorem_1_bound,
     theorem_1_scale,
     uniform_gamma,
 )
+from onelayer.settings.decision_list_sizes import check_positive, check_sizes
 
 STEP = 0.05  # of Heun's method, in units of n / c; a fixed step of .01 overshoots
 

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.papers.decision_lists.checks import check_positive, check_sizes
 from onelayer.papers.decision_lists.data import DecisionLists, inclusion_chances
 from onelayer.papers.decision_lists.model import Batch
+from onelayer.settings.decision_list_sizes import check_positive, check_sizes
 
 
 class Sampler:
@@ -35,7 +35,8 @@ class Sampler:
     ) -> None:
         check_sizes(lists.vocabulary, n, lists.lists.shape[1])
         check_positive("batch", batch)
-        self.n, self.batch, self.device, self.L = n, batch, device, lists.vocabulary
+        self.lists, self.n, self.batch, self.device = lists, n, batch, device
+        self.L = lists.vocabulary
         self.generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
         self.rank = torch.from_numpy(lists.rank).to(device)
         self.chance = None
@@ -83,10 +84,12 @@ class Sampler:
         target = self.rank[key, query].argmin(dim=2, keepdim=True)
         return Batch(key * self.L + query, target, self.weight, self.L)
 
-    def certificate_margins(self, W: Tensor) -> Tensor:
-        """`model.certificate_margins` on the device, [L]."""
+    def column_margins(self, W: Tensor) -> np.ndarray:
+        """`model.certificate_margins`, computed on the device, float64 [L]."""
         scores = W.reshape(-1)[self.places]
         steps = (scores[:, :-1] - scores[:, 1:]).masked_fill(self.padding, torch.inf)
         outside = W.masked_fill(~self.outside, -torch.inf).amax(dim=0)
         smallest = W.diagonal() - outside
-        return torch.minimum(smallest, steps.amin(dim=1)) if steps.shape[1] else smallest
+        if steps.shape[1]:
+            smallest = torch.minimum(smallest, steps.amin(dim=1))
+        return smallest.cpu().numpy()

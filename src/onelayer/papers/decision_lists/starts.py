@@ -4,21 +4,23 @@ V alone (section II), W and V near cP (Theorem 2), and both from small random st
 that the authors leave open).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from onelayer.execution import progress_bar
 from onelayer.papers.decision_lists import constants
 from onelayer.papers.decision_lists.data import (
     DecisionLists,
     enumerate_sequences,
-    random_lists,
+    lists_of_seed,
     sample_sequences,
 )
 from onelayer.papers.decision_lists.hessian import largest_eigenvalue
 from onelayer.papers.decision_lists.joint import (
+    JointRuns,
     ValueRun,
     argmax_accuracy,
     centred_cosine,
@@ -29,8 +31,10 @@ from onelayer.papers.decision_lists.joint import (
 )
 from onelayer.papers.decision_lists.model import Rows, order, rows_of
 from onelayer.seeds import generator
+from onelayer.settings.decision_lists import NearStart, Size, SmallStart, ValueSettings, size_of
 
 EIGENVALUE_TOLERANCE = 1e-3  # of lambda_max, relative
+Progress = Callable[..., Iterable]
 
 
 @dataclass(frozen=True)
@@ -38,36 +42,29 @@ class Problem:
     """Lists and permutation of one seed, and the sequences to train on.
 
     Attributes:
-        L, n, m: sizes.
+        size: L, n and m.
         seed: decides lists, permutation and, where sequences are drawn, those.
         sequences: how many are drawn; None lists all.
     """
 
-    L: int
-    n: int
-    m: int
+    size: Size
     seed: int
     sequences: int | None = None
 
     @property
     def key(self) -> dict[str, int]:
         """L, n, m and seed."""
-        return {"L": self.L, "n": self.n, "m": self.m, "seed": self.seed}
-
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        """L, n and m."""
-        return self.L, self.n, self.m
+        return {"L": self.size.L, "n": self.size.n, "m": self.size.m, "seed": self.seed}
 
     @property
     def lists(self) -> DecisionLists:
         """The lists and the permutation."""
-        return random_lists(generator("decision lists", self.L, self.m, self.seed), self.L, self.m)
+        return lists_of_seed(self.size.L, self.size.m, self.seed)
 
     def rows(self) -> Rows:
         """All sequences, or those that are drawn to train on."""
         if self.sequences is None:
-            return rows_of(self.lists, enumerate_sequences(self.L, self.n))
+            return rows_of(self.lists, enumerate_sequences(self.size.L, self.size.n))
         return self._drawn("trained on", self.sequences)
 
     def fresh_rows(self, count: int) -> Rows | None:
@@ -75,18 +72,35 @@ class Problem:
         return None if self.sequences is None else self._drawn("fresh", count)
 
     def _drawn(self, purpose: str, count: int) -> Rows:
-        rng = generator("decision lists", purpose, self.L, self.n, self.m, self.seed)
-        return rows_of(self.lists, sample_sequences(rng, self.L, self.n, count))
+        rng = generator("decision lists", purpose, *self.key.values())
+        return rows_of(self.lists, sample_sequences(rng, self.size.L, self.size.n, count))
 
 
-def value_run(problem: Problem, eta: float, steps: int, record_every: int) -> ValueRun:
-    """V alone, from 0, under uniform attention."""
-    return train_value(problem.lists, problem.rows(), eta, steps, record_every)
+def value_runs(
+    settings: ValueSettings, progress: Progress = progress_bar
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """V alone, from 0, under uniform attention, for every size and seed.
 
-
-def value_history(problem: Problem, run: ValueRun) -> pd.DataFrame:
-    """L, n, m, seed and `step`, `loss`, `argmax_accuracy`, `centred_cosine`, `task_accuracy`."""
-    return run.history.assign(**problem.key)[[*problem.key, *run.history.columns]]
+    Returns:
+        Three tables, each beginning with L, n, m and seed: `step`, `loss`, `argmax_accuracy`,
+        `centred_cosine` and `task_accuracy`; `task_accuracy_ceiling`, see
+        `uniform_attention_ceiling`; and V, see `value_in_label_order`.
+    """
+    problems = [Problem(size, seed) for size in settings.sizes for seed in settings.seeds]
+    histories, ceilings, values = [], [], []
+    for problem in progress(problems, unit="run"):
+        how = settings.eta, settings.steps, settings.record_every
+        run = train_value(problem.lists, problem.rows(), *how)
+        columns = [*problem.key, *run.history.columns]
+        histories.append(run.history.assign(**problem.key)[columns])
+        ceiling = uniform_attention_ceiling(problem)
+        ceilings.append(problem.key | {"task_accuracy_ceiling": ceiling})
+        values.append(value_in_label_order(problem, run))
+    return (
+        pd.concat(histories, ignore_index=True),
+        pd.DataFrame(ceilings),
+        pd.concat(values, ignore_index=True),
+    )
 
 
 def uniform_attention_ceiling(problem: Problem) -> float:
@@ -95,10 +109,11 @@ def uniform_attention_ceiling(problem: Problem) -> float:
     Uniform attention gives all queries of a sequence the same output, so at best it is the label
     that most of them have.
     """
-    sequences = enumerate_sequences(problem.L, problem.n)
+    n = problem.size.n
+    sequences = enumerate_sequences(problem.size.L, n)
     places = problem.lists.determining_places(sequences.tokens)  # [S, n]
-    votes = (places[:, :, None] == np.arange(problem.n)).sum(axis=1)
-    return float((sequences.probability * votes.max(axis=1)).sum() / problem.n)
+    votes = (places[:, :, None] == np.arange(n)).sum(axis=1)
+    return float((sequences.probability * votes.max(axis=1)).sum() / n)
 
 
 def value_in_label_order(problem: Problem, run: ValueRun) -> pd.DataFrame:
@@ -109,25 +124,10 @@ def value_in_label_order(problem: Problem, run: ValueRun) -> pd.DataFrame:
     return pd.DataFrame(columns).assign(**problem.key)[[*problem.key, *columns]]
 
 
-def near_runs(
-    problems: Sequence[Problem],
-    epsilon: float,
-    scale: str,
-    delta: float,
-    steps: int,
-    fresh: int,
-) -> pd.DataFrame:
-    """W and V from W = 0 and V within epsilon / 2 of cP, one run per problem.
+def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) -> pd.DataFrame:
+    """W and V from W = 0 and V within epsilon / 2 of cP: one run per start, epsilon and seed.
 
     The learning rate is 1 / lambda_max with lambda_max taken at the run's own start; that is ours.
-
-    Args:
-        problems: one per seed.
-        epsilon: width of the noise.
-        scale: `theorem_1` or `theorem_2`: whose c.
-        delta: in c.
-        steps: where training stops.
-        fresh: sequences that must be classified too where those trained on are drawn.
 
     Returns:
         L, n, m, seed, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number), `c`, the other
@@ -135,43 +135,50 @@ def near_runs(
         `accuracy` at the end.
     """
     found = []
-    for problem in problems:
-        lists, rows = problem.lists, problem.rows()
-        rng = generator("decision lists, near", *problem.key.values(), scale, epsilon)
-        if scale == "theorem_1":
-            c = constants.theorem_1_scale(problem.L, problem.n, delta)
-        else:
-            c = constants.theorem_2_scale(problem.L, problem.n, epsilon, delta)
-        W, V = perturbed_start(rng, lists, c, epsilon, runs=1)
-        lambda_max = largest_eigenvalue(rng, W[0], V[0], rows, EIGENVALUE_TOLERANCE)
-        run = train_joint(
-            W,
-            V,
-            rows,
-            1 / lambda_max,
-            steps,
-            stop_when_perfect=True,
-            held_out=problem.fresh_rows(fresh),
-        )
-        key = problem.key | {"scale": scale, "epsilon": epsilon, "delta": delta}
-        hypotheses = {"c": c}
-        if scale == "theorem_2":
-            hypotheses = vars(constants.theorem_2(*problem.sizes, epsilon, lambda_max, delta))
-        row = {
-            "trained_on": "all" if problem.sequences is None else str(problem.sequences),
-            **hypotheses,
-            "lambda_max": lambda_max,
-            "first_perfect": run.first_perfect[0],
-            "accuracy": run.accuracy[-1, 0],
-        }
-        found.append(key | row)
-    return pd.DataFrame(found)
+    for start in progress(starts, unit="start"):
+        problems = [Problem(start, seed, start.sequences) for seed in start.seeds]
+        rows = [_near_run(start, e, problem) for e in start.epsilon for problem in problems]
+        found.append(pd.DataFrame(rows))
+    return pd.concat(found, ignore_index=True)
+
+
+def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, object]:
+    """One row of `near_runs`."""
+    rows = problem.rows()
+    rng = generator("decision lists, near", *problem.key.values(), start.scale, epsilon)
+    c = _scale(start, epsilon)
+    W, V = perturbed_start(rng, problem.lists, c, epsilon, runs=1)
+    lambda_max = largest_eigenvalue(rng, W[0], V[0], rows, EIGENVALUE_TOLERANCE)
+    held_out = problem.fresh_rows(start.fresh)
+    run = train_joint(W, V, rows, 1 / lambda_max, start.steps, held_out=held_out)
+    hypotheses = {"c": c}
+    if start.scale == "theorem_2":
+        sizes = size_of(start)
+        hypotheses = vars(constants.theorem_2(*sizes, epsilon, lambda_max, start.delta))
+    return {
+        **problem.key,
+        "scale": start.scale,
+        "epsilon": epsilon,
+        "delta": start.delta,
+        "trained_on": "all" if start.sequences is None else str(start.sequences),
+        **hypotheses,
+        "lambda_max": lambda_max,
+        "first_perfect": run.first_perfect[0],
+        "accuracy": run.accuracy[-1, 0],
+    }
+
+
+def _scale(start: NearStart, epsilon: float) -> float:
+    """The c of the theorem that the start names."""
+    if start.scale == "theorem_1":
+        return constants.theorem_1_scale(start.L, start.n, start.delta)
+    return constants.theorem_2_scale(start.L, start.n, epsilon, start.delta)
 
 
 def small_runs(
-    problems: Iterable[Problem], optimiser: str, eta: float, deviation: float, steps: int
+    starts: Iterable[SmallStart], progress: Progress = progress_bar
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """W and V from entries drawn from N(0, deviation^2), one run per problem.
+    """W and V from entries drawn from N(0, deviation^2), one run per start and seed.
 
     Returns:
         Runs: L, n, m, seed, `optimiser`, `eta`, `deviation`, `first_perfect`, and at the end (the
@@ -179,21 +186,26 @@ def small_runs(
         `centred_cosine` of V; and their histories with `step`, `loss`, `accuracy`.
     """
     found, paths = [], []
-    for problem in problems:
-        lists = problem.lists
-        rng = generator("decision lists, small", *problem.key.values(), deviation)
-        W, V = small_start(rng, problem.L, runs=1, scale=deviation)
-        run = train_joint(W, V, problem.rows(), eta, steps, optimiser, stop_when_perfect=True)
-        key = problem.key | {"optimiser": optimiser, "eta": eta, "deviation": deviation}
-        row = {
-            "first_perfect": run.first_perfect[0],
-            "accuracy": run.accuracy[-1, 0],
-            "order": order(run.W[0], lists),
-            "argmax_accuracy": argmax_accuracy(run.V[0], lists.permutation),
-            "centred_cosine": centred_cosine(run.V[0], lists.matrix),
-        }
-        found.append(key | row)
-        path = {"step": np.arange(len(run.loss)), "loss": run.loss[:, 0]}
-        path["accuracy"] = run.accuracy[:, 0]
-        paths.append(pd.DataFrame(path).assign(**key)[[*key, *path]])
+    for start in progress(starts, unit="start"):
+        for problem in (Problem(start, seed) for seed in start.seeds):
+            rng = generator("decision lists, small", *problem.key.values(), start.deviation)
+            W, V = small_start(rng, start.L, runs=1, scale=start.deviation)
+            run = train_joint(W, V, problem.rows(), start.eta, start.steps, start.optimiser)
+            how = {name: getattr(start, name) for name in ("optimiser", "eta", "deviation")}
+            key = problem.key | how
+            found.append(key | _end_of_small_run(problem.lists, run))
+            path = {"step": np.arange(len(run.loss)), "loss": run.loss[:, 0]}
+            path["accuracy"] = run.accuracy[:, 0]
+            paths.append(pd.DataFrame(path).assign(**key)[[*key, *path]])
     return pd.DataFrame(found), pd.concat(paths, ignore_index=True)
+
+
+def _end_of_small_run(lists: DecisionLists, run: JointRuns) -> dict[str, float]:
+    """What W and V of a batch of one have come to."""
+    return {
+        "first_perfect": run.first_perfect[0],
+        "accuracy": run.accuracy[-1, 0],
+        "order": order(run.W[0], lists),
+        "argmax_accuracy": argmax_accuracy(run.V[0], lists.permutation),
+        "centred_cosine": centred_cosine(run.V[0], lists.matrix),
+    }

@@ -1,77 +1,87 @@
 """Theorem 1 over many settings by the reduced flow, as tables; some settings followed over time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import starmap
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
+from onelayer.errors import OnelayerError
 from onelayer.papers.decision_lists.reduced import (
+    STEP,
     Setting,
     solve,
     theorem_1_table,
     trajectories,
 )
+from onelayer.settings.decision_lists import ReducedFlowSettings, size_of
 
 
-def solve_grids(grids: Iterable[tuple[Sequence[Setting], float]], max_steps: int) -> pd.DataFrame:
-    """t*, the bound and the staircase of every setting.
+def solve_grids(
+    settings: ReducedFlowSettings, progress: Callable[..., Iterable] = tqdm
+) -> pd.DataFrame:
+    """t*, the bound and the staircase of every setting in a grid, and of the sizes shown.
 
-    Args:
-        grids: settings with the Heun step that they are solved with (units of n / c); a setting
-            that comes twice is solved once, as it comes first.
-        max_steps: where a flow gives up.
+    A setting that comes twice is solved once, with the step of the grid that names it first.
 
     Returns:
         `reduced.theorem_1_table`, and `steps` and `separation` (list of m times, a_1 first).
     """
+    grids = [(starmap(Setting, grid.settings()), grid.step) for grid in settings.grids]
+    grids.append((_shown(settings), STEP))
     parts, known = [], set()
-    for settings, step in grids:
-        new = [setting for setting in dict.fromkeys(settings) if setting not in known]
+    for grid, step in progress(grids, unit="grid"):
+        new = [setting for setting in dict.fromkeys(grid) if setting not in known]
         known.update(new)
-        if not new:
-            continue
-        flow = solve(new, step, max_steps)
-        part = theorem_1_table(new, flow)
-        part["steps"] = flow.steps
-        part["separation"] = [
-            times[: s.m].tolist() for s, times in zip(new, flow.separation, strict=True)
-        ]
-        parts.append(part)
+        if new:
+            parts.append(_solved(new, step, settings.max_steps))
     return pd.concat(parts, ignore_index=True)
 
 
-def follow(settings: Sequence[Setting], max_steps: int) -> pd.DataFrame:
-    """Settings from time 0 to 1.5 t*.
+def _solved(settings: Sequence[Setting], step: float, max_steps: int) -> pd.DataFrame:
+    """Rows of `solve_grids`."""
+    flow = solve(settings, step, max_steps)
+    table = theorem_1_table(settings, flow)
+    table["steps"] = flow.steps
+    table["separation"] = [
+        times[: setting.m].tolist()
+        for setting, times in zip(settings, flow.separation, strict=True)
+    ]
+    return table
+
+
+def _shown(settings: ReducedFlowSettings) -> list[Setting]:
+    return [Setting(*size_of(size)) for size in settings.shown]
+
+
+def follow(settings: ReducedFlowSettings) -> pd.DataFrame:
+    """The sizes shown, from time 0 to 1.5 t*.
 
     Returns:
         A row per setting and time: `L`, `n`, `m`, `delta`, `time`, `loss`, `accuracy` and
         `scores` (list of m + 1: the list places, then an outside token).
 
     Raises:
-        ValueError: a setting is not perfect within `max_steps`, or at once.
+        OnelayerError: a setting is not perfect within `max_steps`, or at once.
     """
-    flow = solve(settings, max_steps=max_steps)
-    for setting, t_star in zip(settings, flow.t_star, strict=True):
+    shown, max_steps = _shown(settings), settings.max_steps
+    flow = solve(shown, max_steps=max_steps)
+    for setting, t_star in zip(shown, flow.t_star, strict=True):
+        where = f"decision_lists.shown: {setting}"
         if np.isnan(t_star):
-            raise ValueError(f"{setting} is not perfect within {max_steps} steps")
+            raise OnelayerError(f"{where} is not perfect within {max_steps} steps")
         if t_star == 0:
-            raise ValueError(f"{setting} is perfect from the first step on; show a larger L")
-    path = trajectories(settings, flow.t_star)
+            raise OnelayerError(f"{where} is perfect from the first step on; show a larger L")
+    path = trajectories(shown, flow.t_star)
     parts = []
-    for index, setting in enumerate(settings):
+    for index, setting in enumerate(shown):
         slots = [*range(setting.m), -1]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "L": setting.L,
-                    "n": setting.n,
-                    "m": setting.m,
-                    "delta": setting.delta,
-                    "time": path.time[:, index],
-                    "loss": path.loss[:, index],
-                    "accuracy": path.accuracy[:, index],
-                    "scores": path.scores[:, index][:, slots].tolist(),
-                }
-            )
-        )
+        columns = {
+            "time": path.time[:, index],
+            "loss": path.loss[:, index],
+            "accuracy": path.accuracy[:, index],
+            "scores": path.scores[:, index][:, slots].tolist(),
+        }
+        parts.append(pd.DataFrame(vars(setting) | columns))
     return pd.concat(parts, ignore_index=True)

@@ -1,4 +1,4 @@
-"""What the sizes of the paper's section I.A-B may be; every refusal is one line."""
+"""What the sizes of a decision-list problem may be (section I.A-B); a refusal is one line."""
 
 import math
 
