@@ -1,6 +1,6 @@
 """Train one-layer transformers on synthetic sequences, all runs of a sweep side by side."""
 
-from onelayer.device import resolve_device
+from onelayer.execution import execution_of
 from onelayer.papers.scan_snap.simulation import Simulation, simulate
 from onelayer.settings.scan_snap import SimulationSettings
 from onelayer.step import Step, run
@@ -8,7 +8,6 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     settings = step.settings
-    step.device = resolve_device(settings.device)
     simulation = Simulation(
         num_last=settings.num_last,
         next_per_last=settings.next_per_last,
@@ -21,8 +20,7 @@ def main(step: Step) -> None:
         seeds=settings.seeds,
         observed=settings.observed,
     )
-    checkpoint = step.checkpoint(step.outputs.attention)
-    table = simulate(simulation, step.device, checkpoint, step.identity(), step.progress)
+    table = simulate(simulation, execution_of(step, step.outputs.attention))
     table.to_parquet(step.outputs.attention, index=False, compression="zstd")
 
 

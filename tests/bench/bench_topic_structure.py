@@ -63,7 +63,7 @@ def rows() -> list[dict[str, Any]]:
 def _ensemble_seconds(counts: data.Rows, embedding: str) -> float:
     runs = [Run(seed, "adam", RATE) for seed in range(RUNS)]
     trained = without_bias(embedding)
-    plan = Plan(BATCH, RUNS, embedding, "cross_entropy", STEPS, trained=trained)
+    plan = Plan(BATCH, RUNS, STEPS, embedding, "cross_entropy", trained)
     times = []
     for _ in range(4):
         start = perf_counter()

@@ -9,7 +9,9 @@ import pytest
 import torch
 import yaml
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
+from onelayer.execution import Execution
 from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
@@ -214,11 +216,11 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
                 raise StoppedError
             yield item
 
-    checkpoint = tmp_path / "checkpoint"
-    with pytest.raises(StoppedError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("time.monotonic", iter(range(0, 10**6, 100)).__next__)
-        text_training.train_language_model(text, training, checkpoint=checkpoint, progress=stopping)
-    resumed = text_training.train_language_model(text, training, checkpoint=checkpoint)
+    execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint", seconds=0))
+    with pytest.raises(StoppedError):
+        stopped = dataclasses.replace(execution, progress=stopping)
+        text_training.train_language_model(text, training, stopped)
+    resumed = text_training.train_language_model(text, training, execution)
     for name, tensor in whole.parameters.items():
         assert torch.equal(tensor, resumed.parameters[name]), name
     table = text_training.tabulate_measures(resumed)

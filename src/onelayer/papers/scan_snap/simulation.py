@@ -6,14 +6,14 @@ long sequences, after chosen numbers of iterations.
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 import torch
 
 from onelayer.ensemble import Ensemble, Optimizer, Trained, train_in_chunks
+from onelayer.execution import Execution
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
@@ -52,18 +52,14 @@ class Simulation:
 
 def simulate(
     simulation: Simulation,
-    device: str = "cpu",
-    checkpoint: Path | None = None,
-    identity: str = "",
-    progress: Callable[..., Iterable] | None = None,
+    execution: Execution = Execution(),
     dtype: torch.dtype = torch.float32,
 ) -> pd.DataFrame:
     """Train all runs and tabulate c.
 
     Args:
         simulation: what is trained.
-        device: `cpu` or `cuda`.
-        checkpoint, identity, progress: as `onelayer.ensemble.train`.
+        execution: where; the state of each size is kept in turn.
         dtype: of the parameters; the paper's is float32.
 
     Returns:
@@ -73,8 +69,7 @@ def simulate(
     tables = []
     for num_last in simulation.num_last:
         task = Task(num_last, simulation.next_per_last, simulation.length, simulation.batch)
-        of_task = checkpoint and checkpoint.with_name(f"{checkpoint.name}-{num_last}")
-        trained = _train(simulation, task, device, of_task, identity, progress, dtype)
+        trained = _train(simulation, task, execution.part(num_last), dtype)
         tables.append(_tabulate(simulation, task, trained))
     return pd.concat(tables, ignore_index=True)
 
@@ -121,24 +116,19 @@ def ensemble_of(
 def _train(
     simulation: Simulation,
     task: Task,
-    device: str,
-    checkpoint: Path | None,
-    identity: str,
-    progress: Callable[..., Iterable] | None,
+    execution: Execution,
     dtype: torch.dtype,
 ) -> Trained:
     settings = len(simulation.lr_Z) * len(simulation.lr_Y_multiplier)
     return train_in_chunks(
-        lambda part: ensemble_of(simulation, task, part, device, dtype),
+        lambda part: ensemble_of(simulation, task, part, execution.device, dtype),
         settings * simulation.seeds,
-        chunk_size(settings, CHUNK[device]),
+        chunk_size(settings, CHUNK[execution.device]),
         simulation.observed[-1],
         observe=lambda parameters: {"c": model.contextual_attention(task, parameters["Z"])},
         observe_at=simulation.observed,
         loss_every=simulation.observed[-1],
-        checkpoint=checkpoint,
-        identity=identity,
-        progress=progress,
+        execution=execution,
     )
 
 

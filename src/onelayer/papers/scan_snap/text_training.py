@@ -1,7 +1,7 @@
 """Trains the language model of Fig. 7, all seeds at once, and keeps what is measured on the way."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.execution import Execution
 from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import FEED_FORWARD, Reader, Shape
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, shown_window
@@ -51,17 +52,14 @@ class TextTraining:
 def train_language_model(
     text: Text,
     training: TextTraining,
-    device: str = "cpu",
-    checkpoint: Path | None = None,
-    identity: str = "",
-    progress: Callable[..., Iterable] | None = None,
+    execution: Execution = Execution(),
 ) -> Trained:
     """Train all seeds; `observed` holds what `text_attention.Observer` returns.
 
     Raises:
         ValueError: the text is too short for one window.
     """
-    seeds = list(range(training.seeds))
+    seeds, device = list(range(training.seeds)), execution.device
     shape = Shape(len(text.vocabulary), training.width, training.hidden)
     parameters = language_model.initial_parameters(shape, seeds, device)
     rates = dict.fromkeys(parameters, training.lr)
@@ -79,9 +77,7 @@ def train_language_model(
         training.iterations,
         observe=Observer(text, training.seeds, device),
         observe_at=training.observed,
-        checkpoint=checkpoint,
-        identity=identity,
-        progress=progress,
+        execution=execution,
     )
 
 

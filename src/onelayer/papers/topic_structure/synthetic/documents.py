@@ -4,27 +4,23 @@ Seeds of documents depend on what the documents are for and on nothing else, so 
 that ask for the same documents get them.
 """
 
-from typing import TYPE_CHECKING
-
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.seeds import generator
-
-if TYPE_CHECKING:
-    from onelayer.settings.topic_structure_synthetic import TopicModelSettings
+from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 
 
-def vocabulary_of(settings: "TopicModelSettings") -> data.Vocabulary:
+def vocabulary_of(settings: TopicModelSettings) -> data.Vocabulary:
     """The vocabulary that settings describe."""
     return data.Vocabulary(settings.T, settings.v)
 
 
-def masking_of(settings: "TopicModelSettings") -> data.Masking:
+def masking_of(settings: TopicModelSettings) -> data.Masking:
     """The masking that settings describe."""
     return data.Masking(settings.p_m, settings.p_c, settings.p_r)
 
 
 def draw(
-    settings: "TopicModelSettings",
+    settings: TopicModelSettings,
     documents: int,
     N: tuple[int, int],
     use: str,
