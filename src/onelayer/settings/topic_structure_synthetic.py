@@ -140,7 +140,7 @@ class AttentionTableSettings(DocumentSettings):
         return self
 
 
-class StageSetting(Block):
+class StageSetting(OptimizerSettings):
     """One training from near-zero matrices."""
 
     name: str
@@ -149,10 +149,6 @@ class StageSetting(Block):
     """`one_hot` or `layer_norm` (the authors' code)."""
     loss: LossKind
     """The loss; `mean_squared` is divided by the vocabulary, as PyTorch's MSELoss."""
-    optimizer: OptimizerKind
-    """`adam` or `sgd`."""
-    learning_rate: Positive
-    """Learning rate."""
     noise: Positive
     """W_K, W_Q and W_V start uniform in [0, noise)."""
     two_stages_expected: bool = True
