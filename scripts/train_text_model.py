@@ -9,23 +9,10 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     settings = step.settings
-    encoded = text.encode(
-        subset(read_articles(step.inputs.articles), settings.max_articles),
-        settings.vocabulary,
-        settings.held_out_share,
-        settings.held_out_sequences,
-        settings.length,
-    )
-    shared = ("width", "hidden", "length", "batch", "dropout", "clip", "seeds", "iterations")
-    training = text_training.TextTraining(
-        optimizer=settings.training.optimizer,
-        lr=settings.training.lr,
-        lr_feed_forward=settings.training.lr_feed_forward,
-        observed=settings.observed,
-        **{name: getattr(settings, name) for name in shared},
-    )
+    articles = subset(read_articles(step.inputs.articles), settings.max_articles)
+    encoded = text.encode(articles, settings)
     execution = execution_of(step, step.outputs.measures)
-    trained = text_training.train_language_model(encoded, training, execution)
+    trained = text_training.train_language_model(encoded, settings, execution)
     measures = text_training.tabulate_measures(trained)
     measures.to_parquet(step.outputs.measures, index=False, compression="zstd")
     text_training.write_maps(trained, encoded, settings.maps_at, 0, step.outputs.maps)
