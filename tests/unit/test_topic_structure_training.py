@@ -43,7 +43,7 @@ def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> 
     vocabulary = data.Vocabulary(settings.model.T, settings.model.v)
     block = settings.theory
     rows = gaps.draw(settings.model, block.documents, block.N, "a test", tau=2)
-    theory = closed_form.theory_gap(vocabulary, gaps.masking_of(settings.model))
+    theory = closed_form.theory_gap(vocabulary, settings.model)
     for parameter, rate in (("W_V", rate_value), ("E", block.sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
         trained = gaps._train_alone(settings, rows.by_document(), parameter, "squared", runs)

@@ -14,11 +14,6 @@ def vocabulary_of(settings: TopicModelSettings) -> data.Vocabulary:
     return data.Vocabulary(settings.T, settings.v)
 
 
-def masking_of(settings: TopicModelSettings) -> data.Masking:
-    """The masking that settings describe."""
-    return data.Masking(settings.p_m, settings.p_c, settings.p_r)
-
-
 def draw(
     settings: TopicModelSettings,
     documents: int,
@@ -49,5 +44,5 @@ def draw(
     else:
         weights = data.dirichlet_weights(rng, vocabulary.T, concentration, documents)
     tokens = data.draw_documents(rng, vocabulary, weights, N, not masked_attended)
-    shown, selected = data.mask_documents(rng, vocabulary, tokens, masking_of(settings))
+    shown, selected = data.mask_documents(rng, vocabulary, tokens, settings)
     return data.count_rows(vocabulary, tokens, shown, selected, masked_attended)

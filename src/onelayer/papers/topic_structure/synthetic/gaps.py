@@ -16,7 +16,7 @@ from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Trained
 from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import closed_form, data
-from onelayer.papers.topic_structure.synthetic.documents import draw, masking_of, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import UniformAttentionSettings
 
@@ -64,7 +64,7 @@ def _theory(
 ) -> dict[str, float]:
     vocabulary = vocabulary_of(settings.model)
     if masked_attended:
-        return {"theory": closed_form.theory_gap(vocabulary, masking_of(settings.model))}
+        return {"theory": closed_form.theory_gap(vocabulary, settings.model)}
     words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
     return {"theory": closed_form.theory_gap_hidden(vocabulary, words, framing=2)}
 

@@ -18,12 +18,12 @@ from onelayer.papers.topic_structure.synthetic.data import Rows
 from onelayer.papers.topic_structure.synthetic.model import (
     Batch,
     Embedding,
-    Loss,
     Targets,
     gradients,
     shapes,
 )
 from onelayer.seeds import generator
+from onelayer.settings.topic_structure_synthetic import LossKind
 
 
 def initial_parameters(
@@ -209,7 +209,7 @@ class Plan:
     chunk: int
     steps: int
     embedding: Embedding
-    loss: Loss
+    loss: LossKind
     trained: tuple[str, ...] | None = None
     frozen: Mapping[str, np.ndarray] | None = None
 
