@@ -7,7 +7,7 @@ from time import monotonic
 import torch
 from torch import Tensor
 
-from onelayer.ensemble.checkpoint import read_checkpoint, write_checkpoint
+from onelayer.checkpoint import Checkpoint
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Resume:
 
     def load(self, generator: torch.Generator | None) -> tuple[dict[str, Tensor], int] | None:
         """State and steps taken of a killed run, and its random numbers back into the generator."""
-        found = read_checkpoint(self.path, self.identity)
+        found = Checkpoint(self.path, self.identity).read()
         if found and generator is not None:
             generator.set_state(found[0]["generator"])
         self._mine = found is not None
@@ -43,7 +43,7 @@ class Resume:
             return
         if generator is not None:
             state = state | {"generator": generator.get_state()}
-        write_checkpoint(self.path, state, taken, self.identity)
+        Checkpoint(self.path, self.identity).write(state, taken)
         self._last, self._mine = monotonic(), True
 
     def done(self) -> None:
