@@ -7,9 +7,8 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings = step.settings
+    settings, execution = step.settings, execution_of(step, step.outputs.curves)
     variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
-    execution = execution_of(step, step.outputs.curves)
     curves = training.train_variants(variants, settings, execution)
     curves.to_parquet(step.outputs.curves)
 

@@ -8,10 +8,9 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings = step.settings
+    settings, execution = step.settings, execution_of(step, step.outputs.measures)
     articles = subset(read_articles(step.inputs.articles), settings.max_articles)
     encoded = text.encode(articles, settings)
-    execution = execution_of(step, step.outputs.measures)
     trained = text_training.train_language_model(encoded, settings, execution)
     measures = text_training.tabulate_measures(trained)
     measures.to_parquet(step.outputs.measures, index=False, compression="zstd")

@@ -9,14 +9,9 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings = step.settings
+    settings, execution = step.settings, execution_of(step, step.outputs.curves)
     group = training.group((name, name, settings.training) for name in training.STARTS)[0]
-    trained = training.train_group(
-        group,
-        settings,
-        settings.snapshots,
-        execution_of(step, step.outputs.curves),
-    )
+    trained = training.train_group(group, settings, settings.snapshots, execution)
     training.curves(group, trained, settings.seeds).to_parquet(step.outputs.curves)
     weights = training.snapshots_of(group, trained, settings.snapshots, settings.seeds)
     save_file(weights, step.outputs.weights)
