@@ -1,23 +1,15 @@
 """Train the transformer with one change at a time, to see what keeps it at the unigram model."""
 
-from onelayer.device import resolve_device
+from onelayer.execution import execution_of
 from onelayer.papers.local_to_global import training
 from onelayer.settings.local_to_global import AblationRunSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings = step.settings
-    step.device = resolve_device(settings.device)
+    settings, execution = step.settings, execution_of(step, step.outputs.curves)
     variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
-    curves = training.train_variants(
-        variants,
-        settings,
-        step.device,
-        checkpoint=step.checkpoint(step.outputs.curves),
-        identity=step.identity(),
-        progress=step.progress,
-    )
+    curves = training.train_variants(variants, settings, execution)
     curves.to_parquet(step.outputs.curves)
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 
-from onelayer.device import resolve_device
+from onelayer.execution import execution_of
 from onelayer.pretraining.storage import read_task, save_model, save_snapshots
 from onelayer.pretraining.training import train
 from onelayer.settings.pretraining import PretrainModelSettings
@@ -10,15 +10,11 @@ from onelayer.step import Step, run, scratch_folder
 
 
 def main(step: Step) -> None:
-    step.device = resolve_device(step.settings.device)
-    checkpoint = step.checkpoint(step.outputs.weights)
+    execution = execution_of(step, step.outputs.weights)
     training = train(
         *read_task(step.inputs.text, step.inputs.vocabulary, step.settings),
         step.settings,
-        step.device,
-        checkpoint,
-        step.identity(),
-        step.progress,
+        execution,
     )
     with scratch_folder(step.outputs.weights) as scratch:
         save_model(training.objective, scratch)
@@ -28,7 +24,7 @@ def main(step: Step) -> None:
     training.history_table().to_parquet(step.outputs.history, index=False, compression="zstd")
     shutil.copyfile(step.inputs.tokenizer, step.outputs.tokenizer_out)
     shutil.copyfile(step.inputs.tokenizer_config, step.outputs.tokenizer_config_out)
-    checkpoint.unlink(missing_ok=True)
+    execution.checkpoint.remove()
 
 
 if __name__ == "__main__":

@@ -1,34 +1,17 @@
 """Train the one-layer causal transformer on articles, and measure its attention on the way."""
 
 from onelayer.corpus.articles import read_articles, subset
-from onelayer.device import resolve_device
+from onelayer.execution import execution_of
 from onelayer.papers.scan_snap import text, text_training
 from onelayer.settings.scan_snap import TrainTextSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings = step.settings
-    step.device = resolve_device(settings.device)
-    encoded = text.encode(
-        subset(read_articles(step.inputs.articles), settings.max_articles),
-        settings.vocabulary,
-        settings.held_out_share,
-        settings.held_out_sequences,
-        settings.length,
-    )
-    shared = ("width", "hidden", "length", "batch", "dropout", "clip", "seeds", "iterations")
-    training = text_training.TextTraining(
-        optimizer=settings.training.optimizer,
-        lr=settings.training.lr,
-        lr_feed_forward=settings.training.lr_feed_forward,
-        observed=settings.observed,
-        **{name: getattr(settings, name) for name in shared},
-    )
-    checkpoint = step.checkpoint(step.outputs.measures)
-    trained = text_training.train_language_model(
-        encoded, training, step.device, checkpoint, step.identity(), step.progress
-    )
+    settings, execution = step.settings, execution_of(step, step.outputs.measures)
+    articles = subset(read_articles(step.inputs.articles), settings.max_articles)
+    encoded = text.encode(articles, settings)
+    trained = text_training.train_language_model(encoded, settings, execution)
     measures = text_training.tabulate_measures(trained)
     measures.to_parquet(step.outputs.measures, index=False, compression="zstd")
     text_training.write_maps(trained, encoded, settings.maps_at, 0, step.outputs.maps)

@@ -2,17 +2,15 @@
 
 import numpy as np
 
-from onelayer.device import resolve_device
+from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
-from onelayer.papers.topic_structure.synthetic.training import plan_of
 from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    step.device = resolve_device(step.settings.device)
-    plan = plan_of(step, step.outputs.averages)
-    averages, matrices = topic_attention(step.settings, plan)
+    execution = execution_of(step, step.outputs.averages)
+    averages, matrices = topic_attention(step.settings, execution)
     averages.to_parquet(step.outputs.averages, index=False)
     with open(step.outputs.matrices, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **matrices)

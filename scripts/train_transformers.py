@@ -2,25 +2,16 @@
 
 from safetensors.numpy import save_file
 
-from onelayer.device import resolve_device
+from onelayer.execution import execution_of
 from onelayer.papers.local_to_global import training
 from onelayer.settings.local_to_global import InitialisationSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings = step.settings
-    step.device = resolve_device(settings.device)
+    settings, execution = step.settings, execution_of(step, step.outputs.curves)
     group = training.group((name, name, settings.training) for name in training.STARTS)[0]
-    trained = training.train_group(
-        group,
-        settings,
-        step.device,
-        snapshots=settings.snapshots,
-        checkpoint=step.checkpoint(step.outputs.curves),
-        identity=step.identity(),
-        progress=step.progress,
-    )
+    trained = training.train_group(group, settings, settings.snapshots, execution)
     training.curves(group, trained, settings.seeds).to_parquet(step.outputs.curves)
     weights = training.snapshots_of(group, trained, settings.snapshots, settings.seeds)
     save_file(weights, step.outputs.weights)

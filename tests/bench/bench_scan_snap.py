@@ -11,7 +11,8 @@ import torch
 from torch.nn import functional
 
 from onelayer.papers.scan_snap.data import Task, draw_counts
-from onelayer.papers.scan_snap.simulation import Simulation, simulate
+from onelayer.papers.scan_snap.simulation import simulate
+from onelayer.settings.scan_snap import SimulationSettings
 
 ITERATIONS, SIZES = 100, (1, 3, 5, 10)
 RATES, MULTIPLIERS, SEEDS = [0.5, 1.0, 2.0, 3.0], [1.0, 2.0, 5.0, 10.0], 10
@@ -38,17 +39,14 @@ def rows() -> list[dict[str, Any]]:
 
 
 def _ours() -> float:
-    sweep = Simulation(
+    sweep = SimulationSettings(
         num_last=SIZES,
         next_per_last=2,
-        length=128,
-        batch=128,
         lr_Z=RATES,
         lr_Y_multiplier=MULTIPLIERS,
-        momentum=0.9,
         initial="uniform",
         seeds=SEEDS,
-        observed=[ITERATIONS],
+        iterations=ITERATIONS,
     )
     start = process_time()
     simulate(sweep)

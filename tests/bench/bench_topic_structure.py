@@ -26,9 +26,10 @@ from onelayer.papers.topic_structure.synthetic.training import (
     train_runs,
     without_bias,
 )
+from onelayer.settings.topic_structure_synthetic import MaskingSettings
 from tests.oracle.topic_structure_sequences import BertStyle
 
-VOCABULARY, MASKING = data.Vocabulary(10, 10), data.Masking(0.15, 0.1, 0.1)
+VOCABULARY, MASKING = data.Vocabulary(10, 10), MaskingSettings()
 DOCUMENTS, BATCH, RATE = 2000, 40, 0.003
 RUNS, STEPS, LOOP_STEPS = 20, 60, 20
 IGNORED = -100  # a label that cross_entropy leaves out
@@ -63,7 +64,7 @@ def rows() -> list[dict[str, Any]]:
 def _ensemble_seconds(counts: data.Rows, embedding: str) -> float:
     runs = [Run(seed, "adam", RATE) for seed in range(RUNS)]
     trained = without_bias(embedding)
-    plan = Plan(BATCH, RUNS, embedding, "cross_entropy", STEPS, trained=trained)
+    plan = Plan(BATCH, RUNS, STEPS, embedding, "cross_entropy", trained)
     times = []
     for _ in range(4):
         start = perf_counter()

@@ -5,7 +5,9 @@ import functools
 import pytest
 import torch
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
+from onelayer.execution import Execution
 
 RUNS, STEPS = 6, 25
 LR = torch.linspace(0.01, 0.3, RUNS, dtype=torch.float64)
@@ -132,8 +134,9 @@ def test_a_run_is_the_same_whatever_else_is_in_its_ensemble(chunk, tmp_path):
 
     options = {"observe_at": [0, 10, STEPS], "loss_every": 5}
     whole = train(build(slice(0, RUNS)), STEPS, **options)
-    for checkpoint in (None, tmp_path / "training.safetensors"):
-        parts = train_in_chunks(build, RUNS, chunk, STEPS, checkpoint=checkpoint, **options)
+    for path in (None, tmp_path / "training.safetensors"):
+        execution = Execution(checkpoint=Checkpoint(path))
+        parts = train_in_chunks(build, RUNS, chunk, STEPS, execution=execution, **options)
         assert parts.observed["W"].shape == (3, RUNS, 3, 4)
         for name in ("W", "b"):
             assert (parts.observed[name] - whole.observed[name]).abs().max() <= 1e-12

@@ -9,6 +9,7 @@ import torch
 
 from onelayer.papers.scan_snap import language_model, text, text_attention
 from onelayer.papers.scan_snap.language_model import Shape, Windows
+from onelayer.settings.scan_snap import LanguageModelSettings
 
 SHAPE = Shape(vocabulary=30, width=8, hidden=12)
 
@@ -135,15 +136,20 @@ def test_uniform_attention_receives_one_everywhere():
 
 
 def test_text_is_split_numbered_and_cut_into_windows():
-    words = [f"w{n}" for n in range(40)]
-    rows = [" ".join(words[: 2 + n % 38]) for n in range(200)]
+    words = [f"w{n}" for n in range(140)]
+    rows = [" ".join(words[: 2 + n % 138]) for n in range(800)]
     articles = pd.DataFrame({"text": rows})
-    found = text.encode(articles, vocabulary=12, held_out_share=0.1, sequences=5, length=8)
-    assert found.vocabulary == ["<unk>", "<eos>", *(f"w{n}" for n in range(10))]
+    training = {"name": "sgd", "optimizer": "sgd", "lr": 1.0, "lr_feed_forward": 1.0}
+    settings = LanguageModelSettings(
+        corpus="made-up", vocabulary=100, held_out_share=0.1, held_out_sequences=5, length=8,
+        trainings=[training],
+    )  # fmt: skip
+    found = text.encode(articles, settings)
+    assert found.vocabulary == ["<unk>", "<eos>", *(f"w{n}" for n in range(98))]
     assert found.held_out.shape == (5, 9)
     total = sum(len(row.split()) + 1 for row in rows)
     assert 0.8 * total < len(found.training) < 0.97 * total
-    assert (found.training == 1).sum() == 180
+    assert (found.training == 1).sum() == 720
     assert text.frequency_bins(1200)[[0, 1, 2, 11, 12, 101, 102, 1001, 1002, 1199]].tolist() == [
         *(-1, -1, 0, 0, 1, 1, 2, 2, 3, 3)
     ]

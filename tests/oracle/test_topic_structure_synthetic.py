@@ -8,10 +8,11 @@ from torch.nn import functional
 from onelayer.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
+from onelayer.settings.topic_structure_synthetic import MaskingSettings
 from tests.oracle.topic_structure_sequences import BertStyle, sequence_loss
 
 VOCABULARY = data.Vocabulary(T=3, v=4)
-MASKING = data.Masking(p_m=0.3, p_c=0.2, p_r=0.3)
+MASKING = MaskingSettings(p_m=0.3, p_c=0.2, p_r=0.3)
 DOCUMENTS, BATCH = 24, 6
 
 

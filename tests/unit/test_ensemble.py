@@ -9,7 +9,9 @@ import sys
 import pytest
 import torch
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
+from onelayer.execution import Execution
 from tests.conftest import ROOT, clean_environment
 
 
@@ -93,18 +95,21 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path, kind):
 
     options = {"observe_at": range(0, 21, 4), "loss_every": 3}
     expected = train(build(), 20, **options)
-    checkpoint = tmp_path / "training.safetensors"
+    path = tmp_path / "training.safetensors"
+    often = Execution(checkpoint=Checkpoint(path, seconds=0))
     for stop_at in (1, 9, 17):  # noqa: B007, `batch` reads it
         with pytest.raises(StoppedError):
-            train(build(), 20, checkpoint=checkpoint, checkpoint_seconds=0, **options)
-        assert checkpoint.exists()
+            train(build(), 20, execution=often, **options)
+        assert path.exists()
     stop_at = -1
     steps_left = []
     found = train(
         build(),
         20,
-        checkpoint=checkpoint,
-        progress=lambda items, **_: steps_left.extend(items) or steps_left,
+        execution=Execution(
+            checkpoint=Checkpoint(path),
+            progress=lambda items, **_: steps_left.extend(items) or steps_left,
+        ),
         **options,
     )
     assert steps_left == [17, 18, 19]
@@ -116,31 +121,32 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path, kind):
 
 
 def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path):
-    checkpoint = tmp_path / "training.safetensors"
+    often = Execution(checkpoint=Checkpoint(tmp_path / "training.safetensors", seconds=0))
 
     def stop(step):
         if step == 3:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(bowl([0.1], batch=stop), 9, checkpoint=checkpoint, checkpoint_seconds=0)
+        train(bowl([0.1], batch=stop), 9, execution=often)
     other = train(bowl([0.2]), 9)
-    assert torch.equal(
-        train(bowl([0.2]), 9, checkpoint=checkpoint).parameters["x"], other.parameters["x"]
-    )
+    found = train(bowl([0.2]), 9, execution=often)
+    assert torch.equal(found.parameters["x"], other.parameters["x"])
 
 
 def test_a_broken_checkpoint_counts_as_none(tmp_path):
-    checkpoint = tmp_path / "training.safetensors"
-    checkpoint.write_bytes(b"\x10\x00\x00\x00\x00\x00\x00\x00{")
-    train(bowl([0.1]), 3, checkpoint=checkpoint)
-    assert not checkpoint.exists()
+    path = tmp_path / "training.safetensors"
+    path.write_bytes(b"\x10\x00\x00\x00\x00\x00\x00\x00{")
+    train(bowl([0.1]), 3, execution=Execution(checkpoint=Checkpoint(path)))
+    assert not path.exists()
 
 
 KILLED = """
 import os, signal, sys, torch
 from pathlib import Path
+from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
+from onelayer.execution import Execution
 stop_at, folder = int(sys.argv[1]), Path(sys.argv[2])
 count = 0
 def build(part):
@@ -153,7 +159,8 @@ def build(part):
         return random.normal(5, use="x", step=step)
     return Ensemble({"w": random.normal(5, use="w")}, batch, Optimizer("adam", lr=0.01),
                     loss=lambda p, x: (p["w"] * x).sum(1).square())
-trained = train_in_chunks(build, 6, 3, 10, checkpoint=folder / "c", checkpoint_seconds=0)
+execution = Execution(checkpoint=Checkpoint(folder / "c", seconds=0))
+trained = train_in_chunks(build, 6, 3, 10, execution=execution)
 (folder / "result").write_bytes(trained.parameters["w"].numpy().tobytes())
 """
 

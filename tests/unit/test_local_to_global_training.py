@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import RunRandom
 from onelayer.errors import OnelayerError
+from onelayer.execution import Execution
 from onelayer.papers.local_to_global import canonical, initialisation, training
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
@@ -79,8 +81,8 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
     both = training.group([("a", "standard", base), ("b", "paper", decayed)])
     alone = training.group([("b", "paper", decayed)])
     assert len(both) == 1
-    together = training.curves(both[0], training.train_group(both[0], settings, "cpu"), 2)
-    single = training.curves(alone[0], training.train_group(alone[0], settings, "cpu"), 2)
+    together = training.curves(both[0], training.train_group(both[0], settings), 2)
+    single = training.curves(alone[0], training.train_group(alone[0], settings), 2)
     part = together[together["variant"] == "b"].reset_index(drop=True)
     assert list(part["iteration"].unique()) == [0, 3, 6]
     for name in ("loss", "W_1_share", "W_V_share"):
@@ -90,7 +92,7 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
 def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path, monkeypatch):
     settings, base = small()
     variants = [("a", "standard", base), ("b", "paper", base.model_copy(update={"iterations": 9}))]
-    checkpoint, trained = tmp_path / "state", []
+    trained = []
 
     def train(own: str = "it", stop_before: str = "") -> pd.DataFrame:
         def group(one: training.Group, *arguments, **options):
@@ -100,9 +102,8 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path, monkeypa
             return whole(one, *arguments, **options)
 
         monkeypatch.setattr(training, "train_group", group)
-        return training.train_variants(
-            variants, settings, "cpu", checkpoint=checkpoint, identity=own
-        )
+        execution = Execution(checkpoint=Checkpoint(tmp_path / "state", own))
+        return training.train_variants(variants, settings, execution)
 
     whole = training.train_group
     expected = train()
@@ -123,7 +124,7 @@ def test_held_out_sequences_of_one_symbol_are_refused():
     rare = EnsembleSettings(chain={"p": 1e-6, "q": 0.5}, evaluate_on=1)
     group = training.group([("a", "standard", TrainingSettings(sequence_length=8))])[0]
     with pytest.raises(OnelayerError, match=r"evaluate_on = 1: .* hold one symbol only"):
-        training.train_group(group, rare, "cpu")
+        training.train_group(group, rare)
 
 
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():
@@ -132,7 +133,7 @@ def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_
     base = TrainingSettings(sequence_length=64, batch=16, iterations=400)
     settings = EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=100)
     group = training.group([("standard", "standard", base), ("paper", "paper", base)])[0]
-    curves = training.curves(group, training.train_group(group, settings, "cpu"), 2)
+    curves = training.curves(group, training.train_group(group, settings), 2)
     last = curves[curves["iteration"] == 400]
     paper = last[last["variant"] == "paper"]
     assert (paper["loss"] < chain.unigram_entropy - 0.01).all()

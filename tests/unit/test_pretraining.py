@@ -10,27 +10,29 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
+from onelayer.execution import Execution
 from onelayer.models.checkpoints import load_checkpoint, word_embeddings
 from onelayer.models.families import FAMILIES
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
-from onelayer.pretraining import training as loop
 from onelayer.pretraining.corruption import fill_in_spans, mask_words
 from onelayer.pretraining.objectives import OBJECTIVES, new_objective
 from onelayer.pretraining.storage import read_snapshots, save_model, save_snapshots
 from onelayer.pretraining.text import Batch, plan_batches, segment
 from onelayer.pretraining.training import learning_rate, train
 from onelayer.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
-from onelayer.settings.pretraining import OptimizerSettings, SizeSettings, TextSettings
+from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
 from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
 
 each_family = pytest.mark.parametrize("family", sorted(FAMILIES))
 
 
-def trained(family: str, checkpoint: Path | None = None, tokens: int = SETTINGS.tokens, **options):
+def trained(family: str, path: Path | None = None, tokens: int = SETTINGS.tokens, **options):
     settings, words, training, held_out = task(family, tokens=tokens)
     objective = new_objective(family, settings.size, words, settings.objective, settings.seed)
-    return train(objective, training, held_out, settings, "cpu", checkpoint, "same", **options)
+    execution = Execution(checkpoint=Checkpoint(path, "same", seconds=0), **options)
+    return train(objective, training, held_out, settings, execution)
 
 
 def weights(run) -> dict[str, torch.Tensor]:
@@ -143,7 +145,7 @@ def test_masks_are_static_for_bert_and_dynamic_for_the_others(family) -> None:
 
 
 def test_the_learning_rate_rises_to_its_peak_and_falls_to_zero() -> None:
-    settings = OptimizerSettings(learning_rate=2.0, warmup=0.1)
+    settings = AdamWSettings(learning_rate=2.0, warmup=0.1)
     rates = [learning_rate(tokens, 1000, settings) for tokens in (0, 50, 100, 550, 1000)]
     assert rates[0] < 0.05 and rates[1] == pytest.approx(1, rel=0.02)
     assert rates[2:] == [2.0, 1.0, 0.0]
@@ -169,12 +171,9 @@ def test_a_training_repeats_itself_to_the_last_bit(family) -> None:
 
 
 @each_family
-def test_a_killed_training_goes_on_and_ends_with_the_same_bits(
-    family, tmp_path, monkeypatch
-) -> None:
+def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, tmp_path) -> None:
     """The child kills itself with SIGKILL in the middle; nothing of it is left but its file."""
     checkpoint = tmp_path / "training.safetensors"
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     read: list[int] = []
 
     def dying(batches, **_):
@@ -204,13 +203,13 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bits(
         assert all(torch.equal(resumed.snapshots[tokens][name], w) for name, w in kept.items())
 
 
-def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path) -> None:
     path = tmp_path / "training.safetensors"
     trained("bert", path)
+    another = Execution(checkpoint=Checkpoint(path, "another"))
     settings, words, training, held_out = task("bert")
     objective = new_objective("bert", settings.size, words, settings.objective, 0)
-    run = train(objective, training, held_out, settings, "cpu", path, "another")
+    run = train(objective, training, held_out, settings, another)
     assert torch.equal(*(weights(r)["cls.predictions.bias"] for r in (run, trained("bert"))))
 
 
@@ -235,9 +234,7 @@ def test_a_model_and_its_last_snapshot_are_the_same_and_load(family, tmp_path) -
 
 
 def test_a_learning_rate_that_blows_up_is_named() -> None:
-    settings, words, training, held_out = task(
-        "bert", optimizer=OptimizerSettings(learning_rate=1e20)
-    )
+    settings, words, training, held_out = task("bert", optimizer=AdamWSettings(learning_rate=1e20))
     objective = new_objective("bert", settings.size, words, settings.objective, 0)
     with pytest.raises(OnelayerError, match=r"lower pretraining\.optimizer\.learning_rate"):
         train(objective, training, held_out, settings)

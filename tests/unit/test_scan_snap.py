@@ -10,38 +10,37 @@ import scipy.stats
 import torch
 import yaml
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
+from onelayer.execution import Execution
 from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
-from onelayer.papers.scan_snap.simulation import Simulation, chunk_size, simulate
+from onelayer.papers.scan_snap.simulation import chunk_size, simulate
 from onelayer.papers.scan_snap.text import Text
 from onelayer.settings.root import load_settings
+from onelayer.settings.scan_snap import SimulationSettings, TrainTextSettings
 from tests.conftest import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 PUBLISHED = entropy_sweep.read_published(ROOT / "workflow/reference/scan_snap_figure6.csv")
-SCAN = Simulation(
+SCAN = SimulationSettings(
     num_last=[2],
     next_per_last=1,
-    length=128,
-    batch=128,
     lr_Z=[1.0],
     lr_Y_multiplier=[1.0],
-    momentum=0.9,
     initial="zero",
     seeds=8,
-    observed=[*range(101), 150, 200],
+    every=1,
+    longer=2,
 )
-SWEEP = dataclasses.replace(
-    SCAN,
+SWEEP = SimulationSettings(
     num_last=[3],
     next_per_last=2,
     lr_Z=[0.5, 3.0],
     lr_Y_multiplier=[1.0, 10.0],
     initial="uniform",
     seeds=3,
-    observed=[100],
 )
 
 
@@ -88,7 +87,7 @@ def test_the_reference_has_all_published_cells():
 
 
 def test_a_run_is_the_same_whatever_is_swept_beside_it(sweep):
-    alone = dataclasses.replace(SWEEP, lr_Z=[3.0], lr_Y_multiplier=[10.0])
+    alone = SWEEP.model_copy(update={"lr_Z": [3.0], "lr_Y_multiplier": [10.0]})
     keys = [*SETTINGS, "seed", "sequence_class"]
     together = sweep.set_index(keys)[ATTENTION]
     apart = simulate(alone).set_index(keys)[ATTENTION]
@@ -184,11 +183,12 @@ def test_measures_of_known_attention():
 def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path):
     words = np.arange(2000) % 28 + 2  # a text in which the next word is certain
     text = Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
-    training = text_training.TextTraining(
-        width=8, hidden=8, length=8, batch=4, dropout=0.3, optimizer="adam", lr=0.01,
-        lr_feed_forward=0.01, clip=0.5, seeds=2, iterations=12, observed=[0, 6, 12],
+    training = {"name": "adam", "optimizer": "adam", "lr": 0.01, "lr_feed_forward": 0.01}
+    settings = TrainTextSettings(
+        corpus="made-up", width=8, hidden=8, length=8, batch=4, seeds=2, iterations=12,
+        measure_every=6, maps_at=[0], trainings=[training], training=training,
     )  # fmt: skip
-    whole = text_training.train_language_model(text, training)
+    whole = text_training.train_language_model(text, settings)
 
     class StoppedError(Exception):
         pass
@@ -199,11 +199,11 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
                 raise StoppedError
             yield item
 
-    checkpoint = tmp_path / "checkpoint"
-    with pytest.raises(StoppedError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("time.monotonic", iter(range(0, 10**6, 100)).__next__)
-        text_training.train_language_model(text, training, checkpoint=checkpoint, progress=stopping)
-    resumed = text_training.train_language_model(text, training, checkpoint=checkpoint)
+    execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint", seconds=0))
+    with pytest.raises(StoppedError):
+        stopped = dataclasses.replace(execution, progress=stopping)
+        text_training.train_language_model(text, settings, stopped)
+    resumed = text_training.train_language_model(text, settings, execution)
     for name, tensor in whole.parameters.items():
         assert torch.equal(tensor, resumed.parameters[name]), name
     table = text_training.tabulate_measures(resumed)

@@ -24,7 +24,6 @@ from onelayer.settings.topic_structure_synthetic import (
 )
 from tests.conftest import ROOT
 
-PLAN = Plan(batch=20, chunk=4)
 PUBLISHED = ROOT / "workflow/reference/topic_structure_attention.csv"
 
 
@@ -39,14 +38,15 @@ def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> 
         theory={"N": [1000, 1100], "documents": 600, "steps": 150, "sgd_rate_value": rate_value},
         components={"documents": 100},
         batch=20,
+        chunk=4,
     )
     vocabulary = data.Vocabulary(settings.model.T, settings.model.v)
     block = settings.theory
     rows = gaps.draw(settings.model, block.documents, block.N, "a test", tau=2)
-    theory = closed_form.theory_gap(vocabulary, gaps.masking_of(settings.model))
+    theory = closed_form.theory_gap(vocabulary, settings.model)
     for parameter, rate in (("W_V", rate_value), ("E", block.sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
-        trained = gaps._train_alone(settings, PLAN, rows.by_document(), parameter, "squared", runs)
+        trained = gaps._train_alone(settings, rows.by_document(), parameter, "squared", runs)
         found = closed_form.gap(vocabulary, trained.observed["matrix"][-1].numpy())
         np.testing.assert_allclose(found / theory, 1, atol=0.01)
 
@@ -70,11 +70,12 @@ def attention_settings(rate: float, loss: str = "cross_entropy") -> TopicAttenti
         "optimizers": [{"optimizer": "sgd", "learning_rate": rate}],
     }
     block = {"variants": [variant], "documents": 60, "steps": 40, "seeds": 2}
-    return TopicAttentionRun(model={"T": 3, "v": 4}, batch=20, attention=block, variant="one_hot")
+    sizes = {"model": {"T": 3, "v": 4}, "batch": 20, "chunk": 4}
+    return TopicAttentionRun(**sizes, attention=block, variant="one_hot")
 
 
 def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
-    averages, arrays = topic_attention(attention_settings(0.01), PLAN)
+    averages, arrays = topic_attention(attention_settings(0.01))
     np.testing.assert_allclose(averages[list(tables.PAIR_CLASSES)], 0.01, rtol=0.01)
     assert arrays["S"].shape == arrays["weights"].shape == (16, 16)
     table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
@@ -84,7 +85,7 @@ def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
 
 
 def test_a_diverged_run_is_marked_and_never_averaged() -> None:
-    averages, _ = topic_attention(attention_settings(1e6, "squared"), PLAN)
+    averages, _ = topic_attention(attention_settings(1e6, "squared"))
     assert (averages["diverged_at"] >= 0).all()
     table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
     rows = table[table["quantity"].isin(tables.PAIR_CLASSES)]
@@ -140,6 +141,7 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
     panel["learning_rates"] = [panel.pop("learning_rate")]
     del panel["noise"]
     settings = StagesSettings(
+        chunk=4,
         two_stages={
             # With a tenth of them W_V never stops growing: it learns them by heart.
             "documents": 4000,
@@ -151,7 +153,7 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
             "maps": [panel],
         },
     )
-    norms = two_stages(settings, Plan(batch=settings.batch, chunk=4))
+    norms = two_stages(settings)
     times = stage_times(norms).set_index(["kind", "name"])
     assert times.loc[("setting", "mean_squared"), "in_order"]
     assert not times.loc[("setting", "squared"), "in_order"]

@@ -5,7 +5,9 @@ Here each parameter carries a leading run dimension, `[runs, ...]`, so that one 
 operations advances all runs by a step, on CPU or GPU. This package knows no paper: a paper gives
 initial parameters, data, and a loss (for autograd) or a function that returns gradients.
 
+    from onelayer.checkpoint import Checkpoint
     from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
+    from onelayer.execution import Execution
 
     seeds = torch.arange(640) % 10
     random = RunRandom(seeds)                        # run i's numbers depend on seeds[i] alone
@@ -23,7 +25,7 @@ initial parameters, data, and a loss (for autograd) or a function that returns g
                  labels=[f"lr {rate:g}" for rate in rates]),
         steps=1000,
         observe_at=range(0, 1001, 100),
-        checkpoint=Path("training.safetensors"),
+        execution=Execution(checkpoint=Checkpoint(Path("training.safetensors"), "what it is")),
     )
     trained.observed["W"]                            # [11, runs, 3, 5], after 0, 100, ... updates
     trained.losses                                   # [1000, runs], before each update

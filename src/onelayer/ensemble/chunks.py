@@ -1,17 +1,14 @@
 """More runs than fit in memory at once: one ensemble after the other, joined at the end."""
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
-from onelayer.ensemble.checkpoint import digest, read_checkpoint, under, write_checkpoint
-from onelayer.ensemble.training import Ensemble, Trained, train
-
-_tqdm = functools.partial(tqdm, disable=None, leave=False)
+from onelayer.checkpoint import Checkpoint, under
+from onelayer.ensemble.training import Ensemble, Trained, identified, train
+from onelayer.execution import Execution
 
 
 def train_in_chunks(
@@ -20,8 +17,9 @@ def train_in_chunks(
     chunk: int,
     steps: int,
     *,
-    checkpoint: Path | None = None,
-    progress: Callable[..., Iterable[int]] | None = None,
+    observe_at: Iterable[int] = (),
+    loss_every: int = 1,
+    execution: Execution = Execution(),
     **options: Any,
 ) -> Trained:
     """Train runs chunk after chunk; each run is the same, to rounding, as in one large ensemble.
@@ -30,9 +28,9 @@ def train_in_chunks(
         build: makes the ensemble of runs `slice(start, stop)`.
         runs: number of runs in all.
         chunk: most runs per ensemble.
-        steps: as `train`.
-        checkpoint: as `train`; finished chunks stay beside it until the last one is done.
-        progress: as `train`; one bar for the steps of all chunks.
+        steps, observe_at, loss_every: as `train`.
+        execution: as `train`; finished chunks stay beside the state until the last one is done, and
+            one bar is for the steps of all chunks.
         **options: further arguments of `train`.
 
     Raises:
@@ -41,45 +39,47 @@ def train_in_chunks(
     if chunk < 1:
         raise ValueError(f"chunk = {chunk}: must be at least 1")
     parts = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
-    trained, finished = [], []
+    plan = {"observe_at": tuple(sorted(set(observe_at))), "loss_every": loss_every}
     total = len(parts) * steps
-    bar = iter((progress or _tqdm)(range(total), total=total, unit="step"))
-    options["progress"] = lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
+    bar = iter(execution.progress(range(total), total=total, unit="step"))
+    execution = replace(
+        execution, progress=lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
+    )
+    trained, finished = [], []
     for number, part in enumerate(parts):
         ensemble = build(part)
-        if checkpoint is None:
-            trained.append(train(ensemble, steps, **options))
-            continue
-        here = checkpoint.with_name(f"{checkpoint.name}-{number}")
-        finished.append(checkpoint.with_name(f"{checkpoint.name}-{number}-finished"))
-        trained.append(_train_or_read(ensemble, steps, here, finished[-1], options))
-    for path in finished:
-        path.unlink(missing_ok=True)
+        kept = execution.checkpoint.part(f"{number}-finished")
+        finished.append(identified(kept, ensemble, steps, **plan))
+        chunk_trained = _read(finished[-1], plan["observe_at"])
+        if chunk_trained is None:
+            own = execution.part(number)
+            chunk_trained = train(ensemble, steps, **plan, execution=own, **options)
+            _write(finished[-1], chunk_trained, steps)
+        trained.append(chunk_trained)
+    for checkpoint in finished:
+        checkpoint.remove()
     return _joined(trained)
 
 
-def _train_or_read(
-    ensemble: Ensemble, steps: int, checkpoint: Path, finished: Path, options: Mapping[str, Any]
-) -> Trained:
-    """A chunk's result, out of its file where an earlier start finished it."""
-    observe_at = tuple(sorted(set(options.get("observe_at", ()))))
-    plan = (observe_at, options.get("loss_every", 1), options.get("identity", ""))
-    identity = digest(ensemble, steps, *plan)
-    if found := read_checkpoint(finished, identity):
-        tensors = found[0]
-        return Trained(
-            parameters=under("parameter", tensors),
-            losses=tensors["losses"],
-            observed=under("observed", tensors),
-            observed_at=observe_at,
-            diverged_at=tensors["diverged_at"],
-        )
-    result = train(ensemble, steps, checkpoint=checkpoint, **options)
-    tensors = {"losses": result.losses, "diverged_at": result.diverged_at}
-    tensors |= {f"parameter/{name}": tensor for name, tensor in result.parameters.items()}
-    tensors |= {f"observed/{name}": tensor for name, tensor in result.observed.items()}
-    write_checkpoint(finished, tensors, steps, identity)
-    return result
+def _read(finished: Checkpoint, observed_at: tuple[int, ...]) -> Trained | None:
+    """A chunk's result out of its file, where an earlier start finished it."""
+    if (found := finished.read()) is None:
+        return None
+    tensors, _ = found
+    return Trained(
+        parameters=under("parameter", tensors),
+        losses=tensors["losses"],
+        observed=under("observed", tensors),
+        observed_at=observed_at,
+        diverged_at=tensors["diverged_at"],
+    )
+
+
+def _write(finished: Checkpoint, trained: Trained, steps: int) -> None:
+    tensors = {"losses": trained.losses, "diverged_at": trained.diverged_at}
+    tensors |= {f"parameter/{name}": tensor for name, tensor in trained.parameters.items()}
+    tensors |= {f"observed/{name}": tensor for name, tensor in trained.observed.items()}
+    finished.write(tensors, steps)
 
 
 def _joined(parts: Sequence[Trained]) -> Trained:

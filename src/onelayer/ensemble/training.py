@@ -1,20 +1,18 @@
 """The training loop of an ensemble: steps, observations, frozen runs, checkpoints."""
 
-import functools
+import hashlib
 import logging
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
-from onelayer.ensemble.checkpoint import digest, read_checkpoint, under, write_checkpoint
+from onelayer.checkpoint import Checkpoint, under
 from onelayer.ensemble.optimizers import Optimizer, Updater
+from onelayer.execution import Execution
 
 log = logging.getLogger("onelayer")
 
@@ -95,10 +93,7 @@ def train(
     observe: Callable[[Tensors], Tensors] | None = None,
     observe_at: Iterable[int] = (),
     loss_every: int = 1,
-    checkpoint: Path | None = None,
-    checkpoint_seconds: float = 20.0,
-    identity: str = "",
-    progress: Callable[..., Iterable[int]] | None = None,
+    execution: Execution = Execution(),
 ) -> Trained:
     """Train all runs for a number of steps.
 
@@ -108,36 +103,59 @@ def train(
         observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
-        checkpoint: where to keep the state while training runs. If the file is there and is of
-            this very training, training goes on from it. It is removed at the end; remove it later
-            yourself by keeping it None and calling `read_checkpoint`, if at all.
-        checkpoint_seconds: least time between two checkpoints (seconds); decides no number.
-        identity: what makes this training the one it is and cannot be seen from its parameters,
-            optimizer, labels and steps, which are compared anyway: the settings of data and
-            objective, the digest of the code.
-        progress: wraps the steps in a progress bar, as `onelayer.step.Step.progress`; by default
-            tqdm, silent where stderr is no terminal.
+        execution: where to keep the state while training runs, and the progress bar; the device is
+            where the parameters are. If the file is there and is of this very training, training
+            goes on from it; it is removed at the end. The checkpoint's identity must say what
+            cannot be seen from parameters, optimizer, labels and steps, which are compared anyway:
+            the settings of data and objective, the digest of the code.
 
     Raises:
         ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`.
     """
     run = _Run(ensemble, steps, observe, observe_at, loss_every)
-    identity = digest(ensemble, steps, run.observe_at, loss_every, identity)
-    first = run.restore(checkpoint, identity)
-    written = time.monotonic()
-    bar = progress or functools.partial(tqdm, disable=None, leave=False)
+    checkpoint = identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
+    first = run.restore(checkpoint)
     with _subnormals_as_zero():
         if first == 0:
             run.look(0)
-        for step in bar(range(first, steps), total=steps - first, unit="step"):
+        for step in execution.progress(range(first, steps), total=steps - first, unit="step"):
             run.advance(step)
             run.look(step + 1)
-            if checkpoint and time.monotonic() - written >= checkpoint_seconds:
-                write_checkpoint(checkpoint, run.state(), step + 1, identity)
-                written = time.monotonic()
-    if checkpoint:
-        checkpoint.unlink(missing_ok=True)
+            checkpoint.write_if_due(run.state, step + 1)
+    checkpoint.remove()
     return run.result()
+
+
+def identified(
+    checkpoint: Checkpoint,
+    ensemble: Ensemble,
+    steps: int,
+    observe_at: Sequence[int],
+    loss_every: int,
+) -> Checkpoint:
+    """The checkpoint with what it must agree on beside its own identity: the start and the plan."""
+    if checkpoint.path is None:
+        return checkpoint
+    optimizer = vars(ensemble.optimizer) | {"schedule": None}
+    if ensemble.optimizer.schedule is not None and steps:
+        # A function has no digest; a few of its values stand for it.
+        optimizer["schedule"] = [ensemble.optimizer.schedule(t) for t in (0, steps // 2, steps - 1)]
+    plan = (checkpoint.identity, steps, tuple(observe_at), loss_every, list(ensemble.labels))
+    text = repr((plan, {key: _plain(value) for key, value in optimizer.items()}))
+    found = hashlib.sha256(text.encode())
+    for name, tensor in sorted(ensemble.parameters.items()):
+        found.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        found.update(tensor.detach().contiguous().cpu().numpy().tobytes())
+    return replace(checkpoint, identity=found.hexdigest())
+
+
+def _plain(value: object) -> object:
+    """A setting as numbers that print in full."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 @contextmanager
@@ -241,9 +259,9 @@ class _Run:
         tensors |= {f"optimizer/{name}": tensor for name, tensor in self.updater.state.items()}
         return tensors | {f"observed/{name}": torch.stack(t) for name, t in self.observed.items()}
 
-    def restore(self, checkpoint: Path | None, identity: str) -> int:
+    def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""
-        found = read_checkpoint(checkpoint, identity) if checkpoint else None
+        found = checkpoint.read()
         if found is None:
             return 0
         tensors, step = found

@@ -6,23 +6,20 @@ bytes.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from time import monotonic
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from onelayer.ensemble.checkpoint import read_checkpoint, under, write_checkpoint
+from onelayer.checkpoint import Checkpoint, under
 from onelayer.errors import OnelayerError
+from onelayer.execution import Execution
 from onelayer.pretraining.objectives import Objective, Text
 from onelayer.pretraining.text import Batch, plan_batches
-from onelayer.settings.pretraining import OptimizerSettings, TrainingSettings
+from onelayer.settings.pretraining import AdamWSettings, TrainingSettings
 
-CHECKPOINT_SECONDS = 20.0
 HISTORY_POINTS = 100
 
 
@@ -70,10 +67,7 @@ def train(
     training_text: Text,
     held_out_text: Text,
     settings: TrainingSettings,
-    device: str = "cpu",
-    checkpoint: Path | None = None,
-    identity: str = "",
-    progress: Callable[..., Iterable[Batch]] = lambda items, **_: items,
+    execution: Execution = Execution(),
 ) -> Training:
     """Train until the budget is reached.
 
@@ -81,10 +75,8 @@ def train(
         objective: a freshly initialised one.
         training_text, held_out_text: what is read, and what measures the held-out loss.
         settings: budget, batches, optimizer.
-        device: `cpu` or `cuda`.
-        checkpoint: written every 20 s; a training of the same identity goes on from it.
-        identity: what decides this training.
-        progress: wraps the batches in a progress bar.
+        execution: where; a training of the same identity goes on from its checkpoint, which stays
+            until the caller, who has the result in a safe place, removes it.
 
     Raises:
         OnelayerError: gradients are not finite any more.
@@ -92,21 +84,17 @@ def train(
     torch.use_deterministic_algorithms(True)
     # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
     torch.utils.deterministic.fill_uninitialized_memory = False
-    run = Training(objective, settings, device)
-    if checkpoint:
-        _resume(run, checkpoint, identity)
+    run = Training(objective, settings, execution.device)
+    _resume(run, execution.checkpoint)
     plan = _plan(training_text, objective, settings, settings.tokens)
     held_out = _plan(held_out_text, objective, settings, settings.held_out_tokens)
     if not run.steps:
         for name, value in _held_out_losses(run, held_out_text, held_out).items():
             run.history[0, "held-out", name] = value
-    written = monotonic()
-    for batch in progress(plan[run.steps :], unit="batch"):
+    for batch in execution.progress(plan[run.steps :], unit="batch"):
         _train_on(run, training_text, batch)
         _observe(run, held_out_text, held_out, batch, last=batch is plan[-1])
-        if checkpoint and monotonic() - written > CHECKPOINT_SECONDS:
-            write_checkpoint(checkpoint, _state(run), run.steps, identity)
-            written = monotonic()
+        execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
     return run
 
 
@@ -141,7 +129,7 @@ def _train_on(run: Training, text: Text, batch: Batch) -> None:
     run.steps += 1
 
 
-def learning_rate(tokens: int, budget: int, settings: OptimizerSettings) -> float:
+def learning_rate(tokens: int, budget: int, settings: AdamWSettings) -> float:
     """Linear warm-up from 0 and linear decay to 0, at so many tokens seen of a budget."""
     warmup = settings.warmup * budget
     if tokens < warmup:
@@ -186,7 +174,7 @@ def probed_weights(objective: Objective) -> dict[str, Tensor]:
     }
 
 
-def _adamw(model: nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
+def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
     parameters = list(model.parameters())
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
@@ -222,8 +210,8 @@ def _state(run: Training) -> dict[str, Tensor]:
     return state
 
 
-def _resume(run: Training, checkpoint: Path, identity: str) -> None:
-    found = read_checkpoint(checkpoint, identity)
+def _resume(run: Training, checkpoint: Checkpoint) -> None:
+    found = checkpoint.read()
     if found is None:
         return
     state, run.steps = found

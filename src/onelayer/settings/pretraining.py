@@ -41,7 +41,7 @@ class SizeSettings(Block):
         return self
 
 
-class OptimizerSettings(Block):
+class AdamWSettings(Block):
     """AdamW, linear warm-up and linear decay to 0, both in tokens seen."""
 
     learning_rate: float = Field(1e-3, gt=0)
@@ -84,7 +84,7 @@ class TrainingSettings(Block):
     """The model."""
     objective: ObjectiveSettings = ObjectiveSettings()
     """What it learns to predict."""
-    optimizer: OptimizerSettings = OptimizerSettings()
+    optimizer: AdamWSettings = AdamWSettings()
     """How."""
     tokens: int = Field(3_000_000, ge=1)
     """Budget: training ends with the batch that reaches it (tokens seen, special ones included)."""

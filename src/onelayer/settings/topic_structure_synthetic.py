@@ -19,13 +19,9 @@ def _once(names: list[str]) -> None:
         raise ValueError(f"{', '.join(repeated)} is given twice; each name once")
 
 
-class TopicModelSettings(Block):
-    """The words and how they are masked."""
+class MaskingSettings(Block):
+    """How words are masked."""
 
-    T: int = Field(10, ge=2)
-    """Topics."""
-    v: int = Field(10, ge=2)
-    """Words in each topic, none in two (words)."""
     p_m: float = Field(0.15, gt=0, lt=1)
     """Share of the words that are selected to be predicted."""
     p_c: float = Field(0.1, ge=0, le=1)
@@ -34,10 +30,24 @@ class TopicModelSettings(Block):
     """Of these, share that shows a random word; the rest shows [MASK]."""
 
     @pydantic.model_validator(mode="after")
-    def _shares(self) -> "TopicModelSettings":
+    def _shares(self) -> "MaskingSettings":
         if self.p_c + self.p_r > 1:
             raise ValueError(f"p_c + p_r = {self.p_c + self.p_r:g}: at most 1")
         return self
+
+    @property
+    def intact(self) -> float:
+        """Share of the words' positions that show their own word: 1 - (1 - p_c) p_m."""
+        return 1 - (1 - self.p_c) * self.p_m
+
+
+class TopicModelSettings(MaskingSettings):
+    """The words and how they are masked."""
+
+    T: int = Field(10, ge=2)
+    """Topics."""
+    v: int = Field(10, ge=2)
+    """Words in each topic, none in two (words)."""
 
 
 class DocumentSettings(Block):
@@ -140,7 +150,7 @@ class AttentionTableSettings(DocumentSettings):
         return self
 
 
-class StageSetting(Block):
+class StageSetting(OptimizerSettings):
     """One training from near-zero matrices."""
 
     name: str
@@ -149,10 +159,6 @@ class StageSetting(Block):
     """`one_hot` or `layer_norm` (the authors' code)."""
     loss: LossKind
     """The loss; `mean_squared` is divided by the vocabulary, as PyTorch's MSELoss."""
-    optimizer: OptimizerKind
-    """`adam` or `sgd`."""
-    learning_rate: Positive
-    """Learning rate."""
     noise: Positive
     """W_K, W_Q and W_V start uniform in [0, noise)."""
     two_stages_expected: bool = True

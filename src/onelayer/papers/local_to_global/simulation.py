@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from onelayer.execution import Execution
 from onelayer.papers.local_to_global import canonical
 from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL
 from onelayer.papers.local_to_global.chain import Chain
@@ -40,7 +41,7 @@ def _field(variables: int, chain: Chain) -> Callable[[Tensor], Tensor]:
 
 
 def basin_maps(
-    chains: list[Chain], settings: FlowSettings, device: str, progress: Callable
+    chains: list[Chain], settings: FlowSettings, execution: Execution = Execution()
 ) -> dict[str, np.ndarray]:
     """Where the flow from every point of the grid ends, chain by chain.
 
@@ -49,7 +50,8 @@ def basin_maps(
         [C, N]; starts in the order of `theory.grid`.
     """
     start = grid(settings.extent, settings.points)
-    found = [ends_of(start, chain, settings, device) for chain in progress(chains, unit="map")]
+    under_way = execution.progress(chains, unit="map")
+    found = [ends_of(start, chain, settings, execution.device) for chain in under_way]
     arrays = {
         name: np.stack([getattr(ends, name).cpu().numpy() for ends in found])
         for name in ("theta", "time", "steps", "at_rest")
@@ -57,7 +59,9 @@ def basin_maps(
     return arrays | {"at_rest": arrays["at_rest"].astype(np.uint8)}
 
 
-def gaussian_starts(chains: list[Chain], settings: FlowSettings, device: str) -> pd.DataFrame:
+def gaussian_starts(
+    chains: list[Chain], settings: FlowSettings, execution: Execution = Execution()
+) -> pd.DataFrame:
     """How often the flow from (e, w) ~ N(0, sigma^2) reaches the global minimum.
 
     Every sigma scales the same draws. Columns `p`, `q`, `sigma`, `draws`, and the counts
@@ -67,7 +71,9 @@ def gaussian_starts(chains: list[Chain], settings: FlowSettings, device: str) ->
     start = np.concatenate([sigma * unit for sigma in settings.sigmas], axis=1)
     rows = []
     for chain in chains:
-        reached = outcome(ends_of(start, chain, settings, device).theta.cpu().numpy(), chain)
+        reached = outcome(
+            ends_of(start, chain, settings, execution.device).theta.cpu().numpy(), chain
+        )
         for sigma, part in zip(
             settings.sigmas, np.split(reached, len(settings.sigmas)), strict=True
         ):
@@ -80,7 +86,9 @@ def gaussian_starts(chains: list[Chain], settings: FlowSettings, device: str) ->
     return pd.DataFrame(rows)
 
 
-def neighbours(chains: list[Chain], settings: FlowSettings, device: str) -> pd.DataFrame:
+def neighbours(
+    chains: list[Chain], settings: FlowSettings, execution: Execution = Execution()
+) -> pd.DataFrame:
     """Whether the flow comes back to a critical point from starts on a small circle around it.
 
     Columns `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends within five
@@ -92,7 +100,7 @@ def neighbours(chains: list[Chain], settings: FlowSettings, device: str) -> pd.D
     for chain in chains:
         points = critical_points(chain)
         starts = [point[:, None] + circle for group in points.values() for point in group]
-        theta = ends_of(np.concatenate(starts, axis=1), chain, settings, device).theta
+        theta = ends_of(np.concatenate(starts, axis=1), chain, settings, execution.device).theta
         ends = iter(np.split(theta.cpu().numpy(), len(starts), axis=1))
         for name, group in points.items():
             back = 0
@@ -115,7 +123,9 @@ def neighbours(chains: list[Chain], settings: FlowSettings, device: str) -> pd.D
     return pd.DataFrame(rows)
 
 
-def shown_paths(chains: list[Chain], settings: FlowSettings, device: str) -> dict[str, np.ndarray]:
+def shown_paths(
+    chains: list[Chain], settings: FlowSettings, execution: Execution = Execution()
+) -> dict[str, np.ndarray]:
     """Trajectories for the figures, at the same times for all.
 
     Returns:
@@ -130,12 +140,13 @@ def shown_paths(chains: list[Chain], settings: FlowSettings, device: str) -> dic
     for side, chain in zip(("below", "above"), shown_chains(chains), strict=True):
         space = np.concatenate([wide, near], axis=1)
         last = max(
-            float(ends_of(start, chain, settings, device).time.max()) for start in (plane, space)
+            float(ends_of(start, chain, settings, execution.device).time.max())
+            for start in (plane, space)
         )
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
         found[f"time_{side}"] = np.concatenate([[0.0], time])
-        found[f"plane_{side}"] = _path(plane, time, chain, settings, device)
-        both = _path(space, time, chain, settings, device)
+        found[f"plane_{side}"] = _path(plane, time, chain, settings, execution.device)
+        both = _path(space, time, chain, settings, execution.device)
         found[f"wide_{side}"], found[f"near_{side}"] = (
             np.ascontiguousarray(part) for part in (both[..., :n], both[..., n:])
         )

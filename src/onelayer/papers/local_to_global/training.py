@@ -6,9 +6,8 @@ sequences of seed i, so that variants differ in nothing but what they change.
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.errors import OnelayerError
+from onelayer.execution import Execution
 from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.sequences import sequences
@@ -29,6 +29,7 @@ BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
 FIRST, LAST = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
+QUANTITIES = ("loss", "W_1_share", "W_V_share")  # in the tables of curves
 STARTS = {
     "standard": initialisation.standard,
     "rank_one": initialisation.rank_one,
@@ -71,12 +72,8 @@ def group(variants: Iterable[tuple[str, str, TrainingSettings]]) -> list[Group]:
 def train_group(
     group: Group,
     settings: EnsembleSettings,
-    device: str,
-    *,
     snapshots: Sequence[int] = (),
-    checkpoint: Path | None = None,
-    identity: str = "",
-    progress: Callable | None = None,
+    execution: Execution = Execution(),
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
@@ -89,9 +86,9 @@ def train_group(
     """
     chain = Chain(settings.chain.p, settings.chain.q)
     base, variants = group.trainings[0], len(group.names)
-    random = RunRandom(range(settings.seeds), device)
+    random = RunRandom(range(settings.seeds), execution.device)
     T, iterations = base.sequence_length, base.iterations
-    held_out = RunRandom([settings.seeds], device).uniform(
+    held_out = RunRandom([settings.seeds], execution.device).uniform(
         settings.evaluate_on, T, use="held-out sequences"
     )
     held_out = sequences(held_out, chain)
@@ -131,67 +128,37 @@ def train_group(
         iterations,
         observe=observe,
         observe_at=sorted(observed),
-        checkpoint=checkpoint,
-        identity=identity,
-        progress=progress,
+        execution=execution,
     )
 
 
 def train_variants(
     variants: Iterable[tuple[str, str, TrainingSettings]],
     settings: EnsembleSettings,
-    device: str,
-    *,
-    checkpoint: Path,
-    identity: str,
-    progress: Callable | None = None,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Train all variants, group after group; returns their `curves`.
 
     Args:
         variants: (name, initialisation, training).
         settings: the runs of each.
-        device: where to train.
-        checkpoint: state and finished groups stay beside it until the last group is done; a later
-            start goes on from them.
-        identity: what decides the numbers beside the variants.
-        progress: as in `onelayer.ensemble.train`.
+        execution: state and finished groups stay beside its checkpoint until the last group is
+            done; a later start goes on from them.
     """
-    parts, kept = [], []
+    parts, finished = [], []
     for number, own in enumerate(group(variants)):
-        here = checkpoint.with_name(f"{checkpoint.name}-{number}")
-        kept.append(here.with_name(f"{here.name}-finished"))
-        whole = f"{identity} {own}"
-        part = _read_finished(kept[-1], whole)
-        if part is None:
+        finished.append(execution.checkpoint.part(f"{number}-finished", own))
+        if found := finished[-1].read():
+            observed, _ = found
+        else:
             log.info("training %s", ", ".join(own.names))
-            trained = train_group(
-                own, settings, device, checkpoint=here, identity=whole, progress=progress
-            )
-            part = curves(own, trained, settings.seeds)
-            _write_finished(part, kept[-1], whole)
-        parts.append(part)
-    for path in kept:
-        path.unlink()
+            trained = train_group(own, settings, execution=execution.part(number, own))
+            observed = _curves_of(trained)
+            finished[-1].write(observed, own.trainings[0].iterations)
+        parts.append(_tabulate(own, observed, settings.seeds))
+    for checkpoint in finished:
+        checkpoint.remove()
     return pd.concat(parts, ignore_index=True)
-
-
-def _write_finished(part: pd.DataFrame, path: Path, identity: str) -> None:
-    new = path.with_name(f"{path.name}.new")
-    labelled = part.copy()
-    labelled.attrs["identity"] = identity
-    labelled.to_parquet(new)
-    new.replace(path)
-
-
-def _read_finished(path: Path, identity: str) -> pd.DataFrame | None:
-    """A finished group's curves; None where there is no file, a broken one, or another group's."""
-    try:
-        part = pd.read_parquet(path)
-    except (OSError, ValueError):
-        return None
-    found, part.attrs = part.attrs.get("identity"), {}
-    return part if found == identity else None
 
 
 def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
@@ -248,12 +215,21 @@ def top_share(W: Tensor) -> Tensor:
 
 def curves(group: Group, trained: Trained, seeds: int) -> pd.DataFrame:
     """Tidy histories: `variant`, `seed`, `iteration`, `loss`, `W_1_share`, `W_V_share`."""
+    return _tabulate(group, _curves_of(trained), seeds)
+
+
+def _curves_of(trained: Trained) -> dict[str, Tensor]:
+    """`iteration` int64 [observed], and each quantity over time [observed, R]."""
+    observed = {quantity: trained.observed[quantity] for quantity in QUANTITIES}
+    return {"iteration": torch.tensor(trained.observed_at)} | observed
+
+
+def _tabulate(group: Group, observed: Mapping[str, Tensor], seeds: int) -> pd.DataFrame:
     runs = [(name, seed) for name in group.names for seed in range(seeds)]
     parts = []
     for run, (name, seed) in enumerate(runs):
-        part = {"variant": name, "seed": seed, "iteration": trained.observed_at}
-        for quantity in ("loss", "W_1_share", "W_V_share"):
-            part[quantity] = trained.observed[quantity][:, run].double().numpy()
+        part = {"variant": name, "seed": seed, "iteration": observed["iteration"].numpy()}
+        part |= {quantity: observed[quantity][:, run].double().numpy() for quantity in QUANTITIES}
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
 

@@ -10,6 +10,7 @@ import pandas as pd
 from onelayer.corpus.articles import tokens
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
+from onelayer.settings.scan_snap import LanguageModelSettings
 
 UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
 # Ranks by training frequency, the most frequent first; what is beyond the vocabulary has none.
@@ -31,30 +32,24 @@ class Text:
     held_out: np.ndarray
 
 
-def encode(
-    articles: pd.DataFrame, vocabulary: int, held_out_share: float, sequences: int, length: int
-) -> Text:
-    """Split articles, count tokens, and number them.
+def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
+    """Split articles, count tokens, and number them; two entries of the vocabulary are special.
 
-    Args:
-        articles: a corpus.
-        vocabulary: entries, the two special ones included.
-        held_out_share: share of articles not trained on, chosen at random.
-        sequences: windows of held-out text.
-        length: tokens in such a window, plus one for the last target.
+    A held-out window has `length` tokens, and one more for the last target.
 
     Raises:
         OnelayerError: the held-out articles are too short for so many windows.
     """
     texts = [tokens(text.lower()) for text in articles["text"]]
     order = generator("scan and snap held-out articles").permutation(len(texts))
-    held = set(order[: max(1, round(held_out_share * len(texts)))].tolist())
+    held = set(order[: max(1, round(settings.held_out_share * len(texts)))].tolist())
     training = [text for place, text in enumerate(texts) if place not in held]
     counts = Counter(token for text in training for token in text)
-    kept = sorted(counts, key=lambda token: (-counts[token], token))[: vocabulary - 2]
+    kept = sorted(counts, key=lambda token: (-counts[token], token))[: settings.vocabulary - 2]
     names = [UNKNOWN, END, *kept]
     index = {name: place for place, name in enumerate(names)}
     unseen = _numbers([texts[place] for place in sorted(held)], index)
+    length, sequences = settings.length, settings.held_out_sequences
     windows = len(unseen) // (length + 1)
     if windows < sequences:
         raise OnelayerError(

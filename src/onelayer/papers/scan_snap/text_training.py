@@ -1,87 +1,51 @@
 """Trains the language model of Fig. 7, all seeds at once, and keeps what is measured on the way."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.execution import Execution
 from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import FEED_FORWARD, Reader, Shape
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, shown_window
 from onelayer.papers.scan_snap.text_attention import Observer
+from onelayer.settings.scan_snap import TrainTextSettings
 
 QUANTITIES = ["loss", "entropy", "top1", "sparse"]
 
 
-@dataclass(frozen=True)
-class TextTraining:
-    """How the language model is trained.
-
-    Attributes:
-        width, hidden: embedding and hidden size (d, h).
-        length, batch: tokens in a sequence (bptt), sequences in a batch.
-        dropout: chance that an activation is dropped.
-        optimizer: `sgd`, `adam` or `adamw`.
-        lr, lr_feed_forward: learning rate of all parameters but the two feed-forward matrices, and
-            of those two.
-        clip: largest norm of the gradient.
-        seeds: seeds 0 .. seeds - 1.
-        iterations: updates.
-        observed: iterations after which attention is measured, ascending.
-    """
-
-    width: int
-    hidden: int
-    length: int
-    batch: int
-    dropout: float
-    optimizer: str
-    lr: float
-    lr_feed_forward: float
-    clip: float
-    seeds: int
-    iterations: int
-    observed: Sequence[int]
-
-
 def train_language_model(
-    text: Text,
-    training: TextTraining,
-    device: str = "cpu",
-    checkpoint: Path | None = None,
-    identity: str = "",
-    progress: Callable[..., Iterable] | None = None,
+    text: Text, settings: TrainTextSettings, execution: Execution = Execution()
 ) -> Trained:
     """Train all seeds; `observed` holds what `text_attention.Observer` returns.
 
     Raises:
         ValueError: the text is too short for one window.
     """
-    seeds = list(range(training.seeds))
-    shape = Shape(len(text.vocabulary), training.width, training.hidden)
+    training = settings.training
+    seeds, device = list(range(settings.seeds)), execution.device
+    shape = Shape(len(text.vocabulary), settings.width, settings.hidden)
     parameters = language_model.initial_parameters(shape, seeds, device)
     rates = dict.fromkeys(parameters, training.lr)
     rates |= dict.fromkeys(FEED_FORWARD, training.lr_feed_forward)
     random = RunRandom(seeds, device)
     ensemble = Ensemble(
         parameters,
-        Reader(text.training, seeds, training.batch, training.length, device),
-        Optimizer(training.optimizer, lr=rates, clip=training.clip),
-        loss=functools.partial(language_model.loss, dropout=training.dropout, random=random),
+        Reader(text.training, seeds, settings.batch, settings.length, device),
+        Optimizer(training.optimizer, lr=rates, clip=settings.clip),
+        loss=functools.partial(language_model.loss, dropout=settings.dropout, random=random),
         labels=[f"{training.optimizer}, lr {training.lr:g}, seed {seed}" for seed in seeds],
     )
     return train(
         ensemble,
-        training.iterations,
-        observe=Observer(text, training.seeds, device),
-        observe_at=training.observed,
-        checkpoint=checkpoint,
-        identity=identity,
-        progress=progress,
+        settings.iterations,
+        observe=Observer(text, settings.seeds, device),
+        observe_at=settings.observed,
+        execution=execution,
     )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
 
-from onelayer.papers.topic_structure.synthetic.data import MASK, Masking, Rows, Vocabulary
+from onelayer.papers.topic_structure.synthetic.data import MASK, Rows, Vocabulary
+from onelayer.settings.topic_structure_synthetic import MaskingSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
     return within - (matrix * different).sum((-1, -2)) / different.sum()
 
 
-def theory_gap(vocabulary: Vocabulary, masking: Masking) -> float:
+def theory_gap(vocabulary: Vocabulary, masking: MaskingSettings) -> float:
     """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
     return 1 / (vocabulary.v * masking.intact)
 
@@ -124,7 +125,7 @@ def blocks(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
     return W
 
 
-def block_value(vocabulary: Vocabulary, masking: Masking) -> np.ndarray:
+def block_value(vocabulary: Vocabulary, masking: MaskingSettings) -> np.ndarray:
     """W_V of stage 1 in long documents: least norm among those that predict exactly, [D, D].
 
     Same-topic pairs have a, different topics b, the [MASK] column c: with a - b the theorem's gap,

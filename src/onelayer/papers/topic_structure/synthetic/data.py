@@ -14,6 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from onelayer.settings.topic_structure_synthetic import MaskingSettings
+
 PAD, MASK, START, END = range(4)
 SPECIAL = 4  # ids below are no words
 
@@ -54,37 +56,6 @@ class Vocabulary:
     def membership(self) -> np.ndarray:
         """float64 [D, T]: 1 where an id belongs to a topic."""
         return (self.topic[:, None] == np.arange(self.T)).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Masking:
-    """How positions are masked.
-
-    Attributes:
-        p_m: share of positions that are selected.
-        p_c: of these, share that keeps its word.
-        p_r: of these, share that shows a uniformly random word; the rest shows [MASK].
-
-    Raises:
-        ValueError: p_m outside (0, 1), p_c or p_r negative, or p_c + p_r > 1.
-    """
-
-    p_m: float
-    p_c: float
-    p_r: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.p_m < 1:
-            raise ValueError(f"p_m = {self.p_m}: between 0 and 1")
-        if min(self.p_c, self.p_r) < 0 or self.p_c + self.p_r > 1:
-            raise ValueError(
-                f"p_c = {self.p_c}, p_r = {self.p_r}: neither negative, together at most 1"
-            )
-
-    @property
-    def intact(self) -> float:
-        """Share of positions that show their own word: 1 - (1 - p_c) p_m."""
-        return 1 - (1 - self.p_c) * self.p_m
 
 
 def uniform_weights(rng: np.random.Generator, T: int, tau: int, documents: int) -> np.ndarray:
@@ -150,7 +121,7 @@ def draw_documents(
 
 
 def mask_documents(
-    rng: np.random.Generator, vocabulary: Vocabulary, tokens: np.ndarray, masking: Masking
+    rng: np.random.Generator, vocabulary: Vocabulary, tokens: np.ndarray, masking: MaskingSettings
 ) -> tuple[np.ndarray, np.ndarray]:
     """Select words and replace them.
 

@@ -4,27 +4,18 @@ Seeds of documents depend on what the documents are for and on nothing else, so 
 that ask for the same documents get them.
 """
 
-from typing import TYPE_CHECKING
-
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.seeds import generator
-
-if TYPE_CHECKING:
-    from onelayer.settings.topic_structure_synthetic import TopicModelSettings
+from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 
 
-def vocabulary_of(settings: "TopicModelSettings") -> data.Vocabulary:
+def vocabulary_of(settings: TopicModelSettings) -> data.Vocabulary:
     """The vocabulary that settings describe."""
     return data.Vocabulary(settings.T, settings.v)
 
 
-def masking_of(settings: "TopicModelSettings") -> data.Masking:
-    """The masking that settings describe."""
-    return data.Masking(settings.p_m, settings.p_c, settings.p_r)
-
-
 def draw(
-    settings: "TopicModelSettings",
+    settings: TopicModelSettings,
     documents: int,
     N: tuple[int, int],
     use: str,
@@ -53,5 +44,5 @@ def draw(
     else:
         weights = data.dirichlet_weights(rng, vocabulary.T, concentration, documents)
     tokens = data.draw_documents(rng, vocabulary, weights, N, not masked_attended)
-    shown, selected = data.mask_documents(rng, vocabulary, tokens, masking_of(settings))
+    shown, selected = data.mask_documents(rng, vocabulary, tokens, settings)
     return data.count_rows(vocabulary, tokens, shown, selected, masked_attended)

@@ -6,24 +6,23 @@ topic structure'; and the heat maps of the embeddings with all components traine
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
+from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Trained
+from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import closed_form, data
-from onelayer.papers.topic_structure.synthetic.documents import draw, masking_of, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
-
-if TYPE_CHECKING:
-    from onelayer.settings.topic_structure_synthetic import UniformAttentionSettings
+from onelayer.settings.topic_structure_synthetic import UniformAttentionSettings
 
 
 def uniform_attention(
-    settings: "UniformAttentionSettings", plan: Plan
+    settings: UniformAttentionSettings, execution: Execution = Execution()
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E, in closed form and trained, and the matrices of the heat maps.
 
@@ -32,6 +31,7 @@ def uniform_attention(
         `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V (trained
         alone) and E (all components trained) by `parameter/loss/optimizer`, [D, D].
     """
+    execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
     found, matrices = [], {}
     for masked_attended in (True, False):
         rows = draw(
@@ -48,28 +48,29 @@ def uniform_attention(
         for parameter in ("W_V", "E"):
             for loss in ("squared", "cross_entropy") if masked_attended else ("squared",):
                 runs = _gap_runs(settings, parameter, loss, masked_attended)
-                trained = _train_alone(settings, plan, rows.by_document(), parameter, loss, runs)
+                documents = rows.by_document()
+                trained = _train_alone(settings, documents, parameter, loss, runs, execution)
                 known = keys | (theory if loss == "squared" else {"theory": np.nan})
                 found += _gaps(settings, parameter, loss, runs, trained, known)
                 if masked_attended and parameter == "W_V":
                     for run, matrix in zip(runs, trained.observed["matrix"][-1], strict=True):
                         if run.seed == 0 and run.weight_decay == 0:
                             matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
-    return pd.DataFrame(found), matrices | _all_components(settings, plan)
+    return pd.DataFrame(found), matrices | _all_components(settings, execution)
 
 
 def _theory(
-    settings: "UniformAttentionSettings", rows: data.Rows, masked_attended: bool
+    settings: UniformAttentionSettings, rows: data.Rows, masked_attended: bool
 ) -> dict[str, float]:
     vocabulary = vocabulary_of(settings.model)
     if masked_attended:
-        return {"theory": closed_form.theory_gap(vocabulary, masking_of(settings.model))}
+        return {"theory": closed_form.theory_gap(vocabulary, settings.model)}
     words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
     return {"theory": closed_form.theory_gap_hidden(vocabulary, words, framing=2)}
 
 
 def _closed_forms(
-    settings: "UniformAttentionSettings", rows: data.Rows, known: Mapping, every_decay: bool
+    settings: UniformAttentionSettings, rows: data.Rows, known: Mapping, every_decay: bool
 ) -> list[dict]:
     vocabulary, moments = vocabulary_of(settings.model), closed_form.moments(rows)
     optima = {"W_V": closed_form.ridge_value, "E": closed_form.ridge_embedding}
@@ -90,7 +91,7 @@ def _closed_forms(
 
 
 def _gap_runs(
-    settings: "UniformAttentionSettings", parameter: str, loss: str, every_decay: bool
+    settings: UniformAttentionSettings, parameter: str, loss: str, every_decay: bool
 ) -> list[Run]:
     theory = settings.theory
     sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
@@ -106,24 +107,27 @@ def _gap_runs(
 
 
 def _train_alone(
-    settings: "UniformAttentionSettings",
-    plan: Plan,
+    settings: UniformAttentionSettings,
     rows: data.Rows,
     parameter: str,
     loss: str,
     runs: list[Run],
+    execution: Execution = Execution(),
 ) -> Trained:
-    alone = replace(
-        plan,
-        checkpoint=None,  # seconds
+    plan = Plan(
+        batch=settings.batch,
+        chunk=settings.chunk,
+        steps=settings.theory.steps,
         embedding="one_hot" if parameter == "W_V" else "trained",
         loss=loss,
-        steps=settings.theory.steps,
         trained=("W_V",) if parameter == "W_V" else ("W_E",),
     )
-    if parameter == "W_V":
-        return train_runs(rows, runs, alone, lambda p: {"matrix": p["W_V"]})
-    return train_runs(rows, runs, alone, _embedding_products)
+    observe = _value_matrices if parameter == "W_V" else _embedding_products
+    return train_runs(rows, runs, plan, observe, execution=execution)
+
+
+def _value_matrices(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {"matrix": parameters["W_V"]}
 
 
 def _embedding_products(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -131,7 +135,7 @@ def _embedding_products(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _gaps(
-    settings: "UniformAttentionSettings",
+    settings: UniformAttentionSettings,
     parameter: str,
     loss: str,
     runs: list[Run],
@@ -156,14 +160,16 @@ def _gaps(
     ]
 
 
-def _all_components(settings: "UniformAttentionSettings", plan: Plan) -> dict[str, np.ndarray]:
+def _all_components(
+    settings: UniformAttentionSettings, execution: Execution
+) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]."""
     block, matrices = settings.components, {}
     rows = draw(settings.model, block.documents, block.N, "components", tau=block.tau)
     for loss, rates in block.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        together = replace(plan, embedding="trained", loss=loss, steps=block.steps, checkpoint=None)
-        trained = train_runs(rows, runs, together, _embedding_products)
+        plan = Plan(settings.batch, settings.chunk, block.steps, embedding="trained", loss=loss)
+        trained = train_runs(rows, runs, plan, _embedding_products, execution=execution)
         for run, matrix, diverged in zip(
             runs, trained.observed["matrix"][-1], trained.diverged_at.tolist(), strict=True
         ):

@@ -20,8 +20,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from onelayer.settings.topic_structure_synthetic import LossKind
+
 Embedding = Literal["one_hot", "layer_norm", "trained"]
-Loss = Literal["squared", "mean_squared", "cross_entropy"]
 Parameters = Mapping[str, Tensor]
 LAYER_NORM_EPSILON = 1e-12  # BERT's
 
@@ -149,7 +150,7 @@ def gradients(
     parameters: Parameters,
     batch: Batch,
     embedding: Embedding,
-    loss: Loss,
+    loss: LossKind,
     frozen: Parameters | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Mean loss over the masked positions of the batch, one per run, and its gradients.
@@ -191,7 +192,7 @@ def gradients(
 
 
 def _attention(
-    queries: Tensor, keys: Tensor, U: Tensor, b: Tensor | None, batch: Batch, loss: Loss
+    queries: Tensor, keys: Tensor, U: Tensor, b: Tensor | None, batch: Batch, loss: LossKind
 ) -> tuple[Tensor | None, ...]:
     """Loss of U softmax(S[q] + log n) + b, and its gradients in queries, keys, U and b.
 
@@ -215,7 +216,7 @@ def _attention(
 
 
 def _uniform_attention(
-    queries: None, keys: None, U: Tensor, b: Tensor | None, batch: Batch, loss: Loss
+    queries: None, keys: None, U: Tensor, b: Tensor | None, batch: Batch, loss: LossKind
 ) -> tuple[Tensor | None, ...]:
     """The same where every key has the same weight: queries and keys have no gradient."""
     p = batch.log_keys.softmax(-1)
@@ -224,7 +225,7 @@ def _uniform_attention(
 
 
 def _output_loss(
-    f: Tensor, b: Tensor | None, targets: Targets, loss: Loss
+    f: Tensor, b: Tensor | None, targets: Targets, loss: LossKind
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Mean loss [runs] of outputs f [runs, rows, D], its gradients in f and b; overwrites f."""
     runs, _, D = f.shape

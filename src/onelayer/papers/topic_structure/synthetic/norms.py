@@ -3,23 +3,19 @@
 Li, Li & Risteski (2023), 'Observation: two-stage optimization process'.
 """
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from onelayer.ensemble import Trained
+from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
-
-if TYPE_CHECKING:
-    from onelayer.settings.topic_structure_synthetic import StagesSettings
+from onelayer.settings.topic_structure_synthetic import StagesSettings
 
 NORMS = ("W_K", "W_Q", "W_V")
 
 
-def two_stages(settings: "StagesSettings", plan: Plan) -> pd.DataFrame:
+def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the map.
 
     Returns:
@@ -49,25 +45,23 @@ def two_stages(settings: "StagesSettings", plan: Plan) -> pd.DataFrame:
     ]
     asked.sort(key=lambda item: (item[2].embedding, item[2].loss, item[3].optimizer))
     parts = []
-    for number, (embedding, loss) in enumerate(
-        dict.fromkeys((one.embedding, one.loss) for _, _, one, _ in asked)
-    ):
+    for embedding, loss in dict.fromkeys((one.embedding, one.loss) for _, _, one, _ in asked):
         group = [item for item in asked if (item[2].embedding, item[2].loss) == (embedding, loss)]
-        own = replace(
-            plan,
+        plan = Plan(
+            batch=settings.batch,
+            chunk=settings.chunk,
+            steps=block.steps,
             embedding=embedding,
             loss=loss,
-            steps=block.steps,
             trained=without_bias(embedding),
-            checkpoint=plan.checkpoint
-            and plan.checkpoint.with_name(f"{plan.checkpoint.name}-{number}"),
         )
         trained = train_runs(
             rows,
             [run for *_, run in group],
-            own,
+            plan,
             lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
             range(block.steps + 1),
+            execution.part(f"{embedding}-{loss}", f"{embedding} {loss}"),
         )
         parts += _histories(group, trained)
     histories = pd.concat(parts, ignore_index=True)

@@ -4,23 +4,19 @@ Li, Li & Risteski (2023), 'Stage 2 result: attention encodes topic structure'.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from onelayer.checkpoint import Checkpoint
+from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
-
-if TYPE_CHECKING:
-    from onelayer.settings.topic_structure_synthetic import (
-        TiedAttentionSettings,
-        TopicModelSettings,
-    )
+from onelayer.settings.topic_structure_synthetic import TiedAttentionSettings, TopicModelSettings
 
 
-def stage_two(settings: "TiedAttentionSettings", plan: Plan) -> pd.DataFrame:
+def stage_two(settings: TiedAttentionSettings, execution: Execution = Execution()) -> pd.DataFrame:
     """The optimal same-topic ratio for each tau, and the ratio that training K and Q reaches.
 
     W_V is frozen at stage 1's optimum for the documents at hand.
@@ -30,6 +26,7 @@ def stage_two(settings: "TiedAttentionSettings", plan: Plan) -> pd.DataFrame:
         `beta`, `ratio`, `diverged_at`.
     """
     block = settings.stage_two
+    execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
     lengths = {
         "short": (block.documents, block.N),
         "long": (block.documents_long, block.N_long),
@@ -43,16 +40,16 @@ def stage_two(settings: "TiedAttentionSettings", plan: Plan) -> pd.DataFrame:
                 W_V = _stage_one_optimum(settings.model, rows)
                 found.append(known | _optimum(settings.model, rows, W_V))
                 if name == "short":
-                    found.append(known | _trained_ratio(settings, plan, rows, W_V, seed))
+                    found.append(known | _trained_ratio(settings, execution, rows, W_V, seed))
     return pd.DataFrame(found)
 
 
-def _stage_one_optimum(settings: "TopicModelSettings", rows: data.Rows) -> np.ndarray:
+def _stage_one_optimum(settings: TopicModelSettings, rows: data.Rows) -> np.ndarray:
     optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
     return closed_form.blocks(vocabulary_of(settings), optimum)
 
 
-def _optimum(settings: "TopicModelSettings", rows: data.Rows, W_V: np.ndarray) -> dict:
+def _optimum(settings: TopicModelSettings, rows: data.Rows, W_V: np.ndarray) -> dict:
     vocabulary = vocabulary_of(settings)
     best = tied.optimal_attention(vocabulary, rows, W_V)
     return {
@@ -65,22 +62,28 @@ def _optimum(settings: "TopicModelSettings", rows: data.Rows, W_V: np.ndarray) -
 
 
 def _trained_ratio(
-    settings: "TiedAttentionSettings", plan: Plan, rows: data.Rows, W_V: np.ndarray, seed: int
+    settings: TiedAttentionSettings,
+    execution: Execution,
+    rows: data.Rows,
+    W_V: np.ndarray,
+    seed: int,
 ) -> dict:
     vocabulary = vocabulary_of(settings.model)
+    plan = Plan(
+        batch=settings.batch,
+        chunk=settings.chunk,
+        steps=settings.stage_two.steps,
+        embedding="one_hot",
+        loss="squared",
+        trained=("W_K", "W_Q"),
+        frozen={"W_V": W_V},
+    )
     trained = train_runs(
         rows,
         [Run(seed, "adam", settings.stage_two.learning_rate)],
-        replace(
-            plan,
-            checkpoint=None,  # seconds
-            embedding="one_hot",
-            loss="squared",
-            steps=settings.stage_two.steps,
-            trained=("W_K", "W_Q"),
-            frozen={"W_V": W_V},
-        ),
+        plan,
         lambda p: {"S": model.attention_logits(p, "one_hot")},
+        execution=execution,
     )
     counts = rows.keys[:300].astype(np.float64)
     S = trained.observed["S"][-1].double().numpy()

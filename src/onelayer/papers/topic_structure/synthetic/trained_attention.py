@@ -1,22 +1,18 @@
 """The published table: average attention by pair class after training, by optimiser and rate."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
 from onelayer.seeds import generator
-
-if TYPE_CHECKING:
-    from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
+from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
 
 
 def topic_attention(
-    settings: "TopicAttentionRun", plan: Plan
+    settings: TopicAttentionRun, execution: Execution = Execution()
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Average attention by pair class after training, and one run's matrices for the heat maps.
 
@@ -45,21 +41,24 @@ def topic_attention(
         for row in sorted(variant.optimizers, key=lambda row: row.optimizer)
         for seed in range(block.seeds)
     ]
+    plan = Plan(
+        batch=settings.batch,
+        chunk=settings.chunk,
+        steps=block.steps,
+        embedding=variant.embedding,
+        loss=variant.loss,
+        trained=without_bias(variant.embedding, frozen or ()),
+        frozen=frozen,
+    )
     trained = train_runs(
         rows,
         runs,
-        replace(
-            plan,
-            embedding=variant.embedding,
-            loss=variant.loss,
-            steps=block.steps,
-            trained=without_bias(variant.embedding, frozen or ()),
-            frozen=frozen,
-        ),
+        plan,
         lambda p: {
             "S": model.attention_logits(p, variant.embedding),
             "weights": p["W_K"].mT @ p["W_Q"],
         },
+        execution=execution,
     )
     documents = _evaluation_documents(settings)
     S = trained.observed["S"][-1].double().numpy()
@@ -94,7 +93,7 @@ def _averages(
     return pd.concat(found, ignore_index=True)
 
 
-def _evaluation_documents(settings: "TopicAttentionRun") -> np.ndarray:
+def _evaluation_documents(settings: TopicAttentionRun) -> np.ndarray:
     """Fresh unmasked documents, [documents, positions]."""
     block, vocabulary = settings.attention, vocabulary_of(settings.model)
     rng = generator("topic documents", "evaluation")

@@ -7,27 +7,23 @@ seeds see the same documents in the same order.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
+from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic.data import Rows
 from onelayer.papers.topic_structure.synthetic.model import (
     Batch,
     Embedding,
-    Loss,
     Targets,
     gradients,
     shapes,
 )
 from onelayer.seeds import generator
-
-if TYPE_CHECKING:
-    from onelayer.step import Step
+from onelayer.settings.topic_structure_synthetic import LossKind
 
 
 def initial_parameters(
@@ -198,49 +194,24 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """How an ensemble is trained; the same for all its runs.
+    """What is trained; the same for all runs.
 
     Attributes:
         batch: documents in a step.
         chunk: most runs in one tensor program.
-        embedding, loss: the model, as in `model.gradients`.
         steps: updates.
+        embedding, loss: the model, as in `model.gradients`.
         trained: names of the trained parameters; None for all.
         frozen: matrices that are not trained, by name, [D, D].
-        device: where to train.
-        checkpoint: where to keep the state while training, or None.
-        identity: what else decides the result, for the checkpoint.
-        progress: wraps the steps in a progress bar.
     """
 
     batch: int
     chunk: int
-    embedding: Embedding = "one_hot"
-    loss: Loss = "squared"
-    steps: int = 0
+    steps: int
+    embedding: Embedding
+    loss: LossKind
     trained: tuple[str, ...] | None = None
     frozen: Mapping[str, np.ndarray] | None = None
-    device: str = "cpu"
-    checkpoint: Path | None = None
-    identity: str = ""
-    progress: Callable[..., Iterable[int]] | None = None
-
-
-def plan_of(step: "Step", output: Path) -> Plan:
-    """What every training of a step shares: batch, device, and how it survives a kill.
-
-    Args:
-        step: at work, its device resolved.
-        output: the checkpoint lies beside it while training runs.
-    """
-    return Plan(
-        batch=step.settings.batch,
-        chunk=step.settings.chunk,
-        device=step.device,
-        checkpoint=step.checkpoint(output),
-        identity=step.identity(),
-        progress=step.progress,
-    )
 
 
 def train_runs(
@@ -249,6 +220,7 @@ def train_runs(
     plan: Plan,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     observe_at: Iterable[int] = (),
+    execution: Execution = Execution(),
 ) -> Trained:
     """Train runs on masked documents.
 
@@ -257,12 +229,14 @@ def train_runs(
     Args:
         rows: masked documents.
         runs: what is trained; initial noise either for all or for none.
-        plan: how.
+        plan: what is trained of them.
         observe: parameters, frozen ones too, -> tensors to keep.
         observe_at: after how many updates; the end by default.
+        execution: where; its identity must say which documents and which plan these are.
     """
+    device = execution.device
     frozen = {
-        name: torch.from_numpy(matrix).to(plan.device, torch.float32)
+        name: torch.from_numpy(matrix).to(device, torch.float32)
         for name, matrix in (plan.frozen or {}).items()
     }
 
@@ -277,12 +251,12 @@ def train_runs(
         chosen = runs[part]
         seeds = [run.seed for run in chosen]
         noise = None if chosen[0].noise is None else [run.noise for run in chosen]
-        random = RunRandom(seeds, plan.device)
+        random = RunRandom(seeds, device)
         start = initial_parameters(random, plan.embedding, rows.keys.shape[1], noise)
         names = plan.trained or tuple(name for name in start if name not in frozen)
         return Ensemble(
             {name: start[name] for name in names},
-            Batches(rows, seeds, plan.batch, plan.device),
+            Batches(rows, seeds, plan.batch, device),
             Optimizer(
                 [run.optimizer for run in chosen],
                 lr=[run.learning_rate for run in chosen],
@@ -292,15 +266,16 @@ def train_runs(
             labels=[run.label for run in chosen],
         )
 
-    options: dict[str, Any] = {
-        "observe": lambda parameters: observe(parameters | given(parameters)),
-        "observe_at": tuple(observe_at) or (plan.steps,),
-        "loss_every": 10,
-        "identity": f"{plan.identity} {plan.embedding} {plan.loss} {plan.batch}",
-        "progress": plan.progress,
-        "checkpoint": plan.checkpoint,
-    }
-    return train_in_chunks(build, len(runs), plan.chunk, plan.steps, **options)
+    return train_in_chunks(
+        build,
+        len(runs),
+        plan.chunk,
+        plan.steps,
+        observe=lambda parameters: observe(parameters | given(parameters)),
+        observe_at=tuple(observe_at) or (plan.steps,),
+        loss_every=10,
+        execution=execution,
+    )
 
 
 def without_bias(embedding: Embedding, frozen: Iterable[str] = ()) -> tuple[str, ...] | None:
