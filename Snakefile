@@ -5,12 +5,14 @@
 #   snakemake --list-target-rules                    what there is
 import os
 import re
+import shlex
 import sys
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-min_version("9.20")
+min_version("9.27")
 
 # Steps run with the Python that runs Snakemake (unless an environment is deployed) and import the
 # library of this very checkout.
@@ -19,13 +21,14 @@ search_path = os.pathsep.join([os.path.dirname(sys.executable), os.getenv("PATH"
 os.environ.update(PYTHONPATH=library, PATH=search_path)
 sys.path.insert(0, library)
 
-from onelayer.allocation import gpus, growing
+from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
-from onelayer.provenance import code_closure, library_versions, settings_json
+from onelayer.papers import PAPERS
+from onelayer.provenance import script
+from onelayer.registry import FORMS, Registry
 from onelayer.settings.corpus import SHARDED
-from onelayer.settings.hub import DiskFiles, HubFiles
-from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
 
 # After `kill -9` the same command goes on, without --unlock.
@@ -53,11 +56,12 @@ try:
 except OnelayerError as error:
     raise WorkflowError(str(error)) from None
 
-# Every room adds what it makes: tables, figures and animations (paths without suffix) with the
-# caption that describes each, and the record of every step.
-tables, figures, animations, records = {}, {}, {}, []
+# Every table, figure and animation, as the rules that make them declare it.
+results = Registry(Path(workflow.basedir) / "workflow/report")
 
 
+include: "workflow/rules/declare.smk"
+include: "workflow/rules/step.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/topics.smk"
 include: "workflow/rules/models.smk"
@@ -71,15 +75,9 @@ include: "workflow/rules/local_to_global.smk"
 include: "workflow/rules/results.smk"
 
 
-# On a cluster these run where Snakemake runs: downloads, because compute nodes often reach no
-# network, and tables and figures, which take seconds from what was measured.
-workflow.localrules(
-    *(r.name for r in workflow.rules if r.name.startswith(("fetch_", "tabulate_", "plot_")))
-)
-
-
 rule all:
     default_target: True
     input:
         rules.write_manifest.output,
         rules.write_index.output,
+    localrule: True

@@ -12,12 +12,13 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     settings, paths = step.settings, load_file(step.inputs.paths)
+    (gif,) = step.outputs.animations
     with house_style():
         landscape = Landscape(paths, shown_chains(chains_of(settings)), settings.extent)
         landscape.draw(landscape.frames - 1)
-        save(landscape.figure, step.outputs.pdf, step.outputs.png)
-        landscape.animation().save(step.outputs.gif, writer="pillow", fps=10, dpi=100)
+        save(landscape.figure, *step.outputs.figures)
+        landscape.animation().save(gif, writer="pillow", fps=10, dpi=100)
 
 
 if __name__ == "__main__":
-    run(main, settings=FlowShownSettings, inputs=["paths"], outputs=["pdf", "png", "gif"])
+    run(main, FlowShownSettings, ["paths"], ["figures*", "animations*"])

@@ -6,19 +6,8 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    targets = {
-        "config.json": step.outputs.config,
-        "model.safetensors": step.outputs.weights,
-        "tokenizer.json": step.outputs.tokenizer,
-        "tokenizer_config.json": step.outputs.tokenizer_config,
-    }
-    gather_checkpoint(Folder(step.settings.path), targets)
+    gather_checkpoint(Folder(step.settings.path), step.outputs.model)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=DiskFolder,
-        inputs=["files*"],
-        outputs=["config", "weights", "tokenizer", "tokenizer_config"],
-    )
+    run(main, settings=DiskFolder, inputs=["files*"], outputs=["model/"])

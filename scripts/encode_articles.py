@@ -14,7 +14,7 @@ def main(step: Step) -> None:
     encoded = encode_articles(articles, tokenizer, step.settings.held_out_share)
     vocabulary.to_parquet(step.outputs.vocabulary, index=False, compression="zstd")
     write_encoded(encoded, step.outputs.text)
-    write_tokenizer(tokenizer, step.outputs.tokenizer, step.outputs.tokenizer_config)
+    write_tokenizer(tokenizer, step.outputs.tokenizer)
 
 
 if __name__ == "__main__":
@@ -22,5 +22,5 @@ if __name__ == "__main__":
         main,
         settings=TextSettings,
         inputs=["articles"],
-        outputs=["vocabulary", "text", "tokenizer", "tokenizer_config"],
+        outputs=["vocabulary", "text", "tokenizer/"],
     )

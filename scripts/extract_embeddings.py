@@ -24,6 +24,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=EmbeddingSettings,
-        inputs=["kept_words", "model"],
+        inputs=["kept_words", "model/"],
         outputs=["words", "vectors"],
     )

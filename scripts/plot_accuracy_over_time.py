@@ -1,26 +1,19 @@
 """Plot loss and accuracy of decision lists against time, W only."""
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from onelayer.figures import house_style, save
+from onelayer.figures import draw
 from onelayer.papers.decision_lists import figures
 from onelayer.settings.decision_lists import ShownSettings, size_of
-from onelayer.step import Step, run
+from onelayer.step import Step
 
 
-def main(step: Step) -> None:
-    history = pd.read_parquet(step.inputs.history)
-    runs = pd.read_parquet(step.inputs.runs)
-    followed = pd.read_parquet(step.inputs.followed)
-    sizes = [size_of(size) for size in step.settings.shown]
-    with house_style():
-        save(figures.accuracy_over_time(history, runs, followed, sizes), **vars(step.outputs))
+def main(step: Step) -> Figure:
+    inputs = step.inputs
+    tables = map(pd.read_parquet, (inputs.history, inputs.runs, inputs.followed))
+    return figures.accuracy_over_time(*tables, [size_of(size) for size in step.settings.shown])
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=ShownSettings,
-        inputs=["history", "runs", "followed"],
-        outputs=["pdf", "png"],
-    )
+    draw(main, settings=ShownSettings, inputs=["history", "runs", "followed"])

@@ -1,17 +1,18 @@
 """Plot the attention ratio of every layer and head."""
 
-from onelayer.figures import house_style, save
+from matplotlib.figure import Figure
+
+from onelayer.figures import draw
 from onelayer.papers.topic_structure import figures, wikipedia
 from onelayer.settings.topic_structure import FigureSettings
-from onelayer.step import Step, run
+from onelayer.step import Step
 
 
-def main(step: Step) -> None:
+def main(step: Step) -> Figure:
     models = [model.name for model in step.settings.models]
     ratios = wikipedia.measures_by_model(models, step.inputs.heads)
-    with house_style():
-        save(figures.heads(ratios, step.settings.ambiguity), **vars(step.outputs))
+    return figures.heads(ratios, step.settings.ambiguity)
 
 
 if __name__ == "__main__":
-    run(main, settings=FigureSettings, inputs=["heads*"], outputs=["pdf", "png"])
+    draw(main, settings=FigureSettings, inputs=["heads*"])

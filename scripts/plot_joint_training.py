@@ -1,25 +1,18 @@
 """Plot W and V trained together: near V = cP, and from small random starts."""
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from onelayer.figures import house_style, save
+from onelayer.figures import draw
 from onelayer.papers.decision_lists import value_figures
-from onelayer.settings.block import Block
-from onelayer.step import Step, run
+from onelayer.step import Step
 
 
-def main(step: Step) -> None:
-    near = pd.read_parquet(step.inputs.near)
-    small = pd.read_parquet(step.inputs.small)
-    small_history = pd.read_parquet(step.inputs.small_history)
-    with house_style():
-        save(value_figures.joint_training(near, small, small_history), **vars(step.outputs))
+def main(step: Step) -> Figure:
+    inputs = step.inputs
+    tables = map(pd.read_parquet, (inputs.near, inputs.small, inputs.small_history))
+    return value_figures.joint_training(*tables)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=Block,
-        inputs=["near", "small", "small_history"],
-        outputs=["pdf", "png"],
-    )
+    draw(main, inputs=["near", "small", "small_history"])

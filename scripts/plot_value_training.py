@@ -1,26 +1,18 @@
 """Plot V trained alone under uniform attention."""
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from onelayer.figures import house_style, save
+from onelayer.figures import draw
 from onelayer.papers.decision_lists import value_figures
-from onelayer.settings.block import Block
-from onelayer.step import Step, run
+from onelayer.step import Step
 
 
-def main(step: Step) -> None:
-    history = pd.read_parquet(step.inputs.history)
-    ceilings = pd.read_parquet(step.inputs.ceilings)
-    values = pd.read_parquet(step.inputs.values)
-    with house_style():
-        figure = value_figures.value_from_uniform_attention(history, ceilings, values)
-        save(figure, **vars(step.outputs))
+def main(step: Step) -> Figure:
+    inputs = step.inputs
+    tables = map(pd.read_parquet, (inputs.history, inputs.ceilings, inputs.values))
+    return value_figures.value_from_uniform_attention(*tables)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=Block,
-        inputs=["history", "ceilings", "values"],
-        outputs=["pdf", "png"],
-    )
+    draw(main, inputs=["history", "ceilings", "values"])

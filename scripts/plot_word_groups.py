@@ -1,13 +1,15 @@
 """Plot the dot products of the embeddings of a few words of a few topics, per model."""
 
-from onelayer.figures import house_style, save
+from matplotlib.figure import Figure
+
+from onelayer.figures import draw
 from onelayer.papers.topic_structure import figures
 from onelayer.papers.topic_structure.probe.vectors import read_embeddings
 from onelayer.settings.topic_structure import WordGroupSettings
-from onelayer.step import Step, run
+from onelayer.step import Step
 
 
-def main(step: Step) -> None:
+def main(step: Step) -> Figure:
     groups = {group.topic: group.words for group in step.settings.word_groups}
     words = [word for group in groups.values() for word in group]
     files = zip(step.settings.models, step.inputs.words, step.inputs.vectors, strict=True)
@@ -15,9 +17,8 @@ def main(step: Step) -> None:
     for model, *paths in files:
         embeddings = read_embeddings(*paths)
         dots[model] = figures.dot_products(words, embeddings.words, embeddings.raw)
-    with house_style():
-        save(figures.word_groups(dots, groups), **vars(step.outputs))
+    return figures.word_groups(dots, groups)
 
 
 if __name__ == "__main__":
-    run(main, settings=WordGroupSettings, inputs=["words*", "vectors*"], outputs=["pdf", "png"])
+    draw(main, settings=WordGroupSettings, inputs=["words*", "vectors*"])

@@ -17,6 +17,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=AttentionProbeSettings,
-        inputs=["articles*", "kept_words", "model"],
+        inputs=["articles*", "kept_words", "model/"],
         outputs=["by_head", "by_distance", "by_words"],
     )

@@ -18,6 +18,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=AttentionPartSettings,
-        inputs=["articles*", "kept_words", "model"],
+        inputs=["articles*", "kept_words", "model/"],
         outputs=["by_head", "by_distance", "by_words"],
     )

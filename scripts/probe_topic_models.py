@@ -39,6 +39,6 @@ if __name__ == "__main__":
     run(
         main,
         settings=TopicModelProbeSettings,
-        inputs=["articles*", "vocabulary", "topics*", "model"],
+        inputs=["articles*", "vocabulary", "topics*", "model/"],
         outputs=["measures"],
     )

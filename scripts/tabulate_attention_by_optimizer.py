@@ -3,27 +3,18 @@
 import pandas as pd
 
 from onelayer.papers.topic_structure.synthetic import tables
-from onelayer.settings.topic_structure_synthetic import PresentationSettings
-from onelayer.step import Step, run
-from onelayer.tables import write_table
-
-TITLE = "Topic structure, synthetic: average attention by optimiser and learning rate"
+from onelayer.settings.topic_structure_synthetic import AveragesSettings
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
-    table = tables.attention_by_optimizer(
-        [pd.read_parquet(path) for path in step.inputs.averages],
-        tables.read_published(step.inputs.published),
-        step.settings.evaluated_tokens,
-    )
+def main(step: Step) -> Report:
+    averages = [pd.read_parquet(path) for path in step.inputs.averages]
+    published = tables.read_published(step.inputs.published)
+    table = tables.attention_by_optimizer(averages, published, step.settings.evaluated_tokens)
     shown = tables.readable_attention(table)
-    write_table(table, shown, TITLE, tables.ATTENTION_NOTES, **vars(step.outputs))
+    return Report(table, shown, tables.ATTENTION_TITLE, tables.ATTENTION_NOTES)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=PresentationSettings,
-        inputs=["averages*", "published"],
-        outputs=["csv", "md", "tex", "html"],
-    )
+    tabulate(main, settings=AveragesSettings, inputs=["averages*", "published"])

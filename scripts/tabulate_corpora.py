@@ -6,11 +6,11 @@ from onelayer.corpus.articles import count_articles_and_words
 from onelayer.corpus.shards import read_column
 from onelayer.papers.topic_structure.corpora import NOTES, TITLE, readable, summarise
 from onelayer.settings.topic_structure import CorporaTableSettings
-from onelayer.step import Step, run
-from onelayer.tables import write_table
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
+def main(step: Step) -> Report:
     corpora = {corpus.name: corpus.settings for corpus in step.settings.corpora}
     whole, parts = iter(step.inputs.articles), iter(step.inputs.summaries)
     counted = {}
@@ -20,17 +20,11 @@ def main(step: Step) -> None:
             counted[name] = pd.concat(tables, ignore_index=True)
         else:
             path = [next(whole)]
-            counted[name] = count_articles_and_words(
-                read_column(path, "text"), read_column(path, "label")
-            )
+            texts, labels = read_column(path, "text"), read_column(path, "label")
+            counted[name] = count_articles_and_words(texts, labels)
     table = summarise(counted, corpora)
-    write_table(table, readable(table), TITLE, NOTES, **vars(step.outputs))
+    return Report(table, readable(table), TITLE, NOTES)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=CorporaTableSettings,
-        inputs=["articles*", "summaries*"],
-        outputs=["csv", "md", "tex", "html"],
-    )
+    tabulate(main, settings=CorporaTableSettings, inputs=["articles*", "summaries*"])

@@ -5,37 +5,21 @@ from safetensors.numpy import load_file
 
 from onelayer.papers.local_to_global import flow_tables
 from onelayer.settings.local_to_global import FlowShownSettings
-from onelayer.step import Step, run
-from onelayer.tables import forms_of, write_table
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
-    chains = flow_tables.chains_of(step.settings)
-    neighbours = pd.read_parquet(step.inputs.neighbours)
-    points = flow_tables.critical_point_table(chains, neighbours)
-    write_table(
-        points,
-        flow_tables.readable_critical_points(points),
-        "Critical points of the loss, computed and in theory",
-        flow_tables.CRITICAL_POINT_NOTES,
-        **forms_of("critical_points", step.outputs),
+def main(step: Step) -> dict[str, Report]:
+    chains, maps = flow_tables.chains_of(step.settings), load_file(step.inputs.maps)
+    neighbours, gaussian = (
+        pd.read_parquet(step.inputs.neighbours),
+        pd.read_parquet(step.inputs.gaussian),
     )
-    gaussian = pd.read_parquet(step.inputs.gaussian)
-    basins = flow_tables.basin_table(load_file(step.inputs.maps), gaussian, step.settings)
-    write_table(
-        basins,
-        flow_tables.readable_basins(basins),
-        "Basins of the gradient flow, simulated and in theory",
-        flow_tables.BASIN_NOTES,
-        **forms_of("basins", step.outputs),
-    )
+    return {
+        "critical_points": flow_tables.report_critical_points(chains, neighbours),
+        "basins": flow_tables.report_basins(maps, gaussian, step.settings),
+    }
 
 
-FORMS = ["csv", "md", "tex", "html"]
 if __name__ == "__main__":
-    run(
-        main,
-        settings=FlowShownSettings,
-        inputs=["maps", "gaussian", "neighbours"],
-        outputs=[f"{table}_{form}" for table in ("critical_points", "basins") for form in FORMS],
-    )
+    tabulate(main, settings=FlowShownSettings, inputs=["maps", "gaussian", "neighbours"])

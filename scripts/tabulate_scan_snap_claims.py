@@ -5,11 +5,11 @@ import pandas as pd
 from onelayer.papers.scan_snap import claims
 from onelayer.papers.scan_snap.entropy_sweep import read_published
 from onelayer.settings.scan_snap import ClaimSettings
-from onelayer.step import Step, run
-from onelayer.tables import write_table
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
+def main(step: Step) -> Report:
     text = map(pd.read_parquet, step.inputs.text)
     table = claims.assemble(
         pd.read_parquet(step.inputs.scan),
@@ -19,14 +19,8 @@ def main(step: Step) -> None:
         step.settings.scan_iterations,
         step.settings.sweep_iterations,
     )
-    title = "Scan and Snap: the paper's claims"
-    write_table(table, claims.readable(table), title, claims.NOTES, **vars(step.outputs))
+    return Report(table, claims.readable(table), claims.TITLE, claims.NOTES)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=ClaimSettings,
-        inputs=["scan", "sweep", "published", "text*"],
-        outputs=["csv", "md", "tex", "html"],
-    )
+    tabulate(main, settings=ClaimSettings, inputs=["scan", "sweep", "published", "text*"])

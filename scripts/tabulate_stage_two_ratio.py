@@ -3,23 +3,15 @@
 import pandas as pd
 
 from onelayer.papers.topic_structure.synthetic import stage_tables
-from onelayer.settings.topic_structure_synthetic import PresentationSettings
-from onelayer.step import Step, run
-from onelayer.tables import write_table
-
-TITLE = "Topic structure, synthetic: optimal attention of stage 2 against topics in a document"
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
+def main(step: Step) -> Report:
     table = stage_tables.stage_two_ratio(pd.read_parquet(step.inputs.ratios))
     shown = stage_tables.readable_ratios(table)
-    write_table(table, shown, TITLE, stage_tables.RATIO_NOTES, **vars(step.outputs))
+    return Report(table, shown, stage_tables.RATIO_TITLE, stage_tables.RATIO_NOTES)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=PresentationSettings,
-        inputs=["ratios"],
-        outputs=["csv", "md", "tex", "html"],
-    )
+    tabulate(main, inputs=["ratios"])

@@ -3,23 +3,14 @@
 import pandas as pd
 
 from onelayer.papers.topic_structure.synthetic import tables
-from onelayer.settings.topic_structure_synthetic import PresentationSettings
-from onelayer.step import Step, run
-from onelayer.tables import write_table
-
-TITLE = "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
+def main(step: Step) -> Report:
     table = tables.theory_gap(pd.read_parquet(step.inputs.gaps))
-    shown = tables.readable_gaps(table)
-    write_table(table, shown, TITLE, tables.GAP_NOTES, **vars(step.outputs))
+    return Report(table, tables.readable_gaps(table), tables.GAP_TITLE, tables.GAP_NOTES)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=PresentationSettings,
-        inputs=["gaps"],
-        outputs=["csv", "md", "tex", "html"],
-    )
+    tabulate(main, inputs=["gaps"])

@@ -4,20 +4,16 @@ import pandas as pd
 
 from onelayer.papers.topic_structure import topic_tables
 from onelayer.settings.topic_structure import TopicTableSettings
-from onelayer.step import Step, run
-from onelayer.tables import write_table
+from onelayer.step import Step
+from onelayer.tables import Report, tabulate
 
 
-def main(step: Step) -> None:
-    table = topic_tables.quality_table(pd.read_parquet(step.inputs.quality), step.settings.corpus)
-    write_table(
-        table,
-        topic_tables.readable_quality(table),
-        f"Quality of the topic model on {step.settings.corpus}",
-        topic_tables.QUALITY_NOTES,
-        **vars(step.outputs),
-    )
+def main(step: Step) -> Report:
+    corpus = step.settings.corpus
+    table = topic_tables.quality_table(pd.read_parquet(step.inputs.quality), corpus)
+    shown, title = topic_tables.readable_quality(table), f"Quality of the topic model on {corpus}"
+    return Report(table, shown, title, topic_tables.QUALITY_NOTES)
 
 
 if __name__ == "__main__":
-    run(main, settings=TopicTableSettings, inputs=["quality"], outputs=["csv", "md", "tex", "html"])
+    tabulate(main, settings=TopicTableSettings, inputs=["quality"])

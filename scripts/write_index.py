@@ -13,22 +13,11 @@ class IndexSettings(Block):
 
 
 def main(step: Step) -> None:
-    lines = {
-        path.stem: first_sentence(path.read_text(encoding="utf-8")) for path in step.inputs.captions
-    }
-    write_index(
-        step.inputs.tables,
-        [*step.inputs.figures, *step.inputs.animations],
-        step.settings.captions,
-        lines,
-        step.outputs.index,
-    )
+    inputs, captions = step.inputs, step.settings.captions
+    lines = {path.stem: first_sentence(path.read_text("utf-8")) for path in inputs.captions}
+    figures = [*inputs.figures, *inputs.animations]
+    write_index(inputs.tables, figures, captions, lines, step.outputs.index)
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=IndexSettings,
-        inputs=["tables*", "figures*", "animations*", "captions*"],
-        outputs=["index"],
-    )
+    run(main, IndexSettings, ["tables*", "figures*", "animations*", "captions*"], ["index"])

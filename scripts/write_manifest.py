@@ -2,23 +2,16 @@
 
 import json
 
-from onelayer.manifest import build_manifest
-from onelayer.settings.block import Block
+from onelayer.manifest import build_manifest, read_records
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    inputs = step.inputs
-    results = [*inputs.tables, *inputs.figures, *inputs.animations]
-    manifest = build_manifest(results, inputs.records)
+    records = read_records(step.outputs.manifest.with_name("records").rglob("[!.]*.json"))
+    manifest = build_manifest(step.inputs.results, records)
     text = json.dumps(manifest, indent=1, sort_keys=True)
     step.outputs.manifest.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=Block,
-        inputs=["tables*", "figures*", "animations*", "records*"],
-        outputs=["manifest"],
-    )
+    run(main, inputs=["results*"], outputs=["manifest"])

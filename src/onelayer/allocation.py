@@ -21,3 +21,20 @@ def gpus(device: str) -> int:
     `auto` takes a GPU that it finds, and so may share it; it never waits in a queue for one.
     """
     return int(device == "cuda")
+
+
+def asks(
+    mem_mb: int, minutes: int, device: str | Callable[..., str] | None = None
+) -> dict[str, object]:
+    """All that a rule asks for.
+
+    Args:
+        mem_mb, minutes: measured, see `growing`.
+        device: the setting `device` of a step that has one, or a function of wildcards.
+    """
+    found: dict[str, object] = {"mem_mb": growing(mem_mb), "runtime": growing(minutes)}
+    if callable(device):
+        found["gpu"] = lambda wildcards: gpus(device(wildcards))
+    elif device is not None:
+        found["gpu"] = gpus(device)
+    return found

@@ -1,13 +1,16 @@
 """The house style of figures: one look, colour-blind safe, the same bytes on every run."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import matplotlib
 import seaborn as sns
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+
+from onelayer.settings.block import Block
+from onelayer.step import Step, by_name, run
 
 matplotlib.use("Agg")
 
@@ -46,10 +49,24 @@ def save(figure: Figure, pdf: Path, png: Path) -> None:
     figure.savefig(png, format="png", metadata={"Software": None})
 
 
-def save_each(figures: Mapping[str, Figure], outputs: Mapping[str, Path]) -> None:
-    """Write every figure to the outputs `<name>_pdf` and `<name>_png`."""
-    for name, figure in figures.items():
-        save(figure, outputs[f"{name}_pdf"], outputs[f"{name}_png"])
+def draw(
+    main: Callable[[Step], Figure | Mapping[str, Figure]],
+    settings: type[Block] = Block,
+    inputs: Iterable[str] = (),
+) -> None:
+    """Run a step that draws, in the house style, and save what it draws as PDF and PNG.
+
+    Args:
+        main: draws the step's figure, or several under the names of their files.
+        settings, inputs: as `onelayer.step.run`.
+    """
+
+    def drawing(step: Step) -> None:
+        with house_style():
+            for figure, (pdf, png) in by_name(main(step), step.outputs.figures):
+                save(figure, pdf, png)
+
+    run(drawing, settings, inputs, outputs=["figures*"])
 
 
 def ratio_norm(largest: float) -> LogNorm:

@@ -3,20 +3,37 @@
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.provenance import REPOSITORY, file_sha256
 
+# What a step wrote: its record by path and sum of each output.
+Records = Mapping[tuple[str, str], dict]
 
-def build_manifest(results: Sequence[Path], records: Sequence[Path]) -> dict:
+
+def read_records(paths: Iterable[Path]) -> Records:
+    """Read what every step wrote about itself.
+
+    Args:
+        paths: records (settings, code digest, library versions, device, sums of inputs and
+            outputs). Steps that these settings do not need any more may be among them: a record
+            counts for the very bytes that it names; of two that name the same the newer one.
+    """
+    found: dict[tuple[str, str], dict] = {}
+    for path in sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path)):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found |= dict.fromkeys(record["outputs"].items(), record)
+    return found
+
+
+def build_manifest(results: Sequence[Path], records: Records) -> dict:
     """Describe every result by its sum and the steps that led to it.
 
     Args:
         results: files of tables and figures.
-        records: what each step wrote about itself (settings, code digest, library versions,
-            device, sums of inputs and outputs).
+        records: as `read_records` finds them.
 
     Returns:
         `commit`, `platform`, and under `results` for each path its `sha256` and `steps`: the
@@ -25,34 +42,31 @@ def build_manifest(results: Sequence[Path], records: Sequence[Path]) -> dict:
     Raises:
         OnelayerError: a result has no record, or differs from the sum its step recorded.
     """
-    made_by: dict[str, dict] = {}
-    for path in records:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        made_by |= dict.fromkeys(record["outputs"], record)
+    recorded = dict(records.keys())
     entries = {}
     for path in sorted(map(str, results)):
-        if path not in made_by:
+        if path not in recorded:
             raise OnelayerError(f"{path}: no step recorded that it made this file")
-        found, recorded = file_sha256(Path(path)), made_by[path]["outputs"][path]
-        if found != recorded:
+        found = file_sha256(Path(path))
+        if (path, found) not in records:
             raise OnelayerError(
-                f"{path}: changed since its step wrote it: expected sha256 {recorded}, "
+                f"{path}: changed since its step wrote it: expected sha256 {recorded[path]}, "
                 f"found {found}"
             )
-        entries[path] = {"sha256": found, "steps": _lineage(path, made_by)}
+        entries[path] = {"sha256": found, "steps": _lineage((path, found), records)}
     return {"commit": _commit(), "platform": platform.platform(), "results": entries}
 
 
-def _lineage(path: str, made_by: Mapping[str, dict]) -> list[dict]:
-    steps, waiting, seen = [], [path], set()
+def _lineage(result: tuple[str, str], records: Records) -> list[dict]:
+    steps, waiting, seen = [], [result], set()
     while waiting:
-        record = made_by.get(waiting.pop(0))
+        record = records.get(waiting.pop(0))
         if record is None or id(record) in seen:
             continue
         seen.add(id(record))
         kept = ("step", "settings", "code", "libraries", "device")
         steps.append({key: record[key] for key in kept})
-        waiting.extend(record["inputs"])
+        waiting.extend(record["inputs"].items())
     return steps
 
 

@@ -1,7 +1,8 @@
 """What decides a step's numbers besides its inputs and settings: its code and its libraries.
 
 Snakemake sees neither the modules that a script imports nor a library that was upgraded. Rules
-therefore name the script's code closure as input and the library versions as a parameter.
+therefore have a digest of the script's code closure and the library versions among their
+parameters.
 """
 
 import ast
@@ -10,7 +11,8 @@ import hashlib
 import importlib.metadata
 import json
 import sys
-from collections.abc import Iterable
+import types
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 PACKAGE = "onelayer"
@@ -65,9 +67,7 @@ def code_closure(step: str) -> tuple[str, ...]:
 
     Returns:
         Paths relative to the repository root, sorted: `scripts/<step>.py` and files of
-        `src/onelayer`. As `input:` of the rule, a file that was only touched reruns nothing
-        (Snakemake compares small files by checksum), an edited one reruns just the steps that
-        import it.
+        `src/onelayer`.
 
     Raises:
         FileNotFoundError: there is no such script.
@@ -114,11 +114,18 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+_code_sha256 = functools.cache(file_sha256)  # most files are in most closures
+
+
 def code_digest(step: str) -> str:
-    """One SHA-256 over the paths and contents of a step's code closure."""
+    """One SHA-256 over the paths and contents of a step's code closure.
+
+    Among `params:` of the rule, a file that was only touched reruns nothing, an edited one reruns
+    just the steps that import it.
+    """
     digest = hashlib.sha256()
     for path in code_closure(step):
-        digest.update(f"{path}\0{file_sha256(REPOSITORY / path)}\n".encode())
+        digest.update(f"{path}\0{_code_sha256(REPOSITORY / path)}\n".encode())
     return digest.hexdigest()
 
 
@@ -137,6 +144,44 @@ def settings_json(*blocks: object, **values: object) -> str:
         merged |= block.model_dump(mode="json")
     merged |= values
     return json.dumps(merged, sort_keys=True, default=lambda block: block.model_dump(mode="json"))
+
+
+def script(step: str, *blocks: object, **values: object) -> dict[str, object]:
+    """What decides a step beside its input files, as named values for `params:` of its rule.
+
+    Args:
+        step: name of the script.
+        *blocks, **values: settings as `settings_json` takes them; where one depends on the
+            wildcards of a job, a function of them.
+
+    Returns:
+        `script`, its `settings`, `code` (`code_digest`) and `libraries`, of which a change of any
+        reruns the step, and the `message` that is shown while it runs.
+    """
+
+    def for_job(wildcards: Sequence[str]) -> str:
+        def chosen(value: object) -> object:
+            return value(wildcards) if isinstance(value, types.FunctionType) else value
+
+        found = {name: chosen(value) for name, value in values.items()}
+        return settings_json(*map(chosen, blocks), **found)
+
+    by_job = any(isinstance(v, types.FunctionType) for v in (*blocks, *values.values()))
+    purpose = _purpose(step)
+    return {
+        "script": step,
+        "settings": for_job if by_job else for_job(()),
+        "code": code_digest(step),
+        "libraries": library_versions(step),
+        "message": lambda wildcards: " ".join([purpose, *(f"[{value}]" for value in wildcards)]),
+    }
+
+
+@functools.cache
+def _purpose(step: str) -> str:
+    """The first sentence of a script's docstring."""
+    text = (REPOSITORY / "scripts" / f"{step}.py").read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(text)).splitlines()[0].rstrip(".")
 
 
 def sums(paths: Iterable[Path]) -> dict[str, str]:

@@ -15,10 +15,10 @@ import shutil
 import signal
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pydantic
 from threadpoolctl import threadpool_limits
@@ -27,9 +27,10 @@ from tqdm import tqdm
 from onelayer.errors import OnelayerError
 from onelayer.liveness import count_as_alive
 from onelayer.provenance import code_digest, library_versions, sums
-from onelayer.settings.block import describe
+from onelayer.settings.block import Block, describe
 
 log = logging.getLogger("onelayer")
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -39,9 +40,10 @@ class Step:
     Attributes:
         name: the script's name without `.py`.
         settings: the validated settings block.
-        inputs: one `Path`, or a list of them, under each input's name.
-        outputs: one `Path` under each output's name; files are written there first and renamed
-            into place only when the whole step has succeeded.
+        inputs: a file, a list of files or a folder under each input's name.
+        outputs: the same for outputs; files are written there first and renamed into place only
+            when the whole step has succeeded. Of a folder only the files that were asked for stay.
+        files: every input file, those of folders too.
         device: what the step computed on; a step that resolves `auto` sets it.
     """
 
@@ -49,6 +51,7 @@ class Step:
     settings: Any
     inputs: types.SimpleNamespace
     outputs: types.SimpleNamespace
+    files: tuple[Path, ...] = ()
     device: str = "cpu"
 
     def progress(self, items: Iterable, *, total: int | None = None, unit: str = "it") -> Iterator:
@@ -69,14 +72,14 @@ class Step:
             code_digest(self.name),
             library_versions(self.name),
             self.device,
-            list(sums(_files(vars(self.inputs))).values()),
+            list(sums(self.files).values()),
         ]
         return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
 
 
 def run(
     main: Callable[[Step], None],
-    settings: type[pydantic.BaseModel],
+    settings: type[pydantic.BaseModel] = Block,
     inputs: Iterable[str] = (),
     outputs: Iterable[str] = (),
     downloads: bool = False,
@@ -87,40 +90,49 @@ def run(
         main: reads `step.inputs`, writes `step.outputs`.
         settings: the block that `--settings` must fit; its field `threads`, where it has one,
             bounds the threads of BLAS, OpenMP and torch.
-        inputs: names of input files; a name ending in `*` takes any number.
-        outputs: names of output files.
+        inputs: names of inputs: `articles` is one file, `counts*` any number of files, `model/` a
+            folder, given as such or by the files in it that the step reads.
+        outputs: names of outputs in the same way; a folder is given by the files that are wanted.
         downloads: whether the step may ask a model hub for anything.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     name = Path(sys.argv[0]).stem
-    arguments = _parser(main, inputs, outputs).parse_args()
+    arguments = _parser(inputs, outputs).parse_args()
     count_as_alive()
     _start_log(arguments.log)
     if not downloads:
         _stay_offline()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    targets = {key: Path(getattr(arguments, key)) for key in outputs}
-    record = Path(arguments.record) if arguments.record else None
+    targets = {key: getattr(arguments, _key(key)) for key in outputs}
+    record = [arguments.record] if arguments.record else []
     try:
         block = _parse_settings(settings, arguments.settings)
-        sources = {key.rstrip("*"): getattr(arguments, key.rstrip("*")) for key in inputs}
-        _check_inputs(sources)
-        with atomic_outputs([*targets.values(), *([record] if record else [])]) as parts:
-            written = dict(zip(targets, parts, strict=False))
-            step = Step(
-                name, block, types.SimpleNamespace(**sources), types.SimpleNamespace(**written)
-            )
-            with threadpool_limits(limits=_use_threads(block)):
-                main(step)
+        given = {key: getattr(arguments, _key(key)) for key in inputs}
+        _check_inputs(given)
+        files = tuple(path for paths in given.values() for path in _files(paths))
+        sources = {_key(key): _value(key, paths) for key, paths in given.items()}
+        wanted = [path for paths in targets.values() for path in paths]
+        with atomic_outputs([*wanted, *record]) as parts:
+            part_of = dict(zip(wanted, parts, strict=False))
+            with _places(targets, part_of) as written:
+                step = Step(
+                    name,
+                    block,
+                    types.SimpleNamespace(**sources),
+                    types.SimpleNamespace(**written),
+                    files,
+                )
+                with threadpool_limits(limits=_use_threads(block)):
+                    main(step)
             if record:
-                _write_record(parts[-1], step, sources, targets)
+                _write_record(parts[-1], step, part_of)
     except OnelayerError as error:
         log.error("%s: %s", name, error)
         sys.exit(1)
     except Exception as error:
         if _is_disk_full(error):
-            places = ", ".join(str(path.parent) for path in targets.values())
-            log.error("%s: no space left on device while writing to %s", name, places)
+            places = sorted({str(path.parent) for paths in targets.values() for path in paths})
+            log.error("%s: no space left on device while writing to %s", name, ", ".join(places))
         else:
             log.exception("%s failed: %s: %s", name, type(error).__name__, error)
         sys.exit(1)
@@ -164,21 +176,86 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _parser(
-    main: Callable, inputs: Iterable[str], outputs: Iterable[str]
-) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=sys.modules[main.__module__].__doc__)
-    for name in inputs:
-        many = {"nargs": "*", "type": Path, "default": []} if name.endswith("*") else {"type": Path}
-        key = name.rstrip("*")
-        parser.add_argument(
-            f"--{key.replace('_', '-')}", required=not name.endswith("*"), help="input", **many
-        )
-    for name in outputs:
-        parser.add_argument(f"--{name.replace('_', '-')}", required=True, help="output")
+@contextlib.contextmanager
+def _places(
+    targets: Mapping[str, Sequence[Path]], part_of: Mapping[Path, Path]
+) -> Iterator[dict[str, Path | list[Path]]]:
+    """Where a step writes each output; out of a folder the files that were asked for are taken."""
+    with contextlib.ExitStack() as stack:
+        written, folders = {}, {}
+        for name, paths in targets.items():
+            if name.endswith("/"):
+                folders[name] = stack.enter_context(scratch_folder(paths[0]))
+                written[_key(name)] = folders[name]
+            else:
+                written[_key(name)] = _value(name, [part_of[path] for path in paths])
+        yield written
+        for name, folder in folders.items():
+            for path in targets[name]:
+                (folder / path.name).replace(part_of[path])
+
+
+def by_name(
+    made: Made | Mapping[str, Made], parts: Iterable[Path]
+) -> Iterator[tuple[Made, list[Path]]]:
+    """What a step made, each with the files of its forms.
+
+    Args:
+        made: the one thing, or several under the names that their files have without suffix.
+        parts: where to write, as `step.outputs` has them.
+
+    Raises:
+        ValueError: other things were made than were asked for.
+    """
+    wanted: dict[str, list[Path]] = {}
+    for part in parts:
+        wanted.setdefault(part.stem.removeprefix(".part-"), []).append(part)
+    if not isinstance(made, Mapping):
+        made = dict.fromkeys(list(wanted)[:1], made)
+    if set(made) != set(wanted):
+        raise ValueError(f"made {sorted(made)}, asked for {sorted(wanted)}")
+    for name, paths in wanted.items():
+        yield made[name], paths
+
+
+def _key(name: str) -> str:
+    return name.rstrip("*/")
+
+
+def _value(name: str, paths: list[Path]) -> Path | list[Path]:
+    """What a step gets for the files given under a name."""
+    if name.endswith("*"):
+        return paths
+    return _folder(paths) if name.endswith("/") else paths[0]
+
+
+def _folder(paths: Sequence[Path]) -> Path:
+    """The one folder of files, or the folder itself."""
+    return paths[0] if paths[0].is_dir() else paths[0].parent
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files; of a folder that was given as such all but hidden ones."""
+    for path in paths:
+        yield from sorted(path.glob("[!.]*")) if path.is_dir() else [path]
+
+
+def _parser(inputs: Iterable[str], outputs: Iterable[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    for names, what in ((inputs, "input"), (outputs, "output")):
+        for name in names:
+            nargs, help_text = {
+                "*": ("*", f"{what} files"),
+                "/": ("+", f"{what}: files of one folder"),
+            }.get(name[-1], (1, what))
+            flag = f"--{_key(name).replace('_', '-')}"
+            required = not name.endswith("*")
+            parser.add_argument(
+                flag, type=Path, nargs=nargs, default=[], required=required, help=help_text
+            )
     parser.add_argument("--settings", default="{}", help="settings, one JSON object")
     parser.add_argument("--log", type=Path, help="also write the log to this file")
-    parser.add_argument("--record", help="write what decided the outputs to this JSON file")
+    parser.add_argument("--record", type=Path, help="write what decided the outputs to this JSON")
     return parser
 
 
@@ -212,11 +289,16 @@ def _parse_settings(block: type[pydantic.BaseModel], text: str) -> pydantic.Base
         raise OnelayerError(f"--settings: {problem}") from None
 
 
-def _check_inputs(sources: dict[str, Path | list[Path]]) -> None:
-    for name, value in sources.items():
-        for path in value if isinstance(value, list) else [value]:
+def _check_inputs(given: Mapping[str, Sequence[Path]]) -> None:
+    for name, paths in given.items():
+        flag = f"--{_key(name).replace('_', '-')}"
+        for path in paths:
             if not path.exists():
-                raise OnelayerError(f"--{name.replace('_', '-')}: {path} does not exist")
+                raise OnelayerError(f"{flag}: {path} does not exist")
+        folders = {_folder([path]) for path in paths}
+        if name.endswith("/") and len(folders) > 1:
+            names = ", ".join(sorted(map(str, folders)))
+            raise OnelayerError(f"{flag}: files of one folder are needed, found {names}")
 
 
 def _use_threads(block: pydantic.BaseModel) -> int:
@@ -240,22 +322,15 @@ def _is_disk_full(error: BaseException | None) -> bool:
     return False
 
 
-def _files(sources: dict[str, Path | list[Path]]) -> Iterator[Path]:
-    """Input files; an input that is a folder (a model checkpoint) stands for the files in it."""
-    for value in sources.values():
-        for path in value if isinstance(value, list) else [value]:
-            yield from sorted(path.glob("[!.]*")) if path.is_dir() else [path]
-
-
-def _write_record(part: Path, step: Step, sources: dict, targets: dict[str, Path]) -> None:
-    written = sums(vars(step.outputs).values())
+def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path]) -> None:
+    found = sums(part_of.values())
     record = {
         "step": step.name,
         "settings": step.settings.model_dump(mode="json"),
         "code": code_digest(step.name),
         "libraries": library_versions(step.name),
         "device": step.device,
-        "inputs": sums(_files(sources)),
-        "outputs": dict(zip(map(str, targets.values()), written.values(), strict=True)),
+        "inputs": sums(step.files),
+        "outputs": {str(path): found[str(part)] for path, part in part_of.items()},
     }
-    part.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    place.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -6,14 +6,16 @@ counterpart has an empty verdict; one that was not measured has the verdict `not
 
 import html as markup
 import math
-import types
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
+from onelayer.settings.block import Block
+from onelayer.step import Step, by_name, run
 
 VALUE_COLUMNS = [
     "quantity",
@@ -39,35 +41,47 @@ def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFra
     return table[[*keys, *VALUE_COLUMNS]]
 
 
-def write_table(
-    table: pd.DataFrame,
-    shown: pd.DataFrame,
-    title: str,
-    notes: Sequence[str],
-    *,
-    csv: Path,
-    md: Path,
-    tex: Path,
-    html: Path,
-) -> None:
-    """Write one table: tidy CSV for machines, and Markdown, LaTeX and HTML for readers.
+@dataclass(frozen=True)
+class Report:
+    """A table with all that its readers see.
 
-    Args:
-        table: tidy, as `tidy` makes it and `onelayer.verdicts.judge` judges it.
+    Attributes:
+        table: tidy, as `tidy` makes it and `onelayer.verdicts.judge` judges it; the CSV holds it.
         shown: the same numbers as readers want them, texts only.
         title: one line above the readers' table.
         notes: what a reader must know, below it.
-        csv, md, tex, html: where each form is written (HTML is what the report shows).
     """
-    _write_csv(table, csv)
-    _write_markdown(shown, md, title, notes)
-    _write_latex(shown, tex, title, notes)
-    _write_html(shown, html, title, notes)
+
+    table: pd.DataFrame
+    shown: pd.DataFrame
+    title: str
+    notes: Sequence[str]
+
+    def write(self, csv: Path, md: Path, tex: Path, html: Path) -> None:
+        """Write CSV for machines, and Markdown, LaTeX and HTML (for the report) for readers."""
+        _write_csv(self.table, csv)
+        _write_markdown(self.shown, md, self.title, self.notes)
+        _write_latex(self.shown, tex, self.title, self.notes)
+        _write_html(self.shown, html, self.title, self.notes)
 
 
-def forms_of(name: str, outputs: types.SimpleNamespace) -> dict[str, Path]:
-    """The four forms of one table among a step's outputs `<name>_csv`, `<name>_md`, ..."""
-    return {form: getattr(outputs, f"{name}_{form}") for form in ("csv", "md", "tex", "html")}
+def tabulate(
+    main: Callable[[Step], Report | Mapping[str, Report]],
+    settings: type[Block] = Block,
+    inputs: Iterable[str] = (),
+) -> None:
+    """Run a step that makes tables, and write each in all its forms.
+
+    Args:
+        main: makes the step's report, or several under the names of their files.
+        settings, inputs: as `onelayer.step.run`.
+    """
+
+    def writing(step: Step) -> None:
+        for report, forms in by_name(main(step), step.outputs.tables):
+            report.write(*forms)
+
+    run(writing, settings, inputs, outputs=["tables*"])
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from onelayer.errors import OnelayerError
 from onelayer.index import write_index
-from onelayer.manifest import build_manifest, verify_manifest
+from onelayer.manifest import build_manifest, read_records, verify_manifest
 from onelayer.provenance import file_sha256
 from onelayer.tables import VALUE_COLUMNS
 
@@ -22,7 +22,7 @@ def results(tmp_path, monkeypatch):
     records = []
     for step, source, target in (
         ("fit", {}, "model.bin"),
-        ("tabulate", {"model.bin": ""}, "table.csv"),
+        ("tabulate", {"model.bin": file_sha256(Path("model.bin"))}, "table.csv"),
     ):
         record = {
             "step": step,
@@ -36,7 +36,7 @@ def results(tmp_path, monkeypatch):
         path = Path(f"{step}.json")
         path.write_text(json.dumps(record))
         records.append(path)
-    return records
+    return read_records(records)
 
 
 def test_a_manifest_names_every_step_that_led_to_a_result(results) -> None:
@@ -53,6 +53,17 @@ def test_a_result_without_a_record_or_changed_since_is_refused(results) -> None:
     Path("table.csv").write_text("a\n2\n")
     with pytest.raises(OnelayerError, match=r"table\.csv: changed since"):
         build_manifest([Path("table.csv")], results)
+
+
+def test_records_of_steps_that_made_other_bytes_are_passed_over(results, tmp_path) -> None:
+    made = {"outputs": {"model.bin": "0" * 64}, "inputs": {}}
+    kept = ("settings", "code", "libraries", "device")
+    stale = made | {"step": "fit_before"} | dict.fromkeys(kept, "")
+    path = tmp_path / "fit_before.json"
+    path.write_text(json.dumps(stale))
+    records = read_records([path, Path("fit.json"), Path("tabulate.json")])
+    entry = build_manifest([Path("table.csv")], records)["results"]["table.csv"]
+    assert [step["step"] for step in entry["steps"]] == ["tabulate", "fit"]
 
 
 def test_verification_names_what_differs_and_what_is_missing(results, tmp_path) -> None:

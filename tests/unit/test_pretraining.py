@@ -55,7 +55,7 @@ def test_the_vocabulary_has_the_commonest_words_after_the_special_pieces() -> No
 
 def test_the_tokenizer_is_read_by_the_probe_and_by_transformers(tmp_path) -> None:
     _, tokenizer, _ = encoded()
-    write_tokenizer(tokenizer, tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
+    write_tokenizer(tokenizer, tmp_path)
     ours = load_tokenizer(tmp_path)
     assert encode(ours, "The frog, a zebra. Toad", 32).words == ["the", "frog", "toad"]
     assert piece_id(ours, "frog") is not None and piece_id(ours, "zebra") is None

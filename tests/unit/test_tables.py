@@ -7,10 +7,10 @@ from onelayer.errors import OnelayerError
 from onelayer.index import first_sentence
 from onelayer.tables import (
     VALUE_COLUMNS,
+    Report,
     interval,
     read_csv,
     tidy,
-    write_table,
 )
 from onelayer.verdicts import Number, judge
 
@@ -27,7 +27,7 @@ def table() -> pd.DataFrame:
 def write(tmp_path):
     paths = {kind: tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex", "html")}
     shown = pd.DataFrame({"model": ["a_b & 50%"], "ratio": [interval(1 / 3, 0.3, 0.4)]})
-    write_table(table(), shown, "A & B", ["x ≈ 1, <b>"], **paths)
+    Report(table(), shown, "A & B", ["x ≈ 1, <b>"]).write(**paths)
     return {kind: path.read_text(encoding="utf-8") for kind, path in paths.items()}
 
 

@@ -11,152 +11,83 @@ wildcard_constraints:
     part="[0-9]+-of-[0-9]+",
 
 
-rule fetch_corpus:
-    input:
-        code=code_closure("fetch_corpus"),
+use rule step as fetch_corpus with:
     output:
         source="results/corpus/{corpus}/source",
-        record="results/records/fetch_corpus/{corpus}.json",
-    log:
-        "results/logs/fetch_corpus/{corpus}.log",
-    benchmark:
-        "results/benchmarks/fetch_corpus/{corpus}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        record=record,
+    pathvars:
+        step="fetch_corpus/{corpus}",
+    localrule: True
     resources:
-        mem_mb=growing(500),
-        runtime=growing(30),
+        **asks(500, minutes=30),
     params:
-        settings=lambda w: settings_json(settings.corpora[w.corpus].source),
-        libraries=library_versions("fetch_corpus"),
-    message:
-        "Fetch the corpus {wildcards.corpus}"
-    shell:
-        "python scripts/fetch_corpus.py --source {output.source}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("fetch_corpus", lambda w: settings.corpora[w.corpus].source),
 
 
-rule fetch_shard:
-    input:
-        code=code_closure("fetch_shard"),
+use rule step as fetch_shard with:
     output:
         shard="results/corpus/{corpus}/shards/{shard}",
-        record="results/records/fetch_shard/{corpus}/{shard}.json",
-    log:
-        "results/logs/fetch_shard/{corpus}/{shard}.log",
-    benchmark:
-        "results/benchmarks/fetch_shard/{corpus}/{shard}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        record=record,
+    pathvars:
+        step="fetch_shard/{corpus}/{shard}",
+    localrule: True
     resources:
-        mem_mb=growing(500),
-        runtime=growing(60),
+        **asks(500, minutes=60),
     params:
-        settings=lambda w: settings_json(settings.corpora[w.corpus].shard(w.shard)),
-        libraries=library_versions("fetch_shard"),
-    message:
-        "Fetch {wildcards.shard} of the corpus {wildcards.corpus}"
-    shell:
-        "python scripts/fetch_shard.py --shard {output.shard}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("fetch_shard", lambda w: settings.corpora[w.corpus].shard(w.shard)),
 
 
-rule parse_articles:
+use rule step as parse_articles with:
     input:
         source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
-        code=code_closure("parse_articles"),
     output:
         articles="results/corpus/{corpus}/articles.parquet",
-        record="results/records/parse_articles/{corpus}.json",
-    log:
-        "results/logs/parse_articles/{corpus}.log",
-    benchmark:
-        "results/benchmarks/parse_articles/{corpus}.tsv"
+        record=record,
+    pathvars:
+        step="parse_articles/{corpus}",
     wildcard_constraints:
         corpus="|".join(map(re.escape, whole)) or "none",
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=growing(1000),
-        runtime=growing(10),
     params:
-        settings=lambda w: settings_json(settings.corpora[w.corpus].parse),
-        libraries=library_versions("parse_articles"),
-    message:
-        "Parse the articles of {wildcards.corpus}"
-    shell:
-        "python scripts/parse_articles.py"
-        " --source {input.source} --articles {output.articles}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("parse_articles", lambda w: settings.corpora[w.corpus].parse),
 
 
-rule parse_shards:
+use rule step as parse_shards with:
     input:
         source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
-        code=code_closure("parse_shards"),
     output:
         articles="results/corpus/{corpus}/articles.parquet",
-        record="results/records/parse_shards/{corpus}.json",
-    log:
-        "results/logs/parse_shards/{corpus}.log",
-    benchmark:
-        "results/benchmarks/parse_shards/{corpus}.tsv"
+        record=record,
+    pathvars:
+        step="parse_shards/{corpus}",
     wildcard_constraints:
         corpus="|".join(map(re.escape, sharded)) or "none",
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(60),
+        **asks(1000, minutes=60),
     params:
-        settings=lambda w: settings_json(settings.corpora[w.corpus].parse),
-        libraries=library_versions("parse_shards"),
-    message:
-        "Parse the articles of {wildcards.corpus}"
-    shell:
-        "python scripts/parse_shards.py --source {input.source} --articles {output.articles}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("parse_shards", lambda w: settings.corpora[w.corpus].parse),
 
 
 # Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
 # its gathered files cannot depend on a wildcard of their own.
-rule parse_part:
+use rule step as parse_part with:
     input:
         source=lambda w: [
             settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")[s.file]
             for s in settings.corpora[w.corpus].part(w.part).slices
         ],
-        code=code_closure("parse_part"),
     output:
         articles="results/corpus/{corpus}/articles/{part}.parquet",
         summary="results/corpus/{corpus}/summaries/{part}.parquet",
-        record="results/records/parse_part/{corpus}/{part}.json",
-    log:
-        "results/logs/parse_part/{corpus}/{part}.log",
-    benchmark:
-        "results/benchmarks/parse_part/{corpus}/{part}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        record=record,
+    pathvars:
+        step="parse_part/{corpus}/{part}",
     resources:
-        mem_mb=growing(1500),
-        runtime=growing(60),
+        **asks(1500, minutes=60),
     params:
-        settings=lambda w: settings_json(settings.corpora[w.corpus].part(w.part)),
-        libraries=library_versions("parse_part"),
-    message:
-        "Parse part {wildcards.part} of {wildcards.corpus}"
-    shell:
-        "python scripts/parse_part.py --source {input.source}"
-        " --articles {output.articles} --summary {output.summary}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("parse_part", lambda w: settings.corpora[w.corpus].part(w.part)),
 
 
-rule tabulate_corpora:
+use rule step as tabulate_corpora with:
     input:
         articles=expand(rules.parse_articles.output.articles, corpus=in_one_piece),
         summaries=[
@@ -164,51 +95,14 @@ rule tabulate_corpora:
             for name, parts in in_parts.items()
             for path in expand(rules.parse_part.output.summary, corpus=name, part=parts)
         ],
-        code=code_closure("tabulate_corpora"),
     output:
-        csv="results/tables/topic_structure/corpora.csv",
-        md="results/tables/topic_structure/corpora.md",
-        tex="results/tables/topic_structure/corpora.tex",
-        html=report(
-            "results/tables/topic_structure/corpora.html",
-            caption="../report/corpora.rst",
-            category="Topic structure",
-            subcategory="Wikipedia: data and topics",
-            labels={"result": "table: corpora"},
-        ),
-        record="results/records/tabulate_corpora.json",
-    log:
-        "results/logs/tabulate_corpora.log",
-    benchmark:
-        "results/benchmarks/tabulate_corpora.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=growing(1000),
-        runtime=growing(10),
+        tables=table("topic_structure/corpora", "Wikipedia: data and topics", "table: corpora"),
+        record=record,
+    pathvars:
+        step="tabulate_corpora",
+    localrule: True
     params:
-        settings=settings_json(
-            corpora=[{"name": n, "settings": c} for n, c in settings.corpora.items()]
+        **script(
+            "tabulate_corpora",
+            corpora=[{"name": n, "settings": c} for n, c in settings.corpora.items()],
         ),
-        libraries=library_versions("tabulate_corpora"),
-    message:
-        "Tabulate the corpora"
-    shell:
-        "python scripts/tabulate_corpora.py --articles {input.articles}"
-        " --summaries {input.summaries}"
-        " --csv {output.csv} --md {output.md} --tex {output.tex} --html {output.html}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
-
-
-tables["results/tables/topic_structure/corpora"] = "corpora"
-records += expand(rules.parse_articles.output.record, corpus=whole)
-records += expand(rules.parse_shards.output.record, corpus=sharded)
-for name, parts in in_parts.items():
-    records += expand(rules.parse_part.output.record, corpus=name, part=parts)
-for name, corpus in settings.corpora.items():
-    if isinstance(corpus.source, HubFiles):
-        records += expand(rules.fetch_shard.output.record, corpus=name, shard=corpus.shards)
-    elif not isinstance(corpus.source, DiskFiles):
-        records += expand(rules.fetch_corpus.output.record, corpus=name)
-records.append(rules.tabulate_corpora.output.record)

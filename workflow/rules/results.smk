@@ -1,75 +1,51 @@
 # What is written last: the manifest, the index of all tables and figures; and the check of both.
-captions = {**tables, **figures, **animations}
+# And the targets: each result by its name, each paper and its parts by theirs.
+try:
+    results.check()
+except OnelayerError as error:
+    raise WorkflowError(str(error)) from None
 
 
-rule write_manifest:
+use rule step as write_manifest with:
     input:
-        tables=[f"{t}.{kind}" for t in tables for kind in ("csv", "md", "tex", "html")],
-        figures=[f"{f}.{kind}" for f in figures for kind in ("pdf", "png")],
-        animations=[f"{a}.gif" for a in animations],
-        records=sorted(set(records)),
-        code=code_closure("write_manifest"),
+        results=[file for kind in FORMS for made in results.made(kind) for file in made.files],
     output:
         manifest="results/manifest.json",
-    log:
-        "results/logs/write_manifest.log",
-    benchmark:
-        "results/benchmarks/write_manifest.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+    pathvars:
+        step="write_manifest",
+    localrule: True
     resources:
-        mem_mb=growing(500),
-        runtime=growing(5),
+        **asks(500, minutes=5),
     params:
-        libraries=library_versions("write_manifest"),
-    message:
-        "Write the manifest"
-    shell:
-        "python scripts/write_manifest.py --tables {input.tables} --figures {input.figures}"
-        " --animations {input.animations} --records {input.records} --manifest {output.manifest} --log {log}"
+        **script("write_manifest"),
 
 
-rule write_index:
+use rule step as write_index with:
     input:
-        manifest=rules.write_manifest.output.manifest,
-        tables=[f"{t}.csv" for t in tables],
-        figures=[f"{f}.png" for f in figures],
-        animations=[f"{a}.gif" for a in animations],
-        captions=sorted({f"workflow/report/{c}.rst" for c in captions.values()}),
-        code=code_closure("write_index"),
+        tables=[f"{table.base}.csv" for table in results.made("table")],
+        figures=[f"{figure.base}.png" for figure in results.made("figure")],
+        animations=[f"{animation.base}.gif" for animation in results.made("animation")],
+        captions=sorted({f"workflow/report/{r.caption}.rst" for r in results.declared.values()}),
     output:
         index="results/index.md",
-    log:
-        "results/logs/write_index.log",
-    benchmark:
-        "results/benchmarks/write_index.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
+    pathvars:
+        step="write_index",
+    localrule: True
     resources:
-        mem_mb=growing(500),
-        runtime=growing(5),
+        **asks(500, minutes=5),
     params:
-        settings=settings_json(captions=captions),
-        libraries=library_versions("write_index"),
-    message:
-        "Write the index of all results"
-    shell:
-        "python scripts/write_index.py --tables {input.tables} --figures {input.figures}"
-        " --animations {input.animations} --captions {input.captions} --index {output.index}"
-        " --settings {params.settings:q} --log {log}"
+        **script("write_index", captions={r.base: r.caption for r in results.declared.values()}),
 
 
 rule verify:
     log:
         "results/logs/verify_results.log",
+    localrule: True
     conda:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
-        mem_mb=growing(500),
-        runtime=growing(5),
+        **asks(500, minutes=5),
     # The manifest is no input, or a changed setting would rebuild what is to be verified.
     params:
         manifest=rules.write_manifest.output.manifest,
@@ -79,8 +55,11 @@ rule verify:
         "python scripts/verify_results.py --manifest {params.manifest} --log {log}"
 
 
-localrules:
-    write_manifest,
-    write_index,
-    verify,
-    all,
+for target, files in results.targets().items():
+
+    rule:
+        name:
+            target
+        input:
+            files,
+        localrule: True

@@ -10,75 +10,49 @@ wildcard_constraints:
     topics="[0-9]+",
 
 
-rule fit_topic_models:
+use rule step as fit_topic_models with:
     input:
         articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
         vocabulary=rules.count_words.output.vocabulary,
         counts=lambda w: counts[w.corpus],
-        code=code_closure("fit_topic_models"),
     output:
         topics="results/topic_models/{corpus}/{topics}.safetensors",
         quality="results/topic_models/{corpus}/{topics}_quality.parquet",
-        record="results/records/fit_topic_models/{corpus}/{topics}.json",
-    log:
-        "results/logs/fit_topic_models/{corpus}/{topics}.log",
-    benchmark:
-        "results/benchmarks/fit_topic_models/{corpus}/{topics}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
+        record=record,
+    pathvars:
+        step="fit_topic_models/{corpus}/{topics}",
     threads: settings.topics.lda.threads
     resources:
-        mem_mb=growing(1500),
-        runtime=growing(60),
+        **asks(1500, minutes=60),
     params:
-        settings=lambda w: settings_json(
-            lda=settings.topics.lda.model_copy(update={"topics": int(w.topics)}),
+        **script(
+            "fit_topic_models",
+            lda=lambda w: settings.topics.lda.model_copy(update={"topics": int(w.topics)}),
             backends=robustness.backends,
             seeds=robustness.seeds,
             top_words=settings.topics.top_words,
         ),
-        libraries=library_versions("fit_topic_models"),
-    message:
-        "Fit {wildcards.topics} topics to {wildcards.corpus} by every backend and seed"
-    shell:
-        "python scripts/fit_topic_models.py --articles {input.articles}"
-        " --vocabulary {input.vocabulary} --counts {input.counts}"
-        " --topics {output.topics} --quality {output.quality}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
-rule probe_topic_models:
+use rule step as probe_topic_models with:
     input:
         articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
         vocabulary=rules.count_words.output.vocabulary,
         topics=lambda w: expand(
             rules.fit_topic_models.output.topics, corpus=w.corpus, topics=robustness.topics
         ),
-        model=multiext(
-            "results/models/{checkpoint}/",
-            "config.json",
-            "model.safetensors",
-            "tokenizer.json",
-            "tokenizer_config.json",
-        ),
-        code=code_closure("probe_topic_models"),
+        model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
     output:
         measures="results/topic_models/{corpus}/{checkpoint}_measures.parquet",
-        record="results/records/probe_topic_models/{corpus}/{checkpoint}.json",
-    log:
-        "results/logs/probe_topic_models/{corpus}/{checkpoint}.log",
-    benchmark:
-        "results/benchmarks/probe_topic_models/{corpus}/{checkpoint}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
+        record=record,
+    pathvars:
+        step="probe_topic_models/{corpus}/{checkpoint}",
     threads: settings.probe.attention.threads
     resources:
-        mem_mb=growing(2500),
-        runtime=growing(60),
-        gpu=gpus(settings.probe.attention.device),
+        **asks(2500, minutes=60, device=settings.probe.attention.device),
     params:
-        folder=lambda w, input: os.path.dirname(input.model[0]),
-        settings=settings_json(
+        **script(
+            "probe_topic_models",
             ambiguity={
                 "overlaps": [robustness.overlap],
                 "thresholds": [robustness.threshold.model_dump()],
@@ -89,17 +63,9 @@ rule probe_topic_models:
             uncertainty=robustness.uncertainty,
             threads=settings.probe.attention.threads,
         ),
-        libraries=library_versions("probe_topic_models"),
-    message:
-        "Probe {wildcards.checkpoint} under every topic model of {wildcards.corpus}"
-    shell:
-        "python scripts/probe_topic_models.py"
-        " --articles {input.articles} --vocabulary {input.vocabulary} --topics {input.topics}"
-        " --model {params.folder} --measures {output.measures}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
 
 
-rule tabulate_topic_model_robustness:
+use rule step as tabulate_topic_model_robustness with:
     input:
         quality=expand(
             rules.fit_topic_models.output.quality,
@@ -111,42 +77,21 @@ rule tabulate_topic_model_robustness:
             corpus=compared_corpus,
             checkpoint=compared_checkpoints,
         ),
-        code=code_closure("tabulate_topic_model_robustness"),
     output:
-        csv="results/tables/topic_structure/topic_model_robustness.csv",
-        md="results/tables/topic_structure/topic_model_robustness.md",
-        tex="results/tables/topic_structure/topic_model_robustness.tex",
-        html=report(
-            "results/tables/topic_structure/topic_model_robustness.html",
-            caption="../report/topic_model_robustness.rst",
-            category="Topic structure",
-            subcategory="Wikipedia: results",
-            labels={"result": "table: topic models compared"},
+        tables=table(
+            "topic_structure/topic_model_robustness",
+            "Wikipedia: results",
+            "table: topic models compared",
         ),
-        record="results/records/tabulate_topic_model_robustness.json",
-    log:
-        "results/logs/tabulate_topic_model_robustness.log",
-    benchmark:
-        "results/benchmarks/tabulate_topic_model_robustness.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=growing(1000),
-        runtime=growing(10),
+        record=record,
+    pathvars:
+        step="tabulate_topic_model_robustness",
+    localrule: True
     params:
-        settings=settings_json(models=compared_models, robustness=robustness),
-        libraries=library_versions("tabulate_topic_model_robustness"),
-    message:
-        "Tabulate the ratios under every topic model"
-    shell:
-        "python scripts/tabulate_topic_model_robustness.py"
-        " --quality {input.quality} --measures {input.measures}"
-        " --csv {output.csv} --md {output.md} --tex {output.tex} --html {output.html}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
+        **script("tabulate_topic_model_robustness", models=compared_models, robustness=robustness),
 
 
-rule plot_topic_model_robustness:
+use rule step as plot_topic_model_robustness with:
     input:
         quality=expand(
             rules.fit_topic_models.output.quality,
@@ -158,63 +103,15 @@ rule plot_topic_model_robustness:
             corpus=compared_corpus,
             checkpoint=compared_checkpoints,
         ),
-        code=code_closure("plot_topic_model_robustness"),
     output:
-        pdf="results/figures/topic_structure/topic_model_robustness.pdf",
-        png=report(
-            "results/figures/topic_structure/topic_model_robustness.png",
-            caption="../report/topic_model_robustness_figure.rst",
-            category="Topic structure",
-            subcategory="Wikipedia: results",
-            labels={"result": "figure: topic models compared"},
+        figures=figure(
+            "topic_structure/topic_model_robustness",
+            "Wikipedia: results",
+            "figure: topic models compared",
         ),
-        record="results/records/plot_topic_model_robustness.json",
-    log:
-        "results/logs/plot_topic_model_robustness.log",
-    benchmark:
-        "results/benchmarks/plot_topic_model_robustness.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=growing(1000),
-        runtime=growing(10),
+        record=record,
+    pathvars:
+        step="plot_topic_model_robustness",
+    localrule: True
     params:
-        settings=settings_json(models=compared_models, robustness=robustness),
-        libraries=library_versions("plot_topic_model_robustness"),
-    message:
-        "Plot the ratios under every topic model"
-    shell:
-        "python scripts/plot_topic_model_robustness.py"
-        " --quality {input.quality} --measures {input.measures}"
-        " --pdf {output.pdf} --png {output.png}"
-        " --record {output.record} --settings {params.settings:q} --log {log}"
-
-
-tables["results/tables/topic_structure/topic_model_robustness"] = "topic_model_robustness"
-figures["results/figures/topic_structure/topic_model_robustness"] = "topic_model_robustness_figure"
-records += [
-    rules.tabulate_topic_model_robustness.output.record,
-    rules.plot_topic_model_robustness.output.record,
-]
-for number in robustness.topics:
-    records.append(f"results/records/fit_topic_models/{compared_corpus}/{number}.json")
-for name in compared_checkpoints:
-    records.append(f"results/records/probe_topic_models/{compared_corpus}/{name}.json")
-
-
-rule table_topic_model_robustness:
-    input:
-        multiext(
-            "results/tables/topic_structure/topic_model_robustness", ".csv", ".md", ".tex", ".html"
-        ),
-
-
-rule figure_topic_model_robustness:
-    input:
-        multiext("results/figures/topic_structure/topic_model_robustness", ".pdf", ".png"),
-
-
-localrules:
-    table_topic_model_robustness,
-    figure_topic_model_robustness,
+        **script("plot_topic_model_robustness", models=compared_models, robustness=robustness),

@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 from onelayer.errors import OnelayerError
 from onelayer.models.families import Family, family_of, read_config
 from onelayer.seeds import stable_seed
+from onelayer.settings.models import TOKENIZER_FILES
 
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
 

@@ -5,7 +5,6 @@ Weights as safetensors, never pickle; no code that comes with a checkpoint is ev
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -68,7 +67,7 @@ class Folder:
         return sorted(path.name for path in self.path.iterdir())
 
 
-def gather_checkpoint(source: Source, targets: Mapping[str, Path]) -> None:
+def gather_checkpoint(source: Source, target: Path) -> None:
     """Copy a checkpoint's files, each checked before the next; the weights come last.
 
     A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one: the probe
@@ -76,20 +75,20 @@ def gather_checkpoint(source: Source, targets: Mapping[str, Path]) -> None:
 
     Args:
         source: where they come from.
-        targets: where each of `CHECKPOINT_FILES` is written.
+        target: the folder that `CHECKPOINT_FILES` are written to.
 
     Raises:
         OnelayerError: a file is missing (the line says what is there instead), is not what its
             name says, or asks for remote code.
     """
     try:
-        source.fetch(CONFIG, targets[CONFIG])
-        _check_json(targets[CONFIG], CONFIG, source)
-        _fetch_tokenizer_config(source, targets[TOKENIZER_CONFIG])
-        source.fetch(TOKENIZER, targets[TOKENIZER])
-        _check_tokenizer(targets[TOKENIZER], source)
-        source.fetch(WEIGHTS, targets[WEIGHTS])
-        _check_weights(targets[WEIGHTS], source)
+        source.fetch(CONFIG, target / CONFIG)
+        _check_json(target / CONFIG, CONFIG, source)
+        _fetch_tokenizer_config(source, target / TOKENIZER_CONFIG)
+        source.fetch(TOKENIZER, target / TOKENIZER)
+        _check_tokenizer(target / TOKENIZER, source)
+        source.fetch(WEIGHTS, target / WEIGHTS)
+        _check_weights(target / WEIGHTS, source)
     except MissingFileError:
         _name_missing(source.files(), source)
         raise

@@ -75,9 +75,9 @@ def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
     return tokenizer
 
 
-def write_tokenizer(tokenizer: Tokenizer, path: Path, config: Path) -> None:
+def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write `tokenizer.json` and the `tokenizer_config.json` that `AutoTokenizer` needs."""
-    tokenizer.save(str(path))
+    tokenizer.save(str(folder / "tokenizer.json"))
     fields = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "cls_token": CLS,
@@ -88,4 +88,5 @@ def write_tokenizer(tokenizer: Tokenizer, path: Path, config: Path) -> None:
         "unk_token": UNK,
         "mask_token": MASK,
     }
-    config.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(fields, indent=1) + "\n"
+    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")

@@ -9,7 +9,8 @@ from onelayer.settings.hub import DiskFolder, HubRepository
 from onelayer.settings.pretraining import PretrainedModel
 
 # What a checkpoint consists of, wherever it comes from.
-CHECKPOINT_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+CHECKPOINT_FILES = ("config.json", "model.safetensors", *TOKENIZER_FILES)
 
 
 class WheelFolder(Block):

@@ -316,16 +316,36 @@ class TopicAttentionRun(TopicAttentionSettings):
     """A name of `attention.variants`."""
 
 
-class PresentationSettings(Block):
-    """What the synthetic tables and figures need to know beside the measures."""
+class TopicBlockSettings(Block):
+    """What figures of topics' blocks must know beside the matrices."""
 
-    T: int = 10
-    """Topics."""
-    v: int = 10
+    v: int = Field(ge=2)
     """Words in each topic (words)."""
-    evaluated_tokens: int = 100
-    """Tokens of the documents on which attention was averaged (tokens)."""
-    variants: list[Name] = []
+
+
+class HeatmapSettings(TopicBlockSettings):
+    """What the heat maps of attention must know beside the matrices."""
+
+    variants: list[Name]
     """Variants of the attention table in the order of input files."""
-    without_stages: list[str] = []
+
+
+class RatioFigureSettings(Block):
+    """What the figure of stage 2 must know beside the ratios."""
+
+    T: int = Field(ge=2)
+    """Topics."""
+
+
+class AveragesSettings(Block):
+    """What the table of attention must know beside the averages."""
+
+    evaluated_tokens: int = Field(ge=1)
+    """Tokens of the documents on which attention was averaged (tokens)."""
+
+
+class StagesTableSettings(Block):
+    """What the table of the two stages must know beside the norms."""
+
+    without_stages: list[str]
     """Settings for which no two stages are expected."""

@@ -3,7 +3,7 @@
 `published` is what follows from the theorems: H(pi), H_bi, which minimum is reached.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
 from onelayer.settings.local_to_global import FlowShownSettings
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import Number, judge
 
 ROUNDING = 1e-12  # of closed forms
@@ -199,3 +199,19 @@ def readable_basins(table: pd.DataFrame) -> pd.DataFrame:
             row["verdict"] = drawn["verdict"]
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def report_critical_points(chains: Sequence[Chain], neighbours: pd.DataFrame) -> Report:
+    """Critical points of the loss."""
+    table = critical_point_table(chains, neighbours)
+    title = "Critical points of the loss, computed and in theory"
+    return Report(table, readable_critical_points(table), title, CRITICAL_POINT_NOTES)
+
+
+def report_basins(
+    maps: Mapping[str, np.ndarray], gaussian: pd.DataFrame, settings: FlowShownSettings
+) -> Report:
+    """Where the flow ends."""
+    table = basin_table(maps, gaussian, settings)
+    title = "Basins of the gradient flow, simulated and in theory"
+    return Report(table, readable_basins(table), title, BASIN_NOTES)

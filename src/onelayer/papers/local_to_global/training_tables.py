@@ -12,7 +12,7 @@ import pandas as pd
 from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import TrainingSettings, Variant
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import Number, judge
 
 CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
@@ -221,3 +221,29 @@ def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def report_initialisation(curves: pd.DataFrame, training: TrainingSettings, chain: Chain) -> Report:
+    """What each start learns."""
+    table = initialisation_table(curves, chain)
+    title = f"What each start learns, p = {chain.p:g}, q = {chain.q:g}"
+    notes = initialisation_notes(training, chain)
+    return Report(table, readable_initialisations(table), title, notes)
+
+
+def report_rank_one(
+    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame
+) -> Report:
+    """How close weights come to rank one."""
+    table = rank_one_table(curves, snapshots, published)
+    title = "Share of the largest singular value over training"
+    return Report(table, readable_rank_one(table), title, RANK_ONE_NOTES)
+
+
+def report_ablation(
+    curves: pd.DataFrame, variants: Sequence[Variant], training: TrainingSettings, chain: Chain
+) -> Report:
+    """What keeps a start at the unigram model."""
+    table = ablation_table(curves, variants, training, chain)
+    title = "What keeps a start at the unigram model, one change at a time"
+    return Report(table, readable_ablation(table), title, ablation_notes(training, chain))

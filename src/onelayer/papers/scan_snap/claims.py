@@ -223,6 +223,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+TITLE = "Scan and Snap: the paper's claims"
 NOTES = [
     "Intervals: mean over seeds, Student's t. Entropy is of attention on a class's 10 distinct "
     "tokens (synthetic) or on all earlier tokens and the own one (real text).",

@@ -8,7 +8,7 @@ import pandas as pd
 from onelayer.intervals import mean
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
-from onelayer.tables import number, tidy
+from onelayer.tables import Report, number, tidy
 from onelayer.verdicts import Number, judge
 
 # Before training, attention follows P(l): what 'no effect of training' means.
@@ -86,3 +86,10 @@ def reader_notes(table: pd.DataFrame) -> list[str]:
         f"standard deviations; 'direction' both on the same side of {INITIAL_ENTROPY:.3f}; "
         "'differs' otherwise.",
     ]
+
+
+def report(simulated: pd.DataFrame, published: pd.DataFrame, iteration: int) -> Report:
+    """The table of entropies for readers."""
+    table = assemble(simulated, published, iteration)
+    title = "Scan and Snap: entropy of attention (nats) against learning rates"
+    return Report(table, readable(table), title, reader_notes(table))

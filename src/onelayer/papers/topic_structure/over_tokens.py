@@ -15,6 +15,13 @@ RATIOS = {
 }
 SUFFIXES = ("", "_null", "_null_corrected", "_z")
 QUANTITIES = [f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES]
+TITLE = "Topic structure against tokens seen, models pretrained here"
+NOTES = [
+    "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
+    "frequency strata; z: its distance from that null in standard deviations.",
+    "Snapshots at powers of two of tokens seen, and the finished model; fewer articles than in the "
+    "main tables.",
+]
 
 
 def assemble(measures: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from onelayer.intervals import half_width
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topic_structure import RobustnessSettings
-from onelayer.tables import number, tidy
+from onelayer.tables import Report, number, tidy
 
 KEYS = ["model", "backend", "topics", "seed"]
 # Key of what is said over several backends, sizes or seeds, or of topics whatever the model.
@@ -255,3 +255,15 @@ def reader_notes(table: pd.DataFrame, settings: RobustnessSettings) -> list[str]
         "pairs weighted to the distances of same-topic pairs. Of a random model no raw ratio: it "
         "is a quotient of two zeros.",
     ]
+
+
+def report(
+    measures: Mapping[str, pd.DataFrame],
+    quality: pd.DataFrame,
+    models: Mapping[str, ModelSettings],
+    settings: RobustnessSettings,
+) -> Report:
+    """The table for readers; arguments as `assemble`."""
+    table = assemble(measures, quality, models, settings)
+    title = "Topic structure on Wikipedia: do the ratios depend on the topic model?"
+    return Report(table, readable(table), title, reader_notes(table, settings))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import Number, judge
 
 KEYS = ["overlap", "model", "threshold"]
@@ -34,6 +34,11 @@ CONTRASTS = {
     "attention_ratio_tightest_minus_loosest": "attention ratio falls as the threshold loosens",
     "attention_ratio_disjoint_minus_overlapping": "disjoint topics beat overlapping ones",
 }
+CLAIMS_TITLE = "Topic structure on Wikipedia: the two directions of the paper"
+CLAIMS_NOTES = [
+    "A positive difference is the paper's direction. The interval resamples the same documents on "
+    "both sides of a difference; it excludes 0 where the verdict is 'direction'."
+]
 
 
 def read_published(path: Path) -> pd.DataFrame:
@@ -266,3 +271,16 @@ def measures_by_model(models: Iterable[str], *files: Sequence[Path]) -> dict[str
         name: pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
         for name, *paths in zip(models, *files, strict=True)
     }
+
+
+def report(
+    measures: Mapping[str, pd.DataFrame],
+    models: Mapping[str, ModelSettings],
+    ambiguity: AmbiguitySettings,
+    published: pd.DataFrame,
+    overlap: str,
+) -> Report:
+    """One of the two tables for readers; arguments as `assemble`."""
+    table = assemble(measures, models, ambiguity, published, overlap)
+    title = f"Topic structure on Wikipedia, {overlap} topics: same-topic / different-topic"
+    return Report(table, readable(table), title, reader_notes(table, models))

@@ -72,6 +72,7 @@ def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
+STAGE_TITLE = "Topic structure, synthetic: the two stages of training"
 STAGE_NOTES = [
     "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over the "
     "run; t_KQ: first step at which that of W_K is at least 110% of its initial value. The paper's "
@@ -136,6 +137,9 @@ def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
+RATIO_TITLE = (
+    "Topic structure, synthetic: optimal attention of stage 2 against topics in a document"
+)
 RATIO_NOTES = [
     "Ratio: (v-1)/v alpha + beta/v, with alpha (same topic, another word) and beta (same word) "
     "relative to the weight of different topics, at the least squared loss with W_V frozen at "

@@ -90,6 +90,9 @@ def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
+GAP_TITLE = (
+    "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
+)
 GAP_NOTES = [
     "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over pairs of "
     "different topics. Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the "
@@ -202,6 +205,7 @@ def _plus_minus(value: float, spread: float) -> str:
     return f"{value:.5f}" + ("" if math.isnan(spread) else f" ± {spread:.5f}")
 
 
+ATTENTION_TITLE = "Topic structure, synthetic: average attention by optimiser and learning rate"
 ATTENTION_NOTES = [
     "Mean attention weight from one position to another over all ordered pairs of positions that "
     "hold words, each with itself too, on fresh unmasked documents cut to 100 tokens: uniform "

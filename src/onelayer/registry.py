@@ -1,0 +1,154 @@
+"""Every table, figure and animation of the workflow, each registered where its rule declares it.
+
+From the one declaration follow a result's files, its caption, its place in the report, the target
+that makes it, and its lines in the index and the manifest.
+"""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.papers import PAPERS
+
+FORMS = {
+    "table": ("csv", "md", "tex", "html"),
+    "figure": ("pdf", "png"),
+    "animation": ("gif",),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One table, figure or animation; with wildcards in its name a pattern of several.
+
+    Attributes:
+        kind: a key of `FORMS`.
+        name: `<paper>/<name>`, its path below the folder of its kind.
+        section: where the report shows it. What stands before a colon is a part of the paper.
+        label: its line in the report.
+        caption: name of the file under `workflow/report/` that describes it.
+        target: the name by which Snakemake makes it.
+    """
+
+    kind: str
+    name: str
+    section: str
+    label: str
+    caption: str
+    target: str
+
+    @property
+    def base(self) -> str:
+        """Path without suffix."""
+        return f"results/{self.kind}s/{self.name}"
+
+    @property
+    def files(self) -> list[str]:
+        """Its path in every form; the report shows the last one."""
+        return [f"{self.base}.{form}" for form in FORMS[self.kind]]
+
+    @property
+    def folder(self) -> str:
+        """Its paper's folder."""
+        return self.name.partition("/")[0]
+
+    @property
+    def groups(self) -> list[str]:
+        """Targets that make it together with others: its paper, and its part of the paper."""
+        part, colon, _ = self.section.partition(":")
+        return [self.folder, f"{self.folder}_{part.lower()}"] if colon else [self.folder]
+
+
+class Registry:
+    """All results that rules declare.
+
+    Args:
+        captions: the folder of the captions, `workflow/report`.
+    """
+
+    def __init__(self, captions: Path) -> None:
+        self.captions = captions
+        self.declared: dict[str, Result] = {}
+        self._described: set[str] = set()
+        self._left_out: set[str] = set()
+
+    def declare(
+        self,
+        kind: str,
+        name: str,
+        section: str,
+        label: str,
+        *,
+        caption: str = "",
+        target: str = "",
+        made: bool = True,
+        **wildcards: Iterable[str],
+    ) -> Result:
+        """Register a result.
+
+        Args:
+            kind, name, section, label: see `Result`.
+            caption: where it is not that of the target's name.
+            target: where it is not `<kind>_<name>`.
+            made: whether it is among all results under these settings.
+            **wildcards: values of every wildcard in the name.
+
+        Returns:
+            The result as declared, wildcards and all.
+
+        Raises:
+            OnelayerError: no such paper, declared before, or there is no such caption.
+        """
+        folder, _, short = name.partition("/")
+        if folder not in PAPERS:
+            raise OnelayerError(f"{kind} {name}: no paper {folder}, only {', '.join(PAPERS)}")
+        target = target or f"{kind}_{short}"
+        pattern = Result(kind, name, section, label, caption or target, target)
+        if not (self.captions / f"{pattern.caption}.rst").is_file():
+            raise OnelayerError(
+                f"{kind} {name}: no caption; write {self.captions / pattern.caption}.rst"
+            )
+        self._described.add(pattern.caption)
+        for values in itertools.product(*wildcards.values()):
+            chosen = dict(zip(wildcards, values, strict=True))
+            result = replace(
+                pattern, name=name.format(**chosen), target=pattern.target.format(**chosen)
+            )
+            if result.base in self.declared:
+                raise OnelayerError(f"{kind} {result.name}: declared twice")
+            self.declared[result.base] = result
+            if not made:
+                self._left_out.add(result.base)
+        return pattern
+
+    def check(self) -> None:
+        """Compare with the captions once every rule has been read.
+
+        Raises:
+            OnelayerError: two results have one target, or a caption describes no result.
+        """
+        targets = [result.target for result in self.declared.values()]
+        if twice := sorted({target for target in targets if targets.count(target) > 1}):
+            raise OnelayerError(f"target {twice[0]}: two results have it; name one of them")
+        written = {path.stem for path in self.captions.glob("*.rst")} - {"workflow"}
+        if unused := sorted(written - self._described):
+            raise OnelayerError(
+                f"{self.captions}: no result uses the caption {', '.join(unused)}; remove it"
+            )
+
+    def made(self, kind: str) -> list[Result]:
+        """Every result of a kind that a whole run makes, in the order of declaration."""
+        found = (r for base, r in self.declared.items() if base not in self._left_out)
+        return [result for result in found if result.kind == kind]
+
+    def targets(self) -> Mapping[str, list[str]]:
+        """Files of every named target: one of each result, of each paper and of its parts."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for base, result in self.declared.items():
+            found[result.target] += result.files
+            for group in result.groups if base not in self._left_out else []:
+                found[group] += result.files
+        return dict(found)

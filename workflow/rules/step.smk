@@ -1,0 +1,26 @@
+# Nobody runs this rule, every step is made of it: `use rule step as ... with:`. A step names its
+# script three times (as the rule, in `pathvars:` with its wildcards, in `params:`), its inputs and
+# outputs as the script does, and what differs from here.
+rule step:
+    output:
+        "results/{step}",
+    log:
+        "results/logs/<step>.log",
+    benchmark:
+        "results/benchmarks/<step>.tsv"
+    pathvars:
+        step="{step}",
+    wildcard_constraints:
+        step="(?!)",  # matches no file
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        **asks(1000, minutes=10),
+    params:
+        files=command_line,
+    message:
+        "{params.message}"
+    shell:
+        "python scripts/{params.script}.py {params.files}"
+        " --settings {params.settings:q} --log {log:q}"
