@@ -3,7 +3,6 @@
 import pandas as pd
 
 from onelayer.corpus.shards import read_column
-from onelayer.settings.block import Block
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import count_in_vocabulary
 from onelayer.topics.bags import write_counts
@@ -16,4 +15,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(main, settings=Block, inputs=["articles", "vocabulary"], outputs=["counts"])
+    run(main, inputs=["articles", "vocabulary"], outputs=["counts"])

@@ -5,7 +5,6 @@ from onelayer.papers.topic_structure.probe.sums import (
     read_attention_sums,
     write_attention_sums,
 )
-from onelayer.settings.block import Block
 from onelayer.step import Step, run
 
 
@@ -18,7 +17,6 @@ def main(step: Step) -> None:
 if __name__ == "__main__":
     run(
         main,
-        settings=Block,
         inputs=["by_head*", "by_distance*", "by_words*"],
         outputs=["merged_by_head", "merged_by_distance", "merged_by_words"],
     )

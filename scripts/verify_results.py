@@ -1,7 +1,6 @@
 """Verify the results: recompute the sum of every table and figure in the manifest."""
 
 from onelayer.manifest import verify_manifest
-from onelayer.settings.block import Block
 from onelayer.step import Step, log, run
 
 
@@ -10,4 +9,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(main, settings=Block, inputs=["manifest"])
+    run(main, inputs=["manifest"])

@@ -1,6 +1,7 @@
 """The probe of one checkpoint under many topic models: all share one pass over the documents."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,21 @@ from onelayer.papers.topic_structure.probe.labels import (
 from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_embeddings
 from onelayer.papers.topic_structure.probe.pairs import Labels
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.topics.model import Fit
+from onelayer.settings.topics import AmbiguitySettings
+from onelayer.topics.ambiguity import filter_ambiguous_words
+from onelayer.topics.model import Fit, read_topic_models
+
+
+def kept_words(
+    paths: Sequence[Path], vocabulary: pd.DataFrame, ambiguity: AmbiguitySettings
+) -> dict[Fit, pd.DataFrame]:
+    """Words that the ambiguity filter keeps of every topic model in the files."""
+    words = vocabulary["word"].tolist()
+    return {
+        fit: filter_ambiguous_words(topics.word_probability, words, ambiguity, allow_empty=True)
+        for path in paths
+        for fit, topics in read_topic_models(path).items()
+    }
 
 
 def measure_topic_models(
