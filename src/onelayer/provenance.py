@@ -36,15 +36,25 @@ def imports_of(path: Path) -> frozenset[str]:
 
 
 def module_files(name: str) -> list[Path]:
-    """Files that importing `onelayer.a.b` executes: every package `__init__` and the module."""
+    """Files that importing `onelayer.a.b` executes: every package `__init__` and the module.
+
+    Those that hold nothing but a docstring, such as the pages of papers, are left out: no number
+    depends on them.
+    """
     parts = name.split(".")
     found = []
     for depth in range(1, len(parts) + 1):
         base = REPOSITORY / "src" / Path(*parts[:depth])
         for candidate in (base / "__init__.py", base.with_suffix(".py")):
-            if candidate.is_file():
+            if candidate.is_file() and not _only_docstring(candidate):
                 found.append(candidate)
     return found
+
+
+@functools.cache
+def _only_docstring(path: Path) -> bool:
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    return len(module.body) == (ast.get_docstring(module) is not None)
 
 
 @functools.cache

@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from onelayer import provenance
 from onelayer.provenance import code_closure, code_digest, library_versions, settings_json
 from onelayer.seeds import generator, stable_seed
@@ -20,27 +18,23 @@ def test_a_closure_holds_the_script_and_what_it_imports_and_nothing_else() -> No
     assert "scripts/fit_lda.py" in closure
     assert "src/onelayer/topics/lda.py" in closure
     assert "src/onelayer/corpus/articles.py" in closure  # through bag_of_words
-    assert "src/onelayer/topics/__init__.py" in closure
+    assert "src/onelayer/ensemble/__init__.py" in code_closure("train_two_stages")
     assert not [path for path in closure if "figures" in path or "probe" in path]
 
 
-@pytest.mark.workflow  # two seconds of imports for each step
-@pytest.mark.parametrize("step", STEPS)
-def test_a_closure_holds_every_module_that_really_gets_imported(step: str) -> None:
-    code = (
-        "import runpy, sys; runpy.run_path(sys.argv[1], run_name='imported');"
-        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'onelayer'))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, f"scripts/{step}.py"],
-        cwd=ROOT,
-        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = {str(provenance.Path(p).relative_to(ROOT)) for p in run.stdout.split()}
-    assert loaded <= set(code_closure(step))
+def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypatch) -> None:
+    (tmp_path / "scripts").mkdir()
+    package = tmp_path / "src/onelayer/papers"
+    package.mkdir(parents=True)
+    (tmp_path / "scripts/toy.py").write_text("from onelayer.papers import sums\n")
+    (package / "sums.py").write_text("")
+    page = package / "__init__.py"
+    monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
+    for text, counts in [('"""A page."""\n', False), ('"""A page."""\nprint(1)\n', True)]:
+        page.write_text(text)
+        for cached in (code_closure, provenance._own_imports, provenance._only_docstring):
+            cached.cache_clear()
+        assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
 
 
 def test_versions_name_what_the_step_imports() -> None:

@@ -1,1 +1,53 @@
-"""Local to Global: Learning Dynamics and Effect of Initialization (Makkuva et al. 2024)."""
+"""Local to Global: Learning Dynamics and Effect of Initialization (Makkuva et al. 2024).
+
+Every claim in the order of the paper, and below it: modules -> steps -> targets. Modules are of
+this package, or of the library where they begin with `onelayer`; a step is a script and the rule
+of the same name; `snakemake --cores all <target>` makes a target.
+
+Section 2: binary Markov chains
+
+A chain has P(1 | 0) = p, P(0 | 1) = q; the unigram model's loss is H(pi), the bigram model's H_bi.
+    chain, sequences -> simulate_flow, train_transformers, ablate_transformers
+
+Section 3: canonical model and its gradient flow
+
+In closed form the loss of the canonical model (e, w) depends only on s = e^2 (1 + 2 w|w|).
+    canonical.loss, canonical.flow -> simulate_flow, animate_landscape
+    -> figure_landscape, animation_landscape
+Theorem 1: critical points have s = s* (global minima, H_bi) or e = 0 (minima, maxima, saddle).
+    canonical.hessian, theory.critical_points, simulation.neighbours, flow_tables
+    -> simulate_flow, tabulate_flow -> table_critical_points
+Lemma 1: the energy E is constant along the flow. Theorem 2: E and w decide where the flow ends.
+    canonical.energy, basins, integrator, simulation.basin_maps, flow_tables
+    -> simulate_flow, tabulate_flow -> table_basins
+Figure 1: flow along energy contours; basins I_* of global and I_min of local minima.
+    flow_figures.gradient_flow, simulation.shown_paths
+    -> simulate_flow, plot_flow -> figure_gradient_flow
+Small Gaussian starts reach a global minimum for p + q < 1, a local one for p + q > 1.
+    basins.probability_global, simulation.gaussian_starts, flow_figures.initial_scale
+    -> simulate_flow, tabulate_flow, plot_flow -> table_basins, figure_initial_scale
+
+Gradient flow with the attention scalar a
+
+Theorem 3, figures 2 and 5: for p + q < 1 the local minima repel near the origin, else they attract.
+    canonical.flow_with_attention, simulation.shown_paths, flow_figures.with_attention
+    -> simulate_flow, plot_flow -> figure_attention_flow, figure_attention_flow_origin
+
+Transformers on sequences of the chain
+
+Figure 3: from the standard initialisation W_1 and W_V become rank one.
+    transformer, initialisation.standard, training.top_share, training_figures.weights
+    -> train_transformers, tabulate_initialisation, plot_transformers
+    -> table_rank_one, figure_weights_standard
+Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
+    initialisation.paper, training, training_tables, training_figures.loss_curves
+    -> train_transformers, tabulate_initialisation, plot_transformers
+    -> table_initialisation, figure_loss_curves
+Figure 6: from a rank-one start W_1 and W_V stay rank one.
+    initialisation.rank_one, training.top_share, training_figures.weights
+    -> train_transformers, tabulate_initialisation, plot_transformers
+    -> table_rank_one, figure_weights_rank_one
+Beyond the paper: which changes of the training let a start leave the unigram model.
+    training, training_tables.ablation_table
+    -> ablate_transformers, tabulate_ablation -> table_ablation
+"""

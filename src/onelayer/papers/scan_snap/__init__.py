@@ -1,1 +1,45 @@
-"""Scan and Snap (Tian, Wang, Chen & Du 2023): training dynamics of a one-layer transformer."""
+"""Scan and Snap (Tian, Wang, Chen & Du 2023): training dynamics of a one-layer transformer.
+
+Every claim in the order of the paper, and below it: modules -> steps -> targets. Modules are of
+this package, or of the library where they begin with `onelayer`; a step is a script and the rule
+of the same name; `snakemake --cores all <target>` makes a target.
+
+Setting: self-attention Z and decoder Y, no positions, one sequence class per (m, n)
+
+Only token counts matter, so that all runs of a sweep train as one ensemble.
+    data, model, simulation, onelayer.ensemble -> simulate_scan_snap
+
+Scan: attention c_{l|n} of a query token m over contextual tokens l
+
+Common tokens lose attention, distinct ones gain it.
+    measures.common_mass, claims
+    -> simulate_scan_snap, tabulate_scan_snap_claims -> table_scan_snap_claims
+Figure 4: distinct tokens gain in the order of their frequency P(l|n); the rarest lose.
+    measures.trajectories, claims, figures.scan
+    -> simulate_scan_snap, tabulate_scan_snap_claims, plot_scan
+    -> table_scan_snap_claims, figure_scan
+
+Snap: attention comes to rest
+
+It does not end as winner-takes-all; it slows down and stays on a combination of tokens.
+    measures.trajectories, claims, figures.scan
+    -> simulate_scan_snap, tabulate_scan_snap_claims, plot_scan
+    -> table_scan_snap_claims, figure_scan
+Figure 6: a larger lr_Y/lr_Z ends at a higher entropy of c_n, a larger lr_Z at a lower one.
+    measures.entropy_by_run, entropy_sweep, claims, figures.entropy_sweep
+    -> simulate_scan_snap, tabulate_entropy_sweep, tabulate_scan_snap_claims, plot_entropy_sweep
+    -> table_entropy_sweep, table_scan_snap_claims, figure_entropy_sweep
+Beyond the paper: the same over a fine grid of learning rates.
+    measures.entropy_by_run, figures.phase_map
+    -> simulate_scan_snap, plot_phase_map -> figure_phase_map
+
+Real text
+
+Figure 7: attention of a language model becomes sparse over training.
+    text, language_model, text_training, text_attention, text_figures.attention_maps
+    -> fetch_corpus, parse_articles, train_text_model, plot_attention_maps -> figure_attention_maps
+Beyond the paper: the same as numbers on held-out text, and attention received by token frequency.
+    text.frequency_bins, text_attention.Observer, claims, text_figures.attention_over_time
+    -> train_text_model, tabulate_scan_snap_claims, plot_attention_over_time
+    -> table_scan_snap_claims, figure_attention_over_time
+"""

@@ -1,1 +1,109 @@
-"""Li, Li & Risteski (2023): How Do Transformers Learn Topic Structure."""
+"""Li, Li & Risteski (2023): How Do Transformers Learn Topic Structure.
+
+Every claim in the order of the paper, and below it: modules -> steps -> targets. Modules are of
+this package, or of the library where they begin with `onelayer`; a step is a script and the rule
+of the same name; `snakemake --cores all <target>` makes a target. Theory on documents of a topic
+model is in `synthetic`, the probe of trained transformers on Wikipedia in `probe`.
+
+Data, masked language modeling, single-layer transformer
+
+T disjoint topics of v words, masking by p_m, p_c, p_r; f(Z) = W_pred (W_V Z) Attn(Z) + b_pred.
+    synthetic.data, synthetic.documents, synthetic.model, synthetic.training, onelayer.ensemble
+    -> train_uniform_attention, train_two_stages, train_topic_attention, optimise_topic_attention
+
+Embeddings encode topic structure
+
+Theorem: under uniform attention E = W_E^T W_E is block-wise, its gap 1 / (v (1 - (1 - p_c) p_m)).
+    synthetic.closed_form.theory_gap, synthetic.closed_form.ridge_embedding, synthetic.gaps,
+    synthetic.tables.theory_gap -> train_uniform_attention, tabulate_theory_gap -> table_theory_gap
+Figure: dot products of the embeddings of nine words of three topics, in trained models.
+    figures.word_groups -> extract_embeddings, plot_word_groups -> figure_word_groups
+Figure: the same blocks on synthetic data; losses and optimisers make them more or less clean.
+    synthetic.gaps, synthetic.figures.blocks
+    -> train_uniform_attention, plot_theory_gap -> figure_topic_blocks
+
+Two-stage optimisation
+
+First |W_V| grows while W_K and W_Q stay near 0, then these grow while W_V stays flat.
+    synthetic.norms, synthetic.stages, synthetic.stage_tables, synthetic.stage_figures
+    -> train_two_stages, tabulate_two_stage, plot_two_stages
+    -> table_two_stage, figure_two_stage_norms
+Sensitive to hyperparameters: common ones show no two stages.
+    synthetic.norms, synthetic.stages, synthetic.stage_figures.two_stage_map
+    -> train_two_stages, plot_two_stages -> figure_two_stage_map
+
+Stage 1: W_V encodes topic structure
+
+Theorem: with one-hot embedding and uniform attention W_V is block-wise, with the same gap.
+    synthetic.closed_form.ridge_value, synthetic.gaps, synthetic.tables, synthetic.figures.blocks
+    -> train_uniform_attention, tabulate_theory_gap, plot_theory_gap
+    -> table_theory_gap, figure_topic_blocks
+Weight decay makes the optimum unique.
+    synthetic.gaps, synthetic.figures.gap_against_decay
+    -> train_uniform_attention, plot_theory_gap -> figure_gap_against_decay
+
+Stage 2: attention encodes topic structure
+
+Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, lambda_2 T).
+    synthetic.tied, synthetic.stage_two, synthetic.stage_tables, synthetic.stage_figures
+    -> optimise_topic_attention, tabulate_stage_two_ratio, plot_stage_two_ratio
+    -> table_stage_two_ratio, figure_stage_two_ratio
+Table: average attention between same words, words of one topic and of two, by optimiser and rate.
+    synthetic.attention, synthetic.trained_attention, synthetic.tables.attention_by_optimizer
+    -> train_topic_attention, tabulate_attention_by_optimizer -> table_attention_by_optimizer
+The matrices behind it: W_K^T W_Q, and attention on one document.
+    synthetic.trained_attention, synthetic.figures.attention_heatmaps
+    -> train_topic_attention, plot_attention_heatmaps -> figure_attention_heatmaps
+
+Experiment setting on Wikipedia
+
+Articles, of one file, of shards, or part by part.
+    onelayer.fetch, onelayer.hub, onelayer.corpus, corpora
+    -> fetch_corpus, fetch_shard, parse_articles, parse_shards, parse_part, tabulate_corpora
+    -> table_corpora
+Topic model: online LDA for 6 passes.
+    onelayer.topics.bag_of_words, onelayer.topics.word_lists, onelayer.topics.lda,
+    onelayer.topics.quality, topic_tables, figures.topics
+    -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics
+    -> tabulate_topics, tabulate_topic_quality, plot_topics
+    -> table_topics, table_topic_quality, figure_topics
+Ambiguity filter: each topic keeps its most representative words; topics disjoint or overlapping.
+    onelayer.topics.ambiguity -> filter_ambiguous_words
+Models: BERT, ALBERT, BART, ELECTRA, RoBERTa, and randomly initialised ones.
+    onelayer.models.folder, onelayer.models.checkpoints, onelayer.models.families
+    -> fetch_model, fetch_hub_model, copy_local_model, init_random_model
+Ours beside them: small models of these families, pretrained here.
+    onelayer.pretraining.text, onelayer.pretraining.objectives, onelayer.pretraining.training,
+    losses, pretraining_figures.figure_losses
+    -> encode_articles, pretrain_model, tabulate_pretraining_losses, plot_pretraining_losses
+    -> table_pretraining_losses, figure_pretraining_losses
+
+Experiment result on Wikipedia
+
+Embeddings of one topic are more alike: cosine similarity and dot product, same over different.
+    probe.embeddings, probe.vectors, probe.similarity, probe.measures, probe.uncertainty,
+    wikipedia, figures.ratios
+    -> extract_embeddings, measure_embeddings, tabulate_wikipedia, plot_wikipedia_ratios
+    -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios
+Words of one topic attend more to each other; a random model shows no topic structure.
+    probe.labels, probe.attention, probe.pairs, probe.sums, probe.measures, probe.uncertainty,
+    wikipedia, figures.ratios, figures.heads
+    -> probe_attention, probe_attention_part, merge_attention, measure_attention
+    -> tabulate_wikipedia, plot_wikipedia_ratios, plot_attention_heads
+    -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios,
+    figure_attention_heads
+Attention ratios are larger at tighter thresholds, and for disjoint topics.
+    wikipedia.claims -> measure_attention, tabulate_wikipedia_claims -> table_wikipedia_claims
+
+Beyond the paper
+
+When topic structure appears: the ratios of the models pretrained here against tokens seen.
+    probe.snapshots, over_tokens, pretraining_figures.figure_over_tokens
+    -> measure_snapshots, tabulate_topic_structure_over_tokens, plot_topic_structure_over_tokens
+    -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
+Whether the ratios depend on the topic model: its backend, size and seed.
+    onelayer.topics.variation, probe.topic_models, robustness, robustness_figure
+    -> fit_topic_models, probe_topic_models
+    -> tabulate_topic_model_robustness, plot_topic_model_robustness
+    -> table_topic_model_robustness, figure_topic_model_robustness
+"""
