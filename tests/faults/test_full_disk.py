@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from transformers import BertConfig
 
+from onelayer.settings.models import CHECKPOINT_FILES
 from tests.conftest import ROOT, run_step
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, build_wheel, error_line, sha256
 
@@ -125,9 +126,8 @@ def test_a_random_model(disk, tmp_path):
     run = run_step(
         ROOT,
         "init_random_model",
-        *("--like", like, "--config", disk / "config.json"),
-        *("--weights", disk / "model.safetensors", "--tokenizer", disk / "tokenizer.json"),
-        *("--tokenizer-config", disk / "tokenizer_config.json", "--settings", '{"seed": 0}'),
+        *("--like", like, "--model", *(disk / name for name in CHECKPOINT_FILES)),
+        *("--settings", '{"seed": 0}'),
     )
     assert_disk_full(run, disk)
 

@@ -42,8 +42,7 @@ def model(hub: Hub, fetch: Callable, tmp_path: Path, monkeypatch) -> SimpleNames
     def run():
         return fetch(
             "fetch_hub_model",
-            *("--config", folder / FILES[0], "--weights", folder / FILES[1]),
-            *("--tokenizer", folder / FILES[2], "--tokenizer-config", folder / FILES[3]),
+            *("--model", *(folder / name for name in FILES)),
             *("--settings", json.dumps(settings), "--log", tmp_path / "log.txt"),
             *("--record", tmp_path / "record.json"),
         )
@@ -294,8 +293,7 @@ def copy_model(folder: Path, target: Path):
     return run_step(
         ROOT,
         "copy_local_model",
-        *("--config", target / FILES[0], "--weights", target / FILES[1]),
-        *("--tokenizer", target / FILES[2], "--tokenizer-config", target / FILES[3]),
+        *("--model", *(target / name for name in FILES)),
         *("--settings", json.dumps({"path": str(folder)})),
     )
 
