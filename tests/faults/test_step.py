@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from onelayer.provenance import code_digest, file_sha256, library_versions
-from onelayer.step import atomic_outputs
+from onelayer.step import atomic_outputs, by_name
 from tests.conftest import ROOT, clean_environment, run_step
+from tests.faults.conftest import error_line
 
 ARTICLES = {
     f"Article {i}": {"title": f"Article {i}", "extract": f"Text {i}.", "topic": "Arts"}
@@ -121,6 +122,90 @@ def test_an_unforeseen_error_leaves_its_traceback_in_the_log(tmp_path):
     assert re.search(r"^ERROR fit_lda failed: \w+: ", log.read_text(), re.MULTILINE)
     assert "Traceback (most recent call last)" in log.read_text()
     assert list((tmp_path / "out").iterdir()) == []
+
+
+COPYING = """
+from onelayer.step import run
+
+def main(step):
+    assert step.inputs.model.is_dir() and step.outputs.copy.is_dir()
+    for path in sorted(step.inputs.model.glob("[!.]*")):
+        (step.outputs.copy / path.name).write_text(path.read_text())
+
+run(main, inputs=["model/"], outputs=["copy/"])
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A folder of three files, and a hidden one that is none of its content."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in ("config", "weights", "words", ".hidden"):
+        (folder / name).write_text(name)
+    return folder
+
+
+def test_a_folder_of_inputs_is_named_by_the_files_that_are_read(model, tmp_path):
+    target, record = tmp_path / "copy" / "config", tmp_path / "record.json"
+    run = run_program(
+        tmp_path,
+        COPYING,
+        *("--model", model / "weights", model / "config"),
+        *("--copy", target, "--record", record),
+    )
+    assert run.returncode == 0, run.stderr
+    recorded = json.loads(record.read_text())
+    assert set(recorded["inputs"]) == {str(model / name) for name in ("weights", "config")}
+    assert recorded["outputs"] == {str(target): file_sha256(target)}
+
+
+def test_a_folder_of_inputs_can_be_given_as_such(model, tmp_path):
+    target, record = tmp_path / "copy" / "config", tmp_path / "record.json"
+    run = run_program(tmp_path, COPYING, *("--model", model, "--copy", target, "--record", record))
+    assert run.returncode == 0, run.stderr
+    inputs = {str(model / name) for name in ("config", "weights", "words")}
+    assert set(json.loads(record.read_text())["inputs"]) == inputs
+
+
+def test_files_of_two_folders_are_refused_in_one_line(model, tmp_path):
+    other = tmp_path / "other" / "weights"
+    other.parent.mkdir()
+    other.touch()
+    target = tmp_path / "copy" / "config"
+    run = run_program(tmp_path, COPYING, *("--model", model / "config", other, "--copy", target))
+    folders = f"{model}, {other.parent}"
+    message = f"--model: files of one folder are needed, found {folders}"
+    assert error_line(run) == f"ERROR count_words: {message}"
+    assert not target.exists()
+
+
+def test_of_a_folder_of_outputs_just_what_was_asked_for_is_kept(model, tmp_path):
+    targets = [tmp_path / "copy" / name for name in ("words", "config")]
+    run = run_program(tmp_path, COPYING, *("--model", model, "--copy", *targets))
+    assert run.returncode == 0, run.stderr
+    assert sorted(path.name for path in targets[0].parent.iterdir()) == ["config", "words"]
+    assert [target.read_text() for target in targets] == ["words", "config"]
+
+
+def test_a_file_of_a_folder_that_was_not_written_takes_the_others_with_it(model, tmp_path):
+    targets = [tmp_path / "copy" / name for name in ("config", "vocabulary")]
+    run = run_program(tmp_path, COPYING, *("--model", model, "--copy", *targets))
+    assert run.returncode == 1
+    assert list(targets[0].parent.iterdir()) == []
+
+
+def test_things_that_were_made_meet_the_files_of_their_forms():
+    parts = [Path(f".part-{name}") for name in ("scan.pdf", "scan.png", "maps.pdf", "maps.png")]
+    assert dict(by_name({"maps": "M", "scan": "S"}, parts)) == {"S": parts[:2], "M": parts[2:]}
+    assert list(by_name("S", parts[:2])) == [("S", parts[:2])]
+
+
+@pytest.mark.parametrize("made", ["S", {"scan": "S"}, dict.fromkeys(("scan", "maps", "flow"), "")])
+def test_other_things_than_were_asked_for_are_refused_by_name(made):
+    parts = [Path("scan.pdf"), Path("maps.pdf")]
+    with pytest.raises(ValueError, match=r"made \[.*\], asked for \['maps', 'scan'\]"):
+        list(by_name(made, parts))
 
 
 THREADS = """
