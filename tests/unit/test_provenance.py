@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from onelayer import provenance
 from onelayer.provenance import code_closure, code_digest, library_versions, settings_json
@@ -35,6 +38,35 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypa
         for cached in (code_closure, provenance._own_imports, provenance._only_docstring):
             cached.cache_clear()
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
+
+
+LOADER = """
+import json, runpy, sys
+loaded = {}
+for step in sys.argv[1:]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "onelayer"]:
+        del sys.modules[name]
+    runpy.run_path(f"scripts/{step}.py")
+    own = [module for name, module in sys.modules.items() if name.split(".")[0] == "onelayer"]
+    loaded[step] = sorted(module.__file__ for module in own)
+print(json.dumps(loaded))
+"""
+
+
+@pytest.mark.workflow  # imports everything: ten seconds
+def test_a_closure_holds_every_module_that_really_gets_imported() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADER, *STEPS],
+        cwd=ROOT,
+        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for step, files in json.loads(run.stdout).items():
+        loaded = [Path(file) for file in files if not provenance._only_docstring(Path(file))]
+        names = {str(path.relative_to(ROOT)) for path in loaded}
+        assert names and names <= set(code_closure(step)), step
 
 
 def test_versions_name_what_the_step_imports() -> None:
