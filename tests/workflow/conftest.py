@@ -1,18 +1,26 @@
-"""What the workflow tests share: plans read from dry-runs, and a copy of the code to ask about."""
+"""What the workflow tests share: plans read from dry-runs, and what Snakemake says of the code."""
 
+import json
 import re
 import subprocess
+import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from snakemake.utils import update_config
 
-from tests.conftest import ROOT, SMOKE, copy_project, snakemake
+from tests.conftest import ROOT, SMOKE, clean_environment, copy_project, snakemake
 
 DOWNSTREAM = "input files updated by another job"
+# Every table, figure and animation has a caption, which it may share with its like.
+CAPTIONS = sorted(path.stem for path in (ROOT / "workflow/report").glob("*_*.rst"))
+OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
 
 
 @dataclass(frozen=True)
@@ -86,41 +94,88 @@ def products(project: Path) -> dict[str, bytes]:
     return {str(path.relative_to(project)): path.read_bytes() for path in sorted(files)}
 
 
-@dataclass(frozen=True)
-class JobGraph:
-    """Which job needs which, of a project without results.
+class Answer:
+    """What Snakemake says of a project without results, as `ask.py` asks it.
 
     Attributes:
-        rule: of each job.
-        needs: the jobs that each job needs at once.
+        commands: shell command of every rule; a named target has none.
+        jobs: all of them, with their rule, settings and what they ask for.
+        results: every table, figure and animation, as declared.
     """
 
-    rule: dict[str, str]
-    needs: dict[str, set[str]]
+    def __init__(self, commands: dict, jobs: list, needs: list, results: list) -> None:
+        self.commands: dict[str, str | None] = commands
+        self.jobs = [SimpleNamespace(**job) for job in jobs]
+        self.results = [SimpleNamespace(**result) for result in results]
+        self._needs = needs
 
-    def below(self, target: str) -> Counter[str]:
-        """Number of jobs of each rule that a named target plans, its own included."""
-        (start,) = (job for job, rule in self.rule.items() if rule == target)
-        found, waiting = {start}, [start]
+    @cached_property
+    def steps(self) -> list[SimpleNamespace]:
+        """The jobs that run something."""
+        return [job for job in self.jobs if job.command]
+
+    @property
+    def targets(self) -> set[str]:
+        """Named targets but `all`: of results, papers and parts of papers."""
+        return {name for name, command in self.commands.items() if not command} - {"all"}
+
+    @property
+    def groups(self) -> dict[str, list[SimpleNamespace]]:
+        """The results under the name of each paper and part of a paper."""
+        found = defaultdict(list)
+        for result in self.results:
+            for group in result.groups:
+                found[group].append(result)
+        return found
+
+    def below(self, target: str) -> set[int]:
+        """The jobs that a named target plans, by place."""
+        [start] = (place for place, job in enumerate(self.jobs) if job.rule == target)
+        found, waiting = set(), [start]
         while waiting:
-            new = self.needs[waiting.pop()] - found
+            new = set(self._needs[waiting.pop()]) - found
             found |= new
             waiting += new
-        return Counter(self.rule[job] for job in found)
+        return found
+
+    def count(self, places: Iterable[int]) -> Counter[str]:
+        """How many jobs of each rule these are."""
+        return Counter(self.jobs[place].rule for place in places)
 
 
-def job_graph(project: Path, *targets: str) -> JobGraph:
-    """The jobs of the smoke overlay that targets plan together, from Snakemake's own drawing."""
-    run = snakemake(project, *SMOKE, "--quiet", "--dag", "dot", "--", *targets)
-    assert run.returncode == 0, run.stdout
-    rule = dict(re.findall(r'^\t(\d+)\[label = "(\w+)', run.stdout, re.M))
-    needs = defaultdict(set)
-    for needed, job in re.findall(r"^\t(\d+) -> (\d+)$", run.stdout, re.M):
-        needs[job].add(needed)
-    return JobGraph(rule, needs)
+def ask(project: Path, *overlays: str | Path, paths: Iterable[str] = ()) -> Answer:
+    """Ask Snakemake about a project under overlays, and about how it makes these paths."""
+    run = subprocess.run(
+        [sys.executable, ROOT / "tests/workflow/ask.py", *overlays, "--", *paths],
+        cwd=project,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return Answer(**json.loads(run.stdout))
 
 
 @pytest.fixture(scope="session")
 def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project without results, for dry-runs and questions. Do not change it."""
     return copy_project(tmp_path_factory.mktemp("code"))
+
+
+@pytest.fixture(scope="session")
+def answers(code: Path) -> dict[str, Answer]:
+    """What Snakemake says under each overlay."""
+    return {name: ask(code, f"config/{name}") for name in OVERLAYS}
+
+
+@pytest.fixture(scope="session")
+def smoke(answers: dict[str, Answer]) -> Answer:
+    """What Snakemake says under the smoke overlay."""
+    return answers["smoke.yaml"]
+
+
+@pytest.fixture(scope="session")
+def manifest(smoke_run: Path) -> dict:
+    """The manifest of the finished smoke run."""
+    return json.loads((smoke_run / "results/manifest.json").read_text(encoding="utf-8"))

@@ -1,23 +1,21 @@
 """What reruns after a change, and what does not: caching that can be trusted."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from onelayer.papers import PAPERS
 from onelayer.provenance import code_closure
-from tests.conftest import ROOT, SMOKE, clean_environment, snakemake
-from tests.workflow.conftest import executed, job_graph, plan, products
-from tests.workflow.rooms import BEFORE_THRESHOLDS, NEEDS, TOGETHER
+from tests.conftest import SMOKE, snakemake
+from tests.workflow.conftest import CAPTIONS, DOWNSTREAM, executed, plan, products
 
 pytestmark = pytest.mark.workflow
 
-STEPS = sorted(path.stem for path in (ROOT / "scripts").glob("*.py"))
+CODE = "params have changed since last execution"
+LAST = {"write_manifest", "write_index", "all"}
 DISJOINT = "results/tables/topic_structure/wikipedia_disjoint.md"
 
 
@@ -45,15 +43,9 @@ def test_touching_every_module_and_script_reruns_nothing(finished):
     [
         "corpus/mediawiki.py",
         "fetch.py",
-        "figures.py",
         "papers/decision_lists/constants.py",
-        "papers/decision_lists/tables.py",
-        "papers/topic_structure/figures.py",
-        "papers/topic_structure/wikipedia.py",
-        "probe/embeddings.py",
-        "probe/pairs.py",
+        "papers/topic_structure/probe/embeddings.py",
         "seeds.py",
-        "topics/ambiguity.py",
         "topics/quality.py",
     ],
 )
@@ -67,7 +59,7 @@ def test_editing_a_module_reruns_exactly_the_steps_that_import_it(finished, modu
     # its own.
     assert users <= planned.rules
     assert planned.triggered <= users
-    assert set(planned.reasons) <= {"updated input files", "input files updated by another job"}
+    assert set(planned.reasons) <= {CODE, DOWNSTREAM}
 
 
 @pytest.mark.parametrize("name", ["settings/root.py", "settings/schema.py"])
@@ -80,34 +72,7 @@ def test_editing_a_script_reruns_that_step(finished):
     edit(finished / "scripts/tabulate_topics.py")
     planned = plan(finished)
     assert planned.triggered == {"tabulate_topics"}
-    assert planned.rules == {"tabulate_topics", "write_manifest", "write_index", "all"}
-
-
-def test_the_code_closure_holds_every_module_that_a_step_loads():
-    """Loads each script as Python does, to check the closure that is read from the source."""
-    loader = """
-import json, runpy, sys
-loaded = {}
-for step in sys.argv[1:]:
-    for name in [name for name in sys.modules if name.split(".")[0] == "onelayer"]:
-        del sys.modules[name]
-    runpy.run_path(f"scripts/{step}.py")
-    files = {m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "onelayer"}
-    loaded[step] = sorted(files)
-print(json.dumps(loaded))
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", loader, *STEPS],
-        cwd=ROOT,
-        env=clean_environment(PYTHONPATH="src"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for step, files in json.loads(run.stdout).items():
-        modules = {os.path.relpath(file, ROOT) for file in files}
-        assert modules, step
-        assert modules <= set(code_closure(step)), step
+    assert planned.rules == {"tabulate_topics", *LAST}
 
 
 def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
@@ -131,12 +96,13 @@ def test_a_shown_size_trains_nothing_again(finished):
     assert not {rule for rule in planned.rules if rule.startswith("train_")}
 
 
-def test_changed_thresholds_refit_no_topics(finished):
+def test_changed_thresholds_refit_no_topics_and_no_models(finished):
     thresholds = "topics: {ambiguity: {thresholds: [{count: 20}, {count: 60}]}}\n"
     planned = plan(finished, overlay(finished, thresholds))
     assert "filter_ambiguous_words" in planned.triggered
-    later = {"init_random_model", "tabulate_topics", "plot_topics"}
-    assert not planned.rules & (BEFORE_THRESHOLDS | later)
+    topics = {"parse_articles", "count_words", "fit_lda", "measure_topics", "tabulate_topics"}
+    models = {"encode_articles", "pretrain_model", "init_random_model"}
+    assert not planned.rules & {*topics, *models, "fit_topic_models", "probe_topic_models"}
 
 
 def test_another_threshold_of_the_comparison_refits_no_topic_model(finished):
@@ -144,22 +110,22 @@ def test_another_threshold_of_the_comparison_refits_no_topic_model(finished):
     planned = plan(finished, overlay(finished, threshold))
     compared = {"tabulate_topic_model_robustness", "plot_topic_model_robustness"}
     assert planned.triggered == {"probe_topic_models"}
-    assert planned.rules == planned.triggered | compared | {"write_manifest", "write_index", "all"}
+    assert planned.rules == planned.triggered | compared | LAST
 
 
 def test_an_edited_caption_reruns_only_the_index(finished):
-    edit(finished / "workflow/report/wikipedia_table.rst")
+    edit(finished / "workflow/report/table_wikipedia.rst")
     planned = plan(finished)
     assert planned.triggered == {"write_index"}
     assert planned.rules == {"write_index", "all"}
 
 
-def test_an_edited_figure_style_plots_again_and_computes_nothing(finished):
+def test_an_edited_figure_style_plots_again_and_computes_nothing(finished, smoke):
     edit(finished / "src/onelayer/figures.py")
     planned = plan(finished)
-    plots = {step for step in STEPS if step.startswith(("plot_", "animate_"))}
+    plots = {job.rule for job in smoke.steps if job.rule.startswith(("plot_", "animate_"))}
     assert planned.triggered == plots
-    assert planned.rules == plots | {"write_manifest", "write_index", "all"}
+    assert planned.rules == plots | LAST
 
 
 def test_other_published_numbers_measure_nothing_again(finished):
@@ -183,46 +149,25 @@ def test_a_new_checkout_beside_kept_results_reruns_nothing(smoke_run, tmp_path):
     assert plan(checkout).rules == set()
 
 
-@pytest.fixture(scope="module")
-def named(code):
-    """What all named targets plan, papers included."""
-    targets = [target for paper in NEEDS for target in NEEDS[paper]]
-    return job_graph(code, *targets, *NEEDS, *TOGETHER)
+@pytest.mark.parametrize("caption", CAPTIONS)
+def test_a_named_target_plans_just_the_jobs_that_led_to_its_files(smoke, manifest, caption):
+    for result in (result for result in smoke.results if result.caption == caption):
+        planned = smoke.count(smoke.below(result.target))
+        for path in result.files:
+            steps = manifest["results"][path]["steps"]
+            assert planned == Counter(step["step"] for step in steps), path
 
 
-@pytest.mark.parametrize(
-    ("paper", "target"), [(paper, target) for paper in NEEDS for target in NEEDS[paper]]
-)
-def test_a_named_target_plans_just_what_it_needs(named, paper, target):
-    jobs = named.below(target)
-    assert set(jobs) == NEEDS[paper][target] | {target}
-    if "fetch_corpus" in jobs:
-        corpora = 2 if target == "table_corpora" else 1
-        assert jobs["fetch_corpus"] == jobs["parse_articles"] == corpora
-    assert jobs["tabulate_wikipedia"] <= 1
+def test_a_paper_and_each_part_of_it_plan_all_their_tables_and_figures(smoke):
+    assert set(PAPERS) < set(smoke.groups)
+    for group, results in smoke.groups.items():
+        targets = (smoke.below(result.target) for result in results)
+        assert smoke.below(group) == set().union(*targets), group
 
 
-@pytest.mark.parametrize("paper", NEEDS)
-def test_the_paper_target_plans_all_its_tables_and_figures(named, paper):
-    assert set(named.below(paper)) == set().union(*NEEDS[paper].values()) | {paper}
-
-
-@pytest.mark.parametrize("paper", TOGETHER)
-def test_a_target_of_several_parts_plans_all_of_them(named, paper):
-    steps = [NEEDS[part][target] for part in TOGETHER[paper] for target in NEEDS[part]]
-    assert set(named.below(paper)) == set().union(*steps) | {paper}
-
-
-def test_a_named_target_plans_in_a_run_what_it_plans_in_the_drawing(code, named):
-    assert plan(code, "--", "table_wikipedia_disjoint").jobs == named.below(
-        "table_wikipedia_disjoint"
-    )
-
-
-def test_the_path_of_a_table_plans_the_same_jobs_as_its_name(code):
-    by_name = plan(code, "--", "table_wikipedia_disjoint").jobs
-    del by_name["table_wikipedia_disjoint"]
-    assert plan(code, "--", DISJOINT).jobs == by_name
+def test_the_path_of_a_table_plans_the_same_jobs_as_its_name(code, smoke):
+    planned = plan(code, "--", DISJOINT).jobs
+    assert planned == smoke.count(smoke.below("table_wikipedia_disjoint"))
 
 
 def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
@@ -235,7 +180,7 @@ def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
     assert executed(run.stdout) == {"tabulate_wikipedia"}
     assert products(finished) == before
     assert seconds <= 15
-    assert plan(finished).rules <= {"write_manifest", "write_index", "all"}
+    assert plan(finished).rules <= LAST
 
 
 def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
@@ -245,7 +190,7 @@ def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
     steps = {"tabulate_topics", "tabulate_topic_quality"}
-    assert executed(run.stdout) == steps | {"write_manifest", "write_index", "all"}
+    assert executed(run.stdout) == steps | LAST
     assert products(finished) == before
     after = (finished / "results/topics/vital-articles/lda.safetensors").stat().st_mtime_ns
     assert after == untouched

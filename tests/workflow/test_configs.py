@@ -1,8 +1,5 @@
 """Every configuration plans and validates; rules, pins and files keep the rules of the house."""
 
-import ast
-import importlib
-import json
 import re
 import subprocess
 import sys
@@ -13,26 +10,24 @@ import pytest
 import yaml
 
 from onelayer.allocation import gpus, growing
-from onelayer.settings.block import Block
 from onelayer.settings.schema import PATH as SCHEMA
 from onelayer.settings.schema import schema_text
 from tests.conftest import ROOT, clean_environment, snakemake
-from tests.workflow.conftest import listed, merged_config
-from tests.workflow.rooms import NEEDS, TOGETHER
+from tests.workflow.conftest import CAPTIONS, OVERLAYS, ask, listed, merged_config
 
 pytestmark = pytest.mark.workflow
 
-OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
-RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
-# A rule whose only output is its exit status always runs: it caches nothing; rule -> script.
-CHECKS = {"verify": "verify_results"}
+# A file system that is nobody's: the checkpoint there is never read.
+FOLDER = "models: {mine: {source: local, local: {path: /nowhere}}}"
 
 
-def rules() -> dict[str, str]:
-    """The text of every rule of the workflow, by name."""
-    texts = [path.read_text(encoding="utf-8") for path in [ROOT / "Snakefile", *RULE_FILES]]
-    blocks = re.findall(r"^rule (\w+):\n((?:(?: {4}.*)?\n)+)", "\n".join(texts), re.M)
-    return dict(blocks)
+@pytest.fixture(scope="module")
+def steps(answers, code, tmp_path_factory):
+    """The jobs of every overlay, and one that copies a checkpoint out of a folder."""
+    overlay = tmp_path_factory.mktemp("folder") / "overlay.yaml"
+    overlay.write_text(FOLDER)
+    local = ask(code, overlay, paths=["results/models/mine/config.json"])
+    return [step for answer in (*answers.values(), local) for step in answer.steps]
 
 
 def pins(text: str) -> list[str]:
@@ -40,21 +35,17 @@ def pins(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def test_the_default_plans_everything(code):
+def test_the_default_plans_everything_with_the_default_profile(code):
     run = snakemake(code, "--dry-run")
     assert run.returncode == 0, run.stdout
     assert "write_index" in run.stdout
-
-
-def test_the_default_profile_is_loaded_by_itself(code):
-    assert "workflow specific profile profiles/default" in snakemake(code, "--dry-run").stdout
+    assert "workflow specific profile profiles/default" in run.stdout
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_overlay_plans_everything(code, overlay):
-    run = snakemake(code, "--dry-run", "--configfile", f"config/{overlay}")
-    assert run.returncode == 0, run.stdout
-    assert "write_index" in run.stdout
+def test_every_overlay_plans_everything(answers, overlay):
+    planned = {job.rule for job in answers[overlay].jobs}
+    assert {"write_index", "write_manifest"} <= planned
 
 
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS])
@@ -93,69 +84,81 @@ def test_rules_are_formatted():
     assert run.returncode == 0, run.stderr
 
 
-def test_every_table_and_figure_has_a_named_target(code):
+def test_every_caption_has_its_results_and_every_result_a_named_target(code, smoke):
     names = listed(snakemake(code, "--list-target-rules"))
-    shown = "".join(rules().values())
-    tables = re.findall(r'csv="results/tables/(\w+)/(\w+)\.csv"', shown)
-    # Every paper has claims: their target says whose.
-    tables = {f"{paper}_{name}" if name == "claims" else name for paper, name in tables}
-    figures = set(re.findall(r'pdf="results/figures/\w+/(\w+)\.pdf"', shown))
-    assert tables and figures
-    expected = {f"table_{name}" for name in tables} | {f"figure_{name}" for name in figures}
-    expected |= {"table_wikipedia_disjoint", "table_wikipedia_overlapping"}
-    named = {name for name in names if name.startswith(("table_", "figure_"))}
-    assert named == expected
-    assert {"all", "verify", *NEEDS, *TOGETHER} <= names
+    shown = {name for name in names if name.startswith(("table_", "figure_", "animation_"))}
+    assert sorted({result.caption for result in smoke.results}) == CAPTIONS
+    assert {result.target for result in smoke.results} == shown
+    for result in smoke.results:
+        assert result.target.startswith(result.caption)
+    assert smoke.targets == shown | set(smoke.groups)
+    assert {"all", "verify", *smoke.groups} <= names
 
 
-def test_the_readme_index_names_every_target(code):
-    names = listed(snakemake(code, "--list-target-rules"))
-    targets = {name for name in names if name.startswith(("table_", "figure_"))}
-    readme = (code / "README.md").read_text(encoding="utf-8")
-    rows = [line for line in readme.splitlines() if line.startswith("|")]
-    assert set(re.findall(r"`((?:table|figure)_\w+)`", "\n".join(rows))) == targets
-    for paper in (*NEEDS, *TOGETHER):
-        assert any(f"`{paper}`" in row for row in rows), paper
+def test_an_index_for_readers_names_every_target(smoke):
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    rows = "\n".join(line for line in lines if line.startswith("|"))
+    named = set(re.findall(r"`((?:table|figure)_\w+)`", rows))
+    assert named == {name for name in smoke.targets if name.startswith(("table_", "figure_"))}
+    for group in smoke.groups:
+        assert f"`{group}`" in rows
 
 
-def test_every_compute_rule_declares_what_a_step_needs():
-    compute = {name: text for name, text in rules().items() if "    shell:\n" in text}
-    assert len(compute) > 20
-    for name, text in compute.items():
-        step = CHECKS.get(name, name)
-        wanted = {"log", "message", "conda"}
-        if name not in CHECKS:
-            wanted |= {"input", "output", "benchmark", "threads", "resources", "params"}
-            assert f'code=code_closure("{step}")' in text, name
-            assert f'libraries=library_versions("{step}")' in text, name
-            # Measured at the first attempt, and more of it at every later one.
-            assert re.search(r"mem_mb=growing\(.+\),\n +runtime=growing\(.+\),", text), name
-        assert wanted <= set(re.findall(r"^ {4}(\w+):", text, re.M)), name
-        assert f'"python scripts/{step}.py' in text, name
+def test_every_script_has_its_rule_and_every_rule_its_script(smoke, steps):
+    scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")} - {"verify_results"}
+    assert {step.script for step in steps} == scripts
+    for step in steps:
+        assert step.rule == step.script
+        assert step.command.startswith(f"python scripts/{step.script}.py ")
+    # Nobody runs the rule of which all others are made; one that only checks caches nothing.
+    assert {r for r, command in smoke.commands.items() if command} == scripts | {"step", "verify"}
+    assert "python scripts/verify_results.py " in smoke.commands["verify"]
 
 
-def settings_block(step: str) -> type[Block]:
-    """The settings that a script hands to `run`."""
-    tree = ast.parse((ROOT / "scripts" / f"{step}.py").read_text(encoding="utf-8"))
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    [name] = [k.value.id for c in calls for k in c.keywords if k.arg == "settings"]
-    origins = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
-    modules = [n.module for n in origins if name in [alias.name for alias in n.names]]
-    # A block that the script itself defines comes without a module: it holds captions, not devices.
-    return getattr(importlib.import_module(modules[0]), name) if modules else Block
+def test_every_step_has_a_log_a_benchmark_an_environment_and_says_what_it_does(steps):
+    for step in steps:
+        [log] = step.log
+        place = log.removeprefix(f"results/logs/{step.rule}").removesuffix(".log")
+        assert step.benchmark == f"results/benchmarks/{step.rule}{place}.tsv"
+        recorded = f"--record results/records/{step.rule}{place}.json " in step.command
+        assert recorded or step.rule in ("write_manifest", "write_index")
+        assert (ROOT / "workflow/rules" / step.environment).resolve().is_file(), step.rule
+        assert len(step.message) > 10 and "\n" not in step.message, step.rule
 
 
-def test_a_rule_counts_gpus_if_its_settings_have_a_device():
-    compute = {name for name, text in rules().items() if "    shell:\n" in text}
-    with_device = {
-        name
-        for name in compute - set(CHECKS)
-        if '"device"' in json.dumps(settings_block(name).model_json_schema())
-    }
-    assert "probe_attention" in with_device
-    assert with_device == {
-        name for name, text in rules().items() if re.search(r" gpu=.*gpus\(", text)
-    }
+def test_a_step_counts_gpus_if_its_settings_have_a_device(steps):
+    def devices(settings: object) -> list[str]:
+        if isinstance(settings, list):
+            return [device for value in settings for device in devices(value)]
+        if not isinstance(settings, dict):
+            return []
+        inside = [device for value in settings.values() for device in devices(value)]
+        return [*inside, settings["device"]] if "device" in settings else inside
+
+    assert {step.rule for step in steps if devices(step.settings)} > {"probe_attention"}
+    for step in steps:
+        found = devices(step.settings)
+        wanted = max(map(gpus, found)) if found else None
+        assert [asked["gpu"] for asked in step.asked] == [wanted, wanted], step.rule
+
+
+def test_a_step_asks_for_more_memory_and_time_when_it_is_tried_again(steps):
+    for step in steps:
+        first, second = step.asked
+        for name in ("mem_mb", "runtime"):
+            assert second[name] == 2 * first[name] > 0, (step.rule, name)
+
+
+def test_the_threads_of_a_step_are_those_of_its_settings(steps):
+    for step in steps:
+        assert step.threads == step.settings.get("threads", 1), step.rule
+
+
+def test_downloads_tables_and_figures_run_where_snakemake_runs_also_on_a_cluster(steps):
+    for step in steps:
+        near = ("fetch_", "tabulate_", "plot_", "write_")
+        assert step.local == step.rule.startswith(near), step.rule
 
 
 def test_a_retry_asks_for_more_and_only_cuda_for_a_gpu():
@@ -180,15 +183,12 @@ def test_the_slurm_profile_plans_everything(code):
     assert "write_index" in run.stdout
 
 
-def test_every_script_has_its_rule_and_every_rule_its_script():
-    compute = {name for name, text in rules().items() if "    shell:\n" in text}
-    scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
-    assert scripts == {CHECKS.get(name, name) for name in compute}
-
-
-def test_the_thread_count_of_a_rule_is_never_that_of_the_machine():
-    for name, text in rules().items():
-        assert "workflow.cores" not in text and "{threads}" not in text, name
+def test_the_oldest_snakemake_that_is_allowed_is_the_one_that_is_tested():
+    lock = pins((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    [version] = (line.split("==")[1] for line in lock if line.startswith("snakemake=="))
+    major, minor, _ = version.split(".")
+    snakefile = (ROOT / "Snakefile").read_text(encoding="utf-8")
+    assert f'\nmin_version("{major}.{minor}")\n' in snakefile
 
 
 def test_the_conda_environment_has_the_pins_of_the_lock():

@@ -1,0 +1,56 @@
+"""A result that is declared wrongly is refused in one line, when the workflow is read."""
+
+import pytest
+
+from tests.conftest import snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture
+def captions(fresh):
+    return fresh / "workflow/report"
+
+
+@pytest.fixture
+def refusal(fresh):
+    """Read the workflow, which must fail, with one declaration changed; the line that says why."""
+
+    def line(old: str = "", new: str = "") -> str:
+        rules = fresh / "workflow/rules/scan_snap.smk"
+        text = rules.read_text(encoding="utf-8")
+        assert old in text
+        rules.write_text(text.replace(old, new), encoding="utf-8")
+        run = snakemake(fresh, "--list-target-rules")
+        assert run.returncode == 1
+        assert "Traceback" not in run.stdout
+        return run.stdout.partition("\nWorkflowError in file")[2].splitlines()[1]
+
+    return line
+
+
+def test_a_result_declared_twice(refusal):
+    line = refusal('figure("scan_snap/scan"', 'figure("scan_snap/phase_map"')
+    assert line == "figure scan_snap/phase_map: declared twice"
+
+
+def test_two_results_of_one_name(refusal, captions):
+    (captions / "table_scan_snap_claims.rst").unlink()
+    line = refusal('target="table_scan_snap_claims"', 'target="table_entropy_sweep"')
+    assert line == "target table_entropy_sweep: two results have it; name one of them"
+
+
+def test_a_result_without_a_caption(refusal, captions):
+    missing = captions / "figure_scan.rst"
+    missing.unlink()
+    assert refusal() == f"figure scan_snap/scan: no caption; write {missing}"
+
+
+def test_a_caption_without_a_result(refusal, captions):
+    (captions / "figure_scam.rst").touch()
+    assert refusal() == f"{captions}: no result uses the caption figure_scam; remove it"
+
+
+def test_a_result_of_an_unknown_paper(refusal):
+    line = refusal('figure("scan_snap/scan"', 'figure("scan_snip/scan"')
+    assert line.startswith("figure scan_snip/scan: no paper scan_snip, only topic_structure, ")
