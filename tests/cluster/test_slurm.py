@@ -15,14 +15,13 @@ import pytest
 from tests.cluster.slurm import Slurm
 from tests.conftest import SMOKE, snakemake
 from tests.processes import kill_all, processes_in, start, wait_for
-from tests.workflow.conftest import executed, products
+from tests.workflow.conftest import ask, products
 
 pytestmark = pytest.mark.workflow
 
 # The plugin waits this long before it first asks for a job, and 10 s longer each time that none
 # has ended. Five lost queries in a row hang it for good, so every run here has a time limit.
 CLUSTER = ("--profile", "workflow/profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
-LOCAL = ("fetch_", "tabulate_", "plot_", "table_", "figure_", "write_")
 TABLE = "results/tables/topic_structure/corpora"
 
 
@@ -70,8 +69,8 @@ def slurm_run(slurm: Slurm, smoke_run: Path, tmp_path_factory) -> SimpleNamespac
 
 @pytest.mark.slurm
 def test_every_step_that_is_not_local_was_a_slurm_job(slurm_run):
-    steps = {rule for rule in executed(slurm_run.output) if not rule.startswith(LOCAL)}
-    assert rules_of(slurm_run.jobs) == steps - {"all"}
+    steps = ask(slurm_run.project, "config/smoke.yaml").steps
+    assert rules_of(slurm_run.jobs) == {step.rule for step in steps if not step.local}
     assert {job["state"] for job in slurm_run.jobs} == {"COMPLETED"}
     assert submitted(slurm_run.output) == len(slurm_run.jobs)
 
@@ -104,7 +103,7 @@ def project(slurm_run: SimpleNamespace, tmp_path: Path) -> Iterator[Path]:
 def edit_rule(project: Path, file: str, rule: str, old: str, new: str) -> None:
     """Change what one rule asks for."""
     path = project / "workflow/rules" / file
-    before, head, after = path.read_text().partition(f"rule {rule}:\n")
+    before, head, after = path.read_text().partition(f"use rule step as {rule} with:\n")
     assert old in after
     path.write_text(before + head + after.replace(old, new, 1))
 
@@ -156,10 +155,8 @@ def test_a_run_gets_over_memory_walltime_scancel_and_a_killed_controller(
     project, slurm, smoke_run, tmp_path
 ):
     # Too little memory at the first attempt and enough at a later one.
-    edit_rule(project, "models.smk", "init_random_model", "growing(2000)", "growing(400)")
-    edit_rule(
-        project, "probe.smk", "measure_attention", "runtime=growing(10)", "runtime=growing(1)"
-    )
+    edit_rule(project, "models.smk", "init_random_model", "asks(2000,", "asks(400,")
+    edit_rule(project, "probe.smk", "measure_attention", "minutes=10", "minutes=1")
     targets = [
         "results/models/random-0/model.safetensors",
         "results/measures/vital-articles/minilm/attention.parquet",
