@@ -69,7 +69,7 @@ def test_a_bag_of_words_reads_back(tmp_path) -> None:
     back = read_bag_of_words(tmp_path / "v.parquet", [tmp_path / ".part-counts.npz"])
     assert back.words == bag.words
     assert (back.counts != bag.counts).nnz == 0
-    assert list(back.documents()) == list(bag.documents())
+    assert (back.counts.indptr == bag.counts.indptr).all()
 
 
 NEEDS_TOMOTOPY = pytest.mark.skipif(

@@ -21,7 +21,7 @@ use rule step as fit_topic_models with:
         record=record,
     pathvars:
         step="fit_topic_models/{corpus}/{topics}",
-    threads: settings.topics.lda.threads
+    threads: settings.topics.lda.workers
     resources:
         **asks(1500, minutes=60),
     params:

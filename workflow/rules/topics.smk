@@ -85,7 +85,7 @@ use rule step as fit_lda with:
         record=record,
     pathvars:
         step="fit_lda/{corpus}",
-    threads: settings.topics.lda.threads
+    threads: settings.topics.lda.workers
     resources:
         **asks(1500, minutes=30),
     params:
@@ -105,7 +105,7 @@ use rule step as measure_topics with:
         record=record,
     pathvars:
         step="measure_topics/{corpus}",
-    threads: settings.topics.lda.threads
+    threads: settings.topics.lda.workers
     resources:
         **asks(1500, minutes=10),
     params:

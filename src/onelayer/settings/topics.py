@@ -28,11 +28,11 @@ class WordSettings(Block):
 
 
 class LdaSettings(Block):
-    """Latent Dirichlet allocation by a serial, seeded backend."""
+    """Latent Dirichlet allocation by a seeded backend."""
 
     backend: Backend = "gensim"
     """`gensim`: online variational Bayes (Hoffman, Blei & Bach 2010), float64; `tomotopy`:
-    collapsed Gibbs sampling, one worker (the optional extra `onelayer[tomotopy]`)."""
+    collapsed Gibbs sampling (the optional extra `onelayer[tomotopy]`)."""
     topics: int = Field(50, ge=2, le=10_000)
     """Number of topics."""
     alpha: Prior | None = None
@@ -53,8 +53,8 @@ class LdaSettings(Block):
     """Sweeps of the sampler over the corpus; tomotopy."""
     seed: Seed = 0
     """Seed of the initial topics, and of the sampler."""
-    threads: Threads = 1
-    """BLAS threads; part of what decides the numbers."""
+    workers: Threads = 1
+    """Processes that fit and measure it together; the numbers are the same for any; gensim."""
 
     @property
     def priors(self) -> tuple[float, float]:

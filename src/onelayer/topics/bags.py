@@ -14,7 +14,7 @@ import pandas as pd
 import safetensors.numpy
 import scipy.sparse
 
-Document = list[tuple[int, int]]  # (word id, count), as gensim reads an article
+Document = np.ndarray  # int32 [entries, 2], a word's place in the vocabulary and its count
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,17 @@ class BagOfWords:
         """How many counts are not zero."""
         return self.counts.nnz
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many counts of each document are not zero, int64 [documents]."""
+        return np.diff(self.counts.indptr)
+
     def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
         """The counts, part by part; here there is one."""
         yield self.counts
 
     def documents(self, order: Sequence[int] | None = None) -> "Documents":
-        """The articles as gensim reads them, in the corpus's or a given order."""
+        """The articles, in the corpus's or a given order."""
         return Documents(self.counts if order is None else self.counts[order])
 
 
@@ -64,9 +69,9 @@ class Documents:
         return self.counts.shape[0]
 
     def __iter__(self) -> Iterator[Document]:
-        indptr, indices, data = self.counts.indptr, self.counts.indices, self.counts.data
-        for start, end in pairwise(indptr):
-            yield list(zip(indices[start:end].tolist(), data[start:end].tolist(), strict=True))
+        entries = _entries(self.counts)
+        for start, end in pairwise(self.counts.indptr):
+            yield entries[start:end]
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,11 @@ class StoredBag:
         """How many counts are not zero."""
         return sum(int(ends[-1]) for ends in self.ends)
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many counts of each document are not zero, int64 [documents]."""
+        return np.concatenate([np.diff(ends) for ends in self.ends])
+
     @cached_property
     def ends(self) -> list[np.ndarray]:
         """Where each document's counts end, int64 [documents + 1] for every part."""
@@ -111,7 +121,7 @@ class StoredBag:
             yield scipy.sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(self.vocabulary)))
 
     def documents(self, order: Sequence[int] | None = None) -> "StoredDocuments":
-        """The articles as gensim reads them, in the corpus's or a given order."""
+        """The articles, in the corpus's or a given order."""
         return StoredDocuments(self, range(self.size) if order is None else order)
 
 
@@ -139,8 +149,7 @@ class StoredDocuments:
                 start, end = int(ends[row]), int(ends[row + 1])
                 # Plain reads: mapped pages would count as this process's memory.
                 data = os.pread(files[part].fileno(), 8 * (end - start), starts[part] + 8 * start)
-                pairs = np.frombuffer(data, "<i4").reshape(-1, 2)
-                yield [(word, count) for word, count in pairs.tolist()]
+                yield np.frombuffer(data, "<i4").reshape(-1, 2)
 
 
 def write_counts(counts: scipy.sparse.csr_matrix, path: Path) -> None:
@@ -149,9 +158,14 @@ def write_counts(counts: scipy.sparse.csr_matrix, path: Path) -> None:
     `indptr` int64 [documents + 1]: where each document's entries start and end;
     `entries` int32 [entries, 2]: word id and count.
     """
-    entries = np.column_stack([counts.indices, counts.data]).astype("<i4")
-    arrays = {"indptr": counts.indptr.astype("<i8"), "entries": np.ascontiguousarray(entries)}
+    arrays = {"indptr": counts.indptr.astype("<i8"), "entries": _entries(counts)}
     safetensors.numpy.save_file(arrays, path)
+
+
+def _entries(counts: scipy.sparse.csr_matrix) -> np.ndarray:
+    """Word id and count of every entry, document after document: int32 [entries, 2]."""
+    entries = np.column_stack([counts.indices, counts.data]).astype("<i4")
+    return np.ascontiguousarray(entries)
 
 
 def _header(path: Path) -> tuple[dict, int]:
