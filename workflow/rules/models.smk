@@ -4,6 +4,10 @@ sources = {
     source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
     for source in ("wheel", "hub", "local", "pretrain", "random")
 }
+# An output cannot depend on a wildcard: each random model is made with the seeds of all of them.
+random_seeds = sorted(
+    {seed for m in settings.models.values() if m.source == "random" for seed in m.seeds}
+)
 # Topics need no trained model to know its words.
 tokenizers = {
     name: (
@@ -114,11 +118,15 @@ use rule step as init_random_model with:
             *TOKENIZER_FILES,
         ),
     output:
-        model=multiext("results/models/{random}-{seed}/", *CHECKPOINT_FILES),
+        models=[
+            file
+            for seed in random_seeds
+            for file in multiext(f"results/models/{{random}}-{seed}/", *CHECKPOINT_FILES)
+        ],
         record=record,
     pathvars:
-        step="init_random_model/{random}-{seed}",
+        step="init_random_model/{random}",
     resources:
         **asks(2000, minutes=10),
     params:
-        **script("init_random_model", seed=lambda w: int(w.seed)),
+        **script("init_random_model", seeds=random_seeds),
