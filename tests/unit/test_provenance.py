@@ -37,6 +37,45 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypa
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
 
 
+# Steps of these kinds are many and short: what they import is most of their time.
+LIGHT = (
+    *("tabulate_", "plot_", "animate_", "measure_", "parse_", "list_", "count_", "merge_"),
+    *("encode_", "filter_", "fetch_", "copy_", "write_", "verify_"),
+)
+HEAVY = {"torch", "transformers", "gensim"}
+EXCEPTIONS = {
+    "measure_snapshots": {"torch", "transformers"},  # runs the models of all snapshots
+    "measure_topics": {"gensim"},  # infers each document's topics
+    "parse_articles": {"gensim"},  # its parser of dumps and of wiki markup
+    "parse_part": {"gensim"},  # likewise
+}
+
+
+def test_light_steps_load_no_heavy_library() -> None:
+    light = [step for step in STEPS if step.startswith(LIGHT) and step not in EXCEPTIONS]
+    code = (
+        "import runpy, sys\n"
+        "for step in sys.argv[1:]:\n"
+        "    runpy.run_path(f'scripts/{step}.py', run_name='imported')\n"
+        f"    if found := {HEAVY} & set(sys.modules):\n"
+        "        sys.exit(f'{step} loads {found}')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, *light],
+        cwd=ROOT,
+        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_exceptions_load_what_they_are_excepted_for() -> None:
+    for step, heavy in EXCEPTIONS.items():
+        assert {v.split()[0] for v in library_versions(step).split(", ")} & HEAVY == heavy
+
+
 def test_versions_name_what_the_step_imports() -> None:
     versions = library_versions("fit_lda")
     assert "gensim " in versions
