@@ -32,7 +32,7 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypa
     monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
     for text, counts in [('"""A page."""\n', False), ('"""A page."""\nprint(1)\n', True)]:
         page.write_text(text)
-        for cached in (code_closure, provenance._own_imports, provenance._only_docstring):
+        for cached in (code_closure, provenance._own_imports, provenance.read_source):
             cached.cache_clear()
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
 
@@ -74,6 +74,24 @@ def test_light_steps_load_no_heavy_library() -> None:
 def test_the_exceptions_load_what_they_are_excepted_for() -> None:
     for step, heavy in EXCEPTIONS.items():
         assert {v.split()[0] for v in library_versions(step).split(", ")} & HEAVY == heavy
+
+
+def test_imports_are_found_wherever_they_stand(tmp_path) -> None:
+    script = tmp_path / "toy.py"
+    script.write_text(
+        "try:\n    import a\nexcept ImportError:\n    import b.c\nelse:\n    import d\n"
+        "finally:\n    import e\n"
+        "class C:\n    def f(self):\n        with x:\n            from g import h\n"
+        "match 1:\n    case 1:\n        import i\n"
+        "if x:\n    pass\nelif y:\n    import j\nelse:\n    import k\n"
+        "for _ in x:\n    import m\nelse:\n    import n\n"
+    )
+    found = provenance.read_source(script).imports
+    assert found == {"a", "b.c", "d", "e", "g", "g.h", "i", "j", "k", "m", "n"}
+
+
+def test_the_distribution_of_a_module_is_found_under_another_name() -> None:
+    assert "scikit-learn " in library_versions("measure_topics")
 
 
 def test_versions_name_what_the_step_imports() -> None:
