@@ -38,6 +38,7 @@ use rule step as fetch_model with:
         record=record,
     pathvars:
         step="fetch_model/{fetched}",
+    priority: 1
     localrule: True
     resources:
         **asks(500, minutes=60),
@@ -83,6 +84,7 @@ use rule step as encode_articles with:
         record=record,
     pathvars:
         step="encode_articles/{corpus}",
+    priority: 2
     resources:
         **asks(2000, minutes=30),
     params:
@@ -103,6 +105,7 @@ use rule step as pretrain_model with:
         record=record,
     pathvars:
         step="pretrain_model/{pretrained}-{seed}",
+    priority: 2
     threads: settings.pretraining.threads
     resources:
         **asks(3000, minutes=240, device=settings.pretraining.device),

@@ -24,6 +24,7 @@ use rule step as probe_attention with:
         step="probe_attention/{corpus}/{checkpoint}",
     wildcard_constraints:
         corpus=probed_at_once,
+    priority: 1
     threads: settings.probe.attention.threads
     resources:
         **asks(2500, minutes=60, device=settings.probe.attention.device),
