@@ -1,4 +1,4 @@
-"""Initialise a model at random with another model's configuration and tokenizer."""
+"""Initialise a model at random with another model's configuration and tokenizer, once per seed."""
 
 from onelayer.models.checkpoints import save_random_checkpoint
 from onelayer.settings.models import InitSettings
@@ -6,8 +6,9 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    save_random_checkpoint(step.inputs.like, step.outputs.model, step.settings.seed)
+    for seed, folder in zip(step.settings.seeds, step.outputs.models, strict=True):
+        save_random_checkpoint(step.inputs.like, folder, seed)
 
 
 if __name__ == "__main__":
-    run(main, settings=InitSettings, inputs=["like/"], outputs=["model/"])
+    run(main, settings=InitSettings, inputs=["like/"], outputs=["models/*"])

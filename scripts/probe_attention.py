@@ -1,22 +1,35 @@
-"""Probe a checkpoint's attention: one forward pass per article, sums by pair class."""
+"""Probe a checkpoint: attention sums by pair class over the articles, embeddings of the words."""
+
+import pandas as pd
 
 from onelayer.device import resolve_device
-from onelayer.papers.topic_structure.probe.attention import probe_checkpoint
+from onelayer.models.checkpoints import load_checkpoint
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.papers.topic_structure.probe.attention import probe_articles, sample_articles
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.probe.sums import write_attention_sums
-from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.papers.topic_structure.probe.vectors import write_embeddings
+from onelayer.settings.probe import CheckpointProbeSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    step.device = resolve_device(step.settings.device)
-    sums = probe_checkpoint(step.settings, step.device, progress=step.progress, **vars(step.inputs))
-    write_attention_sums(sums, **vars(step.outputs))
+    settings, outputs = step.settings, step.outputs
+    step.device = resolve_device(settings.device)
+    articles = sample_articles(step.inputs.articles, settings)
+    kept = pd.read_parquet(step.inputs.kept_words)
+    model = load_checkpoint(step.inputs.model, step.device)
+    tokenizer = load_tokenizer(step.inputs.model)
+    sums = probe_articles(model, tokenizer, articles, kept, settings, step.progress)
+    write_attention_sums(sums, outputs.by_head, outputs.by_distance, outputs.by_words)
+    words = sorted({*kept["word"], *settings.words})
+    write_embeddings(extract_embeddings(model, tokenizer, words), outputs.words, outputs.vectors)
 
 
 if __name__ == "__main__":
     run(
         main,
-        settings=AttentionProbeSettings,
+        settings=CheckpointProbeSettings,
         inputs=["articles*", "kept_words", "model/"],
-        outputs=["by_head", "by_distance", "by_words"],
+        outputs=["by_head", "by_distance", "by_words", "words", "vectors"],
     )

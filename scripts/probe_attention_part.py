@@ -1,16 +1,27 @@
 """Probe a checkpoint's attention on one part of the articles drawn: see `probe_attention`."""
 
+import pandas as pd
+
 from onelayer.device import resolve_device
-from onelayer.papers.topic_structure.probe.attention import probe_checkpoint
+from onelayer.models.checkpoints import load_checkpoint
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.papers.topic_structure.probe.attention import probe_articles, sample_articles
 from onelayer.papers.topic_structure.probe.sums import write_attention_sums
 from onelayer.settings.probe import AttentionPartSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings, part = step.settings.attention, step.settings.part
+    settings = step.settings.attention
     step.device = resolve_device(settings.device)
-    sums = probe_checkpoint(settings, step.device, part, step.progress, **vars(step.inputs))
+    sums = probe_articles(
+        load_checkpoint(step.inputs.model, step.device),
+        load_tokenizer(step.inputs.model),
+        sample_articles(step.inputs.articles, settings, step.settings.part),
+        pd.read_parquet(step.inputs.kept_words),
+        settings,
+        step.progress,
+    )
     write_attention_sums(sums, **vars(step.outputs))
 
 

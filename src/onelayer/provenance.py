@@ -9,30 +9,53 @@ import ast
 import functools
 import hashlib
 import importlib.metadata
+import importlib.util
 import json
 import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = "onelayer"
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-@functools.cache
-def imports_of(path: Path) -> frozenset[str]:
-    """Dotted names that a Python file imports, anywhere in it.
+class Source(NamedTuple):
+    """What a Python file says about itself.
 
-    `from a.b import c` yields both `a.b` and `a.b.c`, because `c` may be a module.
+    Attributes:
+        docstring: its own.
+        bare: whether it holds nothing but its docstring.
+        imports: dotted names that it imports, anywhere in it. `from a.b import c` yields both `a.b`
+            and `a.b.c`, because `c` may be a module.
     """
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+
+    docstring: str | None
+    bare: bool
+    imports: frozenset[str]
+
+
+@functools.cache
+def read_source(path: Path) -> Source:
+    """Parse a Python file, once."""
+    module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    docstring = ast.get_docstring(module)
+    bare = len(module.body) == (docstring is not None)
+    return Source(docstring, bare, frozenset(_imported(module.body)))
+
+
+def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
+    for node in statements:
         if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return frozenset(names)
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.module and node.level == 0:
+                yield node.module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        else:  # an import stands in no expression: most of the tree is left alone
+            for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+                yield from _imported(getattr(node, block, ()))
 
 
 def module_files(name: str) -> list[Path]:
@@ -41,33 +64,32 @@ def module_files(name: str) -> list[Path]:
     Those that hold nothing but a docstring, such as the pages of papers, are left out: no number
     depends on them.
     """
-    parts = name.split(".")
-    found = []
-    for depth in range(1, len(parts) + 1):
-        base = REPOSITORY / "src" / Path(*parts[:depth])
-        for candidate in (base / "__init__.py", base.with_suffix(".py")):
-            if candidate.is_file() and not _only_docstring(candidate):
-                found.append(candidate)
+    place, found = f"{REPOSITORY}/src", []
+    for part in name.split("."):
+        place = f"{place}/{part}"
+        if (file := _module_file(place)) and not read_source(file).bare:
+            found.append(file)
     return found
 
 
 @functools.cache
-def _only_docstring(path: Path) -> bool:
-    module = ast.parse(path.read_text(encoding="utf-8"))
-    return len(module.body) == (ast.get_docstring(module) is not None)
+def _module_file(place: str) -> Path | None:
+    """The package's or the module's file at a path without suffix, if there is one."""
+    candidates = (Path(place, "__init__.py"), Path(f"{place}.py"))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 @functools.cache
 def _own_imports(path: Path) -> frozenset[Path]:
     """Files of this package that a file's imports execute."""
-    own = (name for name in imports_of(path) if name.split(".")[0] == PACKAGE)
+    own = (name for name in read_source(path).imports if name.split(".")[0] == PACKAGE)
     return frozenset(file for name in own for file in module_files(name))
 
 
 @functools.cache
 def _foreign_imports(path: Path) -> frozenset[str]:
     """Top-level names of third-party modules that a file imports."""
-    names = {name.split(".")[0] for name in imports_of(path)}
+    names = {name.split(".")[0] for name in read_source(path).imports}
     return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
 
 
@@ -94,11 +116,22 @@ def code_closure(step: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def _distributions() -> dict[str, list[str]]:
-    return dict(importlib.metadata.packages_distributions())
+def _version(module: str) -> str | None:
+    """Name and version of the distribution that a module belongs to, if it is installed."""
+    if importlib.util.find_spec(module) is None:
+        return None
+    try:
+        found = importlib.metadata.distribution(module)
+    except importlib.metadata.PackageNotFoundError:  # of another name, as scikit-learn is
+        found = next((d for d in importlib.metadata.distributions() if _holds(d, module)), None)
+    return found and f"{found.name.lower()} {found.version}"
 
 
-_version = functools.cache(importlib.metadata.version)  # reads a file each time
+def _holds(distribution: importlib.metadata.Distribution, module: str) -> bool:
+    """Whether a distribution installed a module; `packages_distributions` parses every record."""
+    declared = (distribution.read_text("top_level.txt") or "").split()
+    record = distribution.read_text("RECORD") or ""
+    return module in declared or f"\n{module}/__init__.py," in record
 
 
 @functools.cache
@@ -111,11 +144,8 @@ def library_versions(step: str) -> str:
     """
     files = (REPOSITORY / path for path in code_closure(step))
     modules = {module for file in files for module in _foreign_imports(file)}
-    distributions = {d for module in modules for d in _distributions().get(module, [])}
-    versions = [f"{name.lower()} {_version(name)}" for name in distributions]
-    return ", ".join(
-        [f"python {sys.version_info.major}.{sys.version_info.minor}", *sorted(versions)]
-    )
+    versions = sorted(version for version in map(_version, modules) if version)
+    return ", ".join([f"python {sys.version_info.major}.{sys.version_info.minor}", *versions])
 
 
 def file_sha256(path: Path) -> str:
@@ -190,8 +220,8 @@ def script(step: str, *blocks: object, **values: object) -> dict[str, object]:
 @functools.cache
 def _purpose(step: str) -> str:
     """The first sentence of a script's docstring."""
-    text = (REPOSITORY / "scripts" / f"{step}.py").read_text(encoding="utf-8")
-    return ast.get_docstring(ast.parse(text)).splitlines()[0].rstrip(".")
+    source = read_source(REPOSITORY / "scripts" / f"{step}.py")
+    return source.docstring.splitlines()[0].rstrip(".")
 
 
 def sums(paths: Iterable[Path]) -> dict[str, str]:

@@ -93,6 +93,7 @@ def run(
         inputs: names of inputs: `articles` is one file, `counts*` any number of files, `model/` a
             folder, given as such or by the files in it that the step reads.
         outputs: names of outputs in the same way; a folder is given by the files that are wanted.
+            `models/*` is any number of folders, in the order in which their files are given.
         downloads: whether the step may ask a model hub for anything.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
@@ -182,17 +183,21 @@ def _places(
 ) -> Iterator[dict[str, Path | list[Path]]]:
     """Where a step writes each output; out of a folder the files that were asked for are taken."""
     with contextlib.ExitStack() as stack:
-        written, folders = {}, {}
+        written, kept = {}, {}
         for name, paths in targets.items():
-            if name.endswith("/"):
-                folders[name] = stack.enter_context(scratch_folder(paths[0]))
-                written[_key(name)] = folders[name]
-            else:
+            if "/" not in name:
                 written[_key(name)] = _value(name, [part_of[path] for path in paths])
+                continue
+            folders = {}
+            for path in paths:
+                if path.parent not in folders:
+                    folders[path.parent] = stack.enter_context(scratch_folder(path))
+                kept[path] = folders[path.parent] / path.name
+            places = list(folders.values())
+            written[_key(name)] = places if name.endswith("*") else places[0]
         yield written
-        for name, folder in folders.items():
-            for path in targets[name]:
-                (folder / path.name).replace(part_of[path])
+        for path, made in kept.items():
+            made.replace(part_of[path])
 
 
 def by_name(

@@ -16,6 +16,8 @@ from onelayer.models.checkpoints import (
     word_embeddings,
 )
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
+from onelayer.settings.models import CHECKPOINT_FILES
+from tests.conftest import ROOT, run_step
 from tests.tiny_models import save_tiny_bert
 
 
@@ -100,6 +102,20 @@ def test_a_random_checkpoint_depends_on_its_seed_alone(tiny, tmp_path) -> None:
         tiny / "tokenizer.json"
     ).read_bytes()
     load_checkpoint(tmp_path / "a")
+
+
+def test_a_step_makes_one_random_checkpoint_per_seed(tiny, tmp_path) -> None:
+    files = [tmp_path / name / file for name in ("m-0", "m-3") for file in CHECKPOINT_FILES]
+    settings = ("--settings", '{"seeds": [0, 3]}')
+    run = run_step(ROOT, "init_random_model", "--like", tiny, "--models", *files, *settings)
+    assert run.returncode == 0, run.stderr
+    assert sorted(path for path in tmp_path.glob("m-*/*")) == sorted(files)
+    for name, seed in (("m-0", 0), ("m-3", 3)):
+        (tmp_path / "alone").mkdir(exist_ok=True)
+        save_random_checkpoint(tiny, tmp_path / "alone", seed)
+        for file in CHECKPOINT_FILES:
+            made, alone = tmp_path / name / file, tmp_path / "alone" / file
+            assert made.read_bytes() == alone.read_bytes()
 
 
 def test_remote_code_is_refused(tiny) -> None:

@@ -35,7 +35,7 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypa
     monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
     for text, counts in [('"""A page."""\n', False), ('"""A page."""\nprint(1)\n', True)]:
         page.write_text(text)
-        for cached in (code_closure, provenance._own_imports, provenance._only_docstring):
+        for cached in (code_closure, provenance._own_imports, provenance.read_source):
             cached.cache_clear()
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
 
@@ -64,9 +64,66 @@ def test_a_closure_holds_every_module_that_really_gets_imported() -> None:
         check=True,
     )
     for step, files in json.loads(run.stdout).items():
-        loaded = [Path(file) for file in files if not provenance._only_docstring(Path(file))]
+        loaded = [Path(file) for file in files if not provenance.read_source(Path(file)).bare]
         names = {str(path.relative_to(ROOT)) for path in loaded}
         assert names and names <= set(code_closure(step)), step
+
+
+# Steps of these kinds are many and short: what they import is most of their time.
+LIGHT = (
+    *("tabulate_", "plot_", "animate_", "measure_", "parse_", "list_", "count_", "merge_"),
+    *("encode_", "filter_", "fetch_", "copy_", "write_", "verify_"),
+)
+HEAVY = {"torch", "transformers", "gensim"}
+EXCEPTIONS = {
+    "measure_snapshots": {"torch", "transformers"},  # runs the models of all snapshots
+    "measure_topics": {"gensim"},  # infers each document's topics
+    "parse_articles": {"gensim"},  # its parser of dumps and of wiki markup
+    "parse_part": {"gensim"},  # likewise
+}
+
+
+def test_light_steps_load_no_heavy_library() -> None:
+    light = [step for step in STEPS if step.startswith(LIGHT) and step not in EXCEPTIONS]
+    code = (
+        "import runpy, sys\n"
+        "for step in sys.argv[1:]:\n"
+        "    runpy.run_path(f'scripts/{step}.py', run_name='imported')\n"
+        f"    if found := {HEAVY} & set(sys.modules):\n"
+        "        sys.exit(f'{step} loads {found}')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, *light],
+        cwd=ROOT,
+        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_exceptions_load_what_they_are_excepted_for() -> None:
+    for step, heavy in EXCEPTIONS.items():
+        assert {v.split()[0] for v in library_versions(step).split(", ")} & HEAVY == heavy
+
+
+def test_imports_are_found_wherever_they_stand(tmp_path) -> None:
+    script = tmp_path / "toy.py"
+    script.write_text(
+        "try:\n    import a\nexcept ImportError:\n    import b.c\nelse:\n    import d\n"
+        "finally:\n    import e\n"
+        "class C:\n    def f(self):\n        with x:\n            from g import h\n"
+        "match 1:\n    case 1:\n        import i\n"
+        "if x:\n    pass\nelif y:\n    import j\nelse:\n    import k\n"
+        "for _ in x:\n    import m\nelse:\n    import n\n"
+    )
+    found = provenance.read_source(script).imports
+    assert found == {"a", "b.c", "d", "e", "g", "g.h", "i", "j", "k", "m", "n"}
+
+
+def test_the_distribution_of_a_module_is_found_under_another_name() -> None:
+    assert "scikit-learn " in library_versions("measure_topics")
 
 
 def test_versions_name_what_the_step_imports() -> None:

@@ -17,6 +17,7 @@ use rule step as fetch_corpus with:
         record=record,
     pathvars:
         step="fetch_corpus/{corpus}",
+    priority: 2
     localrule: True
     resources:
         **asks(500, minutes=30),
@@ -30,6 +31,7 @@ use rule step as fetch_shard with:
         record=record,
     pathvars:
         step="fetch_shard/{corpus}/{shard}",
+    priority: 2
     localrule: True
     resources:
         **asks(500, minutes=60),
@@ -47,6 +49,7 @@ use rule step as parse_articles with:
         step="parse_articles/{corpus}",
     wildcard_constraints:
         corpus="|".join(map(re.escape, whole)) or "none",
+    priority: 2
     params:
         **script("parse_articles", lambda w: settings.corpora[w.corpus].parse),
 
@@ -61,6 +64,7 @@ use rule step as parse_shards with:
         step="parse_shards/{corpus}",
     wildcard_constraints:
         corpus="|".join(map(re.escape, sharded)) or "none",
+    priority: 2
     resources:
         **asks(1000, minutes=60),
     params:

@@ -189,6 +189,7 @@ use rule step as ablate_transformers with:
         record=record,
     pathvars:
         step="ablate_transformers",
+    priority: 1
     threads: local_to_global.transformer.threads
     resources:
         **asks(1500, minutes=60, device=local_to_global.transformer.device),

@@ -4,6 +4,10 @@ sources = {
     source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
     for source in ("wheel", "hub", "local", "pretrain", "random")
 }
+# An output cannot depend on a wildcard: each random model is made with the seeds of all of them.
+random_seeds = sorted(
+    {seed for m in settings.models.values() if m.source == "random" for seed in m.seeds}
+)
 # Topics need no trained model to know its words.
 tokenizers = {
     name: (
@@ -34,6 +38,7 @@ use rule step as fetch_model with:
         record=record,
     pathvars:
         step="fetch_model/{fetched}",
+    priority: 1
     localrule: True
     resources:
         **asks(500, minutes=60),
@@ -79,6 +84,7 @@ use rule step as encode_articles with:
         record=record,
     pathvars:
         step="encode_articles/{corpus}",
+    priority: 2
     resources:
         **asks(2000, minutes=30),
     params:
@@ -99,6 +105,7 @@ use rule step as pretrain_model with:
         record=record,
     pathvars:
         step="pretrain_model/{pretrained}-{seed}",
+    priority: 2
     threads: settings.pretraining.threads
     resources:
         **asks(3000, minutes=240, device=settings.pretraining.device),
@@ -114,11 +121,15 @@ use rule step as init_random_model with:
             *TOKENIZER_FILES,
         ),
     output:
-        model=multiext("results/models/{random}-{seed}/", *CHECKPOINT_FILES),
+        models=[
+            file
+            for seed in random_seeds
+            for file in multiext(f"results/models/{{random}}-{seed}/", *CHECKPOINT_FILES)
+        ],
         record=record,
     pathvars:
-        step="init_random_model/{random}-{seed}",
+        step="init_random_model/{random}",
     resources:
         **asks(2000, minutes=10),
     params:
-        **script("init_random_model", seed=lambda w: int(w.seed)),
+        **script("init_random_model", seeds=random_seeds),

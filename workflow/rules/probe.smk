@@ -1,5 +1,11 @@
 # What each checkpoint does with the words of the topics, and what each model does on average.
 probe_parts = settings.probe.attention.part_names()
+probed_at_once = "|".join(map(re.escape, [] if probe_parts else settings.corpora)) or "none"
+probed_in_parts = "|".join(map(re.escape, settings.corpora if probe_parts else [])) or "none"
+# Their embeddings are extracted beside those of the kept words.
+word_groups = [
+    word for group in settings.topic_structure.wikipedia.word_groups for word in group.words
+]
 
 
 use rule step as probe_attention with:
@@ -11,18 +17,22 @@ use rule step as probe_attention with:
         by_head="results/probe/{corpus}/{checkpoint}/attention_by_head.parquet",
         by_distance="results/probe/{corpus}/{checkpoint}/attention_by_distance.parquet",
         by_words="results/probe/{corpus}/{checkpoint}/attention_by_words.parquet",
+        words="results/probe/{corpus}/{checkpoint}/embedded_words.parquet",
+        vectors="results/probe/{corpus}/{checkpoint}/embeddings.safetensors",
         record=record,
     pathvars:
         step="probe_attention/{corpus}/{checkpoint}",
     wildcard_constraints:
-        corpus="|".join(map(re.escape, [] if probe_parts else settings.corpora)) or "none",
+        corpus=probed_at_once,
+    priority: 1
     threads: settings.probe.attention.threads
     resources:
         **asks(2500, minutes=60, device=settings.probe.attention.device),
     params:
-        **script("probe_attention", settings.probe.attention),
+        **script("probe_attention", settings.probe.attention, words=word_groups),
 
 
+# Of articles in parts: each part's attention, merged; the embeddings need no articles.
 use rule step as probe_attention_part with:
     input:
         articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
@@ -66,7 +76,7 @@ use rule step as merge_attention with:
     pathvars:
         step="merge_attention/{corpus}/{checkpoint}",
     wildcard_constraints:
-        corpus="|".join(map(re.escape, settings.corpora if probe_parts else [])) or "none",
+        corpus=probed_in_parts,
     resources:
         **asks(2500, minutes=10),
     params:
@@ -78,22 +88,17 @@ use rule step as extract_embeddings with:
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
     output:
-        words="results/probe/{corpus}/{checkpoint}/embedded_words.parquet",
-        vectors="results/probe/{corpus}/{checkpoint}/embeddings.safetensors",
+        words=rules.probe_attention.output.words,
+        vectors=rules.probe_attention.output.vectors,
         record=record,
     pathvars:
         step="extract_embeddings/{corpus}/{checkpoint}",
+    wildcard_constraints:
+        corpus=probed_in_parts,
     resources:
         **asks(1500, minutes=10),
     params:
-        **script(
-            "extract_embeddings",
-            words=[
-                word
-                for group in settings.topic_structure.wikipedia.word_groups
-                for word in group.words
-            ],
-        ),
+        **script("extract_embeddings", words=word_groups),
 
 
 use rule step as measure_attention with:
@@ -133,12 +138,12 @@ use rule step as measure_embeddings with:
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
         words=lambda w: expand(
-            rules.extract_embeddings.output.words,
+            rules.probe_attention.output.words,
             corpus=w.corpus,
             checkpoint=settings.checkpoints(w.model),
         ),
         vectors=lambda w: expand(
-            rules.extract_embeddings.output.vectors,
+            rules.probe_attention.output.vectors,
             corpus=w.corpus,
             checkpoint=settings.checkpoints(w.model),
         ),

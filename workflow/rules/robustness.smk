@@ -21,6 +21,7 @@ use rule step as fit_topic_models with:
         record=record,
     pathvars:
         step="fit_topic_models/{corpus}/{topics}",
+    priority: 1
     threads: settings.topics.lda.workers
     resources:
         **asks(1500, minutes=60),
@@ -47,6 +48,7 @@ use rule step as probe_topic_models with:
         record=record,
     pathvars:
         step="probe_topic_models/{corpus}/{checkpoint}",
+    priority: 1
     threads: settings.probe.attention.threads
     resources:
         **asks(2500, minutes=60, device=settings.probe.attention.device),

@@ -31,6 +31,7 @@ use rule step as train_text_model with:
         record=record,
     pathvars:
         step="train_text_model/{training}",
+    priority: 1
     threads: scan_snap.language_model.threads
     resources:
         **asks(2500, minutes=60, device=scan_snap.language_model.device),

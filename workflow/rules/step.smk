@@ -1,6 +1,10 @@
 # Nobody runs this rule, every step is made of it: `use rule step as ... with:`. A step names its
 # script three times (as the rule, in `pathvars:` with its wildcards, in `params:`), its inputs and
 # outputs as the script does, and what differs from here.
+#
+# Of jobs that are ready, those of higher `priority:` start first, then those with larger inputs.
+# 2: pretraining and what it waits for, the longest way through the workflow. 1: what else is long,
+# or waited for by much.
 rule step:
     output:
         "results/{step}",

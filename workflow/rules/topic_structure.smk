@@ -143,12 +143,12 @@ use rule step as plot_attention_heads with:
 use rule step as plot_word_groups with:
     input:
         words=expand(
-            rules.extract_embeddings.output.words,
+            rules.probe_attention.output.words,
             corpus=wikipedia.corpus,
             checkpoint=[settings.checkpoints(m)[0] for m in wikipedia.models],
         ),
         vectors=expand(
-            rules.extract_embeddings.output.vectors,
+            rules.probe_attention.output.vectors,
             corpus=wikipedia.corpus,
             checkpoint=[settings.checkpoints(m)[0] for m in wikipedia.models],
         ),

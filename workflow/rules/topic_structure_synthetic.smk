@@ -36,7 +36,7 @@ use rule step as train_topic_attention with:
         record=record,
     pathvars:
         step="train_topic_attention/{variant}",
-    priority: 1  # the long ones first: they decide when the last one ends
+    priority: 1
     threads: synthetic.threads
     resources:
         **asks(1500, minutes=60, device=synthetic.device),
@@ -55,7 +55,7 @@ use rule step as train_two_stages with:
         record=record,
     pathvars:
         step="train_two_stages",
-    priority: 1  # the long ones first: they decide when the last one ends
+    priority: 1
     threads: synthetic.threads
     resources:
         **asks(1500, minutes=60, device=synthetic.device),

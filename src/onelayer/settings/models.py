@@ -90,7 +90,7 @@ ModelSettings = Annotated[
 
 
 class InitSettings(Block):
-    """Random initialisation of one model."""
+    """Random initialisations of one model (assembled)."""
 
-    seed: Seed
-    """Seed of the weights."""
+    seeds: list[Seed]
+    """Seeds of the weights, in the order of the folders."""

@@ -36,6 +36,17 @@ class AttentionProbeSettings(Block):
         return part_names(self.parts)
 
 
+class EmbeddingSettings(Block):
+    """Which words' embeddings are extracted beside the kept words of the topics (assembled)."""
+
+    words: list[str] = []
+    """Further words, for the heat map of word groups."""
+
+
+class CheckpointProbeSettings(AttentionProbeSettings, EmbeddingSettings):
+    """What is asked of a checkpoint that is loaded once (assembled)."""
+
+
 class AttentionPartSettings(Block):
     """One part of the probed articles (assembled)."""
 
@@ -71,10 +82,3 @@ class ProbeSettings(Block):
     """The forward passes."""
     uncertainty: UncertaintySettings = UncertaintySettings()
     """Intervals and nulls."""
-
-
-class EmbeddingSettings(Block):
-    """Which words' embeddings are extracted beside the kept words of the topics."""
-
-    words: list[str] = []
-    """Further words, for the heat map of word groups."""

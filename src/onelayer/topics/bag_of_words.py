@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import scipy.sparse
-from gensim.parsing.preprocessing import STOPWORDS
 from tokenizers import Tokenizer
 
 from onelayer.corpus.articles import words
@@ -25,6 +24,7 @@ from onelayer.errors import OnelayerError
 from onelayer.models.tokenizer import piece_id
 from onelayer.settings.topics import WordSettings
 from onelayer.topics.bags import Bag, BagOfWords, StoredBag
+from onelayer.topics.stop_words import STOP_WORDS
 
 
 class WordUse(NamedTuple):
@@ -103,7 +103,7 @@ def prune(
     def kept() -> Iterable[WordUse]:
         nonlocal any_kept
         for use in uses:
-            if settings.min_documents <= use.documents <= most and use.word not in STOPWORDS:
+            if settings.min_documents <= use.documents <= most and use.word not in STOP_WORDS:
                 any_kept = True
                 if all(piece_id(tokenizer, use.word) is not None for tokenizer in tokenizers):
                     yield use

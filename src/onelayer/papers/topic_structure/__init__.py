@@ -17,7 +17,7 @@ Theorem: under uniform attention E = W_E^T W_E is block-wise, its gap 1 / (v (1 
     synthetic.closed_form.theory_gap, synthetic.closed_form.ridge_embedding, synthetic.gaps,
     synthetic.tables.theory_gap -> train_uniform_attention, tabulate_theory_gap -> table_theory_gap
 Figure: dot products of the embeddings of nine words of three topics, in trained models.
-    figures.word_groups -> extract_embeddings, plot_word_groups -> figure_word_groups
+    figures.word_groups -> probe_attention, plot_word_groups -> figure_word_groups
 Figure: the same blocks on synthetic data; losses and optimisers make them more or less clean.
     synthetic.gaps, synthetic.figures.blocks
     -> train_uniform_attention, plot_theory_gap -> figure_topic_blocks
@@ -83,7 +83,8 @@ Experiment result on Wikipedia
 Embeddings of one topic are more alike: cosine similarity and dot product, same over different.
     probe.embeddings, probe.vectors, probe.similarity, probe.measures, probe.uncertainty,
     wikipedia, figures.ratios
-    -> extract_embeddings, measure_embeddings, tabulate_wikipedia, plot_wikipedia_ratios
+    -> probe_attention, extract_embeddings, measure_embeddings
+    -> tabulate_wikipedia, plot_wikipedia_ratios
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios
 Words of one topic attend more to each other; a random model shows no topic structure.
     probe.labels, probe.attention, probe.pairs, probe.sums, probe.measures, probe.uncertainty,

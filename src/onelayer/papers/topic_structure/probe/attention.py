@@ -14,9 +14,9 @@ from transformers import PreTrainedModel
 
 from onelayer.corpus.shards import count_articles, read_articles_at
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import forward, load_checkpoint
+from onelayer.models.checkpoints import forward
 from onelayer.models.families import longest_text
-from onelayer.models.tokenizer import EncodedText, encode, load_tokenizer, piece_ids
+from onelayer.models.tokenizer import EncodedText, encode, piece_ids
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.pairs import Labels, PairCounter, merge_word_pairs
 from onelayer.papers.topic_structure.probe.sums import AttentionSums
@@ -44,36 +44,26 @@ def sample_articles(
     return read_articles_at(paths, places)
 
 
-def probe_checkpoint(
+def probe_articles(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    articles: pd.DataFrame,
+    kept: pd.DataFrame,
     settings: AttentionProbeSettings,
-    device: str,
-    part: int | None = None,
     progress: Callable[..., Iterable] = lambda items, **_: items,
-    *,
-    articles: Sequence[Path],
-    kept_words: Path,
-    model: Path,
 ) -> AttentionSums:
-    """`probe_attention` of a checkpoint on articles drawn by `sample_articles`, from their files.
+    """`probe_attention` for the kept words that are one piece in the checkpoint's tokenizer.
 
     Args:
-        settings: which articles, how long.
-        device: where the model runs.
-        part: which part of the drawn articles (counted from 0); None: all of them.
+        model, tokenizer: the checkpoint.
+        articles: see `sample_articles`.
+        kept: the table of `onelayer.topics.ambiguity`.
+        settings: how long the articles are.
         progress: wraps the articles in a progress bar.
-        articles: the corpus's tables of articles.
-        kept_words: the table of `onelayer.topics.ambiguity`.
-        model: the checkpoint's folder.
     """
-    kept, tokenizer = pd.read_parquet(kept_words), load_tokenizer(model)
+    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
     return probe_attention(
-        load_checkpoint(model, device),
-        tokenizer,
-        sample_articles(articles, settings, part),
-        labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())]),
-        variants_of(kept),
-        settings,
-        progress,
+        model, tokenizer, articles, labels, variants_of(kept), settings, progress
     )
 
 
