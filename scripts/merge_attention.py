@@ -10,7 +10,7 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     files = zip(step.inputs.by_head, step.inputs.by_distance, step.inputs.by_words, strict=True)
-    sums = merge_attention_sums([read_attention_sums(*paths) for paths in files])
+    sums = merge_attention_sums(read_attention_sums(*paths) for paths in files)
     write_attention_sums(sums, *vars(step.outputs).values())
 
 

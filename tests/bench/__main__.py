@@ -15,6 +15,7 @@ from tabulate import tabulate
 from tests.bench import (
     bench_decision_lists,
     bench_forward,
+    bench_lda,
     bench_local_to_global,
     bench_pretraining,
     bench_probe,
@@ -23,6 +24,7 @@ from tests.bench import (
 )
 
 ROOMS = [
+    bench_lda,
     bench_probe,
     bench_forward,
     bench_topic_structure,

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from onelayer.papers.topic_structure.probe import pairs
 from onelayer.papers.topic_structure.probe.pairs import (
     DISTANCE_EDGES,
     Labels,
     PairCounter,
-    merge_word_pairs,
+    WordPairs,
+    WordPairTotal,
 )
 from tests.oracle import attention_loops, cases
 
@@ -90,23 +92,53 @@ def test_distance_bins_are_those_of_the_loops():
     assert lows == DISTANCE_EDGES
 
 
-def test_merged_word_pairs_are_the_sums_over_documents():
+@pytest.mark.parametrize("rows", [0, 200, 10**6])
+def test_added_word_pairs_are_the_sums_over_documents(rows, monkeypatch):
+    monkeypatch.setattr(pairs, "ROWS_AT_ONCE", rows)
     rng = np.random.default_rng(6)
     labels = cases.labels(rng, 10, 4)
     topics = [cases.topic_sets(variant) for variant in labels.membership]
     counter = PairCounter(labels, REFERENCE_LENGTH)
-    parts, expected = [], {}
+    total, expected = WordPairTotal(words=10), {}
     for tokens in (12, 25, 31):
         attention = cases.attention(rng, 1, 2, tokens)
         positions, words = cases.document(rng, tokens, 10)
-        parts.append(counter.pair_sums(attention, positions, words).word_pairs)
+        total.add(counter.pair_sums(attention, positions, words).word_pairs)
         loops = attention_loops.pair_sums(attention, positions, words, topics, REFERENCE_LENGTH)
         for pair, (weight, count) in loops[-1].items():
-            total = expected.setdefault(tuple(map(int, pair)), [0.0, 0])
-            total[0] += weight
-            total[1] += count
-    merged = merge_word_pairs(parts, words=10)
+            entry = expected.setdefault(tuple(map(int, pair)), [0.0, 0])
+            entry[0] += weight
+            entry[1] += count
+    merged = total.total()
     rows = np.array([expected[pair] for pair in sorted(expected)])
     assert list(zip(merged.query.tolist(), merged.key.tolist(), strict=True)) == sorted(expected)
     np.testing.assert_allclose(merged.sums, rows[:, 0], rtol=1e-10)
     np.testing.assert_array_equal(merged.counts, rows[:, 1])
+
+
+def test_word_pairs_are_added_in_the_order_of_the_documents(monkeypatch):
+    rng = np.random.default_rng(7)
+    counter = PairCounter(cases.labels(rng, 10, 4), REFERENCE_LENGTH)
+    parts = []
+    for tokens in rng.integers(8, 30, size=40):
+        positions, words = cases.document(rng, tokens, 10)
+        found = counter.pair_sums(cases.attention(rng, 1, 2, tokens), positions, words)
+        parts.append(found.word_pairs)
+    one_by_one = np.zeros((10, 10))
+    for part in parts:
+        one_by_one[part.query, part.key] += part.sums
+    for rows in (0, 50, 10**6):
+        monkeypatch.setattr(pairs, "ROWS_AT_ONCE", rows)
+        total = WordPairTotal(words=10)
+        for part in parts:
+            total.add(part)
+        merged = total.total()
+        assert (np.diff(merged.query * 10 + merged.key) > 0).all()
+        assert (merged.sums == one_by_one[merged.query, merged.key]).all()
+        assert merged.sums.sum() == pytest.approx(one_by_one.sum())
+
+
+def test_word_pairs_beyond_the_words_are_refused():
+    beyond = WordPairs(np.array([3]), np.array([1]), np.ones(1), np.ones(1, np.int64))
+    with pytest.raises(ValueError, match="beyond the 3 given"):
+        WordPairTotal(words=3).add(beyond)

@@ -224,12 +224,14 @@ def test_attention_sums_of_parts_add_up():
         pairs = WordPairs(
             np.array(query), np.array([1] * len(query)), np.full(len(query), value), np.array(query)
         )
-        cells = np.full((len(documents), 1), value)
-        return AttentionSums(documents, [], cells, cells, cells, cells, pairs, ("a", "b", "c"))
+        cells, heads = np.full((len(documents), 1), value), np.full((1, 2), value)
+        return AttentionSums(documents, [], heads, cells, cells, pairs, ("a", "b", "c"))
 
-    merged = merge_attention_sums([sums(["x", "y"], [0, 2], 1.5), sums(["z"], [2], 0.25)])
+    parts = (sums(["x", "y"], [0, 2], 1.5), sums(["z"], [2], 0.25))
+    merged = merge_attention_sums(part for part in parts)
     assert merged.documents == ["x", "y", "z"]
-    assert merged.head_sums.ravel().tolist() == [1.5, 1.5, 0.25]
+    assert merged.head_sums.tolist() == [[1.75, 1.75]]
+    assert merged.distance_sums.ravel().tolist() == [1.5, 1.5, 0.25]
     assert merged.word_pairs.query.tolist() == [0, 2]
     assert merged.word_pairs.sums.tolist() == [1.5, 1.75]
     assert merged.word_pairs.counts.tolist() == [0, 4]

@@ -336,7 +336,7 @@ def test_no_labelled_word_at_all_is_an_empty_class():
     labels = np.zeros((4, 2), dtype=bool)
     with pytest.raises(ValueError, match="same_topic"):
         similarity.pair_means(np.ones((4, 2)), labels)
-    word_pairs = pairs.merge_word_pairs([], words=4)
+    word_pairs = pairs.WordPairTotal(words=4).total()
     with pytest.raises(ValueError, match="same_topic"):
         uncertainty.attention_null(word_pairs, labels, np.zeros(4), 2, np.random.default_rng(0))
 

@@ -1,7 +1,8 @@
 """The attention probe of a corpus: one forward pass per document, sums by pair class kept.
 
 Li, Li & Risteski (2023), 'Experiment setting on Wikipedia'. What is kept are sums and counts per
-document, so that thresholds, intervals and nulls are computed later without another forward pass.
+document, head and pair of words, so that intervals and nulls are computed later without another
+forward pass.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +19,14 @@ from onelayer.models.checkpoints import forward
 from onelayer.models.families import longest_text
 from onelayer.models.tokenizer import EncodedText, encode, piece_ids
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.pairs import Labels, PairCounter, merge_word_pairs
+from onelayer.papers.topic_structure.probe.pairs import (
+    DISTANCE_LABELS,
+    PAIR_CLASSES,
+    Labels,
+    PairCounter,
+    PairSums,
+    WordPairTotal,
+)
 from onelayer.papers.topic_structure.probe.sums import AttentionSums
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
@@ -85,12 +93,16 @@ def probe_attention(
     _check_length(model, settings.max_tokens)
     index = {word: place for place, word in enumerate(labels.words)}
     counter = PairCounter(labels, settings.reference_length)
-    sums = []
-    for text in progress(articles["text"].tolist(), unit="doc"):
+    pairs = WordPairTotal(len(labels.words))
+    shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
+    head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)
+    for place, text in enumerate(progress(articles["text"].tolist(), unit="doc")):
         encoded = encode(tokenizer, text, settings.max_tokens)
-        sums.append(_document_sums(model, encoded, index, counter))
-    pairs = merge_word_pairs([one.word_pairs for one in sums], len(labels.words))
-    if not len(pairs.counts):
+        one = _document_sums(model, encoded, index, counter)
+        head_sums = head_sums + one.head_sums
+        distance_sums[place], distance_counts[place] = one.distance_sums, one.distance_counts
+        pairs.add(one.word_pairs)
+    if not len(pairs.total().counts):
         raise OnelayerError(
             f"none of {len(articles)} articles holds two different words of any topic within "
             f"{settings.max_tokens} tokens"
@@ -98,11 +110,10 @@ def probe_attention(
     return AttentionSums(
         documents=articles["id"].tolist(),
         variants=list(variants),
-        head_sums=np.stack([one.head_sums for one in sums]),
-        counts=np.stack([one.counts for one in sums]),
-        distance_sums=np.stack([one.distance_sums for one in sums]),
-        distance_counts=np.stack([one.distance_counts for one in sums]),
-        word_pairs=pairs,
+        head_sums=head_sums,
+        distance_sums=distance_sums,
+        distance_counts=distance_counts,
+        word_pairs=pairs.total(),
         words=labels.words,
     )
 
@@ -117,6 +128,6 @@ def _check_length(model: PreTrainedModel, max_tokens: int) -> None:
 
 def _document_sums(
     model: PreTrainedModel, encoded: EncodedText, index: dict[str, int], counter: PairCounter
-):
+) -> PairSums:
     word_index = [index.get(word, -1) for word in encoded.words]
     return counter.pair_sums(forward(model, encoded.ids), encoded.positions, word_index)

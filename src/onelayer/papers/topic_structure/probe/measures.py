@@ -101,8 +101,8 @@ def measure_heads(checkpoints: Sequence[AttentionSums]) -> pd.DataFrame:
     for place, variant in enumerate(checkpoints[0].variants):
         ratios = []
         for sums in checkpoints:
-            totals = sums.head_sums[:, place].sum(axis=0)[BOTH]
-            means = totals / sums.counts[:, place].sum(axis=0)[BOTH][:, None, None]
+            pairs = sums.of_documents(place)[1].sum(axis=0)
+            means = sums.head_sums[place, BOTH] / pairs[BOTH, None, None]
             ratios.append(means[0] / means[1])
         for (layer, head), ratio in np.ndenumerate(np.mean(ratios, axis=0)):
             rows.append((variant.overlap, variant.threshold, layer + 1, head + 1, ratio))
@@ -212,15 +212,14 @@ def _ratio_rows(
 
 
 def _ratio(sums: AttentionSums, place: int) -> float:
-    same, different = (
-        sums.head_sums[:, place, c].sum() / sums.counts[:, place, c].sum() for c in BOTH
-    )
+    totals, pairs = (part[:, BOTH].sum(axis=0) for part in sums.of_documents(place))
+    same, different = totals / pairs
     return float(same / different)
 
 
 def _resampled(sums: AttentionSums, place: int, weights: np.ndarray) -> np.ndarray:
-    totals = sums.head_sums[:, place, BOTH].sum(axis=(-2, -1))
-    return uncertainty.resampled_attention(totals, sums.counts[:, place, BOTH], weights).ratio
+    totals, pairs = (part[:, BOTH] for part in sums.of_documents(place))
+    return uncertainty.resampled_attention(totals, pairs, weights).ratio
 
 
 def _attention_null(
@@ -263,10 +262,10 @@ def _class_means(
     checkpoints: Sequence[AttentionSums], variant: Variant, place: int, documents: int
 ) -> list[Measure]:
     rows = []
+    totals = [sums.of_documents(place)[0].sum(axis=0) for sums in checkpoints]
+    pairs = checkpoints[0].of_documents(place)[1].sum(axis=0)
     for c, pair_class in enumerate(PAIR_CLASSES):
-        pairs = checkpoints[0].counts[:, place, c].sum()
-        means = [sums.head_sums[:, place, c].mean(axis=(-2, -1)).sum() for sums in checkpoints]
-        value = _mean(means) / pairs if pairs else np.nan
+        value = _mean([total[c] for total in totals]) / pairs[c] if pairs[c] else np.nan
         rows.append(_row(variant, f"attention_{pair_class}", value, np.nan, np.nan, documents))
     return rows
 

@@ -11,7 +11,6 @@ pairs of candidates, Q ordered pairs of positions that are not both candidates, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -26,6 +25,8 @@ DISTANCE_EDGES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129)
 DISTANCE_LABELS = tuple(
     str(low) if high - low == 1 else f"{low}-{high - 1}" for low, high in pairwise(DISTANCE_EDGES)
 ) + (f"{DISTANCE_EDGES[-1]}+",)
+
+ROWS_AT_ONCE = 2**18  # rows of word pairs that wait to be added up: 8 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,33 +239,59 @@ class PairCounter:
         return classes.reshape(len(classes), len(words) ** 2).take(upper, axis=1)
 
 
-def merge_word_pairs(parts: Iterable[WordPairs], words: int) -> WordPairs:
-    """Adds up the word pairs of several documents; rows come out sorted by (query, key).
+class WordPairTotal:
+    """Adds up the word pairs of documents as they come.
 
-    Merging is associative: long runs can merge in chunks to bound memory.
+    Beside the total wait at most `ROWS_AT_ONCE` rows. Sums grow in the order of the documents, to
+    the last bit, however often what waits is added.
 
     Args:
-        parts: word pairs of documents, or results of earlier merges.
         words: number of words W that the indices refer to.
-
-    Raises:
-        ValueError: when an index is not below `words`.
     """
-    parts = list(parts)
-    if not parts:
-        empty = np.zeros(0, dtype=np.int64)
-        return WordPairs(empty, empty.copy(), np.zeros(0), empty.copy())
-    query, key, sums, counts = (
-        np.concatenate([getattr(part, field) for part in parts])
-        for field in ("query", "key", "sums", "counts")
-    )
-    if query.size and max(query.max(), key.max()) >= words:
-        raise ValueError(f"word pairs refer to words beyond the {words} given")
-    codes, row = np.unique(query * words + key, return_inverse=True)
-    merged_counts = np.zeros(len(codes), dtype=np.int64)
-    np.add.at(merged_counts, row, counts)
-    merged_sums = _sums_by_code(row, sums, len(codes))
-    return WordPairs(codes // words, codes % words, merged_sums, merged_counts)
+
+    def __init__(self, words: int) -> None:
+        self._words = words
+        self._codes = np.zeros(0, dtype=np.int64)  # query * words + key, sorted
+        self._sums, self._counts = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self._waiting: list[tuple[np.ndarray, WordPairs]] = []
+        self._rows_waiting = 0
+
+    def add(self, pairs: WordPairs) -> None:
+        """Add the word pairs of a document, or the total of some; no pair stands there twice.
+
+        Raises:
+            ValueError: when an index is not below `words`.
+        """
+        if pairs.query.size and max(pairs.query.max(), pairs.key.max()) >= self._words:
+            raise ValueError(f"word pairs refer to words beyond the {self._words} given")
+        self._waiting.append((pairs.query * self._words + pairs.key, pairs))
+        self._rows_waiting += len(pairs.query)
+        if self._rows_waiting > ROWS_AT_ONCE:
+            self._add_waiting()
+
+    def total(self) -> WordPairs:
+        """The sums so far; rows sorted by (query, key)."""
+        self._add_waiting()
+        query, key = np.divmod(self._codes, self._words)
+        return WordPairs(query, key, self._sums, self._counts)
+
+    def _add_waiting(self) -> None:
+        if not self._waiting:
+            return
+        codes = np.unique(np.concatenate([codes for codes, _ in self._waiting]))
+        places = np.searchsorted(self._codes, codes)
+        new = np.ones(len(codes), dtype=bool)
+        inside = places < len(self._codes)
+        new[inside] = self._codes[places[inside]] != codes[inside]
+        places, codes = places[new], codes[new]
+        self._codes = np.insert(self._codes, places, codes)
+        self._sums = np.insert(self._sums, places, 0.0)
+        self._counts = np.insert(self._counts, places, 0)
+        for codes, pairs in self._waiting:
+            rows = np.searchsorted(self._codes, codes)
+            self._sums[rows] += pairs.sums
+            self._counts[rows] += pairs.counts
+        self._waiting, self._rows_waiting = [], 0
 
 
 def _as_array(attention: Any) -> np.ndarray:

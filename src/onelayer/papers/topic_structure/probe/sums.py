@@ -3,7 +3,8 @@
 No step that only measures needs the model that the sums come from.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from onelayer.papers.topic_structure.probe.pairs import (
     DISTANCE_LABELS,
     PAIR_CLASSES,
     WordPairs,
-    merge_word_pairs,
+    WordPairTotal,
 )
 
 
@@ -23,13 +24,15 @@ from onelayer.papers.topic_structure.probe.pairs import (
 class AttentionSums:
     """Attention of one model on the probed documents, summed by pair class.
 
+    Of documents and heads only the margins: every measure is a mean over one of them.
+
     Attributes:
         documents: ids of the articles, [documents].
         variants: overlap modes and thresholds, [variants].
-        head_sums: [documents, variants, classes, layers, heads] float64, length-corrected weights.
-        counts: [documents, variants, classes] int64, ordered pairs of positions.
+        head_sums: [variants, classes, layers, heads] float64, length-corrected weights, summed over
+            the documents.
         distance_sums: [documents, variants, classes, bins] float64, mean over layers and heads.
-        distance_counts: [documents, variants, classes, bins] int64.
+        distance_counts: [documents, variants, classes, bins] int64, ordered pairs of positions.
         word_pairs: sums per pair of different words, over all documents, for the null.
         words: the words that `word_pairs` indexes.
     """
@@ -37,46 +40,71 @@ class AttentionSums:
     documents: list[str]
     variants: list[Variant]
     head_sums: np.ndarray
-    counts: np.ndarray
     distance_sums: np.ndarray
     distance_counts: np.ndarray
     word_pairs: WordPairs
     words: tuple[str, ...]
 
+    def of_documents(self, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """A variant's weights, mean over layers and heads, and pairs: two [documents, classes]."""
+        both = self.distance_sums, self.distance_counts
+        return tuple(one[:, place].sum(axis=-1) for one in both)
+
     def of_variant(self, place: int) -> "AttentionSums":
         """The sums of one variant alone, its axis kept."""
-        names = ("head_sums", "counts", "distance_sums", "distance_counts")
-        chosen = {name: getattr(self, name)[:, [place]] for name in names}
-        return replace(self, variants=[self.variants[place]], **chosen)
+        return replace(
+            self,
+            variants=[self.variants[place]],
+            head_sums=self.head_sums[[place]],
+            distance_sums=self.distance_sums[:, [place]],
+            distance_counts=self.distance_counts[:, [place]],
+        )
 
 
-def merge_attention_sums(parts: Sequence[AttentionSums]) -> AttentionSums:
-    """The sums of several parts of the probed documents as one."""
-    first = parts[0]
-    names = ("head_sums", "counts", "distance_sums", "distance_counts")
-    return replace(
-        first,
-        documents=[document for part in parts for document in part.documents],
-        word_pairs=merge_word_pairs([part.word_pairs for part in parts], len(first.words)),
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
+def merge_attention_sums(parts: Iterable[AttentionSums]) -> AttentionSums:
+    """The sums of several parts of the probed documents as one; takes up one part at a time.
+
+    Sums over documents come out as those of one part but for rounding.
+    """
+    first, documents, head_sums, distances, pairs = None, [], 0.0, [], None
+    for part in parts:
+        first = first or part
+        pairs = pairs or WordPairTotal(len(part.words))
+        documents += part.documents
+        head_sums = head_sums + part.head_sums
+        distances.append((part.distance_sums, part.distance_counts))
+        pairs.add(part.word_pairs)
+    distance_sums, distance_counts = map(np.concatenate, zip(*distances, strict=True))
+    return AttentionSums(
+        documents,
+        first.variants,
+        head_sums,
+        distance_sums,
+        distance_counts,
+        pairs.total(),
+        first.words,
     )
 
 
 def write_attention_sums(
     sums: AttentionSums, by_head: Path, by_distance: Path, by_words: Path
 ) -> None:
-    """Write three tidy Parquet tables: sums by head, by distance, and by pair of words."""
+    """Write three tidy Parquet tables.
+
+    Sums by head over all documents, by distance for each document, and by pair of words.
+    """
     names = [str(variant) for variant in sums.variants]
     layers, heads = sums.head_sums.shape[-2:]
-    axes = {"document": sums.documents, "variant": names, "pair_class": list(PAIR_CLASSES)}
+    axes = {"variant": names, "pair_class": list(PAIR_CLASSES)}
+    pairs = sums.distance_counts.sum(axis=(0, -1))
     table = _tidy(
         axes | {"layer": _numbered(layers), "head": _numbered(heads)},
         sum=sums.head_sums,
-        pairs=np.broadcast_to(sums.counts[..., None, None], sums.head_sums.shape),
+        pairs=np.broadcast_to(pairs[..., None, None], sums.head_sums.shape),
     )
     table.to_parquet(by_head, index=False, compression="zstd")
     table = _tidy(
-        axes | {"distance": list(DISTANCE_LABELS)},
+        {"document": sums.documents} | axes | {"distance": list(DISTANCE_LABELS)},
         sum=sums.distance_sums,
         pairs=sums.distance_counts,
     )
@@ -94,14 +122,13 @@ def write_attention_sums(
 
 def read_attention_sums(by_head: Path, by_distance: Path, by_words: Path) -> AttentionSums:
     """Read what `write_attention_sums` wrote."""
-    heads, axes = _arrays(by_head)
-    distances, _ = _arrays(by_distance)
+    heads, _ = _arrays(by_head)
+    distances, axes = _arrays(by_distance)
     pairs = pd.read_parquet(by_words)
     return AttentionSums(
         documents=axes["document"],
         variants=[Variant(*reversed(name.split(", "))) for name in axes["variant"]],
         head_sums=heads["sum"],
-        counts=heads["pairs"][..., 0, 0],
         distance_sums=distances["sum"],
         distance_counts=distances["pairs"],
         word_pairs=WordPairs(
@@ -122,11 +149,12 @@ def _numbered(count: int) -> list[str]:
 def _tidy(axes: dict[str, Sequence], **values: np.ndarray) -> pd.DataFrame:
     """Arrays as one row per cell, with a categorical column per axis."""
     shape = tuple(len(levels) for levels in axes.values())
-    codes = np.indices(shape).reshape(len(shape), -1)
-    columns = {
-        name: pd.Categorical.from_codes(code, list(levels))
-        for (name, levels), code in zip(axes.items(), codes, strict=True)
-    }
+    columns = {}
+    for place, (name, levels) in enumerate(axes.items()):
+        behind = math.prod(shape[place + 1 :])
+        codes = np.repeat(np.arange(len(levels), dtype=np.int32), behind)
+        codes = np.tile(codes, math.prod(shape[:place]))
+        columns[name] = pd.Categorical.from_codes(codes, list(levels))
     return pd.DataFrame(columns | {name: array.ravel() for name, array in values.items()})
 
 
