@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -13,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 
 Size = tuple[int, int, int]
 METHODS = {
@@ -64,8 +63,8 @@ def accuracy_over_time(
         bottom.set_xlabel("time (log scale; learning rate × steps)")
         first = max(exact["time"].iloc[1], exact["time"].max() / 300)
         top.set_xlim(first, 2 * uniform.iloc[0] if len(uniform) else None)
-        sns.despine(ax=top)
-        sns.despine(ax=bottom)
+        despine(top)
+        despine(bottom)
     axes[0, 0].set_ylabel("population loss (nats)")
     axes[1, 0].set_ylabel("strict accuracy")
     handles = [Line2D([], [], color="black", linewidth=2.2, label="reduced flow, exact (uniform)")]
@@ -162,7 +161,7 @@ def _draw_growth(axis: Axes, rows: pd.DataFrame, colours: Mapping[int, str]) -> 
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel("vocabulary L (tokens)")
     axis.set_ylabel("time to perfect\nclassification")
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def _growth_exponent(rows: pd.DataFrame) -> float:
@@ -202,7 +201,7 @@ def _draw_delta(axis: Axes, swept: pd.DataFrame, colours: Mapping[int, str]) -> 
     ]
     names.append(Patch(color="0.93", label="δ > 1: no probability mass"))
     axis.legend(handles=names, frameon=False, fontsize=7, loc="lower right")
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def attention_order(
@@ -254,7 +253,7 @@ def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Siz
     """Scores of the slots over time, with the time from which each is above all it must be."""
     m = size[2]
     scores = np.array(path["scores"].tolist())
-    colours = sns.color_palette(SEQUENTIAL, m)
+    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 1, m + 2)[1:-1])
     for k in range(m):
         axis.plot(path["time"], scores[:, k], color=colours[k], linewidth=1.8)
         axis.annotate(
@@ -284,7 +283,7 @@ def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Siz
     axis.set_xlabel("time")
     axis.set_ylabel("score W[b, a]")
     axis.set_title("reduced flow; dotted: learned from here on", fontsize=8.5)
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
@@ -302,4 +301,4 @@ def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
     axis.set_title(f"order of learning, L = {L}, n = {n}", fontsize=8.5)
     if len(here):
         axis.legend(frameon=False, loc="lower right")
-    sns.despine(ax=axis)
+    despine(axis)

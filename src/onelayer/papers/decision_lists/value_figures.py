@@ -3,13 +3,12 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.decision_lists.figures import BOUND, label_log_axis, of_size
 
 
@@ -44,7 +43,7 @@ def value_from_uniform_attention(
         _steps_axis(axis, history["step"].max())
         axis.set_xlabel("steps of gradient descent on V")
         axis.set_ylabel(label)
-        sns.despine(ax=axis)
+        despine(axis)
     first = values[["L", "n", "m", "seed"]].iloc[0]
     values = values[(values[first.index] == first).all(axis=1)]
     grid = values.pivot(index="row", columns="column", values="value")
@@ -101,7 +100,7 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         axis.legend(
             frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1
         )
-        sns.despine(ax=axis)
+        despine(axis)
     return figure
 
 

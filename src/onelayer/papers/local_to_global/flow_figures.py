@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
@@ -14,7 +13,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from onelayer.figures import MARKERS, PALETTE, WIDTH
+from onelayer.figures import MARKERS, PALETTE, WIDTH, despine
 from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE
@@ -203,7 +202,7 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: Sequence[float]) -> Figure:
         ylabel="P(flow reaches a global minimum)",
         ylim=(-0.04, 1.04),
     )
-    sns.despine(ax=axis)
+    despine(axis)
     return figure
 
 

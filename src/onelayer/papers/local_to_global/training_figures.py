@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.local_to_global.chain import Chain
 
 LABELS = {
@@ -59,7 +58,7 @@ def weights(
     axis.set(xlabel="iteration", ylabel=r"$\sigma_1^2\,/\,\sum_i\sigma_i^2$", ylim=(0, 1.05))
     axis.axhline(1, color="0.7", lw=0.8, zorder=0)
     axis.legend(frameon=False, loc="lower right")
-    sns.despine(ax=axis)
+    despine(axis)
     return figure
 
 
@@ -122,5 +121,5 @@ def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
     )
     axis.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 1.0))
     axis.set_title(f"p = {chain.p:g}, q = {chain.q:g}")
-    sns.despine(ax=axis)
+    despine(axis)
     return figure

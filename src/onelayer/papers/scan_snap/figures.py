@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from onelayer.figures import MARKERS, PALETTE, SEQUENTIAL, WIDTH
+from onelayer.figures import MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY
@@ -70,7 +70,7 @@ def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: 
     # Above all bands: nothing lies there.
     axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
     axis.legend(frameon=False, fontsize=6.5, loc="upper left", ncols=2)
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> None:
@@ -95,7 +95,7 @@ def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> N
     )
     axis.set_ylabel(f"$c_{{l|n}}$({iterations}) / $c_{{l|n}}$(0)")
     axis.legend(frameon=False, loc="upper left")
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
@@ -108,7 +108,7 @@ def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
     axis.set_ylabel("change of top token's\n$c_{l|n}$ per iteration")
     axis.set_title("snapping: attention comes to rest")
     axis.xaxis.set_major_formatter("{x:g}")
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def _line(
@@ -187,7 +187,7 @@ def _entropy_panel(axis: Axes, ours: pd.DataFrame, theirs: pd.DataFrame) -> None
     axis.xaxis.set_minor_locator(NullLocator())
     ticks = sorted(ours["lr_Y_multiplier"].unique())
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def phase_map(table: pd.DataFrame, iterations: int) -> Figure:

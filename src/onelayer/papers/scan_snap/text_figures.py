@@ -5,12 +5,11 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from onelayer.figures import PALETTE, SEQUENTIAL, WIDTH
+from onelayer.figures import PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS
 
 
@@ -40,7 +39,7 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
             )
             axis.set_title(f"{name}, iteration {iteration}", fontsize=8)
             axis.set_xticks([])
-            sns.despine(ax=axis, left=True, bottom=True)
+            despine(axis, left=True, bottom=True)
         row[0].set_yticks(range(len(tokens)), tokens, fontsize=3.8)
         for axis in row:
             axis.tick_params(left=False, pad=0)
@@ -92,7 +91,7 @@ def attention_over_time(trainings: Mapping[str, pd.DataFrame], uniform: float) -
         axis.set_axis_off()
     for axis in axes.flat[: 4 + len(trainings)]:
         axis.set_xlabel("iteration")
-        sns.despine(ax=axis)
+        despine(axis)
     return figure
 
 

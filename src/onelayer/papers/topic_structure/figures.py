@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, ratio_norm
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, ratio_norm
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topics import AmbiguitySettings
@@ -134,7 +134,7 @@ def _dress(axis: Axes, quantity: str, label: str, thresholds: Sequence) -> None:
         axis.set_yticks([1, 2, 4, 8], minor=False)
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-    sns.despine(ax=axis)
+    despine(axis)
 
 
 def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettings) -> Figure:
@@ -285,7 +285,7 @@ def topics(words: pd.DataFrame, shares: pd.DataFrame, shown_words: int = 6) -> F
         )
     bars.barh(np.arange(len(order)) + 0.5, prevalence.loc[order] * 100, color=PALETTE[0])
     bars.set(ylim=(len(order), 0), xlabel="prevalence (%)")
-    sns.despine(ax=bars, left=True)
+    despine(bars, left=True)
     figure.suptitle(f"{len(names)} topics and their most probable words")
     return figure
 

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from onelayer.figures import MARKERS, PALETTE, WIDTH
+from onelayer.figures import MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.topic_structure.over_tokens import RATIOS
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 
@@ -62,7 +61,7 @@ def figure_losses(
                 label=model if first and len(rows) else None,
             )
         axis.set_ylabel(label)
-        sns.despine(ax=axis)
+        despine(axis)
     axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
     figure.supxlabel("tokens seen (millions)", fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -86,7 +85,7 @@ def figure_over_tokens(table: pd.DataFrame, families: Mapping[str, str | None]) 
         for place, (name, ours) in enumerate(rows.groupby("model", sort=False)):
             _draw_model(axis, ours, quantity, name, place, _colour(families[name], place))
         axis.set_ylabel(f"{label}\nratio / its null")
-        sns.despine(ax=axis)
+        despine(axis)
     ticks = sorted({2 ** int(np.log2(t)) for t in table["tokens_seen"]})
     axes[-1].set_xscale("log", base=2)
     axes[-1].set_xticks(ticks)

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onelayer.figures import MARKERS, PALETTE, WIDTH
+from onelayer.figures import MARKERS, PALETTE, WIDTH, despine
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topic_structure import RobustnessSettings
 
@@ -71,7 +70,7 @@ def topic_models(
         title="probed model, topics by",
         title_fontsize=8,
     )
-    sns.despine(fig=figure)
+    despine(*figure.axes)
     return figure
 
 

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
@@ -120,7 +119,7 @@ def gap_against_decay(table: pd.DataFrame) -> Figure:
         axis.set_xlim(-0.4, len(decays) - 0.6)
         axis.set_xlabel("weight decay")
         axis.set_title({"W_V": "$W_V$", "E": "$E = W_E^{\\top} W_E$"}[parameter])
-        sns.despine(ax=axis)
+        despine(axis)
     axes[0, 0].set_ylabel("gap / theorem's gap  [95%]")
     axes[0, 0].legend(frameon=False)
     return figure

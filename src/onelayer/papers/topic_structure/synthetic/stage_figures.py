@@ -3,13 +3,12 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 
 
@@ -51,7 +50,7 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
             note += f", {lost} diverged"
         axis.set_title(f"{name}\n{note}")
         axis.set_xlim(0, own["step"].max())
-        sns.despine(ax=axis)
+        despine(axis)
     handles = [
         Line2D([], [], color=PALETTE[number], linestyle=style, label=f"$|{name}|_F$")
         for number, (name, style) in enumerate({"W_V": "-", "W_K": "-", "W_Q": "--"}.items())
@@ -200,5 +199,5 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
     axis.set_ylim(0, None)
     legend = {"framealpha": 1, "edgecolor": "none", "title": "mean ± std over seeds"}
     axis.legend(loc="lower right", **legend)
-    sns.despine(ax=axis)
+    despine(axis)
     return figure
