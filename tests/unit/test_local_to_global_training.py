@@ -89,6 +89,16 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
         np.testing.assert_allclose(part[name], single[name], atol=2e-4)
 
 
+def test_matrices_decay_and_biases_and_gains_do_not():
+    _, base = small(layer_norm=True, weight_decay=0.1)
+    group = training.group([("a", "standard", base)])[0]
+    start = training._start("standard", base, RunRandom([0]))
+    decay = training._optimizer(group.trainings, 1, start).weight_decay
+    free = {name for name, value in decay.items() if value == 0}
+    assert free == {"b", "ln_attention", "ln_mlp", "ln_final"}
+    assert all(decay[name] == [0.1] for name in set(start) - free)
+
+
 def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path, monkeypatch):
     settings, base = small()
     variants = [("a", "standard", base), ("b", "paper", base.model_copy(update={"iterations": 9}))]

@@ -17,9 +17,11 @@ from onelayer.corpus.shards import (
     read_articles_slice,
 )
 from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.probe.attention import sample_articles
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.probe.sums import AttentionSums, merge_attention_sums
 from onelayer.settings.corpus import CorpusSettings, PartSettings
+from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topics import LdaSettings, TopicQualitySettings, WordSettings
 from onelayer.topics.bag_of_words import (
     count_in_vocabulary,
@@ -217,6 +219,20 @@ def test_articles_are_found_by_their_place_in_all_parts(tmp_path):
         "2-0",
         "2-6",
     ]
+
+
+def test_probed_articles_come_from_the_whole_corpus_and_from_each_place_once(tmp_path):
+    path = tmp_path / "articles.parquet"
+    ids = [f"{place:03}" for place in range(200)]
+    pd.DataFrame(dict.fromkeys(("id", "title", "text", "label"), ids)).to_parquet(path)
+    settings = AttentionProbeSettings(documents=50, parts=2)
+    drawn = sample_articles([path], settings)["id"].tolist()
+    assert drawn == sorted(set(drawn)) and len(drawn) == 50
+    assert drawn[0] < "050" and drawn[-1] >= "150"
+    parts = [sample_articles([path], settings, part)["id"].tolist() for part in range(2)]
+    assert [*parts[0], *parts[1]] == drawn
+    other = sample_articles([path], settings.model_copy(update={"seed": 1}))["id"].tolist()
+    assert other != drawn
 
 
 def test_attention_sums_of_parts_add_up():

@@ -18,9 +18,9 @@ from onelayer.models.families import FAMILIES
 from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
 from onelayer.pretraining.corruption import fill_in_spans, mask_words
 from onelayer.pretraining.objectives import OBJECTIVES, new_objective
-from onelayer.pretraining.storage import read_snapshots, save_model, save_snapshots
-from onelayer.pretraining.text import Batch, plan_batches, segment
-from onelayer.pretraining.training import learning_rate, train
+from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
+from onelayer.pretraining.text import Batch, plan_batches, segment, write_encoded
+from onelayer.pretraining.training import Training, learning_rate, train
 from onelayer.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
 from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
@@ -249,3 +249,27 @@ def test_held_out_articles_depend_on_their_ids_alone() -> None:
     _, _, articles = encoded()
     assert 0.1 < articles.held_out.mean() < 0.3
     assert len(made_up_articles()) == len(articles.held_out)
+
+
+def test_biases_and_norms_do_not_decay() -> None:
+    settings, words, _, _ = task("bert")
+    objective = new_objective("bert", settings.size, words, settings.objective, 0)
+    decays = {
+        id(parameter): group["weight_decay"]
+        for group in Training(objective, settings, "cpu").optimizer.param_groups
+        for parameter in group["params"]
+    }
+    for name, parameter in objective.model.named_parameters():
+        free = name.endswith("bias") or "LayerNorm" in name
+        assert decays[id(parameter)] == (0 if free else settings.optimizer.weight_decay), name
+
+
+def test_output_biases_start_at_the_frequencies_of_the_training_text_alone(tmp_path) -> None:
+    vocabulary, _, articles = encoded()
+    vocabulary.to_parquet(tmp_path / "vocabulary")
+    write_encoded(articles, tmp_path / "text")
+    settings = SETTINGS.of("bert", 0, None)
+    objective, training, _ = read_task(tmp_path / "text", tmp_path / "vocabulary", settings)
+    counted = np.bincount(training.segments.ids, minlength=len(vocabulary))
+    assert (objective.words.occurrences == counted).all()
+    assert len(training.segments.ids) < len(articles.ids)

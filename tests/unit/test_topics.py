@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from gensim.parsing.preprocessing import STOPWORDS
+from scipy.special import digamma
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -110,6 +111,7 @@ def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tm
         TopicQualitySettings(lda=settings, top_words=5),
     )
     assert measured.shares["share"].tolist() == [1, 1]
+    assert measured.words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -155,6 +157,21 @@ def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
     assert (
         agreement_with_labels(found.argmax(axis=1), [str(label) for label in sorted(labels)]) > 0.9
     )
+
+
+def test_topics_of_a_document_are_a_fixed_point_of_variational_inference() -> None:
+    bag = count_words(planted(40)[0], LOOSE)
+    # A prior as heavy as the words: whoever counts it twice ends elsewhere.
+    settings = LdaSettings(topics=2, passes=1, eta=50.0, iterations=1000)
+    topics = fit_lda(bag, settings)
+    found = np.concatenate(list(document_topics(topics, bag, settings)))
+    sums = topics.dirichlet.sum(axis=1, keepdims=True)
+    beta = np.exp(digamma(topics.dirichlet) - digamma(sums))  # [topics, words]
+    for counts, share in zip(bag.counts.toarray(), found, strict=True):
+        gamma = share * (topics.alpha.sum() + counts.sum())
+        phi = np.exp(digamma(gamma))[:, None] * beta
+        again = topics.alpha + (phi / phi.sum(axis=0)) @ counts
+        assert again == pytest.approx(gamma, abs=0.02)
 
 
 def test_npmi_agrees_with_a_plain_count() -> None:
@@ -203,7 +220,8 @@ def test_overlapping_topics_share_words_and_disjoint_ones_do_not() -> None:
 
 
 def test_a_fraction_counts_words_of_the_vocabulary() -> None:
-    assert kept("overlapping", fraction=0.6) == kept("overlapping", count=3)
+    for fraction in (0.6, 0.75):  # of five words three, and never a part of the fourth
+        assert kept("overlapping", fraction=fraction) == kept("overlapping", count=3)
 
 
 def test_disjoint_topics_partition_the_words_they_keep() -> None:
