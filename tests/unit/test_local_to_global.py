@@ -77,6 +77,8 @@ def test_w_0_stays_0_and_has_its_own_limit(chain):
     expected = math.sqrt(chain.s_star) if chain is BELOW else 0.0
     np.testing.assert_allclose(ends.theta[0], [expected, -expected], atol=1e-6)
     assert (ends.theta[1] == 0).all()
+    kind = basins.GLOBAL if chain is BELOW else basins.LOCAL
+    assert (basins.basin(*start, chain) == kind).all()
     np.testing.assert_allclose(basins.limit_points(*start, chain), ends.theta, atol=1e-6)
     assert np.isnan(canonical.energy(*start)).all()
 

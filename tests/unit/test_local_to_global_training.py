@@ -42,7 +42,7 @@ def test_starts_have_the_size_and_the_rank_they_should():
         assert size[0] == pytest.approx(size[1], rel=0.35), name
     for name in ("W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"):
         assert standard[name].std().item() == pytest.approx(
-            initialisation.RESIDUAL_STD if name in ("W_O", "W_2") else initialisation.STD, rel=0.05
+            0.02 / 2**0.5 if name in ("W_O", "W_2") else 0.02, rel=0.05
         )
         assert (training.top_share(one[name]) > 1 - 1e-5).all(), name
         assert (training.top_share(standard[name]) < 0.9).all(), name

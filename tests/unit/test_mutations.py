@@ -12,7 +12,7 @@ WORKFLOW = {"smoke_run", "finished", "fresh", "battered", "lda_missing", "projec
 
 
 @functools.cache
-def tests_of(path: str) -> dict[str, set[str]]:
+def names_in(path: str) -> dict[str, set[str]]:
     """The tests of a file, and what each of them asks for."""
     module = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     return {
@@ -22,11 +22,11 @@ def tests_of(path: str) -> dict[str, set[str]]:
     }
 
 
-def found_by_a_test(fault: Fault) -> bool:
+def has_a_quick_test(fault: Fault) -> bool:
     """Whether the test that must fail is there and needs no run of the workflow."""
     path, _, name = fault.test.partition("::")
     quick = path.startswith(("tests/unit/test_", "tests/oracle/test_", "tests/faults/test_"))
-    return quick and name in tests_of(path) and not tests_of(path)[name] & WORKFLOW
+    return quick and name in names_in(path) and not names_in(path)[name] & WORKFLOW
 
 
 def test_every_fault_applies_at_one_place() -> None:
@@ -41,7 +41,7 @@ def test_every_fault_leaves_another_program() -> None:
 
 
 def test_every_fault_names_a_test_that_runs_no_workflow() -> None:
-    assert [fault for fault in FAULTS if not found_by_a_test(fault)] == []
+    assert [fault for fault in FAULTS if not has_a_quick_test(fault)] == []
 
 
 def test_every_fault_has_a_line_of_its_own() -> None:

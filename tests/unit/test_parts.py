@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from onelayer.corpus import bzip2
 from onelayer.corpus.bzip2 import read_blocks
 from onelayer.corpus.mediawiki import read_dump, read_dump_slice
 from onelayer.corpus.shards import (
@@ -118,8 +119,10 @@ def test_parts_of_a_dump_have_each_article_once_and_in_order(parts, compress, pa
     assert [article[2] for article in found] == whole["text"].tolist()
 
 
+@pytest.mark.parametrize("window", [1 << 22, 11])
 @pytest.mark.parametrize("compress", [one_stream, many_streams])
-def test_blocks_are_those_of_the_file(compress, pages, tmp_path):
+def test_blocks_are_those_of_the_file(compress, window, pages, tmp_path, monkeypatch):
+    monkeypatch.setattr(bzip2, "_WINDOW", window)  # marks stand across two reads, too
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(compress(pages))
     blocks = list(read_blocks(path, 0))
@@ -182,7 +185,7 @@ def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
 
 
 def test_the_most_widespread_words_are_kept_and_ties_are_alphabetical():
-    texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee", "ddd"]
+    texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee eee eee", "ddd"]
     settings = WordSettings(min_documents=1, max_document_share=1, max_words=3)
     assert count_words(texts, settings).words == ["bbb", "ccc", "ddd"]
 

@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from gensim.parsing.preprocessing import STOPWORDS
-from scipy.special import digamma
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -24,6 +23,7 @@ from onelayer.settings.topics import (
 )
 from onelayer.topics.ambiguity import filter_ambiguous_words
 from onelayer.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
+from onelayer.topics.bags import BagOfWords
 from onelayer.topics.lda import fit_lda
 from onelayer.topics.model import read_topics, top_words, write_topics
 from onelayer.topics.online_lda import document_topics
@@ -127,6 +127,24 @@ def test_both_backends_take_their_priors_from_the_settings(backend) -> None:
 
 
 @NEEDS_TOMOTOPY
+def test_the_sampler_keeps_the_priors_to_its_last_sweep(monkeypatch) -> None:
+    import tomotopy
+
+    models = []
+
+    class Watched(tomotopy.LDAModel):
+        def __init__(self, **options: object) -> None:
+            super().__init__(**options)
+            models.append(self)
+
+    monkeypatch.setattr(tomotopy, "LDAModel", Watched)
+    fit_lda(
+        count_words(planted(40)[0], LOOSE), LdaSettings(backend="tomotopy", topics=4, sweeps=30)
+    )
+    assert models[0].alpha == pytest.approx(np.full(4, 0.25))
+
+
+@NEEDS_TOMOTOPY
 def test_a_gibbs_sample_assigns_every_word_of_the_corpus_to_a_topic() -> None:
     bag = count_words(planted(40)[0], LOOSE)
     topics = fit_lda(bag, LdaSettings(backend="tomotopy", topics=3, sweeps=2, eta=0.01))
@@ -159,19 +177,19 @@ def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
     )
 
 
-def test_topics_of_a_document_are_a_fixed_point_of_variational_inference() -> None:
+def test_online_lda_reads_a_corpus_in_another_order_than_its_own() -> None:
+    orders = []
+
+    class Watched(BagOfWords):
+        def documents(self, order=None):
+            orders.append(order)
+            return super().documents(order)
+
     bag = count_words(planted(40)[0], LOOSE)
-    # A prior as heavy as the words: whoever counts it twice ends elsewhere.
-    settings = LdaSettings(topics=2, passes=1, eta=50.0, iterations=1000)
-    topics = fit_lda(bag, settings)
-    found = np.concatenate(list(document_topics(topics, bag, settings)))
-    sums = topics.dirichlet.sum(axis=1, keepdims=True)
-    beta = np.exp(digamma(topics.dirichlet) - digamma(sums))  # [topics, words]
-    for counts, share in zip(bag.counts.toarray(), found, strict=True):
-        gamma = share * (topics.alpha.sum() + counts.sum())
-        phi = np.exp(digamma(gamma))[:, None] * beta
-        again = topics.alpha + (phi / phi.sum(axis=0)) @ counts
-        assert again == pytest.approx(gamma, abs=0.02)
+    fit_lda(Watched(bag.vocabulary, bag.counts), LdaSettings(topics=2, passes=2))
+    own = list(range(40))
+    assert len(orders) > 0
+    assert all(sorted(order) == own and list(order) != own for order in orders)
 
 
 def test_npmi_agrees_with_a_plain_count() -> None:
