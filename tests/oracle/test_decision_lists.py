@@ -190,6 +190,14 @@ def test_reduced_rate_is_the_full_gradient(L, n, m):
     assert flow.accuracy(scores)[0] == pytest.approx(accuracy, abs=1e-12)
 
 
+def test_the_largest_eigenvalue_is_not_the_most_negative_one(monkeypatch):
+    own = torch.tensor([-3.0, 1.0, 0.5, -2.0], dtype=torch.float64)
+    monkeypatch.setattr(hessian, "_hessian_product", lambda *_: lambda vector: own * vector)
+    W = V = torch.zeros(2, 1)
+    found = hessian.largest_eigenvalue(np.random.default_rng(0), W, V, None, 1e-12)
+    assert found == pytest.approx(1.0, rel=1e-6)
+
+
 def test_largest_eigenvalue_agrees_with_the_dense_hessian():
     case = Case(5, 3, 2, None)
     for scale in (0.1, 3.0):

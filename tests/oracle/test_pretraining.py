@@ -207,3 +207,5 @@ def test_words_are_sampled_from_the_softmax() -> None:
     draws = torch.arange(40_000).div(40_000)
     shares = torch.bincount(sample_words(logits, draws), minlength=4) / 40_000
     assert torch.allclose(shares, logits[0].softmax(-1), atol=1e-3)
+    impossible = torch.tensor([[-torch.inf, 0.0, -torch.inf]])
+    assert sample_words(impossible, torch.zeros(1)).tolist() == [1]

@@ -13,7 +13,7 @@ from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.attention import probe_attention
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import measure_attention
+from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
 from onelayer.papers.topic_structure.probe.pairs import PAIR_CLASSES
 from onelayer.papers.topic_structure.probe.sums import read_attention_sums, write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
@@ -163,3 +163,24 @@ def test_the_measured_ratio_is_the_ratio_of_means_over_all_documents(probed) -> 
     assert values["attention_same_topic"] == pytest.approx(means["same_topic"], rel=1e-10)
     low, high = table.set_index("quantity").loc["attention_ratio", ["low", "high"]]
     assert low <= ratio <= high
+    null = values["attention_ratio_null"]
+    corrected = table.set_index("quantity").loc["attention_ratio_null_corrected"]
+    ends = [ratio / null, low / null, high / null]
+    assert corrected[["value", "low", "high"]].tolist() == pytest.approx(ends)
+
+
+def test_the_table_of_heads_names_each_layers_heads(probed) -> None:
+    folder, sums = probed
+    expected = by_hand(folder, "overlapping")
+    pairs = {
+        kind: sum(v for (_, k), v in expected["counts"].items() if k == kind)
+        for kind in ("same_topic", "different_topic")
+    }
+    table = measure_heads([sums])
+    found = table[table["overlap"] == "overlapping"].set_index(["layer", "head"])["ratio"]
+    for layer, head in np.ndindex(2, 2):
+        same, different = (
+            sum(v for (_, *k), v in expected["sums"].items() if k == [kind, layer, head]) / count
+            for kind, count in pairs.items()
+        )
+        assert found[layer + 1, head + 1] == pytest.approx(same / different, rel=1e-10)

@@ -218,6 +218,12 @@ def test_no_v_beats_the_ceiling_of_uniform_attention():
     assert 0.5 * ceiling < last["task_accuracy"] <= ceiling + 1e-12
 
 
+def test_v_is_drawn_so_that_p_is_the_diagonal():
+    problem = starts.Problem(Size(L=6, n=3, m=2), seed=1)
+    drawn = starts.value_in_label_order(problem, joint.ValueRun(problem.lists.matrix, None))
+    assert (drawn["value"] == (drawn["row"] == drawn["column"])).all()
+
+
 def test_theorem_2_holds_where_its_hypotheses_do():
     start = NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1], steps=50)
     near = starts.near_runs([start])

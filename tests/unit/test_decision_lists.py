@@ -81,6 +81,10 @@ def test_places_separate_own_token_first_then_down_the_list(solved):
         assert np.isnan(times[setting.m :]).all()
 
 
+def test_the_bound_is_4_m_over_log_l_and_gamma():
+    assert constants.theorem_1_bound(12, 2, 0.01) == pytest.approx(800 / 2.48490665, rel=1e-8)
+
+
 def test_time_does_not_depend_on_the_step():
     settings = [Setting(16, 4, 3), Setting(32, 8, 2), Setting(32, 8, 4)]
     coarse, fine = reduced.solve(settings), reduced.solve(settings, step=0.0125)
@@ -228,6 +232,24 @@ def test_runs_of_a_batch_do_not_touch_each_other():
 
 
 # Theorem 2's constants
+
+
+def test_theorem_2_starts_within_half_of_epsilon_of_cp():
+    rng, lists, _ = problem(12, 4, 2)
+    W, V = joint.perturbed_start(rng, lists, 3.0, epsilon=0.5, runs=4)
+    distance = np.abs(V.numpy() - 3.0 * lists.matrix).max(axis=(1, 2))
+    assert (W == 0).all() and (distance > 0.24).all() and (distance <= 0.25).all()
+
+
+def test_a_query_that_is_wrong_again_has_no_time():
+    _, lists, sequences = problem(6, 3, 2)
+    source = full.AllSequences(lists, sequences)
+    training = full.Training(source, c=1.0, h=0.5)
+    for margin, times in ((1.0, 0.25), (-1.0, np.nan), (3.0, 1.125)):
+        source.column_margins = lambda _, margin=margin: np.full(6, margin)
+        training.above = np.where(training.steps, training.above, -1.0)
+        training.advance(full.euler)
+        np.testing.assert_allclose(training.crossing, np.full(6, times))
 
 
 def test_scale_of_theorem_2_solves_its_own_equation():

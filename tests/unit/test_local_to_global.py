@@ -9,6 +9,9 @@ import torch
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
+from onelayer.papers.local_to_global.simulation import shown_paths
+from onelayer.papers.local_to_global.theory import critical_points
+from onelayer.settings.local_to_global import FlowSettings
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 ENTROPIES = [
@@ -74,6 +77,8 @@ def test_w_0_stays_0_and_has_its_own_limit(chain):
     expected = math.sqrt(chain.s_star) if chain is BELOW else 0.0
     np.testing.assert_allclose(ends.theta[0], [expected, -expected], atol=1e-6)
     assert (ends.theta[1] == 0).all()
+    kind = basins.GLOBAL if chain is BELOW else basins.LOCAL
+    assert (basins.basin(*start, chain) == kind).all()
     np.testing.assert_allclose(basins.limit_points(*start, chain), ends.theta, atol=1e-6)
     assert np.isnan(canonical.energy(*start)).all()
 
@@ -132,3 +137,33 @@ def test_integrator_and_quadrature_refuse_what_makes_no_sense():
         integrate(lambda x: x, point / 0)
     with pytest.raises(ValueError, match="sigma = 0: must be positive"):
         basins.probability_global(0.0, BELOW)
+
+
+@pytest.mark.parametrize("chain", [BELOW, ABOVE])
+def test_critical_points_are_what_they_are_called(chain):
+    for name, points in critical_points(chain).items():
+        for point in points:
+            assert np.linalg.norm(canonical.flow(point, chain)) < 1e-12
+            least, most = np.linalg.eigvalsh(canonical.hessian(*point, chain))
+            # Along the curve of global minima and along e = 0 the loss is flat.
+            flat = 0 if name == "saddle" else 1
+            assert sum(abs(bend) < 1e-12 for bend in (least, most)) >= flat, name
+            if name in ("global minimum", "local minimum"):
+                assert least > -1e-12 and most > 1e-3
+            if name == "local maximum":
+                assert least < -1e-3 and most < 1e-12
+
+
+def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
+    settings = FlowSettings(
+        chains=[{"p": chain.p, "q": chain.q} for chain in (BELOW, ABOVE)],
+        sigmas=[0.1, 1.0],
+        frames=3,
+        trajectories=4,
+    )
+    found = shown_paths([BELOW, ABOVE], settings)
+    for side, chain in (("below", BELOW), ("above", ABOVE)):
+        path = torch.from_numpy(found[f"plane_{side}"])
+        for time, position in zip(found[f"time_{side}"], path, strict=True):
+            ends = integrate(lambda x, c=chain: canonical.flow(x, c), path[0], until=time)
+            torch.testing.assert_close(position, ends.theta, atol=1e-5, rtol=0)

@@ -42,7 +42,7 @@ def test_starts_have_the_size_and_the_rank_they_should():
         assert size[0] == pytest.approx(size[1], rel=0.35), name
     for name in ("W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"):
         assert standard[name].std().item() == pytest.approx(
-            initialisation.RESIDUAL_STD if name in ("W_O", "W_2") else initialisation.STD, rel=0.05
+            0.02 / 2**0.5 if name in ("W_O", "W_2") else 0.02, rel=0.05
         )
         assert (training.top_share(one[name]) > 1 - 1e-5).all(), name
         assert (training.top_share(standard[name]) < 0.9).all(), name
@@ -87,6 +87,16 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
     assert list(part["iteration"].unique()) == [0, 3, 6]
     for name in ("loss", "W_1_share", "W_V_share"):
         np.testing.assert_allclose(part[name], single[name], atol=2e-4)
+
+
+def test_matrices_decay_and_biases_and_gains_do_not():
+    _, base = small(layer_norm=True, weight_decay=0.1)
+    group = training.group([("a", "standard", base)])[0]
+    start = training._start("standard", base, RunRandom([0]))
+    decay = training._optimizer(group.trainings, 1, start).weight_decay
+    free = {name for name, value in decay.items() if value == 0}
+    assert free == {"b", "ln_attention", "ln_mlp", "ln_final"}
+    assert all(decay[name] == [0.1] for name in set(start) - free)
 
 
 def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path, monkeypatch):

@@ -1,11 +1,14 @@
 """Claims about what is written last: the manifest and the index."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from onelayer import manifest
 from onelayer.errors import OnelayerError
 from onelayer.index import write_index
 from onelayer.manifest import build_manifest, read_records, verify_manifest
@@ -66,6 +69,27 @@ def test_records_of_steps_that_made_other_bytes_are_passed_over(results, tmp_pat
     assert [step["step"] for step in entry["steps"]] == ["tabulate", "fit"]
 
 
+def test_of_two_records_of_the_same_bytes_the_newer_counts(results) -> None:
+    newer = json.loads(Path("fit.json").read_text()) | {"code": "digest of newer code"}
+    Path("again.json").write_text(json.dumps(newer))
+    for seconds, name in enumerate(("fit.json", "again.json")):
+        os.utime(name, (seconds, seconds))
+    records = read_records([Path("again.json"), Path("fit.json")])
+    [step] = build_manifest([Path("model.bin")], records)["results"]["model.bin"]["steps"]
+    assert step["code"] == "digest of newer code"
+
+
+def test_a_commit_is_marked_where_tracked_files_differ_from_it(results, monkeypatch) -> None:
+    own = ["-c", "user.name=test", "-c", "user.email=test@test"]
+    for words in (["init"], ["add", "model.bin"], [*own, "commit", "-m", "one"]):
+        subprocess.run(["git", *words], check=True, capture_output=True)
+    monkeypatch.setattr(manifest, "REPOSITORY", Path.cwd())
+    commit = build_manifest([], results)["commit"]
+    assert len(commit) == 40
+    Path("model.bin").write_bytes(b"edited")
+    assert build_manifest([], results)["commit"] == commit + "+"
+
+
 def test_verification_names_what_differs_and_what_is_missing(results, tmp_path) -> None:
     manifest = tmp_path / "manifest.json"
     manifest.write_text(json.dumps(build_manifest([Path("table.csv"), Path("model.bin")], results)))
@@ -87,15 +111,18 @@ def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
     path = tmp_path / "results/tables/t.csv"
     path.parent.mkdir(parents=True)
     table.to_csv(path, index=False)
-    base = str(path.with_suffix(""))
+    short = path.with_name("s.csv")
+    table.tail(1).to_csv(short, index=False)
     figure = tmp_path / "results/figures/f.png"
     moving = tmp_path / "results/animations/m.gif"
-    captions = {base: "one"} | {str(shown.with_suffix("")): "two" for shown in (figure, moving)}
+    captions = {str(one.with_suffix("")): "one" for one in (path, short)}
+    captions |= {str(shown.with_suffix("")): "two" for shown in (figure, moving)}
     lines = {"one": "Line 1.", "two": "Line 2."}
-    write_index([path], [figure, moving], captions, lines, tmp_path / "i.md")
+    write_index([path, short], [figure, moving], captions, lines, tmp_path / "i.md")
     text = (tmp_path / "i.md").read_text()
     assert "Line 1. | 2 | 0 | 1 | 1 |" in text
-    assert "| **all tables** | | 2 | 0 | 1 | 1 |" in text
+    assert "Line 1. | 0 | 0 | 0 | 1 |" in text
+    assert "| **all tables** | | 2 | 0 | 1 | 2 |" in text
     for suffix in (".csv", ".md", ".tex", ".html", ".png", ".pdf"):
         assert suffix in text
     assert text.count("Line 2.") == 2

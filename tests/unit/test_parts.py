@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from onelayer.corpus import bzip2
 from onelayer.corpus.bzip2 import read_blocks
 from onelayer.corpus.mediawiki import read_dump, read_dump_slice
 from onelayer.corpus.shards import (
@@ -17,9 +18,11 @@ from onelayer.corpus.shards import (
     read_articles_slice,
 )
 from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.probe.attention import sample_articles
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.probe.sums import AttentionSums, merge_attention_sums
 from onelayer.settings.corpus import CorpusSettings, PartSettings
+from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topics import LdaSettings, TopicQualitySettings, WordSettings
 from onelayer.topics.bag_of_words import (
     count_in_vocabulary,
@@ -116,8 +119,10 @@ def test_parts_of_a_dump_have_each_article_once_and_in_order(parts, compress, pa
     assert [article[2] for article in found] == whole["text"].tolist()
 
 
+@pytest.mark.parametrize("window", [1 << 22, 11])
 @pytest.mark.parametrize("compress", [one_stream, many_streams])
-def test_blocks_are_those_of_the_file(compress, pages, tmp_path):
+def test_blocks_are_those_of_the_file(compress, window, pages, tmp_path, monkeypatch):
+    monkeypatch.setattr(bzip2, "_WINDOW", window)  # marks stand across two reads, too
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(compress(pages))
     blocks = list(read_blocks(path, 0))
@@ -180,7 +185,7 @@ def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
 
 
 def test_the_most_widespread_words_are_kept_and_ties_are_alphabetical():
-    texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee", "ddd"]
+    texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee eee eee", "ddd"]
     settings = WordSettings(min_documents=1, max_document_share=1, max_words=3)
     assert count_words(texts, settings).words == ["bbb", "ccc", "ddd"]
 
@@ -217,6 +222,20 @@ def test_articles_are_found_by_their_place_in_all_parts(tmp_path):
         "2-0",
         "2-6",
     ]
+
+
+def test_probed_articles_come_from_the_whole_corpus_and_from_each_place_once(tmp_path):
+    path = tmp_path / "articles.parquet"
+    ids = [f"{place:03}" for place in range(200)]
+    pd.DataFrame(dict.fromkeys(("id", "title", "text", "label"), ids)).to_parquet(path)
+    settings = AttentionProbeSettings(documents=50, parts=2)
+    drawn = sample_articles([path], settings)["id"].tolist()
+    assert drawn == sorted(set(drawn)) and len(drawn) == 50
+    assert drawn[0] < "050" and drawn[-1] >= "150"
+    parts = [sample_articles([path], settings, part)["id"].tolist() for part in range(2)]
+    assert [*parts[0], *parts[1]] == drawn
+    other = sample_articles([path], settings.model_copy(update={"seed": 1}))["id"].tolist()
+    assert other != drawn
 
 
 def test_attention_sums_of_parts_add_up():

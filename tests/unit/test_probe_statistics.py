@@ -269,6 +269,10 @@ def test_bootstrap_interval_covers_the_true_ratio():
     assert 0.88 <= covered / trials <= 0.99
 
 
+def test_an_interval_leaves_a_fortieth_of_the_replicates_on_each_side():
+    assert uncertainty.percentile_interval(np.arange(1001.0)) == (25, 975)
+
+
 def test_word_bootstrap_surrounds_the_ratio():
     rng = np.random.default_rng(6)
     labels = disjoint(120, 4)

@@ -114,6 +114,9 @@ def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     assert by.loc["way_after", "value"] < 0.2
     assert by.loc["slowing_down", "value"] > 2  # 800-fold: 2.9
     assert by.loc["largest_attention", "note"].endswith("holds where < 0.5: yes")
+    runs = measures.entropy_by_run(sweep)
+    at_end = runs[runs["iteration"] == 100].groupby("lr_Z")["entropy"].mean()
+    assert by.loc["lr_Z_difference", "value"] == pytest.approx(at_end[3.0] - at_end[0.5])
     assert not table.duplicated(["claim", "setting", "quantity"]).any()
     assert len(claims.readable(table)) == len(table)
 
@@ -170,8 +173,8 @@ def test_diverged_runs_are_counted_and_never_averaged_in(sweep):
 
 def test_measures_of_known_attention():
     c = np.zeros((1, 20))
-    c[0, :10], c[0, 10], c[0, 11] = 0.05, 0.25, 0.25
-    assert measures.common_mass(c)[0] == pytest.approx(0.5)
+    c[0, :10], c[0, 10], c[0, 11] = 0.08, 0.1, 0.1
+    assert measures.common_mass(c)[0] == pytest.approx(0.8)
     assert measures.distinct_entropy(c)[0] == pytest.approx(np.log(2))
     assert measures.spearman(np.arange(5), np.arange(5) ** 3) == pytest.approx(1)
     assert np.isnan(measures.spearman(np.ones(5), np.arange(5)))

@@ -217,6 +217,16 @@ def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -
     pd.testing.assert_frame_equal(broken, whole)
 
 
+def test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold() -> None:
+    words = pd.concat(
+        kept("frog", "bach").assign(overlap=overlap, threshold=threshold)
+        for overlap in ("disjoint", "overlapping")
+        for threshold in ("top 1", "top 2")
+    )
+    [variant] = variants_of(snapshots.tightest_variant(words))
+    assert str(variant) == "top 1, disjoint"
+
+
 def test_a_topic_model_without_a_word_of_one_piece_is_named(tiny) -> None:
     message = r"topic model \(gensim, 5 topics, seed 2\): .*no word of any topic is one piece"
     with pytest.raises(OnelayerError, match=message):

@@ -173,3 +173,24 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
     assert table.loc[(0.0, "gap_to_theory_ratio"), "value"] == pytest.approx(1)
     assert math.isnan(table.loc[(0.001, "gap"), "published"])
     assert len(tables.readable_gaps(table.reset_index())) == 2
+
+
+def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
+    one = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd", "name": "m"}
+    settings = StagesSettings(
+        model={"T": 3, "v": 4},
+        batch=20,
+        two_stages={
+            "documents": 60,
+            "steps": 20,
+            "seeds": 1,
+            "settings": [one | {"learning_rate": 1e6, "noise": 0.1}],
+            "maps": [one | {"learning_rates": [0.01], "noises": [0.1]}],
+        },
+    )
+    norms = two_stages(settings).set_index(["kind", "step"])
+    diverged_at = norms.loc["setting", "diverged_at"].iloc[0]
+    assert 0 < diverged_at <= 20
+    finite = norms.loc["setting", "W_V"].notna()
+    assert finite.index[finite].tolist() == list(range(diverged_at))
+    assert norms.loc["map", ["W_K", "W_Q", "W_V"]].notna().all(axis=None)

@@ -23,6 +23,7 @@ from onelayer.settings.topics import (
 )
 from onelayer.topics.ambiguity import filter_ambiguous_words
 from onelayer.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
+from onelayer.topics.bags import BagOfWords
 from onelayer.topics.lda import fit_lda
 from onelayer.topics.model import read_topics, top_words, write_topics
 from onelayer.topics.online_lda import document_topics
@@ -110,6 +111,7 @@ def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tm
         TopicQualitySettings(lda=settings, top_words=5),
     )
     assert measured.shares["share"].tolist() == [1, 1]
+    assert measured.words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -122,6 +124,24 @@ def test_both_backends_take_their_priors_from_the_settings(backend) -> None:
     topics = fit_lda(bag, settings.model_copy(update={"alpha": 0.3, "eta": 0.01}))
     assert topics.alpha == pytest.approx(np.full(4, 0.3))
     assert topics.eta == pytest.approx(np.full(20, 0.01))
+
+
+@NEEDS_TOMOTOPY
+def test_the_sampler_keeps_the_priors_to_its_last_sweep(monkeypatch) -> None:
+    import tomotopy
+
+    models = []
+
+    class Watched(tomotopy.LDAModel):
+        def __init__(self, **options: object) -> None:
+            super().__init__(**options)
+            models.append(self)
+
+    monkeypatch.setattr(tomotopy, "LDAModel", Watched)
+    fit_lda(
+        count_words(planted(40)[0], LOOSE), LdaSettings(backend="tomotopy", topics=4, sweeps=30)
+    )
+    assert models[0].alpha == pytest.approx(np.full(4, 0.25))
 
 
 @NEEDS_TOMOTOPY
@@ -155,6 +175,21 @@ def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
     assert (
         agreement_with_labels(found.argmax(axis=1), [str(label) for label in sorted(labels)]) > 0.9
     )
+
+
+def test_online_lda_reads_a_corpus_in_another_order_than_its_own() -> None:
+    orders = []
+
+    class Watched(BagOfWords):
+        def documents(self, order=None):
+            orders.append(order)
+            return super().documents(order)
+
+    bag = count_words(planted(40)[0], LOOSE)
+    fit_lda(Watched(bag.vocabulary, bag.counts), LdaSettings(topics=2, passes=2))
+    own = list(range(40))
+    assert len(orders) > 0
+    assert all(sorted(order) == own and list(order) != own for order in orders)
 
 
 def test_npmi_agrees_with_a_plain_count() -> None:
@@ -203,7 +238,8 @@ def test_overlapping_topics_share_words_and_disjoint_ones_do_not() -> None:
 
 
 def test_a_fraction_counts_words_of_the_vocabulary() -> None:
-    assert kept("overlapping", fraction=0.6) == kept("overlapping", count=3)
+    for fraction in (0.6, 0.75):  # of five words three, and never a part of the fourth
+        assert kept("overlapping", fraction=fraction) == kept("overlapping", count=3)
 
 
 def test_disjoint_topics_partition_the_words_they_keep() -> None:

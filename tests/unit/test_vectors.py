@@ -37,9 +37,11 @@ def test_words_of_several_pieces_are_left_out_of_a_models_measures() -> None:
         [[True, False], [False, False]],
         [[True, False], [False, True]],
     ]
-    left = labels_of(KEPT, [whole, embeddings("toad", "frog").words])
-    assert left.words == ("frog",)
-    assert left.membership.tolist() == [[[True, False]], [[True, False]]]
+    several = embeddings("toad", "frog").words
+    for checkpoints in ([whole, several], [several, whole]):
+        left = labels_of(KEPT, checkpoints)
+        assert left.words == ("frog",)
+        assert left.membership.tolist() == [[[True, False]], [[True, False]]]
 
 
 def test_a_threshold_without_any_such_word_is_named() -> None:
