@@ -15,9 +15,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=WordSettings,
-        inputs=["articles", "tokenizers*"],
-        outputs=["vocabulary", "counts"],
-    )
+    inputs = ["articles", "tokenizers*"]
+    run(main, WordSettings, inputs, ["vocabulary", "counts"])

@@ -18,9 +18,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=TextSettings,
-        inputs=["articles"],
-        outputs=["vocabulary", "text", "tokenizer/"],
-    )
+    inputs = ["articles"]
+    run(main, TextSettings, inputs, ["vocabulary", "text", "tokenizer/"])

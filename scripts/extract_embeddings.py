@@ -21,9 +21,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=EmbeddingSettings,
-        inputs=["kept_words", "model/"],
-        outputs=["words", "vectors"],
-    )
+    inputs = ["kept_words", "model/"]
+    run(main, EmbeddingSettings, inputs, ["words", "vectors"])

@@ -17,9 +17,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=TopicModelsSettings,
-        inputs=["articles*", "vocabulary", "counts*"],
-        outputs=["topics", "quality"],
-    )
+    inputs = ["articles*", "vocabulary", "counts*"]
+    run(main, TopicModelsSettings, inputs, ["topics", "quality"])

@@ -21,9 +21,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=UncertaintySettings,
-        inputs=["kept_words", "vocabulary", "by_head*", "by_distance*", "by_words*"],
-        outputs=["measures", "heads"],
-    )
+    inputs = ["kept_words", "vocabulary", "by_head*", "by_distance*", "by_words*"]
+    run(main, UncertaintySettings, inputs, ["measures", "heads"])

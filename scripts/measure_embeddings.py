@@ -23,9 +23,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=UncertaintySettings,
-        inputs=["kept_words", "vocabulary", "words*", "vectors*"],
-        outputs=["measures"],
-    )
+    inputs = ["kept_words", "vocabulary", "words*", "vectors*"]
+    run(main, UncertaintySettings, inputs, ["measures"])

@@ -28,9 +28,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=ProbeSettings,
-        inputs=["snapshots*", "model/", "articles*", "kept_words", "vocabulary"],
-        outputs=["measures"],
-    )
+    inputs = ["snapshots*", "model/", "articles*", "kept_words", "vocabulary"]
+    run(main, ProbeSettings, inputs, ["measures"])

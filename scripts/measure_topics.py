@@ -19,9 +19,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=TopicQualitySettings,
-        inputs=["articles*", "vocabulary", "counts*", "topics"],
-        outputs=["quality", "words", "shares"],
-    )
+    inputs = ["articles*", "vocabulary", "counts*", "topics"]
+    run(main, TopicQualitySettings, inputs, ["quality", "words", "shares"])

@@ -27,9 +27,10 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
+    inputs = ["articles*", "kept_words", "model/"]
     run(
         main,
-        settings=CheckpointProbeSettings,
-        inputs=["articles*", "kept_words", "model/"],
-        outputs=["by_head", "by_distance", "by_words", "words", "vectors"],
+        CheckpointProbeSettings,
+        inputs,
+        ["by_head", "by_distance", "by_words", "words", "vectors"],
     )

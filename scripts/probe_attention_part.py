@@ -26,9 +26,5 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(
-        main,
-        settings=AttentionPartSettings,
-        inputs=["articles*", "kept_words", "model/"],
-        outputs=["by_head", "by_distance", "by_words"],
-    )
+    inputs = ["articles*", "kept_words", "model/"]
+    run(main, AttentionPartSettings, inputs, ["by_head", "by_distance", "by_words"])
