@@ -6,7 +6,7 @@ KEEP ?= --constraint requirements.lock
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install results report verify test test-fast test-slurm lint format bench bench-scale schema lock clean
+.PHONY: help install results report verify test test-fast test-slurm mutate lint format bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ test-fast: install ## unit and oracle tests: seconds
 
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
+
+mutate: install ## do the tests notice faults? 160 slips, one at a time: minutes
+	python -m tests.mutations
 
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
 	ruff check .

@@ -8,7 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from huggingface_hub.errors import HfHubHTTPError
 
+from onelayer.hub import PassingError, Repository
+from onelayer.settings.hub import HubRepository
 from tests.conftest import ROOT, clean_environment, run_step
 from tests.faults.conftest import error_line, sha256
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
@@ -101,6 +104,17 @@ def test_the_hub_may_be_busy_twice(hub, model):
     hub.busy = 2
     said = succeeds(model)
     assert "attempt 1 of 3" in said and "attempt 2 of 3" in said and "status 503" in said
+
+
+@pytest.mark.parametrize(
+    ("status", "passes"), [(408, True), (429, True), (502, True), (418, False)]
+)
+def test_what_may_pass_is_worth_another_attempt(status, passes):
+    repository = Repository("model", HubRepository(repository="tiny/bert", revision=COMMIT))
+    answer = SimpleNamespace(status_code=status, headers={}, request=None)
+    error = repository._explain(HfHubHTTPError("no", response=answer), "config.json")
+    assert isinstance(error, PassingError) == (status != 418)
+    assert f"status {status}" in str(error)
 
 
 def test_a_hub_that_stays_busy_is_given_up(hub, model):

@@ -169,7 +169,7 @@ FAULTS = [
         "registry.py",
         "if result.base in self.declared:",
         "if pattern.base in self.declared:",
-        "tests/unit/test_registry.py::test_a_result_is_declared_once",
+        "tests/unit/test_registry.py::test_a_result_of_a_pattern_is_declared_once",
         "two rules make one file, where its name has wildcards",
     ),
     Fault(
@@ -236,8 +236,8 @@ FAULTS = [
         "hub.py",
         "passing = not status or status >= 500 or status in _BUSY",
         "passing = not status or status >= 500",
-        "tests/faults/test_hub.py::test_the_hub_may_be_busy_twice",
-        "too many requests: given up at once",
+        "tests/faults/test_hub.py::test_what_may_pass_is_worth_another_attempt",
+        "a hub that timed out is given up at once",
     ),
     # Settings
     Fault(

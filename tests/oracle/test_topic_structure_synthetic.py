@@ -129,7 +129,11 @@ def test_attention_by_pair_class_equals_loops_over_positions() -> None:
     D, length = VOCABULARY.size, 9
     S = np.random.default_rng(1).normal(0, 2, (2, D, D))
     counts = attention.evaluation_counts(VOCABULARY, tokens, length)
-    for topics in (VOCABULARY.topic, attention.shifted_topics(VOCABULARY)):
+    for topics in (
+        VOCABULARY.topic,
+        attention.correct_topics(VOCABULARY),
+        attention.shifted_topics(VOCABULARY),
+    ):
         found = attention.pair_averages(S, counts, topics, length, block=7)
         for run, logits in enumerate(S):
             sums, pairs = np.zeros(3), np.zeros(3)

@@ -77,6 +77,14 @@ def test_a_result_is_declared_once(registry) -> None:
         registry.declare(*TABLE)
 
 
+def test_a_result_of_a_pattern_is_declared_once(registry, tmp_path) -> None:
+    registry.declare(*TABLE)
+    (tmp_path / "table_words.rst").touch()
+    pattern = ("table", "local_to_global/{shown}", *TABLE[2:])
+    with refused("table local_to_global/ablation: declared twice"):
+        registry.declare(*pattern, caption="table_words", shown=["basins", "ablation"])
+
+
 def test_a_paper_is_known(registry) -> None:
     with refused("figure scan/scan: no paper scan, only topic_structure, scan_snap, "):
         registry.declare("figure", "scan/scan", *FIGURE[2:])
