@@ -1024,10 +1024,10 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/probe/sums.py",
-        "documents=[document for part in parts for document in part.documents]",
-        "documents=first.documents",
+        "documents += part.documents",
+        "documents = part.documents",
         "tests/unit/test_parts.py::test_attention_sums_of_parts_add_up",
-        "merged sums name the first part's documents",
+        "merged sums name the last part's documents",
     ),
     Fault(
         "papers/topic_structure/probe/attention.py",

@@ -10,12 +10,14 @@ import pytest
 from onelayer.papers import PAPERS
 from onelayer.provenance import code_closure
 from tests.conftest import SMOKE, snakemake
+from tests.processes import start, wait_for_step
 from tests.workflow.conftest import CAPTIONS, DOWNSTREAM, executed, plan, products
 
 pytestmark = pytest.mark.workflow
 
 CODE = "params have changed since last execution"
 LAST = {"write_manifest", "write_index", "all"}
+TOPICS = "results/topics/vital-articles/lda.safetensors"
 DISJOINT = "results/tables/topic_structure/wikipedia_disjoint.md"
 
 
@@ -75,6 +77,16 @@ def test_editing_a_script_reruns_that_step(finished):
     planned = plan(finished)
     assert planned.triggered == {"tabulate_topics"}
     assert planned.rules == {"tabulate_topics", *LAST}
+
+
+def test_a_script_edited_while_its_step_runs_is_run_again(finished):
+    (finished / TOPICS).unlink()
+    run = start(finished, TOPICS, "--cores", "1", *SMOKE)
+    wait_for_step(finished, run, {"fit_lda"})
+    edit(finished / "scripts/fit_lda.py")
+    assert run.wait(timeout=60) == 0
+    planned = plan(finished, "--", TOPICS)
+    assert planned.reasons == {CODE: {"fit_lda"}}
 
 
 def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
@@ -187,13 +199,13 @@ def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
 
 def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     before = products(finished)
-    untouched = (finished / "results/topics/vital-articles/lda.safetensors").stat().st_mtime_ns
+    untouched = (finished / TOPICS).stat().st_mtime_ns
     edit(finished / "src/onelayer/papers/topic_structure/topic_tables.py")
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
     steps = {"tabulate_topics", "tabulate_topic_quality"}
     assert executed(run.stdout) == steps | LAST
     assert products(finished) == before
-    after = (finished / "results/topics/vital-articles/lda.safetensors").stat().st_mtime_ns
+    after = (finished / TOPICS).stat().st_mtime_ns
     assert after == untouched
     assert plan(finished).rules == set()
