@@ -54,6 +54,12 @@ def snakemake(
     )
 
 
+def cpu_seconds() -> float:
+    """What all processes that have ended since the tests began used, whoever else is at work."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def run_step(project: Path, step: str, *arguments: object, **environment: str):
     """Run one script by hand, as the README shows."""
     return subprocess.run(
