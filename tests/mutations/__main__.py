@@ -7,6 +7,7 @@ choose the faults in whose line one of them stands.
 """
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from tests.mutations.table import FAULTS
 SECONDS = 120  # for one fault; a test that hangs has noticed it
 LEAST_NOTICED = 0.9
 NOTICED, SURVIVED, MISFIT = "noticed", "SURVIVED", "does not apply"
+_moments = itertools.count(1)
 
 
 def line(fault: Fault) -> str:
@@ -36,22 +38,27 @@ def try_fault(fault: Fault, project: Path) -> str:
     whole = module.read_text(encoding="utf-8")
     if (faulty := fault.applied(whole)) is None:
         return MISFIT
-    module.write_text(faulty, encoding="utf-8")
+    _write(module, faulty)
     status, _ = run_tests([fault.test], project, SECONDS)
-    module.write_text(whole, encoding="utf-8")
+    _write(module, whole)
     # 4 and 5 of pytest: there is no such test.
     return {0: SURVIVED, 4: MISFIT, 5: MISFIT}.get(status, NOTICED)
 
 
+def _write(module: Path, text: str) -> None:
+    """Write a module under a second of its own, by which Python tells its compiled files apart."""
+    module.write_text(text, encoding="utf-8")
+    moment = next(_moments)
+    os.utime(module, (moment, moment))
+
+
 def run_tests(tests: list[str], project: Path, seconds: float) -> tuple[int, str]:
     """Exit status and output of pytest in the project; a run that takes too long has failed."""
-    # Compiled files are told apart by second and size, which a fault may leave as they were.
-    environment = {"PYTHONPATH": str(project / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={project / '.pytest'}"]
     with subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, *tests],
         cwd=project,
-        env=clean_environment(**environment),
+        env=clean_environment(PYTHONPATH=str(project / "src")),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
