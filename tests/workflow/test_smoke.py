@@ -44,6 +44,7 @@ ELSEWHERE = {
     "count_part_words",
     "probe_attention_part",
     "merge_attention",
+    "extract_embeddings",
 }
 
 
