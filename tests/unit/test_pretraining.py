@@ -173,6 +173,32 @@ def test_a_training_repeats_itself_to_the_last_bit(family) -> None:
 
 
 @each_family
+def test_a_training_in_bfloat16_attends_in_float32_and_repeats_itself(family, monkeypatch) -> None:
+    seen = set()
+
+    def attend(*tensors, **options):
+        seen.update(tensor.dtype for tensor in tensors[:3])
+        return attention(*tensors, **options)
+
+    attention = torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", attend)
+    settings, words, training, held_out = task(family, tokens=1000, precision="bfloat16")
+    first, second = (
+        train(
+            new_objective(family, settings.size, words, settings.objective, 0),
+            training,
+            held_out,
+            settings,
+        )
+        for _ in range(2)
+    )
+    assert seen == {torch.float32}
+    found, again = weights(first), weights(second)
+    assert all(torch.equal(found[name], again[name]) for name in found)
+    assert {weight.dtype for weight in found.values()} == {torch.float32}
+
+
+@each_family
 def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, tmp_path) -> None:
     """The child kills itself with SIGKILL in the middle; nothing of it is left but its file."""
     checkpoint = tmp_path / "training.safetensors"

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from onelayer.checkpoint import Checkpoint, under
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
+from onelayer.pretraining.attention import keep_attention_in_float32
 from onelayer.pretraining.objectives import Objective, Text
 from onelayer.pretraining.text import Batch, plan_batches
 from onelayer.settings.pretraining import AdamWSettings, TrainingSettings
@@ -49,6 +50,8 @@ class Training:
 
     def __post_init__(self) -> None:
         self.objective.model.to(self.device).train()
+        if self.settings.precision == "bfloat16" and self.device == "cpu":
+            keep_attention_in_float32(self.objective.model)
         self.optimizer = _adamw(self.objective.model, self.settings.optimizer)
 
     @property

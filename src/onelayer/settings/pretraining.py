@@ -97,7 +97,7 @@ class TrainingSettings(Block):
     device: Device = "auto"
     """Where models are trained; `auto` takes a GPU if there is one."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of matrix products; `bfloat16` (weights stay float32) is meant for GPUs."""
+    """Of matrix products; under `bfloat16` weights stay float32, on a CPU attention as well."""
     threads: Threads = 1
     """torch threads; part of what decides the numbers."""
 
