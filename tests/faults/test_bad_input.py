@@ -344,7 +344,7 @@ def probe(tmp_path: Path, articles: Path, model: Path) -> Callable[..., str]:
             "probe_attention",
             *("--articles", articles, "--kept-words", kept_words(tmp_path, TWO_TOPICS)),
             *("--model", model, "--by-head", out / "h", "--by-distance", out / "d"),
-            *("--by-words", out / "w"),
+            *("--by-words", out / "w", "--words", out / "p", "--vectors", out / "v"),
             *("--settings", json.dumps({"max_tokens": 16, "device": "cpu"} | settings)),
         )
         assert not list(out.glob("*"))
