@@ -126,8 +126,8 @@ def test_a_random_model(disk, tmp_path):
     run = run_step(
         ROOT,
         "init_random_model",
-        *("--like", like, "--model", *(disk / name for name in CHECKPOINT_FILES)),
-        *("--settings", '{"seed": 0}'),
+        *("--like", like, "--models", *(disk / name for name in CHECKPOINT_FILES)),
+        *("--settings", '{"seeds": [0]}'),
     )
     assert_disk_full(run, disk)
 
