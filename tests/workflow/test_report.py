@@ -21,9 +21,12 @@ CLICK = """async (element) => {
   element.click();
   for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
 }"""
-MENU = f"""(text) => {{
-  const links = [...document.querySelectorAll("a")];
-  return ({CLICK})(links.find((link) => link.innerText.trim() === text));
+# The page draws its menu after it has loaded.
+MENU = f"""async (text) => {{
+  const find = () =>
+    [...document.querySelectorAll("a")].find((link) => link.innerText.trim() === text);
+  for (let frame = 0; !find() && frame < 600; frame++) await new Promise(requestAnimationFrame);
+  await ({CLICK})(find());
 }}"""
 ICON = f"""(icon, index) =>
   ({CLICK})(document.querySelectorAll(`a[iconname=${{icon}}]`)[index])"""
