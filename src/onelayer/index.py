@@ -17,7 +17,7 @@ MEANINGS = [
     "Rows of the CSV files, counted by what their number was compared with. The exact rule is in "
     "src/onelayer/verdicts.py.",
     *(f"{word}: {meaning}" for word, meaning in (KINDS | VERDICTS).items()),
-    f"{NOTHING}: a quantity that has no counterpart and no value",
+    f"{NOTHING}: a quantity that has no counterpart",
 ]
 _SENTENCE = re.compile(r"(?<!\bet al)(?<!\bFig)(?<!\bSec)(?<!\bEq)(?<!\be\.g)(?<!\bi\.e)\. ")
 

@@ -190,7 +190,8 @@ def rank_one_table(
             if (place := (name, matrix, iteration)) in theirs.index:
                 row |= theirs.loc[place, ["published", "tolerance"]].to_dict()
                 row["note"] = "beside it: the authors' saved weights, one run"
-            rows.append(row | standing[name])
+                row |= standing[name]
+            rows.append(row)
     # A random matrix of 32 x 8 has a share of about a quarter; half is no longer random.
     return judge(tidy(rows, ["initialisation", "matrix", "iteration"]), Number(0.5))
 
