@@ -12,10 +12,10 @@ from onelayer.tables import Report, tabulate
 def main(step: Step) -> dict[str, Report]:
     settings, curves = step.settings, pd.read_parquet(step.inputs.curves)
     chain = Chain(settings.chain.p, settings.chain.q)
-    published = pd.read_csv(step.inputs.published)
+    published = training_tables.read_published(step.inputs.published)
     return {
         "initialisation": training_tables.report_initialisation(curves, settings.training, chain),
-        "rank_one": training_tables.report_rank_one(curves, settings.snapshots, published),
+        "rank_one": training_tables.report_rank_one(curves, settings.snapshots, published, chain),
     }
 
 

@@ -1,10 +1,25 @@
 """The index of all results: every table and figure with one line, and how many verdicts of each."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from onelayer.tables import read_csv
-from onelayer.verdicts import VERDICTS
+import pandas as pd
+
+from onelayer.tables import read_csv, write_html
+from onelayer.verdicts import KINDS, VERDICTS
+
+# Key (kind, verdict). A row without a counterpart has a verdict only where it has no value.
+Counts = Counter[tuple[str, str]]
+ALL, NOTHING = "all tables", "nothing"
+MEANINGS = [
+    "Rows of the CSV files, counted by what their number was compared with. The exact rule is in "
+    "src/onelayer/verdicts.py.",
+    *(f"{word}: {meaning}" for word, meaning in (KINDS | VERDICTS).items()),
+    f"{NOTHING}: a quantity that has no counterpart",
+]
+_SENTENCE = re.compile(r"(?<!\bet al)(?<!\bFig)(?<!\bSec)(?<!\bEq)(?<!\be\.g)(?<!\bi\.e)\. ")
 
 
 def write_index(
@@ -13,8 +28,9 @@ def write_index(
     captions: Mapping[str, str],
     lines: Mapping[str, str],
     path: Path,
+    counted: Path,
 ) -> None:
-    """Write `results/index.md`.
+    """Write `results/index.md`, and its counts of verdicts for the report.
 
     Args:
         tables: the tables' CSV files.
@@ -22,37 +38,56 @@ def write_index(
         captions: name of the caption of each result, by path without suffix.
         lines: one line per caption name.
         path: where to write; links are relative to `results/`.
+        counted: where to write the counts, HTML.
     """
-    text = ["# Results", ""]
-    text += ["Verdicts compare with the published numbers; the rule is under every table.", ""]
-    text += ["## Tables", "", "| table | what it shows | " + " | ".join(VERDICTS) + " |"]
-    text += ["|---|---|" + "---:|" * len(VERDICTS)]
-    total = dict.fromkeys(VERDICTS, 0)
+    counts = shown_counts({table.stem: count_verdicts(table) for table in tables})
+    write_html(counts, counted, "Verdicts, by what was compared", MEANINGS)
+    body = counts.to_markdown(index=False, disable_numparse=True)
+    text = ["# Results", "", "## Verdicts", "", body, "", *(f"- {line}" for line in MEANINGS)]
+    text += ["", "## Tables", "", "| table | what it shows |", "|---|---|"]
     for table in tables:
-        found = read_csv(table)["verdict"].value_counts()
-        counts = {verdict: int(found.get(verdict, 0)) for verdict in VERDICTS}
-        total = {verdict: total[verdict] + counts[verdict] for verdict in VERDICTS}
-        base = table.with_suffix("")
-        links = " ".join(
-            f"[{kind}]({_relative(base)}.{kind})" for kind in ("csv", "md", "tex", "html")
-        )
-        line = lines[captions[str(base)]]
-        cells = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
-        text.append(f"| **{base.name}** {links} | {line} | {cells} |")
-    text.append("| **all tables** | | " + " | ".join(str(total[v]) for v in VERDICTS) + " |")
+        text.append(_line(table, ("csv", "md", "tex", "html"), captions, lines))
     text += ["", "## Figures", "", "| figure | what it shows |", "|---|---|"]
     for figure in figures:
-        base = figure.with_suffix("")
         kinds = ("png", "pdf") if figure.suffix == ".png" else (figure.suffix[1:],)
-        links = " ".join(f"[{kind}]({_relative(base)}.{kind})" for kind in kinds)
-        text.append(f"| **{base.name}** {links} | {lines[captions[str(base)]]} |")
+        text.append(_line(figure, kinds, captions, lines))
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
+def count_verdicts(table: Path) -> Counts:
+    """How many rows of a table's CSV have each verdict, by what was compared."""
+    rows = read_csv(table)
+    judged = rows[rows["verdict"] != ""]
+    return Counter(zip(judged["kind"], judged["verdict"], strict=True))
+
+
+def shown_counts(counts: Mapping[str, Counts]) -> pd.DataFrame:
+    """Counts for readers: every kind apart, of all tables first, then those of each table."""
+    total = sum(counts.values(), Counter())
+    rows = []
+    for name, own in {ALL: total, **counts}.items():
+        for kind in (*KINDS, ""):
+            of_kind = {verdict: own[kind, verdict] for verdict in VERDICTS}
+            if name == ALL or any(of_kind.values()):
+                rows.append({"table": name, "compared with": kind or NOTHING} | of_kind)
+    return pd.DataFrame(rows).astype(str)
+
+
+def _line(
+    file: Path, kinds: Sequence[str], captions: Mapping[str, str], lines: Mapping[str, str]
+) -> str:
+    base = file.with_suffix("")
+    links = " ".join(f"[{kind}]({_relative(base)}.{kind})" for kind in kinds)
+    return f"| **{base.name}** {links} | {lines[captions[str(base)]]} |"
+
+
 def first_sentence(caption: str) -> str:
-    """The first sentence of a report caption, which says what the result shows."""
+    """The first sentence of a report caption, which says what the result shows.
+
+    It does not end at the point of an abbreviation, such as in 'Tian et al. 2023, Fig. 4'.
+    """
     plain = " ".join(caption.replace("``", "`").split())
-    return plain.split(". ")[0].rstrip(".") + "."
+    return _SENTENCE.split(plain)[0].rstrip(".") + "."
 
 
 def _relative(path: Path) -> Path:

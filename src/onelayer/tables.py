@@ -1,7 +1,10 @@
 """The house format of tables: tidy CSV for machines; Markdown, LaTeX and HTML for readers.
 
-Every CSV has its key columns, then the columns of `VALUE_COLUMNS`. A quantity without a published
-counterpart has an empty verdict; one that was not measured has the verdict `not run` and a reason.
+Every CSV has its key columns, then the columns of `VALUE_COLUMNS`: what was compared (`kind`), how
+far from the published number still counts as it (`tolerance`), the verdict, and our effect as a
+share of the published one. A quantity without a counterpart has an empty verdict and kind; one that
+was not measured has the verdict `not run`, one that a run did not come to `not reached`, and a
+reason.
 """
 
 import html as markup
@@ -25,9 +28,13 @@ VALUE_COLUMNS = [
     "n",
     "published",
     "published_std",
+    "tolerance",
+    "kind",
     "verdict",
+    "effect_share",
     "note",
 ]
+TEXTS = ("kind", "verdict", "note")
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -35,10 +42,10 @@ def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFra
     table = pd.DataFrame(rows)
     for column in VALUE_COLUMNS:
         if column not in table:
-            table[column] = "" if column in ("verdict", "note") else np.nan
+            table[column] = "" if column in TEXTS else np.nan
     if unknown := sorted(set(table.columns) - {*keys, *VALUE_COLUMNS}):
         raise ValueError(f"columns {unknown} are neither keys nor value columns")
-    return table[[*keys, *VALUE_COLUMNS]]
+    return table[[*keys, *VALUE_COLUMNS]].fillna(dict.fromkeys(TEXTS, ""))
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Report:
         _write_csv(self.table, csv)
         _write_markdown(self.shown, md, self.title, self.notes)
         _write_latex(self.shown, tex, self.title, self.notes)
-        _write_html(self.shown, html, self.title, self.notes)
+        write_html(self.shown, html, self.title, self.notes)
 
 
 def tabulate(
@@ -95,13 +102,12 @@ def read_csv(path: Path) -> pd.DataFrame:
     Raises:
         OnelayerError: it lacks one of the house columns.
     """
-    texts = {"quantity": str, "verdict": str, "note": str}
-    table = pd.read_csv(path, dtype=texts)
+    table = pd.read_csv(path, dtype=dict.fromkeys(("quantity", *TEXTS), str))
     if missing := [column for column in VALUE_COLUMNS if column not in table]:
         raise OnelayerError(
             f"{path}: no column {', '.join(missing)}; is it a table of this project?"
         )
-    return table.fillna({"verdict": "", "note": ""})
+    return table.fillna(dict.fromkeys(TEXTS, ""))
 
 
 def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
@@ -138,7 +144,14 @@ td { border-bottom: 1px solid #ddd; padding: .3em .7em; font-variant-numeric: ta
 """
 
 
-def _write_html(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+def write_html(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+    """Write a readers' table as a page that loads nothing.
+
+    Args:
+        table: texts.
+        path: where to write.
+        title, notes: above and below it.
+    """
     page = [
         "<!DOCTYPE html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{markup.escape(title)}</title>',

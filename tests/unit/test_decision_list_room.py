@@ -267,25 +267,27 @@ def solved(**changes):
         ({"t_star": 0.0, "t_star_to_bound_ratio": 0.0}, "within"),  # perfect at once
         ({"t_star": 500.0}, "differs"),
         ({"t_star": 500.0, "delta": 20.0}, ""),  # no probability mass: nothing to judge
-        ({"t_star": np.nan, "t_star_to_bound_ratio": np.nan}, "not run"),
+        ({"t_star": np.nan, "t_star_to_bound_ratio": np.nan}, "not reached"),
     ],
 )
 def test_a_time_is_judged_against_the_bound_and_nothing_else(changes, verdict):
     table = tables.theorem_1(solved(**changes)).set_index("quantity")
     assert table.loc["t_star", "verdict"] == verdict
+    assert table.loc["t_star", "kind"] == ("bound" if verdict else "")
     assert table.loc["gamma", "verdict"] == ""
     assert (table.loc["t_star", "published"] == 404.0) == (verdict != "")
     shown = tables.readable_theorem_1(tables.theorem_1(solved(**changes)))
     assert shown.loc[0, "verdict"] == (verdict or "–")
 
 
-def near(holds, steps):
+def near(holds, steps, steps_run=100):
     rows = []
     for seed, step in enumerate(steps):
         row = {"L": 31, "n": 29, "m": 2, "delta": 1.0, "epsilon": 5.4, "trained_on": "all"}
         row |= {"seed": seed, "scale": "theorem_2", "c": 1.0, "starting_loss": 3.4}
         row |= {"largest_a": 2.2, "least_a": 2.1, "lambda_max": 9.0, "holds": holds}
-        rows.append(row | {"first_step": 10.0 + seed, "last_step": 20.0, "first_perfect": step})
+        row |= {"first_step": 10.0 + seed, "last_step": 20.0, "first_perfect": step}
+        rows.append(row | {"steps": steps_run})
     return pd.DataFrame(rows)
 
 
@@ -303,6 +305,14 @@ def test_every_seed_must_be_perfect_when_its_window_begins(holds, steps, verdict
     assert row["verdict"] == verdict
     assert note in row["note"]
     assert np.isnan(row["published"]) == (not holds)
+
+
+@pytest.mark.parametrize(
+    ("steps", "verdict"), [([1.0, np.nan], "not reached"), ([11.0, np.nan], "differs")]
+)
+def test_steps_that_end_before_the_window_begins_decide_nothing(steps, verdict):
+    row = tables.theorem_2(near(True, steps, steps_run=10)).set_index("quantity")
+    assert row.loc["observed_step", ["verdict", "kind"]].tolist() == [verdict, "bound"]
 
 
 def test_every_row_of_a_table_has_its_own_key():

@@ -8,6 +8,7 @@ from onelayer.papers.local_to_global import basins, flow_tables, training_tables
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.settings.local_to_global import TrainingSettings, Variant
+from tests.conftest import ROOT
 
 ABOVE = Chain(0.5, 0.8)
 UNIGRAM, BIGRAM = ABOVE.unigram_entropy, ABOVE.bigram_entropy
@@ -67,6 +68,55 @@ def test_initialisation_says_where_each_seed_ends_and_when():
     final = table[table["quantity"] == "final_loss"].set_index(["initialisation", "seed"])
     assert final.loc[("standard", "0"), "verdict"] == "within"
     assert final.loc[("paper", "1"), "verdict"] == "direction"
+    assert set(final["kind"]) == {"theory"}
+    assert final.loc[("paper", "1"), "effect_share"] == pytest.approx(
+        1 - 0.002 / ((UNIGRAM - BIGRAM) / 2)
+    )
+
+
+def test_a_loss_that_one_batch_cannot_tell_from_the_entropy_has_reached_it():
+    tolerance = training_tables.excess_loss(TrainingSettings())
+    assert tolerance == pytest.approx(1 / (2 * 16 * 256))
+    runs = [
+        curve("standard", 0, [0.69, UNIGRAM + 0.9 * tolerance]),
+        curve("standard", 1, [0.69, UNIGRAM + 1.1 * tolerance]),
+        curve("paper", 0, [2.0, BIGRAM + 1.9 * tolerance]),
+    ]
+    table = training_tables.initialisation_table(pd.concat(runs), ABOVE, tolerance)
+    final = table[table["quantity"] == "final_loss"].set_index(["initialisation", "seed"])
+    assert final.loc[("standard", "0"), "verdict"] == "within"
+    assert final.loc[("standard", "1"), "verdict"] == "direction"
+    assert final.loc[("paper", "0"), "verdict"] == "within"
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(UNIGRAM, UNIGRAM), (UNIGRAM, UNIGRAM + 0.1), (0.69, np.nan), (0.693, 0.691)],
+)
+def test_a_run_whose_loss_does_not_fall_is_not_judged(start, end):
+    runs = [curve("standard", 0, [start, end]), curve("standard", 1, [0.69, UNIGRAM])]
+    runs = pd.concat(runs)
+    table = training_tables.initialisation_table(runs, ABOVE)
+    final = table[table["quantity"] == "final_loss"].set_index("seed")
+    assert final["verdict"].to_dict() == {
+        "0": "not reached",
+        "1": "within",
+        "mean": "not reached",
+    }
+    assert "1 of 2 seeds" in final.loc["mean", "note"]
+    ablated = training_tables.ablation_table(
+        runs, [Variant(name="standard")], TrainingSettings(), ABOVE
+    ).set_index("quantity")
+    assert ablated.loc["trapped_share", "verdict"] == "not reached"
+    assert "too little training" in ablated.loc["trapped_share", "note"]
+
+
+def test_the_authors_numbers_are_known_to_their_third_digit():
+    published = training_tables.read_published(
+        ROOT / "workflow/reference/local_to_global_rank_one.csv"
+    )
+    assert published["tolerance"].tolist() == pytest.approx([0.0005] * 6)
+    assert published["published"].between(0.2, 1).all()
 
 
 def test_a_start_on_the_wrong_side_of_the_middle_differs():
@@ -78,8 +128,8 @@ def test_a_start_on_the_wrong_side_of_the_middle_differs():
 def test_rank_one_stands_beside_the_authors_weights_and_within_0_and_1():
     runs = [curve("standard", seed, [0.69, 0.67], share) for seed, share in ((0, 0.1), (1, 0.9))]
     key = {"initialisation": ["standard"], "matrix": ["W_1"], "iteration": [100]}
-    published = pd.DataFrame(key | {"published": [0.939]})
-    table = training_tables.rank_one_table(pd.concat(runs), [100], published)
+    published = pd.DataFrame(key | {"published": [0.939], "tolerance": [0.0005]})
+    table = training_tables.rank_one_table(pd.concat(runs), [100], published, ABOVE)
     assert table[["matrix", "iteration"]].to_numpy().tolist() == [["W_1", 100], ["W_V", 100]]
     assert table["value"].tolist() == [0.5, 0.5]
     assert table["low"].min() == 0 and table["high"].max() == 1
@@ -101,8 +151,12 @@ def test_the_ablation_counts_trapped_seeds_and_says_when_the_first_escapes():
     assert trapped["trapped_share"] == 1 and np.isnan(trapped["first_escape_iteration"])
     half = values(table, variant="wider")
     assert half["trapped_share"] == 0.5 and half["first_escape_iteration"] == 300
-    judged = table[table["verdict"] != ""]
+    judged = table[table["kind"] == "claim"]
     assert judged[["variant", "quantity"]].to_numpy().tolist() == [["standard", "trapped_share"]]
+    never = table[table["verdict"] == "not reached"]
+    assert never[["variant", "quantity"]].to_numpy().tolist() == [
+        ["standard", "first_escape_iteration"]
+    ]
     assert training_tables.changes(variants[1], base) == (
         "lr 0.01 instead of 0.002; weight decay 0.1 instead of 0.0"
     )

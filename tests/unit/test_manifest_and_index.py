@@ -107,7 +107,9 @@ def test_verification_names_what_differs_and_what_is_missing(results, tmp_path) 
 
 def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
     verdicts = ["within", "within", "differs", "", "not run"]
-    table = pd.DataFrame(dict.fromkeys(VALUE_COLUMNS, "") | {"verdict": verdicts})
+    kinds = ["published", "published", "control", "", ""]
+    columns = {"verdict": verdicts, "kind": kinds}
+    table = pd.DataFrame(dict.fromkeys(VALUE_COLUMNS, "") | columns)
     path = tmp_path / "results/tables/t.csv"
     path.parent.mkdir(parents=True)
     table.to_csv(path, index=False)
@@ -118,11 +120,24 @@ def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
     captions = {str(one.with_suffix("")): "one" for one in (path, short)}
     captions |= {str(shown.with_suffix("")): "two" for shown in (figure, moving)}
     lines = {"one": "Line 1.", "two": "Line 2."}
-    write_index([path, short], [figure, moving], captions, lines, tmp_path / "i.md")
-    text = (tmp_path / "i.md").read_text()
-    assert "Line 1. | 2 | 0 | 1 | 1 |" in text
-    assert "Line 1. | 0 | 0 | 0 | 1 |" in text
-    assert "| **all tables** | | 2 | 0 | 1 | 2 |" in text
+    files = tmp_path / "i.md", tmp_path / "v.html"
+    write_index([path, short], [figure, moving], captions, lines, *files)
+    text, page = (file.read_text() for file in files)
+    counted = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert [cells for cells in counted if len(cells) == 8][2:] == [
+        ["all tables", "published", "2", "0", "0", "0", "0", "0"],
+        ["all tables", "theory", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "bound", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "control", "0", "0", "1", "0", "0", "0"],
+        ["all tables", "claim", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "nothing", "0", "0", "0", "0", "0", "2"],
+        ["t", "published", "2", "0", "0", "0", "0", "0"],
+        ["t", "control", "0", "0", "1", "0", "0", "0"],
+        ["t", "nothing", "0", "0", "0", "0", "0", "1"],
+        ["s", "nothing", "0", "0", "0", "0", "0", "1"],
+    ]
+    assert page.count("<tr") == 11 and "random weights" in page and "random weights" in text
+    assert text.count("Line 1.") == 2
     for suffix in (".csv", ".md", ".tex", ".html", ".png", ".pdf"):
         assert suffix in text
     assert text.count("Line 2.") == 2

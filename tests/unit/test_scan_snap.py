@@ -84,6 +84,7 @@ def test_published_cells_are_reached_on_a_few_settings(sweep):
 def test_the_reference_has_all_published_cells():
     assert len(PUBLISHED) == 64 and not PUBLISHED.duplicated(SETTINGS).any()
     assert PUBLISHED["published"].between(1.5, 2.1).all()
+    assert PUBLISHED["tolerance"].unique().tolist() == [0.0005]
 
 
 def test_a_run_is_the_same_whatever_is_swept_beside_it(sweep):
@@ -105,7 +106,9 @@ def test_chunks_are_whole_streams_or_equal_parts_of_one(settings, most, size):
 
 def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100)
-    assert table["verdict"].isin(["within", "direction", "differs"]).all()
+    assert table["verdict"].isin(["within", "direction", "differs", "open"]).all()
+    assert set(table.loc[table["published"].notna(), "kind"]) == {"published"}
+    assert set(table.loc[table["published"].isna(), "kind"]) == {"claim"}
     by = table.set_index("quantity")
     for name in ("common_mass_change", "gain_spearman", "largest_attention", "slowing_down"):
         assert by.loc[name, "verdict"] == "direction", name
@@ -119,6 +122,20 @@ def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     assert by.loc["lr_Z_difference", "value"] == pytest.approx(at_end[3.0] - at_end[0.5])
     assert not table.duplicated(["claim", "setting", "quantity"]).any()
     assert len(claims.readable(table)) == len(table)
+
+
+def test_attention_that_stands_still_shows_nothing(scan, sweep):
+    attention = scan.loc[scan["iteration"] == 0, ATTENTION].to_numpy()
+    still = scan.copy()
+    still[ATTENTION] = np.tile(attention, (still["iteration"].nunique(), 1))
+    table = claims.assemble(still, sweep, PUBLISHED, {}, 100, 100)
+    own = table[table["setting"].str.contains("iterations")]
+    assert (own["verdict"] == "not reached").all() and len(own) == 7
+    stuck = sweep.copy()
+    stuck[ATTENTION] = np.tile(TOKEN_CHANCES, (len(stuck), 1))
+    ran = entropy_sweep.assemble(stuck, PUBLISHED, 100).dropna(subset=["value"])
+    assert len(ran) == 4 and (ran["verdict"] == "not reached").all()
+    assert ran["note"].str.contains("no run has left its start").all()
 
 
 def test_a_claim_that_does_not_hold_is_said_not_to(scan, sweep):
@@ -157,7 +174,14 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     assert text.loc["received[1–10]_change", "verdict"] == "differs"
     assert text.loc["received[1–10]_change", "note"].endswith(": no")
     assert text.loc["sparse_change", "note"].endswith(": open")
+    assert text.loc["sparse_change", "verdict"] == "open"
     assert "received[11–100]_change" in text.index
+    flat = pd.DataFrame(rows)
+    flat.loc[flat["quantity"] == "loss", "value"] = 7.0
+    table = claims.assemble(scan, sweep, PUBLISHED, {"flat": flat}, 100, 100)
+    text = table[table["setting"] == "real text, flat"]
+    assert len(text) and (text["verdict"] == "not reached").all()
+    assert text["note"].str.contains("a run stood still").all()
 
 
 def test_diverged_runs_are_counted_and_never_averaged_in(sweep):

@@ -36,6 +36,8 @@ def test_a_csv_has_the_house_columns_and_reads_back(tmp_path) -> None:
     assert written["csv"].splitlines()[0].split(",") == ["model", *VALUE_COLUMNS]
     back = read_csv(tmp_path / "t.csv")
     assert back["verdict"].tolist() == ["within", "not run"]
+    assert back["kind"].tolist() == ["published", "published"]
+    assert back["effect_share"][0] == pytest.approx((1 - 1 / 3) / 0.65)
     assert back["note"].tolist() == ["", "no hub"]
     assert back["value"][0] == pytest.approx(1 / 3, rel=1e-8)
 
@@ -69,5 +71,17 @@ def test_a_foreign_csv_is_refused(tmp_path) -> None:
         read_csv(tmp_path / "x.csv")
 
 
-def test_the_line_in_the_index_is_the_first_sentence_of_the_caption() -> None:
-    assert first_sentence("Ours beside\ntheirs, ``x``. More here.") == "Ours beside theirs, `x`."
+@pytest.mark.parametrize(
+    ("caption", "line"),
+    [
+        ("Ours beside\ntheirs, ``x``. More here.", "Ours beside theirs, `x`."),
+        ("Of one class (Tian\net al. 2023, Fig. 4):\nthey gain. More.",
+         "Of one class (Tian et al. 2023, Fig. 4): they gain."),
+        ("As in Sec. 3 and Eq. 2, e.g. here, i.e. there. More.",
+         "As in Sec. 3 and Eq. 2, e.g. here, i.e. there."),
+        ("A config. More.", "A config."),
+        ("Only one", "Only one."),
+    ],
+)  # fmt: skip
+def test_the_line_in_the_index_is_the_first_sentence_of_the_caption(caption, line) -> None:
+    assert first_sentence(caption) == line

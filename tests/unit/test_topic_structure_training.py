@@ -80,8 +80,10 @@ def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
     assert arrays["S"].shape == arrays["weights"].shape == (16, 16)
     table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
     own = table[(table["accounting"] == "correct") & (table["quantity"] == "different_topic")]
-    assert own["published"].tolist() == [0.00673] and own["verdict"].tolist() == ["differs"]
-    assert own["note"].str.contains("still uniform").all()
+    assert own["published"].tolist() == [0.00673] and own["verdict"].tolist() == ["not reached"]
+    assert own["note"].str.contains("2 of 2 runs still uniform").all()
+    judged = table[table["kind"] == "published"]
+    assert len(judged) == 8 and (judged["verdict"] == "not reached").all()
 
 
 def test_a_diverged_run_is_marked_and_never_averaged() -> None:
@@ -89,7 +91,7 @@ def test_a_diverged_run_is_marked_and_never_averaged() -> None:
     assert (averages["diverged_at"] >= 0).all()
     table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
     rows = table[table["quantity"].isin(tables.PAIR_CLASSES)]
-    assert rows["value"].isna().all() and (rows["verdict"] == "not run").all()
+    assert rows["value"].isna().all() and (rows["verdict"] == "not reached").all()
     assert rows["note"].str.contains("2 of 2 runs diverged").all()
     averages.loc[0, "diverged_at"] = -1
     averages.loc[0, list(tables.PAIR_CLASSES)] = [0.03, 0.02, 0.01]
@@ -132,6 +134,8 @@ def test_a_diverged_run_has_no_times_and_counts_as_not_in_order() -> None:
     assert "1 diverged" in table.loc[("all", "share_in_order"), "note"]
     assert "no two stages expected" in table.loc[("all", "share_in_order"), "note"]
     assert math.isnan(table.loc[("1", "t_V"), "value"])
+    assert table.loc[("1", "t_V"), "verdict"] == "not reached"
+    assert table.loc[("all", "t_V"), "verdict"] == table.loc[("0", "t_V"), "verdict"] == ""
     assert table.loc[("all", "t_V"), "value"] == 1 and table.loc[("all", "t_V"), "n"] == 1
 
 
@@ -170,6 +174,7 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
     table = tables.theory_gap(pd.DataFrame(rows)).set_index(["weight_decay", "quantity"])
     assert table.loc[(0.0, "gap"), "published"] == 0.1
     assert table.loc[(0.0, "gap"), "verdict"] == "within"
+    assert table.loc[(0.0, "gap"), "kind"] == "theory"
     assert table.loc[(0.0, "gap_to_theory_ratio"), "value"] == pytest.approx(1)
     assert math.isnan(table.loc[(0.001, "gap"), "published"])
     assert len(tables.readable_gaps(table.reset_index())) == 2

@@ -65,6 +65,7 @@ def test_every_published_row_is_there_measured_or_with_the_reason(table) -> None
         found = cell(table, row.model, f"{row.threshold:g}", row.quantity)
         assert found["published"] == row.published
         assert found["verdict"] == "not run"
+        assert found["kind"] == ("control" if row.model == "random" else "published")
         assert math.isnan(found["value"])
         assert "hub" in found["note"]
     measured = table[table["value"].notna()]
@@ -75,11 +76,15 @@ def test_a_model_stands_beside_the_row_and_threshold_that_its_settings_name(tabl
     found = cell(table, "mini", "top 20", "attention_ratio")
     assert found["published"] == 1.32  # bert, .0005, disjoint
     assert found["verdict"] == "within"
+    assert (found["kind"], found["tolerance"]) == ("published", 0.005)
+    assert found["effect_share"] == pytest.approx(0.3 / 0.32)
     assert "bert at 0.0005" in found["note"]
     assert "a small one" in found["note"]
     assert cell(table, "mini", "0.001", "attention_ratio")["published"] == 1.28
     assert cell(table, "random", "top 20", "attention_ratio")["published"] == 0.99943
     assert "mean of 3 seeds" in cell(table, "random", "top 20", "attention_ratio")["note"]
+    control = cell(table, "random", "top 20", "attention_ratio")
+    assert (control["kind"], control["tolerance"]) == ("control", pytest.approx(5e-6))
 
 
 def test_raw_ratios_of_two_zeros_are_not_compared(table) -> None:
@@ -106,6 +111,7 @@ def test_directions_are_differences_judged_against_zero() -> None:
     table = wikipedia.claims(ours, MODELS, AMBIGUITY, PUBLISHED)
     falls = table[table["overlap"] == "disjoint"].iloc[0]
     assert falls["published"] == pytest.approx(1.32 - 1.28)
+    assert falls["tolerance"] == pytest.approx(0.01)
     assert falls["verdict"] == "within"
     beats = table[table["overlap"] == "disjoint - overlapping"].iloc[0]
     assert beats["published"] == pytest.approx(1.32 - 1.23)

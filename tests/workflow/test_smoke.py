@@ -14,7 +14,7 @@ from PIL import Image
 
 from onelayer.provenance import code_closure, library_versions
 from onelayer.tables import VALUE_COLUMNS, read_csv
-from onelayer.verdicts import VERDICTS
+from onelayer.verdicts import KINDS, VERDICTS
 from tests.conftest import SMOKE, cpu_seconds, snakemake
 from tests.workflow.conftest import CAPTIONS, executed, products
 
@@ -83,6 +83,10 @@ def test_a_table_has_its_keys_and_then_the_house_columns(smoke_run, smoke, capti
         assert not table[[*keys, "quantity"]].isna().any(axis=None)
         assert not table.duplicated([*keys, "quantity"]).any()
         assert set(table["verdict"]) <= {*VERDICTS, ""}
+        assert set(table["kind"]) <= {*KINDS, ""}
+        valued = table["value"].notna() & (table["verdict"] != "not reached")
+        assert ((table["verdict"] != "") == (table["kind"] != ""))[valued].all()
+        assert table[table["effect_share"].notna()]["kind"].ne("").all()
 
 
 @pytest.mark.parametrize("caption", TABLES)
@@ -124,8 +128,11 @@ def test_what_did_not_run_says_why_and_what_ran_has_numbers(smoke_run, overlap):
     probed = {"minilm", "bart-here", "random", "random-bart"}
     assert set(table[~not_run]["model"]) == probed
     assert table[~not_run][["value", "n"]].notna().all(axis=None)
-    judged = ~not_run & table["published"].notna()
-    assert table[judged]["verdict"].isin(VERDICTS).all()
+    judged = table[~not_run & table["published"].notna()]
+    assert judged["verdict"].isin(VERDICTS).all()
+    control = judged["model"].str.startswith("random")
+    assert set(judged[control]["kind"]) == {"control"}
+    assert set(judged[~control]["kind"]) == {"published"}
 
 
 def test_the_two_corpora_are_not_mixed_up(smoke_run):
@@ -175,15 +182,19 @@ def test_the_index_links_every_table_and_figure(smoke_run):
 
 def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
     index = (smoke_run / "results/index.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \*\*([\w ]+)\*\*.*?((?: \| \d+){4}) \|$", index, re.M)
-    counted = {name: [int(n) for n in re.findall(r"\d+", cells)] for name, cells in rows}
-    expected = {}
-    for path in smoke_run.glob("results/tables/*/*.csv"):
-        verdicts = read_csv(path)["verdict"]
-        expected[path.stem] = [int((verdicts == verdict).sum()) for verdict in VERDICTS]
-    totals = [sum(column) for column in zip(*expected.values(), strict=True)]
-    assert counted == expected | {"all tables": totals}
-    assert totals[0] + totals[1] + totals[2] > 0
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in index.splitlines()]
+    rows = {tuple(row[:2]): row[2:] for row in rows if len(row) == 2 + len(VERDICTS)}
+    assert list(rows.pop(("table", "compared with"))) == list(VERDICTS)
+    tables = {path.stem: read_csv(path) for path in smoke_run.glob("results/tables/*/*.csv")}
+    tables["all tables"] = pd.concat(tables.values())
+    for name, table in tables.items():
+        for kind in (*KINDS, ""):
+            own = table[table["kind"] == kind]["verdict"]
+            expected = [str((own == verdict).sum()) for verdict in VERDICTS]
+            found = rows.get((name, kind or "nothing"), ["0"] * len(VERDICTS))
+            assert found == expected, (name, kind)
+    page = (smoke_run / "results/verdicts.html").read_text(encoding="utf-8")
+    assert page.count("<tr") == len(rows)  # the rule of the head stands among them, the head not
 
 
 def test_the_manifest_has_the_sum_of_every_table_and_figure(smoke_run, manifest):

@@ -28,6 +28,7 @@ use rule step as write_index with:
         captions=sorted({f"workflow/report/{r.caption}.rst" for r in results.declared.values()}),
     output:
         index="results/index.md",
+        verdicts=report("results/verdicts.html", category="Verdicts", labels={"result": "counts"}),
     pathvars:
         step="write_index",
     localrule: True

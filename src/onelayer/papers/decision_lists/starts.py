@@ -130,9 +130,9 @@ def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) ->
     The learning rate is 1 / lambda_max with lambda_max taken at the run's own start; that is ours.
 
     Returns:
-        L, n, m, seed, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number), `c`, the other
-        fields of `constants.Theorem2` for Theorem 2's c, `lambda_max`, `first_perfect` and
-        `accuracy` at the end.
+        L, n, m, seed, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number), `steps` (at
+        most), `c`, the other fields of `constants.Theorem2` for Theorem 2's c, `lambda_max`,
+        `first_perfect` and `accuracy` at the end.
     """
     found = []
     for start in progress(starts, unit="start"):
@@ -161,6 +161,7 @@ def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, o
         "epsilon": epsilon,
         "delta": start.delta,
         "trained_on": "all" if start.sequences is None else str(start.sequences),
+        "steps": start.steps,
         **hypotheses,
         "lambda_max": lambda_max,
         "first_perfect": run.first_perfect[0],

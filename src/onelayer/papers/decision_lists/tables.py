@@ -1,7 +1,8 @@
 """The tables of the decision-list paper: tidy for machines, and in a reader's shape.
 
 The paper publishes no numbers but two bounds: Theorem 1's time 4 M / (log(L) gamma), and Theorem
-2's window of steps. They stand in `published`; the verdict `within` means at most that.
+2's window of steps. They stand in `published`; the verdict `within` means at most that. A time that
+was not observed within the steps allowed is `not reached`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,7 @@ import pandas as pd
 
 from onelayer.intervals import mean
 from onelayer.tables import number, tidy
-from onelayer.verdicts import Measured, UpperBound, judge
+from onelayer.verdicts import NOT_REACHED, Measured, UpperBound, judge
 
 # The paper's symbols as key columns in words: `n` is the house column of sample sizes.
 WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length"}
@@ -26,12 +27,13 @@ THEOREM_1_QUANTITIES = [
     "order",
 ]
 ATTENTION_KEYS = [*SIZES, "delta", "zipf", "method", "seed"]
+TIMES = ("median_column_time", "time_to_exact_ratio")
 THEOREM_2_KEYS = [*SIZES, "delta", "epsilon", "trained_on"]
 VALUE_KEYS = [*SIZES, "seed"]
 JOINT_KEYS = ["start", *SIZES, "seed"]
 
-NOT_PERFECT = "not perfect within the steps allowed"
-NOT_REACHED = "not reached within the steps allowed"
+NOT_PERFECT = {"verdict": NOT_REACHED, "note": "not perfect within the steps allowed"}
+TOO_LATE = {"verdict": NOT_REACHED, "note": "not reached within the steps allowed"}
 NO_MASS = "delta above 1 is no probability mass: ours alone, not judged"
 
 
@@ -49,15 +51,14 @@ def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
             if quantity == "t_star":
                 row |= _against_bound(setting["t_star"], setting["bound"], setting["delta"])
             elif np.isnan(row["value"]):
-                row["note"] = NOT_PERFECT
+                row |= NOT_PERFECT
             rows.append(key | row)
-    return judge(_tidy(rows, THEOREM_1_KEYS), UpperBound())
+    return judge(tidy(rows, THEOREM_1_KEYS), UpperBound())
 
 
 def _against_bound(t_star: float, bound: float, delta: float) -> dict[str, object]:
-    if np.isnan(t_star):
-        return {"published": bound, "note": NOT_PERFECT}
-    return {"note": NO_MASS} if delta > 1 else {"published": bound}
+    compared = {"note": NO_MASS} if delta > 1 else {"published": bound}
+    return compared | (NOT_PERFECT if np.isnan(t_star) else {})
 
 
 def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
@@ -105,8 +106,11 @@ def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
             # t* = 0: the first step, however short, is perfect
             quantities["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
         quantities["steps"] = run["steps"]
-        rows += [key | {"quantity": name, "value": value} for name, value in quantities.items()]
-    return judge(_tidy(rows, ATTENTION_KEYS), {"t_star": UpperBound()})
+        for name, value in quantities.items():
+            unseen = name in TIMES and np.isnan(value)
+            row = {"quantity": name, "value": value} | (NOT_PERFECT if unseen else {})
+            rows.append(key | row)
+    return judge(tidy(rows, ATTENTION_KEYS), {"t_star": UpperBound()})
 
 
 def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
@@ -162,7 +166,7 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
         ):
             rows.append(key | {"quantity": quantity} | mean(runs[column]))
         rows.append(key | {"quantity": "observed_step"} | _observed(runs, holds))
-    return _tidy(rows, THEOREM_2_KEYS)
+    return tidy(rows, THEOREM_2_KEYS)
 
 
 def _observed(runs: pd.DataFrame, holds: bool) -> dict[str, object]:
@@ -171,12 +175,16 @@ def _observed(runs: pd.DataFrame, holds: bool) -> dict[str, object]:
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"
     if not holds:
         promise = "the hypotheses do not hold: nothing is promised"
-        return found | {"note": "; ".join(filter(None, [note, promise]))}
+        verdict = "" if perfect.any() else NOT_REACHED
+        return found | {"verdict": verdict, "note": "; ".join(filter(None, [note, promise]))}
     # Each seed has its own window: what must not be above 0 is the worst seed's delay. One that is
-    # not perfect in time is late without end.
-    delay = (runs["first_perfect"].fillna(np.inf) - runs["first_step"]).max()
-    verdict = UpperBound().verdict(Measured(delay, published=0.0))
-    return found | {"published": runs["first_step"].mean(), "verdict": verdict, "note": note}
+    # not perfect in time is late without end, unless its steps ended before its window began.
+    late = runs["first_perfect"].fillna(np.inf) - runs["first_step"]
+    bound = {"published": runs["first_step"].mean(), "kind": UpperBound.kind, "note": note}
+    unseen = runs["first_perfect"].isna() & (runs["steps"] < runs["first_step"])
+    if unseen.any() and not (late[~unseen] > 0).any():
+        return found | bound | {"verdict": NOT_REACHED}
+    return found | bound | {"verdict": UpperBound().verdict(Measured(late.max(), published=0.0))}
 
 
 def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
@@ -202,7 +210,7 @@ def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
                 "λ_max": _significant(value["lambda_max"]),
                 "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
                 "perfect at step, mean [95%]": _mean_and_interval(observed),
-                "verdict": observed["verdict"] or "nothing promised",
+                "verdict": observed["verdict"] if holds else "nothing promised",
             }
         )
     return pd.DataFrame(rows)
@@ -231,8 +239,8 @@ def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) 
         key = dict(zip(VALUE_KEYS, key, strict=True))
         for quantity, value in values.items():
             row = key | {"quantity": quantity, "value": value}
-            rows.append(row | ({"note": NOT_REACHED} if np.isnan(value) else {}))
-    return _tidy(rows, VALUE_KEYS)
+            rows.append(row | (TOO_LATE if np.isnan(value) else {}))
+    return tidy(rows, VALUE_KEYS)
 
 
 def readable_value(table: pd.DataFrame) -> pd.DataFrame:
@@ -271,10 +279,10 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
             key = {"start": start_name(run)} | {name: run[name] for name in JOINT_KEYS[1:]}
             steps = {"quantity": "steps_to_perfect", "value": run["first_perfect"]}
             if np.isnan(run["first_perfect"]):
-                steps |= {"note": NOT_REACHED}
+                steps |= TOO_LATE
             rows.append(key | steps)
             rows += [key | {"quantity": name, "value": run[name]} for name in quantities]
-    return _tidy(rows, JOINT_KEYS)
+    return tidy(rows, JOINT_KEYS)
 
 
 def start_name(run: dict) -> str:
@@ -311,11 +319,6 @@ def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
             row[name] = _spread(by[quantity], 3) if quantity in by else "–"
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _tidy(rows: list[dict], keys: Sequence[str]) -> pd.DataFrame:
-    """`tidy`, where only some rows have a verdict or a note."""
-    return tidy(rows, keys).fillna({"verdict": "", "note": ""})
 
 
 def _settings(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:

@@ -1,6 +1,8 @@
 """The tables of the gradient flow: what was simulated beside what the theorems say.
 
-`published` is what follows from the theorems: H(pi), H_bi, which minimum is reached.
+`published` is what follows from the theorems: H(pi), H_bi, which minimum is reached; all rows that
+are judged are of the kind `theory`. Shares count flows and have no tolerance; closed forms have
+that of float64.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +16,11 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
 from onelayer.settings.local_to_global import FlowShownSettings
 from onelayer.tables import Report, interval, number, tidy
-from onelayer.verdicts import Number, judge
+from onelayer.verdicts import Number, judge, worded
 
-ROUNDING = 1e-12  # of closed forms
+ROUNDING = 1e-12  # of closed forms in float64: 2^-53 through some thousand operations
+MAJORITY = Number(0.5, kind="theory")  # of a share: which of two ends is the more frequent one
+EXACT = Number(None, kind="theory")
 CRITICAL_POINT_NOTES = [
     "Loss and gradient: closed forms at the optimal bias, the worst of the representatives; "
     "theory is the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere "
@@ -54,7 +58,8 @@ def critical_point_table(chains: Sequence[Chain], neighbours: pd.DataFrame) -> p
             back = share(int(found["back"]), int(found["starts"]))
             returns = key | back | {"quantity": "share_returning"}
             rows.append(returns | {"published": expected.get(name, np.nan)})
-    return judge(tidy(rows, ["p", "q", "point"]), Number(0.5))
+    compared = {"loss": EXACT, "gradient_norm": EXACT, "share_returning": MAJORITY}
+    return judge(tidy(rows, ["p", "q", "point"]), compared)
 
 
 def _at_critical_points(chain: Chain, name: str, points: Sequence[np.ndarray]) -> list[dict]:
@@ -63,25 +68,11 @@ def _at_critical_points(chain: Chain, name: str, points: Sequence[np.ndarray]) -
     speed = np.linalg.norm(canonical.flow(np.stack([e, w]), chain), axis=0)
     bends = np.array([np.linalg.eigvalsh(canonical.hessian(*point, chain)) for point in points])
     entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
-    rounding = {"n": len(points), "note": "low, high: rounding error"}
+    compared = {"n": len(points), "tolerance": ROUNDING}
     worst = loss[abs(loss - entropy).argmax()]
     return [
-        {
-            "quantity": "loss",
-            "value": worst,
-            "low": worst - ROUNDING,
-            "high": worst + ROUNDING,
-            "published": entropy,
-        }
-        | rounding,
-        {
-            "quantity": "gradient_norm",
-            "value": speed.max(),
-            "low": max(speed.max() - ROUNDING, 0),
-            "high": speed.max() + ROUNDING,
-            "published": 0.0,
-        }
-        | rounding,
+        compared | {"quantity": "loss", "value": worst, "published": entropy},
+        compared | {"quantity": "gradient_norm", "value": speed.max(), "published": 0.0},
         {"quantity": "smallest_curvature", "value": bends.min(), "n": len(points)},
         {"quantity": "largest_curvature", "value": bends.max(), "n": len(points)},
     ]
@@ -106,10 +97,16 @@ def readable_critical_points(table: pd.DataFrame) -> pd.DataFrame:
                 "flow returns [95%]": interval(
                     *by.loc["share_returning", ["value", "low", "high"]], 3
                 ),
-                "verdict": by.loc["share_returning", "verdict"] or by.loc["loss", "verdict"],
+                "verdict": worded(*_judged(by)),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _judged(by: pd.DataFrame) -> tuple[str, float]:
+    """Verdict and share of the effect of what the reader's row shows."""
+    quantity = "share_returning" if by.loc["share_returning", "verdict"] else "loss"
+    return tuple(by.loc[quantity, ["verdict", "effect_share"]])
 
 
 def _curvature(bend: float) -> str:
@@ -140,7 +137,7 @@ def basin_table(
                     "note": "beside it: the integral of the Gaussian over the paper's basin",
                 }
             )
-    return judge(tidy(rows, ["p", "q", "start"]), Number(0.5))
+    return judge(tidy(rows, ["p", "q", "start"]), MAJORITY)
 
 
 def map_errors(theta: np.ndarray, e: np.ndarray, w: np.ndarray, chain: Chain) -> dict[str, dict]:
@@ -188,7 +185,7 @@ def readable_basins(table: pd.DataFrame) -> pd.DataFrame:
                 row[name.replace("_", " ")] = f"{by.loc[name, 'value']:.0e}"
             row["global share"] = number(by.loc["global_area", "value"], 3)
             row["theory"] = "–"
-            row["verdict"] = agreement["verdict"]
+            row["verdict"] = worded(agreement["verdict"], agreement["effect_share"])
         else:
             drawn = by.loc["global_share"]
             row |= dict.fromkeys(
@@ -196,7 +193,7 @@ def readable_basins(table: pd.DataFrame) -> pd.DataFrame:
             )
             row["global share"] = interval(drawn["value"], drawn["low"], drawn["high"], 3)
             row["theory"] = number(drawn["published"], 3)
-            row["verdict"] = drawn["verdict"]
+            row["verdict"] = worded(drawn["verdict"], drawn["effect_share"])
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -1,10 +1,12 @@
 """The tables of the trained transformers: initialisations, rank one, and the ablation.
 
 `published` is a number of the authors where there is one (their saved weights), and otherwise the
-entropy at which the paper says that training ends.
+entropy at which the paper says that training ends. A run whose loss ends no lower than it starts,
+or above the unigram entropy, did not train or not for long enough: nothing is judged by it.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import TrainingSettings, Variant
 from onelayer.tables import Report, interval, number, tidy
-from onelayer.verdicts import Number, judge
+from onelayer.verdicts import FLOAT32, NOT_REACHED, Number, judge, rounding, worded
 
 CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
 TRAPPED = (100, 450)  # iterations over which a standard start must stay at the unigram entropy
@@ -21,27 +23,77 @@ RANK_ONE_NOTES = [
     "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval. "
     "Authors: one run, from the weights they saved.",
 ]
+UNTRAINED = "the loss does not come down to the unigram entropy: no or too little training"
 CLAIMED = {"standard": "unigram", "rank_one": "unigram", "paper": "bigram"}
 
 
-def initialisation_table(curves: pd.DataFrame, chain: Chain) -> pd.DataFrame:
-    """Per initialisation and seed: final loss, when it reached the bigram entropy, and the mean."""
+def read_published(path: Path) -> pd.DataFrame:
+    """The authors' numbers: `initialisation`, `matrix`, `iteration`, `published`, `tolerance`."""
+    table = pd.read_csv(path, dtype={"published": str})
+    printed = table["published"]
+    return table.assign(published=printed.astype(float), tolerance=printed.map(rounding))
+
+
+def excess_loss(training: TrainingSettings) -> float:
+    """A loss this near to the optimum is as good as it for one batch, per logit (nats): 1 / (2 N).
+
+    A logit that is estimated from N symbols, those of a batch, has the variance 1 / (N p (1 - p)),
+    and costs half of that times p (1 - p) more than the best one, in expectation.
+    """
+    return 1 / (2 * training.batch * training.sequence_length)
+
+
+def initialisation_table(
+    curves: pd.DataFrame, chain: Chain, tolerance: float = 0.0
+) -> pd.DataFrame:
+    """Per initialisation and seed: final loss, when it reached the bigram entropy, and the mean.
+
+    Args:
+        curves: `training.curves` of all initialisations.
+        chain: the chain trained on.
+        tolerance: `excess_loss`; the unigram model has one logit, the bigram model two.
+    """
     entropies = {"unigram": chain.unigram_entropy, "bigram": chain.bigram_entropy}
+    logits = {"unigram": 1, "bigram": 2}
     middle = (chain.unigram_entropy + chain.bigram_entropy) / 2
     rows = []
     for name, part in curves.groupby("variant", sort=False):
-        claim = {"published": entropies[CLAIMED[name]]}
+        model = CLAIMED[name]
+        claim = {"published": entropies[model], "tolerance": logits[model] * tolerance}
         claim["note"] = f"beside it: the {CLAIMED[name]} entropy, where the paper says it ends"
         finals = []
         for seed, run in part.groupby("seed", sort=False):
             key = {"initialisation": name, "seed": str(seed)}
             final = float(run["loss"].iloc[-1])
             finals.append(final)
-            rows.append(key | {"quantity": "final_loss", "value": final, "n": 1} | claim)
+            own = {"quantity": "final_loss", "value": final, "n": 1}
+            rows.append(key | own | claim | _standing(run, chain))
             rows += [key | row for row in _reached(run, chain)]
         key = {"initialisation": name, "seed": "mean"}
-        rows.append(key | {"quantity": "final_loss"} | mean(finals) | claim)
-    return judge(tidy(rows, ["initialisation", "seed"]), {"final_loss": Number(middle)})
+        rows.append(
+            key | {"quantity": "final_loss"} | mean(finals) | claim | _standing(part, chain)
+        )
+    compared = Number(middle, kind="theory", relative=FLOAT32)
+    return judge(tidy(rows, ["initialisation", "seed"]), {"final_loss": compared})
+
+
+def untrained(run: pd.DataFrame, chain: Chain) -> bool:
+    """Whether a run ends where it started, or still above the unigram entropy, or diverged.
+
+    The least that training learns is how frequent the symbols are. A start that has no preference
+    has the loss log 2, above both entropies: standing there, it would look trapped.
+    """
+    start, end = run["loss"].iloc[0], run["loss"].iloc[-1]
+    return not (end < start and end <= chain.unigram_entropy + CLOSE)
+
+
+def _standing(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
+    """What stands in a row that rests on these runs, where any of them did not train."""
+    seeds = [untrained(run, chain) for _, run in runs.groupby("seed")]
+    if not any(seeds):
+        return {}
+    count = "" if len(seeds) == 1 else f"{sum(seeds)} of {len(seeds)} seeds: "
+    return {"verdict": NOT_REACHED, "note": count + UNTRAINED}
 
 
 def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
@@ -53,7 +105,10 @@ def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
         "Loss: population loss on held-out sequences (nats). Unigram entropy "
         f"{chain.unigram_entropy:.4f}, bigram entropy rate {chain.bigram_entropy:.4f}.",
         "Verdict: 'direction', the final loss lies on the claimed side of the middle between both "
-        "entropies; 'within', the interval of the mean reaches the claimed entropy.",
+        "entropies; 'within', the interval reaches the claimed entropy, give or take the excess "
+        f"loss of a logit estimated from one batch, {excess_loss(training):.1e} nats, for each "
+        "logit of the claimed model; 'not reached', the loss ends no lower than it starts, or "
+        "more than .01 above the unigram entropy.",
     ]
 
 
@@ -80,6 +135,7 @@ def _reached(run: pd.DataFrame, chain: Chain) -> list[dict]:
             "quantity": "iteration_within_0.01_of_bigram",
             "value": when,
             "n": 1,
+            "verdict": "" if len(reached) else NOT_REACHED,
             "note": "" if len(reached) else f"not within {iteration[-1]} iterations",
         },
         {
@@ -107,30 +163,35 @@ def readable_initialisations(table: pd.DataFrame) -> pd.DataFrame:
         row["within .01 of bigram at iteration"] = "–" if np.isnan(when) else f"{when:.0f}"
         away = by["value"].get("largest_distance_from_unigram", np.nan)
         row["largest distance from unigram, 100–450"] = number(away, 4)
-        row["verdict"] = final["verdict"]
+        row["verdict"] = worded(final["verdict"], final["effect_share"])
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def rank_one_table(
-    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame
+    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame, chain: Chain
 ) -> pd.DataFrame:
     """Share of the largest singular value at the snapshots, mean over seeds.
 
     Args:
         curves: `training.curves` of all initialisations.
         snapshots: iterations.
-        published: columns `initialisation`, `matrix`, `iteration`, `published`.
+        published: `read_published`.
+        chain: the chain trained on.
     """
-    theirs = published.set_index(["initialisation", "matrix", "iteration"])["published"]
+    theirs = published.set_index(["initialisation", "matrix", "iteration"])
+    standing = {name: _standing(part, chain) for name, part in curves.groupby("variant")}
     rows = []
     for (name, iteration), part in curves.groupby(["variant", "iteration"], sort=False):
         for matrix in ("W_1", "W_V") if iteration in snapshots else ():
             key = {"initialisation": name, "matrix": matrix, "iteration": iteration}
-            value = theirs.get((name, matrix, iteration), np.nan)
-            note = "" if np.isnan(value) else "beside it: the authors' saved weights, one run"
-            found = mean(part[f"{matrix}_share"], least=0.0, most=1.0)
-            rows.append(key | found | {"quantity": "top_share", "published": value, "note": note})
+            row = key | mean(part[f"{matrix}_share"], least=0.0, most=1.0)
+            row["quantity"] = "top_share"
+            if (place := (name, matrix, iteration)) in theirs.index:
+                row |= theirs.loc[place, ["published", "tolerance"]].to_dict()
+                row["note"] = "beside it: the authors' saved weights, one run"
+                row |= standing[name]
+            rows.append(row)
     # A random matrix of 32 x 8 has a share of about a quarter; half is no longer random.
     return judge(tidy(rows, ["initialisation", "matrix", "iteration"]), Number(0.5))
 
@@ -146,7 +207,7 @@ def readable_rank_one(table: pd.DataFrame) -> pd.DataFrame:
                 interval(row.value, row.low, row.high, 3) for row in table.itertuples()
             ],
             "authors": [number(value, 3) for value in table["published"]],
-            "verdict": table["verdict"],
+            "verdict": list(map(worded, table["verdict"], table["effect_share"])),
         }
     )
 
@@ -172,6 +233,9 @@ def ablation_table(
         unchanged = variant.applied(base) == base
         claim = {"standard": 1.0, "rank_one": 1.0, "paper": 0.0}[variant.initialisation]
         found = {"published": claim if unchanged else np.nan, "note": changes(variant, base)}
+        if unchanged and (standing := _standing(part, chain)):
+            found["note"] += f"; {standing['note']}"
+            found["verdict"] = standing["verdict"]
         rows.append(
             key | {"quantity": "trapped_share"} | share(int(trapped.sum()), len(final)) | found
         )
@@ -179,10 +243,15 @@ def ablation_table(
         escape = {"quantity": "first_escape_iteration", "value": np.nan, "n": len(left)}
         if np.isfinite(left).any():
             escape["value"] = np.nanmin(left)
+        else:
+            escape["verdict"] = NOT_REACHED
+            escape["note"] = f"no seed within {part['iteration'].max()} iterations"
         rows.append(key | escape)
         for name, quantity in (("loss", "final_loss"), ("W_1_share", "final_W_1_share")):
             rows.append(key | {"quantity": quantity} | mean(final[name]))
-    return judge(tidy(rows, ["variant", "initialisation"]), {"trapped_share": Number(0.5)})
+    # The paper says which start is trapped, in words: 1 and 0 are ours for them.
+    claimed = Number(0.5, kind="claim")
+    return judge(tidy(rows, ["variant", "initialisation"]), {"trapped_share": claimed})
 
 
 def changes(variant: Variant, base: TrainingSettings) -> str:
@@ -217,7 +286,7 @@ def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
                 "final loss [95%]": interval(final["value"], final["low"], final["high"], 3),
                 "W_1 top share": number(by.loc["final_W_1_share", "value"], 3),
                 "what changes": trapped["note"],
-                "verdict": trapped["verdict"] or "–",
+                "verdict": worded(trapped["verdict"], trapped["effect_share"]),
             }
         )
     return pd.DataFrame(rows)
@@ -225,17 +294,17 @@ def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
 
 def report_initialisation(curves: pd.DataFrame, training: TrainingSettings, chain: Chain) -> Report:
     """What each start learns."""
-    table = initialisation_table(curves, chain)
+    table = initialisation_table(curves, chain, excess_loss(training))
     title = f"What each start learns, p = {chain.p:g}, q = {chain.q:g}"
     notes = initialisation_notes(training, chain)
     return Report(table, readable_initialisations(table), title, notes)
 
 
 def report_rank_one(
-    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame
+    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame, chain: Chain
 ) -> Report:
     """How close weights come to rank one."""
-    table = rank_one_table(curves, snapshots, published)
+    table = rank_one_table(curves, snapshots, published, chain)
     title = "Share of the largest singular value over training"
     return Report(table, readable_rank_one(table), title, RANK_ONE_NOTES)
 

@@ -11,10 +11,11 @@ from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import spearman
 from onelayer.tables import interval, number, tidy
-from onelayer.verdicts import Direction, Measured, Number
+from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Measured, Number, judge, worded
 
 KEYS = ["claim", "setting"]
 CORRELATIONS = ("gain_spearman", "lr_Y_multiplier_spearman", "lr_Z_spearman")
+UNMOVED = 0.01  # a change of every token's attention below this share of it: the run stood still
 EARLY, WINDOW = 10, 5  # speed is taken around iteration 10 and at the end, over 5 iterations
 
 
@@ -39,7 +40,7 @@ def assemble(
     claims += _rate_claims(sweep, published, sweep_iterations)
     for name, table in text.items():
         claims += _text_claims(name, table)
-    return tidy([claim.row() for claim in claims], KEYS)
+    return judge(tidy([claim.row() for claim in claims], KEYS), [c.compared() for c in claims])
 
 
 class Claim(NamedTuple):
@@ -53,6 +54,8 @@ class Claim(NamedTuple):
         reference, side: it holds where the interval lies above (1) or below (-1) the reference.
         note: what the number is.
         published: the same number from the published cells; NaN where there is none.
+        tolerance: its rounding.
+        still: whether a run has not left its start, so that nothing can be judged.
     """
 
     claim: str
@@ -63,30 +66,38 @@ class Claim(NamedTuple):
     side: int
     note: str
     published: float = np.nan
+    tolerance: float = np.nan
+    still: bool = False
 
     def row(self) -> dict:
-        """The claim judged, as a row of a tidy table."""
+        """The claim as a row of a tidy table."""
         seeds = self.seeds[~np.isnan(self.seeds)]
         most = 1.0 if self.quantity in CORRELATIONS else np.inf
-        found = mean(seeds, -most, most) | {"published": self.published}
-        ours = Measured(*(found[name] for name in ("value", "low", "high", "published")))
-        claimed = Direction(self.reference, self.side)
-        compared = claimed if np.isnan(self.published) else Number(self.reference)
+        found = mean(seeds, -most, most)
+        ours = Measured(*(found[name] for name in ("value", "low", "high")))
+        missing = "a run stood still" if self.still else "" if len(seeds) else "no run went through"
         sign = ">" if self.side > 0 else "<"
         return found | {
             "claim": self.claim,
             "setting": self.setting,
             "quantity": self.quantity,
-            "verdict": compared.verdict(ours),
-            "note": f"{self.note}; holds where {sign} {self.reference:g}: {self._holds(ours)}",
+            "published": self.published,
+            "tolerance": self.tolerance,
+            "verdict": NOT_REACHED if missing else "",
+            "note": f"{self.note}; holds where {sign} {self.reference:g}: "
+            + (missing or self._holds(ours)),
         }
+
+    def compared(self) -> Comparison:
+        """With the published number where there is one, else with the sentence."""
+        if np.isnan(self.published):
+            return Direction(self.reference, self.side)
+        return Number(self.reference)
 
     def _holds(self, ours: Measured) -> str:
         """Whether the claim itself holds, whatever was published."""
-        for side, answer in ((self.side, "yes"), (-self.side, "no")):
-            if Direction(self.reference, side).holds(ours.low, ours.high):
-                return answer
-        return "open"
+        verdict = Direction(self.reference, self.side).verdict(ours)
+        return {"direction": "yes", "differs": "no"}.get(verdict, "open")
 
 
 def _scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
@@ -114,11 +125,13 @@ def _scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
               f"log10 of the top token's speed around iteration {EARLY} / at the end"),
     ]  # fmt: skip
     if times[-1] > iterations:
-        way = np.abs(last - end).sum(axis=1) / np.abs(end - start).sum(axis=1)
+        before, after = np.abs(end - start).sum(axis=1), np.abs(last - end).sum(axis=1)
+        way = np.divide(after, before, out=np.full_like(before, np.nan), where=before > 0)
         note = f"way of c from {iterations} to {times[-1]} iterations / way before (l1)"
         name = "stays snapped over more iterations"
         claims.append(Claim(name, last_setting, "way_after", way, 0.5, -1, note))
-    return claims
+    still = bool((np.abs(gain - 1) < UNMOVED).all(axis=1).any())
+    return [claim._replace(still=still) for claim in claims]
 
 
 def _slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) -> np.ndarray:
@@ -159,7 +172,10 @@ def _rate_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) 
                 value = np.nan if paper is None else float(of_grid(paper))
                 note = f"{what}, mean over {across}"
                 name = f"{along}_{quantity}"
-                claims.append(Claim(claim, setting, name, of_grid(grids), 0, side, note, value))
+                own = Claim(claim, setting, name, of_grid(grids), 0, side, note, value)
+                if quantity == "difference":  # of two rounded numbers; ranks are not rounded
+                    own = own._replace(tolerance=2 * theirs["tolerance"].max())
+                claims.append(own)
     return claims
 
 
@@ -185,9 +201,10 @@ def _text_claims(name: str, table: pd.DataFrame) -> list[Claim]:
     change = _change(table)
     bins = [q for q in change if q.startswith("received[")]
     setting = f"real text, {name}"
+    still = not (change["loss"] < 0).all()
     sparse, common = "attention becomes sparse", "common tokens lose attention"
     return [
-        Claim(claim, setting, f"{quantity}_change", change[quantity], 0, side, note)
+        Claim(claim, setting, f"{quantity}_change", change[quantity], 0, side, note, still=still)
         for claim, quantity, side, note in (
             (sparse, "entropy", -1, "change of entropy (nats)"),
             (sparse, "top1", 1, "change of the largest weight"),
@@ -217,7 +234,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             "value [95%]": [interval(r.value, r.low, r.high, 3) for r in table.itertuples()],
             "seeds": [number(n, 0) for n in table["n"]],
             "paper": [number(value, 3) for value in table["published"]],
-            "verdict": table["verdict"],
+            "verdict": list(map(worded, table["verdict"], table["effect_share"])),
             "what it is": table["note"],
         }
     )
@@ -228,8 +245,9 @@ NOTES = [
     "Intervals: mean over seeds, Student's t. Entropy is of attention on a class's 10 distinct "
     "tokens (synthetic) or on all earlier tokens and the own one (real text).",
     "Verdicts: with a published number the one rule for all tables; without one 'direction' where "
-    "the whole interval lies on the claim's side and 'differs' where it does not. The last column "
-    "says of every claim whether it holds here: 'yes', 'no', or 'open' (the interval has both).",
+    "the whole interval lies on the claim's side, 'differs' where none of it does and 'open' where "
+    "a part does; 'not reached' where a run stood still or none went through. The last column says "
+    "of every claim whether it holds here: 'yes', 'no', or 'open'.",
     "The published cells themselves do not rise all the way with lr_Y/lr_Z: from three query "
     "tokens on, entropy falls from 1 to 2 before it rises to 10; the Spearman rows show it.",
 ]

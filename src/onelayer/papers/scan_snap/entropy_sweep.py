@@ -9,24 +9,30 @@ from onelayer.intervals import mean
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
 from onelayer.tables import Report, number, tidy
-from onelayer.verdicts import Number, judge
+from onelayer.verdicts import NO_EFFECT, NOT_REACHED, Number, judge, rounding, worded
 
 # Before training, attention follows P(l): what 'no effect of training' means.
 INITIAL_ENTROPY = float(distinct_entropy(TOKEN_CHANCES))
 
 
 def read_published(path: Path) -> pd.DataFrame:
-    """The 64 published cells: `SETTINGS`, `published`, `published_std`."""
-    table = pd.read_csv(path)
-    return table[[*SETTINGS, "published", "published_std"]]
+    """The 64 published cells: `SETTINGS`, `published`, `published_std`, `tolerance`.
+
+    The data behind the authors' figure drop zeros at the end of a number: all have the digits of
+    the one that has most.
+    """
+    printed = pd.read_csv(path, dtype=str)["published"]
+    table = pd.read_csv(path).assign(tolerance=printed.map(rounding).min())
+    return table[[*SETTINGS, "published", "published_std", "tolerance"]]
 
 
 def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     """Entropy of every setting after some iterations: mean, interval, standard deviation of seeds.
 
     Returns:
-        Columns `num_last`, `lr_Z`, `lr_Y_multiplier`, `value`, `low`, `high`, `std`, `n`, `note`;
-        diverged runs are left out and counted in the note.
+        Columns `num_last`, `lr_Z`, `lr_Y_multiplier`, `value`, `low`, `high`, `std`, `n`, `note`,
+        `verdict`. Diverged runs are left out and counted in the note. The verdict is `not reached`
+        where all diverged, or none has left the entropy before training, else empty.
     """
     runs = entropy_by_run(simulated)
     rows = []
@@ -36,6 +42,11 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
         row = dict(zip(SETTINGS, keys, strict=True)) | mean(kept)
         row["std"] = kept.std(ddof=1) if len(kept) > 1 else np.nan
         row["note"] = f"{lost} of {len(group)} runs diverged and are left out" if lost else ""
+        row["verdict"] = "" if len(kept) else NOT_REACHED
+        # One run may come back to where it started; all of them have not left it.
+        if len(kept) and (abs(kept - INITIAL_ENTROPY) <= NO_EFFECT).all():
+            row["verdict"] = NOT_REACHED
+            row["note"] = "; ".join(filter(None, [row["note"], "no run has left its start"]))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -59,7 +70,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             paper = f"{number(cell.published, 3)} ± {number(cell.published_std, 3)}"
             half = (cell.high - cell.low) / 2
             ours = f"{number(cell.value, 3)} ± {number(half, 3)}" if cell.n > 0 else "–"
-            beside = "" if np.isnan(cell.published) else f"; paper {paper}: {cell.verdict}"
+            verdict = worded(cell.verdict, cell.effect_share)
+            beside = "" if np.isnan(cell.published) else f"; paper {paper}: {verdict}"
             row[f"lr_Y/lr_Z = {cell.lr_Y_multiplier:g}"] = ours + beside
         rows.append(row)
     return pd.DataFrame(rows).fillna("–")
@@ -83,8 +95,9 @@ def reader_notes(table: pd.DataFrame) -> list[str]:
         "Ours: mean over seeds ± half of its 95% interval. Paper: mean ± standard deviation of 10 "
         "seeds. A seed has the same data and start under all learning rates.",
         "Verdicts: 'within' our interval reaches the published value, give or take two of its "
-        f"standard deviations; 'direction' both on the same side of {INITIAL_ENTROPY:.3f}; "
-        "'differs' otherwise.",
+        "standard deviations and half a unit of its last digit; 'direction' our interval lies on "
+        f"its side of {INITIAL_ENTROPY:.3f}; 'differs' on the other; 'open' on both; 'not reached' "
+        "all runs diverged or stayed where they started.",
     ]
 
 

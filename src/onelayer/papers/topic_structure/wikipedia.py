@@ -13,7 +13,7 @@ import pandas as pd
 from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.tables import Report, interval, number, tidy
-from onelayer.verdicts import Number, judge
+from onelayer.verdicts import Number, judge, rounding, worded
 
 KEYS = ["overlap", "model", "threshold"]
 QUANTITIES = ["embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio"]
@@ -37,14 +37,17 @@ CONTRASTS = {
 CLAIMS_TITLE = "Topic structure on Wikipedia: the two directions of the paper"
 CLAIMS_NOTES = [
     "A positive difference is the paper's direction. The interval resamples the same documents on "
-    "both sides of a difference; it excludes 0 where the verdict is 'direction'."
+    "both sides of a difference; it excludes 0 where the verdict is 'direction'. Random models are "
+    "controls: no direction is expected of them."
 ]
 
 
 def read_published(path: Path) -> pd.DataFrame:
-    """The published tables, tidy: `overlap`, `model`, `threshold`, `quantity`, `published`."""
-    table = pd.read_csv(path).drop(columns="source")
-    return table.melt(KEYS, QUANTITIES, "quantity", "published")
+    """The published tables, tidy: `KEYS`, `quantity`, `published`, `tolerance`."""
+    printed = pd.read_csv(path, dtype=dict.fromkeys(QUANTITIES, str))
+    table = printed.melt(KEYS, QUANTITIES, "quantity", "published")
+    rounded = table["published"].map(rounding)
+    return table.assign(published=table["published"].astype(float), tolerance=rounded)
 
 
 def assemble(
@@ -72,10 +75,12 @@ def assemble(
     for name, rows in measures.items():
         ours = rows[(rows["overlap"] == overlap) & rows["threshold"].isin(beside)].copy()
         ours["model"] = name
-        ours["published"] = [
-            _published(theirs["published"], models[name].published_as, beside[t], q)
-            for t, q in zip(ours["threshold"], ours["quantity"], strict=True)
-        ]
+        for column in ("published", "tolerance"):
+            ours[column] = [
+                _published(theirs[column], models[name].published_as, beside[t], q)
+                for t, q in zip(ours["threshold"], ours["quantity"], strict=True)
+            ]
+        ours["kind"] = _kind(models[name])
         meaningless = _meaningless(ours)
         ours.loc[meaningless, "published"] = np.nan
         ours["note"] = _notes(ours, models[name], beside, meaningless)
@@ -84,8 +89,14 @@ def assemble(
     missing = theirs[[(m, t) not in measured for m, t, _ in theirs.index]].reset_index()
     missing["overlap"] = overlap
     missing["threshold"] = missing["threshold"].map("{:g}".format)
+    missing["kind"] = np.where(missing["model"] == "random", "control", "")
     missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"
     return judge(tidy(pd.concat([*parts, missing], ignore_index=True), KEYS), Number())
+
+
+def _kind(model: ModelSettings) -> str:
+    """A random model is a control, whatever was published; the rule says what others are."""
+    return "control" if isinstance(model, RandomModel) else ""
 
 
 def _published(theirs: pd.Series, row: str | None, threshold: float | None, quantity: str) -> float:
@@ -150,7 +161,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             _value(by, "attention_ratio_distance_standardised"), 3
         )
         row["raw cosine ratio"] = _raw(by, "embedding_raw_cosine_ratio")
-        verdicts = [by.loc[q, "verdict"] or "–" for q in ("attention_ratio", *QUANTITIES[:2])]
+        shown = by.loc[["attention_ratio", *QUANTITIES[:2]]]
+        verdicts = list(map(worded, shown["verdict"], shown["effect_share"]))
         alike = len(set(verdicts)) == 1
         row["verdicts (attention, cosine, dot)"] = verdicts[0] if alike else ", ".join(verdicts)
         rows.append(row)
@@ -195,9 +207,11 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
         "weighted to the distances of same-topic pairs, which sit closer together.",
         "The authors' released probe counts a word with itself as a same-topic pair and indexes "
         "the embedding matrix by list position instead of token id; this one does neither.",
-        "Verdicts: 'within' our interval reaches the published value; 'direction' both on the "
-        "same side of 1 and our interval excludes 1, or both within .005 of 1; 'differs' "
-        "otherwise.",
+        "Verdicts: 'within' our interval reaches the published value, give or take half a unit of "
+        "its last digit; 'direction' all of it lies on the published side of 1; 'differs' none "
+        "does; 'open' a part does. Beside them our effect as a share of the published one, which "
+        "is negligible below a tenth. Random models are controls: both within .005 of 1 is their "
+        "'direction'.",
     ]
 
 
@@ -213,16 +227,18 @@ def claims(
     interval comes from the same resampled documents on both sides.
     """
     beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
-    theirs = published[published["quantity"] == "attention_ratio"].set_index(KEYS)["published"]
+    theirs = published[published["quantity"] == "attention_ratio"].set_index(KEYS)
     parts = []
     for name, rows in measures.items():
         ours = rows[rows["quantity"].isin(CONTRASTS)].copy()
         ours["claim"] = ours["quantity"].map(CONTRASTS)
         ours["model"] = name
-        ours["published"] = [
+        differences = [
             _published_difference(theirs, models[name].published_as, row, beside)
             for row in ours.itertuples()
         ]
+        ours[["published", "tolerance"]] = np.reshape(differences, (-1, 2))
+        ours["kind"] = _kind(models[name])
         control = "control: no direction expected" if models[name].source == "random" else ""
         ours["note"] = control or models[name].note
         parts.append(ours)
@@ -231,16 +247,25 @@ def claims(
 
 
 def _published_difference(
-    theirs: pd.Series, row: str | None, ours: tuple, beside: Mapping[str, float]
-) -> float:
-    def at(overlap: str, threshold: str) -> float:
-        return theirs.get((overlap, row, beside[threshold]), np.nan)
+    theirs: pd.DataFrame, row: str | None, ours: tuple, beside: Mapping[str, float]
+) -> tuple[float, float]:
+    """The difference of two published ratios, and the roundings of both together."""
+
+    def difference(*places: tuple[str, str]) -> tuple[float, float]:
+        keys = [(overlap, row, beside[threshold]) for overlap, threshold in places]
+        if not all(key in theirs.index for key in keys):
+            return np.nan, np.nan
+        first, second = (theirs.loc[key] for key in keys)
+        return (
+            first["published"] - second["published"],
+            first["tolerance"] + second["tolerance"],
+        )
 
     if " - " in ours.threshold:
         first, last = ours.threshold.split(" - ")
-        return at(ours.overlap, first) - at(ours.overlap, last)
+        return difference((ours.overlap, first), (ours.overlap, last))
     first, second = ours.overlap.split(" - ")
-    return at(first, ours.threshold) - at(second, ours.threshold)
+    return difference((first, ours.threshold), (second, ours.threshold))
 
 
 def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
@@ -255,7 +280,7 @@ def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
                 interval(row.value, row.low, row.high, 4) for row in table.itertuples()
             ],
             "paper": [number(value, 4) for value in table["published"]],
-            "verdict": table["verdict"],
+            "verdict": list(map(worded, table["verdict"], table["effect_share"])),
         }
     )
 

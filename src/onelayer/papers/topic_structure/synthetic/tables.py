@@ -1,7 +1,7 @@
 """The gap and attention tables of Li, Li & Risteski (2023), synthetic: theory and published beside.
 
 A run that diverged is left out of every mean, counted in the note, and has a row of its own
-wherever rows are runs.
+wherever rows are runs. Where none went through, or one stood still, the verdict is `not reached`.
 """
 
 import math
@@ -14,8 +14,9 @@ import pandas as pd
 from onelayer.intervals import mean
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
 from onelayer.tables import interval, number, tidy
-from onelayer.verdicts import Number, judge
+from onelayer.verdicts import FLOAT32, NOT_REACHED, Number, judge, rounding, worded
 
+UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 GAP_KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay"]
 ATTENTION_KEYS = ["variant", "accounting", "optimizer", "learning_rate"]
 
@@ -30,7 +31,8 @@ def over_runs(values: Iterable[float], diverged: Iterable[bool] = ()) -> dict:
     values = np.asarray(list(values), dtype=float)
     lost = np.zeros(len(values), bool) if not (marks := list(diverged)) else np.array(marks, bool)
     note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
-    return mean(values[~lost]) | {"note": note}
+    verdict = NOT_REACHED if lost.any() and lost.all() else ""
+    return mean(values[~lost]) | {"note": note, "verdict": verdict}
 
 
 def joined(*notes: str) -> str:
@@ -62,7 +64,7 @@ def theory_gap(gaps: pd.DataFrame) -> pd.DataFrame:
             ratio = over_runs(group["gap"] / theory, diverged)
             ratio["note"] = joined(ratio["note"], note)
             rows.append(known | {"quantity": "gap_to_theory_ratio"} | ratio)
-    return judge(tidy(rows, GAP_KEYS), Number(0.0))
+    return judge(tidy(rows, GAP_KEYS), Number(0.0, kind="theory", relative=FLOAT32))
 
 
 def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
@@ -83,6 +85,7 @@ def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
                 "gap [95%]": interval(gap["value"], gap["low"], gap["high"], 5),
                 "gap / theory": number(float(ratio), 4),
                 "theorem": number(float(gap["published"]), 5),
+                "verdict": worded(gap["verdict"], gap["effect_share"]),
                 "runs": str(int(gap["n"])),
                 "note": gap["note"],
             }
@@ -116,13 +119,17 @@ GAP_NOTES = [
 
 
 def read_published(path: Path) -> pd.DataFrame:
-    """The published table, tidy: `optimizer`, `learning_rate`, `quantity`, `published`, and std."""
-    table = pd.read_csv(path)
+    """The published table, tidy: `optimizer`, `learning_rate`, `quantity`, `published`, and std.
+
+    `tolerance` is half a unit of the last digit of `published`.
+    """
+    table = pd.read_csv(path, dtype={f"{name}_mean": str for name in PAIR_CLASSES})
     parts = []
     for name in PAIR_CLASSES:
         part = table[["optimizer", "learning_rate", f"{name}_mean", f"{name}_std"]].copy()
         part.columns = ["optimizer", "learning_rate", "published", "published_std"]
-        parts.append(part.assign(quantity=name))
+        part["tolerance"] = part["published"].map(rounding)
+        parts.append(part.assign(quantity=name, published=part["published"].astype(float)))
     tidied = pd.concat(parts, ignore_index=True)
     return tidied.assign(optimizer=tidied["optimizer"].str.lower())
 
@@ -142,12 +149,9 @@ def attention_by_optimizer(
     for keys, group in pd.concat(averages).groupby(ATTENTION_KEYS, sort=False):
         known = dict(zip(ATTENTION_KEYS, keys, strict=True))
         diverged = group["diverged_at"] >= 0
-        moved = (group["same_topic"] / group["different_topic"] - 1).abs() > 0.01
-        still = not moved[~diverged].any()
+        standing = _standing(group[~diverged], length)
         for name in PAIR_CLASSES:
-            row = known | {"quantity": name} | over_runs(group[name], diverged)
-            if still:
-                row["note"] = joined(row["note"], "still uniform: W_K and W_Q have not moved")
+            row = _with(known | {"quantity": name} | over_runs(group[name], diverged), standing)
             place = (known["optimizer"], known["learning_rate"], name)
             if known["variant"] != "frozen_value" and place in theirs.index:
                 row |= theirs.loc[place].to_dict()
@@ -155,20 +159,36 @@ def attention_by_optimizer(
             spread = group[name][~diverged].std(ddof=1)
             rows.append(known | {"quantity": f"{name}_std", "value": spread, "n": row["n"]})
         ratio = over_runs(group["same_topic"] / group["different_topic"], diverged)
-        ratio["published"] = _published_ratio(theirs, known)
-        rows.append(known | {"quantity": "topic_to_different_ratio"} | ratio)
+        ratio |= _published_ratio(theirs, known)
+        rows.append(_with(known | {"quantity": "topic_to_different_ratio"} | ratio, standing))
     # 'No effect' on a weight is uniform attention; all else is compared with 1.
     weight = Number(reference=1 / length, unit=1 / length)
     compared = dict.fromkeys((row["quantity"] for row in rows), Number())
     return judge(tidy(rows, ATTENTION_KEYS), compared | dict.fromkeys(PAIR_CLASSES, weight))
 
 
-def _published_ratio(theirs: pd.DataFrame, known: dict) -> float:
+def _standing(group: pd.DataFrame, length: int) -> dict[str, str]:
+    """What stands in a row that rests on these runs, where any is still at uniform attention."""
+    uniform = (group[list(PAIR_CLASSES)] * length - 1).abs() <= UNMOVED
+    if not (still := uniform.all(axis=1)).any():
+        return {}
+    note = f"{still.sum()} of {len(group)} runs still uniform: W_K and W_Q have not moved"
+    return {"verdict": NOT_REACHED, "note": note}
+
+
+def _with(row: dict, standing: dict[str, str]) -> dict:
+    return row | standing | {"note": joined(row["note"], standing.get("note", ""))}
+
+
+def _published_ratio(theirs: pd.DataFrame, known: dict) -> dict[str, float]:
+    """Same topic over different topic, and what the rounding of both makes of it."""
     place = (known["optimizer"], known["learning_rate"])
     if known["variant"] == "frozen_value" or (*place, "same_topic") not in theirs.index:
-        return math.nan
-    same, different = (theirs["published"][(*place, name)] for name in PAIR_CLASSES[1:])
-    return same / different
+        return {}
+    same, different = (theirs.loc[(*place, name)] for name in PAIR_CLASSES[1:])
+    ratio = same["published"] / different["published"]
+    shares = (row["tolerance"] / row["published"] for row in (same, different))
+    return {"published": ratio, "tolerance": ratio * sum(shares)}
 
 
 def readable_attention(table: pd.DataFrame) -> pd.DataFrame:
@@ -191,8 +211,9 @@ def readable_attention(table: pd.DataFrame) -> pd.DataFrame:
         ratio = by.loc["topic_to_different_ratio"]
         row["topic / different [95%]"] = interval(ratio["value"], ratio["low"], ratio["high"])
         row["paper"] = number(ratio["published"])
+        told = by.loc[[*PAIR_CLASSES, "topic_to_different_ratio"]]
         row["verdicts (word, topic, different, ratio)"] = ", ".join(
-            by["verdict"][name] or "–" for name in (*PAIR_CLASSES, "topic_to_different_ratio")
+            map(worded, told["verdict"], told["effect_share"])
         )
         row["runs"] = joined(str(int(ratio["n"])), ratio["note"])
         shown.append(row)
@@ -217,5 +238,6 @@ ATTENTION_NOTES = [
     "where it should by word, which shifts them by four words ('shifted' does the same), it hides "
     "masked positions from attention, draws masks once, and never reads the seed of its settings. "
     "Its SGD runs do not move from uniform attention; neither do ours.",
-    "Verdicts compare multiples of uniform attention, and the ratio with 1.",
+    "Verdicts compare multiples of uniform attention, and the ratio with 1. 'not reached': a run "
+    "has all three averages within 1% of uniform attention, where it shows nothing by standing.",
 ]
