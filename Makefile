@@ -6,7 +6,7 @@ KEEP ?= --constraint requirements.lock
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install results report verify test test-fast test-slurm mutate lint format bench bench-scale schema lock clean
+.PHONY: help install results report verify compare reference test test-fast test-slurm mutate lint format bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,12 +23,19 @@ install: .venv/.installed ## build .venv from requirements.lock
 
 results: install ## run everything: tables, figures, results/index.md
 	snakemake --cores $(CORES)
+	@snakemake --cores 1 --quiet all compare
 
 report: results ## one self-contained HTML with all tables and figures: results/report.html
 	snakemake --cores $(CORES) --report results/report.html --report-stylesheet workflow/report/report.css
 
 verify: install ## recompute the sums in results/manifest.json
 	snakemake --cores 1 verify
+
+compare: install ## your tables beside those of the reference run, docs/reference
+	snakemake --cores 1 --quiet all compare
+
+reference: results ## keep this run as the reference run, docs/reference, with its machine
+	python -m onelayer.reference
 
 test: install ## the whole test suite
 	python -m pytest

@@ -80,4 +80,5 @@ rule all:
     input:
         rules.write_manifest.output,
         rules.write_index.output,
+        rules.write_findings.output,
     localrule: True

@@ -38,6 +38,40 @@ use rule step as write_index with:
         **script("write_index", captions={r.base: r.caption for r in results.declared.values()}),
 
 
+use rule step as write_findings with:
+    input:
+        tables=[f"{table.base}.csv" for table in results.made("table")],
+    output:
+        findings="results/findings.md",
+        record=record,
+    pathvars:
+        step="write_findings",
+    localrule: True
+    resources:
+        **asks(500, minutes=5),
+    params:
+        **script("write_findings"),
+
+
+rule compare:
+    log:
+        "results/logs/compare_results.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        **asks(500, minutes=5),
+    # The tables are no inputs, or a changed setting would rebuild what is to be compared.
+    params:
+        reference=Path(workflow.basedir) / "docs/reference",
+    message:
+        "Compare the tables with those of the reference run"
+    shell:
+        "python scripts/compare_results.py --ours results/tables/*/*.csv --theirs"
+        " {params.reference}/tables/*/*.csv --machine {params.reference}/machine.json --log {log}"
+
+
 rule verify:
     log:
         "results/logs/verify_results.log",

@@ -1,0 +1,134 @@
+"""A run's tables beside those of another, such as the reference run: what agrees, what moved."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from onelayer.tables import VALUE_COLUMNS, read_csv
+
+# Rows without an interval agree when they are the same to so many parts: rounding, no more.
+ROUNDING = 1e-6
+# A verdict that moves to or from one of these has not changed its mind.
+UNDECIDED = ("open", "not reached", "not run", "")
+
+
+class Compared(NamedTuple):
+    """How the rows of one table compare.
+
+    Attributes:
+        table: `<paper>/<table>`.
+        rows: in both runs, with a value in both.
+        equal: the same in every digit.
+        agree: not equal, but each value lies in the other's interval.
+        moved: one value lies outside of the other's interval, or there is no interval.
+        only_one: rows that only one of the runs has a value for.
+        changed: verdicts that changed, as (row, theirs, ours); undecided ones apart.
+        undecided: verdicts that changed from or to undecided, likewise.
+    """
+
+    table: str
+    rows: int
+    equal: int
+    agree: int
+    moved: int
+    only_one: int
+    changed: list[tuple[str, str, str]]
+    undecided: list[tuple[str, str, str]]
+
+
+def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
+    """Compare two runs' versions of one tidy table, row by row of the same keys.
+
+    Args:
+        ours, theirs: as `onelayer.tables.read_csv` reads them.
+        table: its name.
+    """
+    keys = [c for c in ours if c in theirs and (c not in VALUE_COLUMNS or c == "quantity")]
+    sides = [_by_key(frame, keys) for frame in (ours, theirs)]
+    shared = sides[0].index.intersection(sides[1].index, sort=False)
+    mine, other = (side.loc[shared] for side in sides)
+    valued = (mine["value"].notna() & other["value"].notna()).to_numpy()
+    lonely = int((mine["value"].notna() ^ other["value"].notna()).sum())
+    lonely += sum(int(side.drop(shared)["value"].notna().sum()) for side in sides)
+    equal = valued & (mine["value"].to_numpy() == other["value"].to_numpy())
+    agree = valued & ~equal & _inside(mine, other) & _inside(other, mine)
+    differing = [
+        (", ".join(key), old, new)
+        for key, old, new in zip(shared, other["verdict"], mine["verdict"], strict=True)
+        if old != new
+    ]
+    undecided = [change for change in differing if {*change[1:]} & {*UNDECIDED}]
+    return Compared(
+        table,
+        rows=int(valued.sum()),
+        equal=int(equal.sum()),
+        agree=int(agree.sum()),
+        moved=int((valued & ~equal & ~agree).sum()),
+        only_one=lonely,
+        changed=[change for change in differing if change not in undecided],
+        undecided=undecided,
+    )
+
+
+def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The table under its keys as texts, so that 1 and 1.0 are the same; the first of twins."""
+    texts = [table[key].map(lambda v: f"{v:g}" if isinstance(v, float) else str(v)) for key in keys]
+    index = pd.MultiIndex.from_arrays(texts, names=list(keys))
+    return table.set_index(index)[lambda t: ~t.index.duplicated()]
+
+
+def _inside(values: pd.DataFrame, intervals: pd.DataFrame) -> np.ndarray:
+    """Whether each value lies in the interval of the other's row; its value, where it has none."""
+    value, middle = values["value"].to_numpy(), intervals["value"].to_numpy()
+    low, high = (intervals[end].fillna(intervals["value"]).to_numpy() for end in ("low", "high"))
+    slack = ROUNDING * np.abs(middle)
+    return (low - slack <= value) & (value <= high + slack)
+
+
+def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> list[Compared]:
+    """Compare every table that two runs have in common.
+
+    Args:
+        ours, theirs: files `<paper>/<table>.csv`, wherever they lie.
+    """
+    mine, other = ({f"{p.parent.name}/{p.stem}": p for p in paths} for paths in (ours, theirs))
+    return [
+        compare(read_csv(mine[name]), read_csv(other[name]), name)
+        for name in sorted(mine.keys() & other.keys())
+    ]
+
+
+def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
+    """What a user reads: a line per table, all together, and every verdict that changed.
+
+    Args:
+        found: `compare_runs`.
+        machines: what is known of the run compared with, by name.
+    """
+    counts = ["rows", "equal", "agree", "moved", "only_one"]
+    frame = pd.DataFrame(
+        [
+            {"table": c.table}
+            | {name: getattr(c, name) for name in counts}
+            | {"changed verdicts": len(c.changed), "from or to open": len(c.undecided)}
+            for c in found
+        ]
+    )
+    total = frame.drop(columns="table").sum().to_dict() | {"table": "all"}
+    frame = pd.concat([frame, pd.DataFrame([total])], ignore_index=True)
+    text = ["This run beside: " + "; ".join(f"{k} {v}" for k, v in machines.items()), ""]
+    text.append(frame.to_string(index=False))
+    text += ["", "agree: each value lies in the other's 95% interval; moved: it does not."]
+    for title, changes in (
+        ("Verdicts that changed", [(c.table, *x) for c in found for x in c.changed]),
+        ("From or to undecided", [(c.table, *x) for c in found for x in c.undecided]),
+    ):
+        text += ["", f"{title}: {len(changes)}"]
+        text += [
+            f"  {table}: {row}: {old or 'no verdict'} -> {new or 'no verdict'}"
+            for table, row, old, new in changes
+        ]
+    return "\n".join(text)

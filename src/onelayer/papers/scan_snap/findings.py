@@ -1,0 +1,67 @@
+"""What came out of Tian et al. (2023), as sentences on the rows of its tables."""
+
+from onelayer.findings import Finding
+
+_CLAIMS = "scan_snap/claims"
+
+
+def _claim(
+    name: str, quantity: str, said: str, setting: str | None = None, denied: str = ""
+) -> Finding:
+    """A claim about one row: `said` when it holds, its denial else; both with the number."""
+    rows = {"quantity": quantity} | ({"setting": setting} if setting else {})
+    return Finding(
+        name,
+        _CLAIMS,
+        rows,
+        holds=said + ": {it:2}.",
+        fails=(denied or f"It does not hold that {said[0].lower()}{said[1:]}") + ": {it:2}.",
+        open=f"Whether {said[0].lower()}{said[1:]} is open: {{it:2}}.",
+        mixed=said + " in {it.agree} of {it.rows} settings: {it:2}.",
+    )
+
+
+FINDINGS = [
+    Finding(
+        "entropies",
+        "scan_snap/entropy_sweep",
+        {"quantity": "entropy"},
+        holds="All **{it.within} of {it.rows}** published entropies of attention lie within our "
+        "interval or two published standard deviations of it.",
+        fails="None of {it.rows} published entropies of attention is reached.",
+        mixed="**{it.within} of {it.rows}** published entropies of attention lie within our "
+        "interval or two published standard deviations of it.",
+        open="{it.within} of the {it.rows} published entropies of attention that were run lie "
+        "within our interval or two published standard deviations of it.",
+    ),
+    _claim(
+        "common_tokens_lose",
+        "common_mass_change",
+        "In the synthetic task the common tokens lose attention (change of their share)",
+    ),
+    _claim(
+        "distinct_tokens_gain_in_order",
+        "gain_spearman",
+        "Distinct tokens gain attention in the order of their frequency (rank correlation)",
+    ),
+    _claim(
+        "not_winner_take_all",
+        "largest_attention",
+        "No token takes most of the attention (largest share)",
+    ),
+    _claim(
+        "comes_to_rest",
+        "slowing_down",
+        "Attention comes to rest (log10 of its speed at iteration 10 over that at the end)",
+    ),
+    _claim(
+        "decoder_rate_softens",
+        "lr_Y_multiplier_difference",
+        "A larger lr_Y/lr_Z ends at a higher entropy (difference between the ends of the grid)",
+    ),
+    _claim(
+        "attention_rate_sharpens",
+        "lr_Z_difference",
+        "A larger lr_Z ends at a lower entropy (difference between the ends of the grid)",
+    ),
+]

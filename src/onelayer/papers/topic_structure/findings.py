@@ -1,0 +1,156 @@
+"""What came out of Li, Li & Risteski (2023), as sentences on the rows of its tables."""
+
+from onelayer.findings import Finding
+
+_TIGHTEST, _LOOSEST = {"threshold": "top 20"}, {"threshold": "top 100"}
+_DISJOINT = "topic_structure/wikipedia_disjoint"
+_FAMILIES = {
+    "bert": "BERT",
+    "albert": "ALBERT",
+    "bart": "BART",
+    "electra": "ELECTRA",
+    "roberta": "RoBERTa",
+}
+
+
+def _attention_here(family: str, name: str) -> Finding:
+    model = {"model": f"{family}-here", "seed": "all", "quantity": "attention_ratio"}
+    return Finding(
+        f"attention_{family}_here",
+        _DISJOINT,
+        model,
+        holds=f"{name}, pretrained here, shows topic structure in attention: {{tight:2}} with the "
+        "top 20 words a topic and {loose:2} with the top 100 (published {tight.published:.2f}), "
+        "z {z.value:.1f}, over {seeds.rows} trainings and the documents together.",
+        fails=f"{name}, pretrained here, shows none in attention: {{tight:2}} with the top 20 "
+        "words a topic (published {tight.published:.2f}), z {z.value:.1f}, over {seeds.rows} "
+        "trainings and the documents together.",
+        open=f"Whether {name}, pretrained here, shows it in attention is open: {{tight:2}} with "
+        "the top 20 words a topic (published {tight.published:.2f}), z {z.value:.1f}; its "
+        "{seeds.rows} trainings lie between {seeds.least:.2f} and {seeds.most:.2f}.",
+        beside={
+            "tight": model | _TIGHTEST,
+            "loose": model | _LOOSEST,
+            "z": model | _TIGHTEST | {"quantity": "attention_ratio_z"},
+            "seeds": model | _TIGHTEST | {"seed": tuple(map(str, range(10)))},
+        },
+    )
+
+
+def _embeddings_here(family: str, name: str) -> Finding:
+    model = {"model": f"{family}-here", "seed": "all"}
+    ratio = model | {"quantity": "embedding_cosine_ratio"}
+    return Finding(
+        f"embeddings_{family}_here",
+        _DISJOINT,
+        ratio,
+        holds=f"In the embedding layer of {name}, pretrained here, words of one topic are closer: "
+        "{corrected:3} times the null with the top 20 words a topic (z {z.value:.0f}); the "
+        "published ratio is {tight.published:.2f}.",
+        fails=f"In the embedding layer of {name}, pretrained here, the cosine ratio is {{tight:3}} "
+        "with the top 20 words a topic, {corrected:3} times the null (z {z.value:.1f}); the "
+        "published ratio is {tight.published:.2f}.",
+        open=f"Whether words of one topic are closer in the embedding layer of {name}, pretrained "
+        "here, is open: {corrected:3} times the null with the top 20 words a topic "
+        "(z {z.value:.1f}); the published ratio is {tight.published:.2f}.",
+        beside={
+            "tight": ratio | _TIGHTEST,
+            "corrected": model | _TIGHTEST | {"quantity": "embedding_cosine_ratio_null_corrected"},
+            "z": model | _TIGHTEST | {"quantity": "embedding_cosine_ratio_z"},
+        },
+    )
+
+
+_MINILM = {"model": "minilm", "seed": "all", "quantity": "attention_ratio"}
+_OPTIMIZERS = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
+
+FINDINGS = [
+    Finding(
+        "attention_minilm",
+        _DISJOINT,
+        _MINILM,
+        holds="In MiniLM words of one topic attend to each other {tight:2} times as much as words "
+        "of different topics (top 20 words a topic, disjoint topics), {z.value:.0f} standard "
+        "deviations above a null that permutes topics among equally frequent words; with the top "
+        "100 it is {loose:2}, and at equal distance between the words {equal:2}.",
+        fails="In MiniLM words of one topic do not attend to each other more: {tight:2} times as "
+        "much (top 20 words a topic, disjoint topics), z {z.value:.1f}; with the top 100 "
+        "{loose:2}; at equal distance {equal:2}.",
+        open="Whether words of one topic attend to each other more in MiniLM is open: {tight:2} "
+        "times as much (top 20 words a topic, disjoint topics), z {z.value:.1f}; with the top 100 "
+        "{loose:2}; at equal distance {equal:2}.",
+        beside={
+            "tight": _MINILM | _TIGHTEST,
+            "loose": _MINILM | _LOOSEST,
+            "z": _MINILM | _TIGHTEST | {"quantity": "attention_ratio_z"},
+            "equal": _MINILM | _TIGHTEST | {"quantity": "attention_ratio_distance_standardised"},
+        },
+    ),
+    Finding(
+        "directions_minilm",
+        "topic_structure/wikipedia_claims",
+        {"model": "minilm", "seed": "all"},
+        holds="Both directions of the paper hold in MiniLM: attention ratios fall as the threshold "
+        "loosens, and disjoint topics have larger ones than overlapping ones (all {it.rows} "
+        "differences, {it.least:.3f} to {it.most:.3f}).",
+        fails="The two directions of the paper do not hold in MiniLM (ratios that fall as the "
+        "threshold loosens; larger ones for disjoint topics): none of {it.rows} differences, "
+        "{it.least:.3f} to {it.most:.3f}.",
+        mixed="Of the two directions of the paper (ratios that fall as the threshold loosens; "
+        "larger ones for disjoint topics) {it.agree} of {it.rows} differences hold in MiniLM.",
+        open="The two directions of the paper (ratios that fall as the threshold loosens; larger "
+        "ones for disjoint topics) are not settled in MiniLM: {it.agree} of {it.rows} differences "
+        "hold, the intervals of the others contain 0.",
+    ),
+    Finding(
+        "attention_random",
+        _DISJOINT,
+        {"model": "random", "seed": "all", "quantity": "attention_ratio"},
+        holds="With random weights the ratio is {it:3}.",
+        fails="With random weights the ratio is {it:3}, where none is expected.",
+        open="With random weights the ratio is {it:3}.",
+        mixed="With random weights the ratio is {it:3}; only {it.agree} of {it.rows} are 1 within "
+        "their interval.",
+    ),
+    Finding(
+        "attention_controls",
+        _DISJOINT,
+        {
+            "model": tuple(f"random-{family}" for family in _FAMILIES),
+            "seed": "all",
+            "quantity": "attention_ratio",
+        },
+        holds="In the random controls of the models pretrained here the attention ratio is {it:3}.",
+        fails="In the random controls of the models pretrained here the attention ratio is {it:3}, "
+        "where none is expected.",
+        open="In the random controls of the models pretrained here the attention ratio is {it:3}.",
+        mixed="In the random controls of the models pretrained here the attention ratio is {it:3}; "
+        "{it.agree} of {it.rows} agree with no effect.",
+    ),
+    *[_attention_here(family, name) for family, name in _FAMILIES.items()],
+    *[_embeddings_here(family, name) for family, name in _FAMILIES.items()],
+    Finding(
+        "robustness_minilm",
+        "topic_structure/topic_model_robustness",
+        {"model": "minilm", "quantity": "attention_ratio"},
+        holds="Under {it.rows} topic models MiniLM's attention ratio is {it:2}, at equal distance "
+        "{equal:2}.",
+        beside={
+            "equal": {"model": "minilm", "quantity": "attention_ratio_distance_standardised"},
+        },
+    ),
+    Finding(
+        "theory_gap",
+        "topic_structure/theory_gap",
+        {"quantity": "gap", "weight_decay": 0},
+        holds="Under uniform attention the same-topic minus different-topic gap of W_V and of the "
+        "embeddings is the theorems' {it.published:.4f}, in all {it.rows} ways of solving for it "
+        "({it:4}; without weight decay).",
+        fails="Under uniform attention the same-topic minus different-topic gap is {it:4} "
+        "(theorems: {it.published:.4f}).",
+        mixed="Under uniform attention the same-topic minus different-topic gap agrees with the "
+        "theorems' {it.published:.4f} in {it.agree} of {it.rows} ways of solving for it ({it:4}).",
+        open="Under uniform attention the same-topic minus different-topic gap is {it:4} beside "
+        "the theorems' {it.published:.4f}; {it.agree} of {it.rows} ways of solving for it agree.",
+    ),
+]

@@ -1,0 +1,75 @@
+"""Two runs beside each other: rows that agree, rows that moved, verdicts that changed."""
+
+import pytest
+
+from onelayer.comparison import compare, compare_runs, summary
+from onelayer.tables import tidy
+
+
+def table(value=1.0, low=0.8, high=1.2, verdict="within", key="a"):
+    row = {"model": key, "quantity": "ratio", "value": value, "low": low, "high": high}
+    return tidy([row | {"verdict": verdict}], ["model"])
+
+
+def counts(ours, theirs):
+    found = compare(ours, theirs, "paper/table")
+    return found.equal, found.agree, found.moved, found.only_one
+
+
+def test_the_same_value_is_equal_whatever_its_interval():
+    assert counts(table(), table(low=0.9)) == (1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "agrees"),
+    [
+        (table(1.1, 0.9, 1.3), True),
+        (table(1.3, 0.9, 1.5), False),  # outside of theirs
+        (table(1.1, 1.05, 1.15), False),  # theirs is outside of ours
+    ],
+)
+def test_rows_agree_where_each_value_lies_in_the_others_interval(ours, agrees):
+    assert counts(ours, table()) == ((0, 1, 0, 0) if agrees else (0, 0, 1, 0))
+
+
+def test_without_an_interval_only_rounding_agrees():
+    nan = float("nan")
+    theirs = table(1.0, nan, nan)
+    assert counts(table(1.0 + 1e-9, nan, nan), theirs) == (0, 1, 0, 0)
+    assert counts(table(1.0 + 1e-3, nan, nan), theirs) == (0, 0, 1, 0)
+
+
+def test_rows_of_one_run_alone_are_counted_apart():
+    assert counts(table(key="a"), table(key="b")) == (0, 0, 0, 2)
+    assert counts(table(), table(value=float("nan"))) == (0, 0, 0, 1)
+
+
+def test_numeric_keys_are_the_same_as_whole_numbers_and_as_fractions():
+    assert counts(table(key=1), table(key=1.0)) == (1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed", "undecided"),
+    [
+        ("within", "within", 0, 0),
+        ("within", "differs", 1, 0),
+        ("open", "direction", 0, 1),
+        ("differs", "not reached", 0, 1),
+    ],
+)
+def test_verdicts_that_change_from_or_to_open_are_counted_apart(old, new, changed, undecided):
+    found = compare(table(verdict=new), table(verdict=old), "paper/table")
+    assert (len(found.changed), len(found.undecided)) == (changed, undecided)
+    text = summary([found], {"cpu": "some"})
+    assert f"Verdicts that changed: {changed}" in text
+    if changed:
+        assert f"paper/table: a, ratio: {old} -> {new}" in text
+
+
+def test_tables_that_both_runs_have_are_compared(tmp_path):
+    for run in ("ours", "theirs"):
+        (tmp_path / run / "paper").mkdir(parents=True)
+        table().to_csv(tmp_path / run / "paper" / "both.csv", index=False)
+    table().to_csv(tmp_path / "ours" / "paper" / "one.csv", index=False)
+    found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
+    assert [(c.table, c.equal) for c in found] == [("paper/both", 1)]
