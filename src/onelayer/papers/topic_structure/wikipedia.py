@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
+from onelayer.papers.topic_structure import over_seeds
+from onelayer.papers.topic_structure.over_seeds import SEED
+from onelayer.papers.topic_structure.probe.measures import ALL
+from onelayer.settings.models import ModelSettings
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import Number, judge
@@ -37,7 +40,9 @@ CONTRASTS = {
 CLAIMS_TITLE = "Topic structure on Wikipedia: the two directions of the paper"
 CLAIMS_NOTES = [
     "A positive difference is the paper's direction. The interval resamples the same documents on "
-    "both sides of a difference; it excludes 0 where the verdict is 'direction'."
+    "both sides of a difference, and covers the seeds of a model made here as well; it excludes 0 "
+    "where the verdict is 'direction'.",
+    over_seeds.NOTE,
 ]
 
 
@@ -64,7 +69,9 @@ def assemble(
         overlap: `disjoint` or `overlapping`.
 
     Returns:
-        Measured rows, model by model, then the published rows that were not run.
+        Measured rows, model by model, then the published rows that were not run. Rows of seed
+        `all`, over seeds where there are several, stand beside the published ones; those of a seed
+        alone are there to be read, and have no verdict.
     """
     beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
     theirs = published[published["overlap"] == overlap].set_index(KEYS[1:] + ["quantity"])
@@ -74,7 +81,9 @@ def assemble(
         ours["model"] = name
         ours["published"] = [
             _published(theirs["published"], models[name].published_as, beside[t], q)
-            for t, q in zip(ours["threshold"], ours["quantity"], strict=True)
+            if seed == ALL
+            else np.nan
+            for t, q, seed in zip(ours["threshold"], ours["quantity"], ours[SEED], strict=True)
         ]
         meaningless = _meaningless(ours)
         ours.loc[meaningless, "published"] = np.nan
@@ -82,10 +91,10 @@ def assemble(
         parts.append(ours)
     measured = {(name, beside[t.label]) for name in measures for t in ambiguity.thresholds}
     missing = theirs[[(m, t) not in measured for m, t, _ in theirs.index]].reset_index()
-    missing["overlap"] = overlap
+    missing["overlap"], missing[SEED] = overlap, ALL
     missing["threshold"] = missing["threshold"].map("{:g}".format)
     missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"
-    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), KEYS), Number())
+    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]), Number())
 
 
 def _published(theirs: pd.Series, row: str | None, threshold: float | None, quantity: str) -> float:
@@ -95,12 +104,13 @@ def _published(theirs: pd.Series, row: str | None, threshold: float | None, quan
 def _meaningless(ours: pd.DataFrame) -> list[bool]:
     """Which rows are raw ratios whose denominator is 0 within its interval."""
     zero = {
-        (row.threshold, row.quantity.removesuffix("different"))
+        (row.seed, row.threshold, row.quantity.removesuffix("different"))
         for row in ours.itertuples()
         if row.quantity.endswith("_different") and row.low <= 0 <= row.high
     }
     return [
-        row.quantity in RAW and (row.threshold, row.quantity.removesuffix("ratio")) in zero
+        row.quantity in RAW
+        and (row.seed, row.threshold, row.quantity.removesuffix("ratio")) in zero
         for row in ours.itertuples()
     ]
 
@@ -117,14 +127,12 @@ def _notes(
         parts = []
         if row.quantity in QUANTITIES and not np.isnan(row.published):
             parts.append(f"published: {model.published_as} at {beside[row.threshold]:g}")
-        if isinstance(model, RandomModel | PretrainedModel):
-            seeds = len(model.seeds)
-            parts.append(f"mean of {seeds} seeds" if seeds > 1 else "one seed")
-        if row.quantity in QUANTITIES and model.note:
+        parts.append(over_seeds.note(row.seed, model))
+        if row.quantity in QUANTITIES:
             parts.append(model.note)
         if without_meaning:
             parts.append(MEANINGLESS)
-        notes.append("; ".join(parts))
+        notes.append("; ".join(filter(None, parts)))
     return notes
 
 
@@ -132,7 +140,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The table in the paper's shape: a row per model and threshold, ours beside theirs."""
     rows = []
     for (model, threshold), group in table.groupby(["model", "threshold"], sort=False):
-        by = group.set_index("quantity")
+        by = group[group[SEED] == ALL].set_index("quantity")
         row = {"model": model, "threshold": threshold}
         for quantity, name, digits in (
             ("attention_ratio", "attention", 3),
@@ -150,11 +158,18 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             _value(by, "attention_ratio_distance_standardised"), 3
         )
         row["raw cosine ratio"] = _raw(by, "embedding_raw_cosine_ratio")
+        shown = (group[group["quantity"] == q] for q in ("attention_ratio", QUANTITIES[0]))
+        row["over seeds (attention; cosine)"] = _once(over_seeds.spread(own, 3) for own in shown)
         verdicts = [by.loc[q, "verdict"] or "–" for q in ("attention_ratio", *QUANTITIES[:2])]
         alike = len(set(verdicts)) == 1
         row["verdicts (attention, cosine, dot)"] = verdicts[0] if alike else ", ".join(verdicts)
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _once(cells: Iterable[str]) -> str:
+    """Cells side by side, or one of them where all say the same."""
+    return "; ".join(dict.fromkeys(cells))
 
 
 def _value(by: pd.DataFrame, quantity: str) -> float:
@@ -187,12 +202,14 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
         "Ratio: mean over same-topic pairs / mean over different-topic pairs. Attention: pairs of "
         "positions, 95% interval from a bootstrap over documents. Embeddings: all pairs of words "
         "(no sampling), interval from a bootstrap over words.",
+        over_seeds.NOTE,
         "Embedding ratios use the embedding layer's output at position 0. The paper does not say "
         "which it uses, but its random row (1.0008) excludes the raw matrix: there, both means of "
         "a random model are about 0. 'raw cosine' shows the raw matrix of the trained models.",
         "null / z: mean ratio with the words' topics permuted within frequency strata, and our "
-        "distance from it in its standard deviations. At equal distance: different-topic pairs "
-        "weighted to the distances of same-topic pairs, which sit closer together.",
+        "distance from it in standard deviations: its own, and over seeds that of their mean too. "
+        "At equal distance: different-topic pairs weighted to the distances of same-topic pairs, "
+        "which sit closer together.",
         "The authors' released probe counts a word with itself as a same-topic pair and indexes "
         "the embedding matrix by list position instead of token id; this one does neither.",
         "Verdicts: 'within' our interval reaches the published value; 'direction' both on the "
@@ -221,12 +238,18 @@ def claims(
         ours["model"] = name
         ours["published"] = [
             _published_difference(theirs, models[name].published_as, row, beside)
+            if row.seed == ALL
+            else np.nan
             for row in ours.itertuples()
         ]
         control = "control: no direction expected" if models[name].source == "random" else ""
-        ours["note"] = control or models[name].note
+        parts_of_note = (
+            (control or models[name].note, over_seeds.note(seed, models[name]))
+            for seed in ours[SEED]
+        )
+        ours["note"] = ["; ".join(filter(None, both)) for both in parts_of_note]
         parts.append(ours)
-    keys = ["claim", *KEYS]
+    keys = ["claim", *KEYS, SEED]
     return judge(tidy(pd.concat(parts, ignore_index=True), keys), Number(0.0))
 
 
@@ -244,20 +267,25 @@ def _published_difference(
 
 
 def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
-    """The claims for readers."""
-    return pd.DataFrame(
-        {
-            "claim": table["claim"],
-            "model": table["model"],
-            "topics": table["overlap"],
-            "threshold": table["threshold"],
-            "difference of attention ratios [95%]": [
-                interval(row.value, row.low, row.high, 4) for row in table.itertuples()
-            ],
-            "paper": [number(value, 4) for value in table["published"]],
-            "verdict": table["verdict"],
-        }
-    )
+    """The claims for readers: a row per claim and model."""
+    rows = []
+    for (claim, topics, model, threshold), group in table.groupby(["claim", *KEYS], sort=False):
+        ours = group[group[SEED] == ALL].iloc[0]
+        rows.append(
+            {
+                "claim": claim,
+                "model": model,
+                "topics": topics,
+                "threshold": threshold,
+                "difference of attention ratios [95%]": interval(
+                    ours["value"], ours["low"], ours["high"], 4
+                ),
+                "over seeds": over_seeds.spread(group, 4),
+                "paper": number(ours["published"], 4),
+                "verdict": ours["verdict"],
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def measures_by_model(models: Iterable[str], *files: Sequence[Path]) -> dict[str, pd.DataFrame]:
