@@ -5,7 +5,7 @@ import pandas as pd
 from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of
 from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
 from onelayer.papers.topic_structure.probe.sums import read_attention_sums
-from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.probe import ModelMeasureSettings
 from onelayer.step import Step, run
 
 
@@ -15,11 +15,12 @@ def main(step: Step) -> None:
     kept = pd.read_parquet(step.inputs.kept_words)
     labels = labels_of(kept, [sums.words for sums in checkpoints])
     frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
-    measures = measure_attention(checkpoints, labels, frequencies, step.settings)
+    seeds = step.settings.checkpoint_seeds
+    measures = measure_attention(checkpoints, labels, frequencies, step.settings, seeds)
     measures.to_parquet(step.outputs.measures, index=False)
-    measure_heads(checkpoints).to_parquet(step.outputs.heads, index=False)
+    measure_heads(checkpoints, seeds).to_parquet(step.outputs.heads, index=False)
 
 
 if __name__ == "__main__":
     inputs = ["kept_words", "vocabulary", "by_head*", "by_distance*", "by_words*"]
-    run(main, UncertaintySettings, inputs, ["measures", "heads"])
+    run(main, ModelMeasureSettings, inputs, ["measures", "heads"])

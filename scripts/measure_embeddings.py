@@ -5,7 +5,7 @@ import pandas as pd
 from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.measures import measure_embeddings
 from onelayer.papers.topic_structure.probe.vectors import read_embeddings
-from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.probe import ModelMeasureSettings
 from onelayer.step import Step, run
 
 
@@ -17,11 +17,17 @@ def main(step: Step) -> None:
     frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
     checkpoints = [vectors.of(labels.words) for vectors in embeddings]
     measures = measure_embeddings(
-        checkpoints, variants_of(kept), labels, frequencies, step.settings, step.progress
+        checkpoints,
+        variants_of(kept),
+        labels,
+        frequencies,
+        step.settings,
+        step.progress,
+        step.settings.checkpoint_seeds,
     )
     measures.to_parquet(step.outputs.measures, index=False)
 
 
 if __name__ == "__main__":
     inputs = ["kept_words", "vocabulary", "words*", "vectors*"]
-    run(main, UncertaintySettings, inputs, ["measures"])
+    run(main, ModelMeasureSettings, inputs, ["measures"])

@@ -7,15 +7,16 @@ from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.attention import sample_articles
 from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots, tightest_variant
 from onelayer.pretraining.storage import read_snapshots
-from onelayer.settings.probe import ProbeSettings
+from onelayer.settings.probe import SnapshotMeasureSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
     attention = step.settings.attention
     step.device = resolve_device(attention.device)
+    files = zip(step.settings.checkpoint_seeds, step.inputs.snapshots, strict=True)
     measures = measure_snapshots(
-        [read_snapshots(step.inputs.model, path, step.device) for path in step.inputs.snapshots],
+        {seed: read_snapshots(step.inputs.model, path, step.device) for seed, path in files},
         load_tokenizer(step.inputs.model),
         sample_articles(step.inputs.articles, attention),
         tightest_variant(pd.read_parquet(step.inputs.kept_words)),
@@ -29,4 +30,4 @@ def main(step: Step) -> None:
 
 if __name__ == "__main__":
     inputs = ["snapshots*", "model/", "articles*", "kept_words", "vocabulary"]
-    run(main, ProbeSettings, inputs, ["measures"])
+    run(main, SnapshotMeasureSettings, inputs, ["measures"])

@@ -9,9 +9,9 @@ from onelayer.step import Step
 
 
 def main(step: Step) -> Figure:
-    published_as = {model.name: model.settings.published_as for model in step.settings.models}
-    table = over_tokens.assemble(over_tokens.read_measures(published_as, step.inputs.measures))
-    return pretraining_figures.figure_over_tokens(table, published_as)
+    models = {model.name: model.settings for model in step.settings.models}
+    table = over_tokens.assemble(over_tokens.read_measures(models, step.inputs.measures), models)
+    return pretraining_figures.figure_over_tokens(table, models)
 
 
 if __name__ == "__main__":

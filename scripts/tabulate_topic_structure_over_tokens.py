@@ -7,8 +7,8 @@ from onelayer.tables import Report, tabulate
 
 
 def main(step: Step) -> Report:
-    names = [model.name for model in step.settings.models]
-    table = over_tokens.assemble(over_tokens.read_measures(names, step.inputs.measures))
+    models = {model.name: model.settings for model in step.settings.models}
+    table = over_tokens.assemble(over_tokens.read_measures(models, step.inputs.measures), models)
     return Report(table, over_tokens.readable(table), over_tokens.TITLE, over_tokens.NOTES)
 
 

@@ -1,9 +1,9 @@
 """The one rule that judges a measured number, and says what the number was compared with.
 
 A paper says what its number is compared with (`Number`, `UpperBound`, `Direction`); the rule says
-the verdict. A table may say of a row only that its run did not get there: the row then comes with
-the verdict `not reached`, which the rule keeps. The verdict is empty where there is nothing to
-compare with.
+the verdict. A table may say of a row only that its run did not get there, or that it rests on one
+training: the row then comes with the verdict `not reached` or `open`, which the rule keeps. The
+verdict is empty where there is nothing to compare with.
 """
 
 import math
@@ -29,7 +29,7 @@ VERDICTS = {
     "not reached": "the run did not get there: it did not train, diverged, or ended too early",
     "not run": "not measured; the reason is in the note",
 }
-NOT_REACHED = "not reached"
+NOT_REACHED, OPEN = "not reached", "open"
 # This close to the reference, in units of the quantity, there is no effect.
 NO_EFFECT = 0.005
 # An effect is negligible below this share of the published one.
@@ -242,8 +242,9 @@ def judge(table: pd.DataFrame, compared: Compared) -> pd.DataFrame:
     """Fill `verdict`, `kind`, `effect_share` and `tolerance` of a table that has all else.
 
     A row that comes with the verdict `not reached` keeps it, and has no share of an effect: what
-    stood still shows nothing by it. A row that comes with a kind keeps that. The kind is empty
-    where nothing is compared.
+    stood still shows nothing by it. One that comes with `open` keeps it where it is compared with
+    something: it rests on one training. A row that comes with a kind keeps that. The kind is
+    empty where nothing is compared.
 
     Args:
         table: as `onelayer.tables.tidy` makes it.
@@ -267,10 +268,12 @@ def judge(table: pd.DataFrame, compared: Compared) -> pd.DataFrame:
 def _judged(ours: Measured, own: Comparison | None, verdict: str, kind: str) -> dict[str, object]:
     compares = own is not None and own.compares(ours)
     unreached = verdict == NOT_REACHED
+    found = own.verdict(ours) if own else ""
+    undecided = verdict == OPEN and found not in ("", "not run")
     return {
         "tolerance": own.tolerance(ours) if compares else math.nan,
         "kind": (kind or own.kind) if compares else "",
-        "verdict": NOT_REACHED if unreached else own.verdict(ours) if own else "",
+        "verdict": NOT_REACHED if unreached else OPEN if undecided else found,
         "effect_share": own.effect_share(ours) if compares and not unreached else math.nan,
     }
 

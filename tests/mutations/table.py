@@ -292,6 +292,14 @@ FAULTS = [
     ),
     Fault(
         "intervals.py",
+        "value + math.hypot(above, half)",
+        "value + max(above, half)",
+        "tests/unit/test_intervals.py"
+        "::test_distances_to_both_ends_are_added_as_squares_on_either_side",
+        "of seeds and data only the wider part counts",
+    ),
+    Fault(
+        "intervals.py",
         "betaincinv(successes, n - successes + 1, 0.025)",
         "betaincinv(successes, n - successes, 0.025)",
         "tests/unit/test_intervals.py::test_the_interval_of_a_share_is_clopper_and_pearsons",
@@ -1032,11 +1040,33 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/probe/measures.py",
-        "value / centre, low / centre, high / centre",
-        "value / centre, low, high",
+        "replicates / centres[:, None]",
+        "replicates",
         "tests/oracle/test_probe_end_to_end.py"
         "::test_the_measured_ratio_is_the_ratio_of_means_over_all_documents",
         "the interval of a corrected ratio is not corrected",
+    ),
+    Fault(
+        "papers/topic_structure/probe/measures.py",
+        "percentile_interval(replicates.mean(axis=0))",
+        "percentile_interval(replicates.ravel())",
+        "tests/oracle/test_probe_end_to_end.py"
+        "::test_measures_over_seeds_share_documents_and_permutations",
+        "replicates of all seeds are pooled",
+    ),
+    Fault(
+        "papers/topic_structure/probe/measures.py",
+        "ranked = -np.sort(-np.array(ratios), axis=-1)",
+        "ranked = np.array(ratios)",
+        "tests/oracle/test_probe_end_to_end.py::test_means_over_seeds_rank_the_heads_of_a_layer",
+        "heads of different trainings are averaged by their number",
+    ),
+    Fault(
+        "papers/topic_structure/probe/uncertainty.py",
+        "values.std(ddof=1) / np.sqrt(len(values))",
+        "values.std(ddof=1)",
+        "tests/unit/test_probe_statistics.py::test_z_over_seeds_knows_how_much_seeds_differ",
+        "z counts the spread of one seed, not of their mean",
     ),
     Fault(
         "papers/topic_structure/probe/similarity.py",

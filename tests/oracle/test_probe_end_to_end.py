@@ -1,6 +1,7 @@
 """The whole attention probe against loops that start from the text and the model's own output."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertModel
 
+from onelayer.intervals import over_seeds
 from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.attention import probe_attention
@@ -16,6 +18,8 @@ from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, var
 from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
 from onelayer.papers.topic_structure.probe.pairs import PAIR_CLASSES
 from onelayer.papers.topic_structure.probe.sums import read_attention_sums, write_attention_sums
+from onelayer.papers.topic_structure.probe.uncertainty import document_weights
+from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from tests.tiny_models import save_tiny_bert
 
@@ -167,6 +171,83 @@ def test_the_measured_ratio_is_the_ratio_of_means_over_all_documents(probed) -> 
     corrected = table.set_index("quantity").loc["attention_ratio_null_corrected"]
     ends = [ratio / null, low / null, high / null]
     assert corrected[["value", "low", "high"]].tolist() == pytest.approx(ends)
+
+
+def of_another_seed(sums, seed: int):
+    """As if another training had read the same articles: every weight by a factor of its own."""
+    rng = np.random.default_rng(seed)
+    pairs = sums.word_pairs
+    return replace(
+        sums,
+        head_sums=sums.head_sums * rng.lognormal(0, 0.3, sums.head_sums.shape),
+        distance_sums=sums.distance_sums * rng.lognormal(0, 0.3, sums.distance_sums.shape),
+        word_pairs=replace(pairs, sums=pairs.sums * rng.lognormal(0, 0.3, len(pairs.sums))),
+    )
+
+
+@pytest.fixture(scope="module")
+def trainings(probed):
+    """Three trainings on five copies of the articles, of one variant, and its labels."""
+    _, sums = probed
+    labels = labels_of(KEPT, [KEPT["word"]])
+    place = sums.variants.index(Variant("overlapping", "top 3"))
+    own = sums.of_variant(place)
+    five = replace(
+        own,
+        documents=own.documents * 5,
+        distance_sums=np.repeat(own.distance_sums, 5, axis=0),
+        distance_counts=np.repeat(own.distance_counts, 5, axis=0),
+    )
+    alone = type(labels)(labels.words, labels.membership[[place]])
+    return [of_another_seed(five, seed) for seed in (4, 5, 9)], alone
+
+
+SEVERAL = UncertaintySettings(document_resamples=100, permutations=50)
+
+
+def test_measures_over_seeds_share_documents_and_permutations(trainings) -> None:
+    sums, labels = trainings
+    frequencies = np.arange(len(labels.words))
+    table = measure_attention(sums, labels, frequencies, SEVERAL, seeds=[4, 5, 9])
+    by = table.set_index(["seed", "quantity"])
+    weights = document_weights(20, 100, generator("documents", 0))
+    replicates, values = [], []
+    both = [PAIR_CLASSES.index(name) for name in ("same_topic", "different_topic")]
+    for one in sums:
+        totals, pairs = (part[:, both] for part in one.of_documents(0))
+        values.append(np.divide(*(totals.sum(axis=0) / pairs.sum(axis=0))))
+        replicates.append(
+            [np.divide(*((w @ totals) / (w @ pairs))) for w in weights]  # one resample at a time
+        )
+    low, high = np.quantile(np.mean(replicates, axis=0), [0.025, 0.975])
+    found = by.loc[("all", "attention_ratio")]
+    expected = over_seeds(values, low, high)
+    assert found[["value", "low", "high"]].tolist() == pytest.approx(expected, rel=1e-10)
+    assert by.loc[[("4", "attention_ratio"), ("5", "attention_ratio")], "value"].tolist() == (
+        pytest.approx(values[:2], rel=1e-10)
+    )
+    # Means over seeds are means of the seeds' own rows; a seed's rows are those of it alone.
+    seeds = table[table["seed"] != "all"].groupby("quantity")["value"].mean()
+    alone = measure_attention(sums[2:], labels, frequencies, SEVERAL).set_index("quantity")
+    assert (alone["seed"] == "all").all()
+    for quantity in alone.index:
+        last, own = by.loc[("9", quantity)], alone.loc[quantity]
+        columns = ["value"] if np.isnan(own["low"]) else ["value", "low", "high"]
+        assert last[columns].tolist() == pytest.approx(own[columns].tolist(), rel=1e-10)
+        if not quantity.endswith("_z"):
+            assert by.loc[("all", quantity), "value"] == pytest.approx(seeds[quantity], rel=1e-10)
+
+
+def test_means_over_seeds_rank_the_heads_of_a_layer(trainings) -> None:
+    sums, _ = trainings
+    table = measure_heads(sums, seeds=[4, 5, 9])
+    grids = {seed: rows["ratio"].to_numpy().reshape(2, 2) for seed, rows in table.groupby("seed")}
+    for layer in (0, 1):
+        ranked = [sorted(grids[seed][layer], reverse=True) for seed in ("4", "5", "9")]
+        assert grids["all"][layer] == pytest.approx(np.mean(ranked, axis=0), rel=1e-12)
+    alone = measure_heads(sums[:1])
+    assert (alone["seed"] == "all").all()
+    assert alone["ratio"].tolist() == grids["4"].ravel().tolist()
 
 
 def test_the_table_of_heads_names_each_layers_heads(probed) -> None:

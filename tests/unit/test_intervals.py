@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from onelayer.intervals import half_width, mean, share
+from onelayer.intervals import half_width, mean, over_seeds, share
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 200])
@@ -41,3 +41,31 @@ def test_the_interval_of_a_share_is_clopper_and_pearsons(successes, n) -> None:
     found = share(successes, n)
     expected = stats.binomtest(successes, n).proportion_ci(method="exact")
     assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
+
+
+def test_one_seed_has_the_interval_of_the_data_to_the_last_bit() -> None:
+    assert over_seeds([1.1], 0.9, 1.4) == (1.1, 0.9, 1.4)
+
+
+def test_alike_seeds_have_the_interval_of_the_data_and_alike_data_students() -> None:
+    assert over_seeds([1.1] * 3, 0.9, 1.4) == pytest.approx((1.1, 0.9, 1.4))
+    values = [1.0, 1.3, 1.2]
+    alone = mean(values)
+    centre = alone["value"]
+    assert over_seeds(values, centre, centre) == pytest.approx(
+        (centre, alone["low"], alone["high"]), rel=1e-12
+    )
+
+
+def test_distances_to_both_ends_are_added_as_squares_on_either_side() -> None:
+    values = [1.0, 3.0]  # Student's half width of one degree of freedom, 12.706 * sqrt(2) / sqrt(2)
+    value, low, high = over_seeds(values, 2.0 - 5.0, 2.0 + 30.0)
+    assert value == 2
+    assert (value - low) ** 2 == pytest.approx(12.7062**2 + 5.0**2, rel=1e-4)
+    assert (high - value) ** 2 == pytest.approx(12.7062**2 + 30.0**2, rel=1e-4)
+
+
+def test_an_interval_of_the_data_that_misses_the_mean_narrows_nothing() -> None:
+    _, low, high = over_seeds([1.0, 3.0], 2.5, 3.0)
+    assert low == mean([1.0, 3.0])["low"]
+    assert high > mean([1.0, 3.0])["high"]

@@ -307,6 +307,12 @@ def test_z_score_counts_standard_deviations_of_the_null():
         uncertainty.z_score(1.0, [2.0, 2.0])
 
 
+def test_z_over_seeds_knows_how_much_seeds_differ():
+    nulls = [[1.0, 3.0, 5.0], [3.0, 5.0, 7.0]]  # their mean over seeds: 2, 4, 6
+    assert uncertainty.z_score([7.0, 7.0], nulls) == pytest.approx(1.5)
+    assert uncertainty.z_score([5.0, 9.0], nulls) == pytest.approx(3 / np.sqrt(4 + 8 / 2))
+
+
 def empty_class_calls(name):
     """Every statistic on data whose class `name` has no pair."""
     rng = np.random.default_rng(0)

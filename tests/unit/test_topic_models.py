@@ -108,7 +108,7 @@ def cosine_ratio(vectors: dict[str, np.ndarray], labels: Labels) -> float:
 def plain_cosines(monkeypatch):
     """Embedding ratios without a bootstrap, in which so few words would lose all pairs."""
 
-    def measured(checkpoints, variants, labels, *_):
+    def measured(checkpoints, variants, labels, *_, **__):
         row = ("embedding_cosine_ratio", cosine_ratio(checkpoints[0], labels))
         return pd.DataFrame([row], columns=["quantity", "value"])
 
@@ -202,7 +202,7 @@ def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -
     model, tokenizer = tiny
     whole, broken = (
         snapshots.measure_snapshots(
-            [[(8, model), (16, model)]] * 2,
+            {0: [(8, model), (16, model)], 1: [(8, model), (16, model)]},
             tokenizer,
             MORE_TEXTS,
             words,

@@ -1,8 +1,11 @@
 """Claims about the tables of topics and of pretraining."""
 
 import pandas as pd
+import pytest
 
+from onelayer.intervals import mean
 from onelayer.papers.topic_structure import losses, over_tokens, topic_tables
+from onelayer.settings.pretraining import PretrainedModel
 
 
 def test_a_topic_carries_the_commonest_of_its_human_topics() -> None:
@@ -43,6 +46,27 @@ def test_losses_are_those_before_training_and_at_its_end() -> None:
         "words_loss_training": 4.0,
     }
     assert (table["verdict"] == "").all()  # nothing was published
+    assert (table["seed"] == "all").all() and table["low"].isna().all()
+
+
+def test_losses_of_several_seeds_are_means_with_students_interval() -> None:
+    histories = {}
+    for seed, end, right in ((0, 4.5, 0.9), (1, 4.9, 0.99), (2, 4.7, 1.0)):
+        rows = [(0, "held-out", "words_loss", 8.0), (900, "training", "words_loss", 4.0)]
+        rows += [(900, "held-out", "words_loss", end)]
+        rows += [(900, "held-out", "sentence_order_accuracy", right)]
+        columns = ["tokens", "split", "quantity", "value"]
+        histories["albert-small", seed] = pd.DataFrame(rows, columns=columns)
+    table = losses.assemble(histories)
+    by = table.set_index(["seed", "quantity"])
+    expected = mean([4.5, 4.9, 4.7])
+    found = by.loc[("all", "words_loss"), ["value", "low", "high", "n"]]
+    assert found.tolist() == pytest.approx(list(expected.values()))
+    assert by.loc[("all", "sentence_order_accuracy"), "high"] == 1  # a share
+    assert by.loc[[(seed, "words_loss") for seed in "012"], "value"].tolist() == [4.5, 4.9, 4.7]
+    [row] = losses.readable(table).to_dict("records")
+    assert row["seeds"] == "3" and row["replaced found"] == "–"
+    assert row["words, held out"] == "4.700 [4.203, 5.197]"
 
 
 def test_ratios_over_tokens_are_set_beside_their_null() -> None:
@@ -52,9 +76,14 @@ def test_ratios_over_tokens_are_set_beside_their_null() -> None:
         for suffix, value in zip(over_tokens.SUFFIXES, (3.0, 2.0, 1.5, 7.0), strict=True)
     ]
     measured = pd.DataFrame(rows, columns=["quantity", "value", "low", "high", "n"])
-    measured = measured.assign(tokens=1024, overlap="disjoint", threshold="top 1")
-    [row] = over_tokens.readable(over_tokens.assemble({"small": measured})).to_dict("records")
+    measured = measured.assign(tokens=1024, overlap="disjoint", threshold="top 1", seed="all")
+    alone = [measured.assign(seed=str(seed), value=measured["value"] + seed) for seed in (0, 1)]
+    models = {"small": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1])}
+    table = over_tokens.assemble({"small": pd.concat([measured, *alone])}, models)
+    assert set(table["seed"]) == {"all", "0", "1"}
+    [row] = over_tokens.readable(table).to_dict("records")
     assert row["tokens seen"] == "1,024"
     for name in over_tokens.RATIOS.values():
         assert row[f"{name}: ratio / null [95%]"] == "1.500 [1.400, 1.600]"
+        assert row[f"{name}: over seeds"] == "1.500 to 2.500"
         assert row[f"{name}: z"] == "7.0"

@@ -225,3 +225,10 @@ def test_a_number_is_known_to_half_a_unit_of_its_last_digit(printed, half) -> No
 )
 def test_readers_see_how_much_of_the_effect_there_is(verdict, share, words) -> None:
     assert worded(verdict, share) == words
+
+
+def test_a_row_that_rests_on_one_training_stays_open():
+    rows = [{"quantity": "ratio", "value": 2.0, "verdict": "open"} | ends for ends in (
+        {"published": 2.0}, {}, {"published": 9.0}
+    )]  # fmt: skip
+    assert list(judge(tidy(rows, []), Number())["verdict"]) == ["open", "", "open"]

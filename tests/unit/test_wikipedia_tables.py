@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from onelayer.papers.topic_structure import wikipedia
-from onelayer.settings.models import RandomModel, WheelFolder, WheelModel
+from onelayer.papers.topic_structure import over_seeds, wikipedia
+from onelayer.settings.models import PretrainedModel, RandomModel, WheelFolder, WheelModel
 from onelayer.settings.topics import AmbiguitySettings, Threshold
 from tests.conftest import ROOT
 
@@ -44,17 +44,29 @@ def measures(value: float, raw_different: tuple[float, float]) -> pd.DataFrame:
     contrast = "attention_ratio_disjoint_minus_overlapping"
     rows.append(("disjoint - overlapping", "top 20", contrast, 0.09, 0.05, 0.13, 9))
     columns = ["overlap", "threshold", "quantity", "value", "low", "high", "n"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).assign(seed="all")
+
+
+def measures_over_seeds(values: dict[str, float]) -> pd.DataFrame:
+    """Of a mean over seeds, wide, and then of each of them."""
+    parts = [measures(value, (-0.01, 0.2)).assign(seed=seed) for seed, value in values.items()]
+    return pd.concat(parts, ignore_index=True)
 
 
 @pytest.fixture
 def table() -> pd.DataFrame:
-    ours = {"mini": measures(1.3, (0.05, 0.2)), "random": measures(1.0, (-0.01, 0.2))}
+    ours = {
+        "mini": measures(1.3, (0.05, 0.2)),
+        "random": measures_over_seeds({"all": 1.0, "0": 0.99, "1": 1.0, "2": 1.01}),
+    }
     return wikipedia.assemble(ours, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
 
 
-def cell(table: pd.DataFrame, model: str, threshold: str, quantity: str) -> pd.Series:
-    return table.set_index(["model", "threshold", "quantity"]).loc[(model, threshold, quantity)]
+def cell(
+    table: pd.DataFrame, model: str, threshold: str, quantity: str, seed: str = "all"
+) -> pd.Series:
+    keys = ["model", "threshold", "quantity", "seed"]
+    return table.set_index(keys).sort_index().loc[(model, threshold, quantity, seed)]
 
 
 def test_every_published_row_is_there_measured_or_with_the_reason(table) -> None:
@@ -87,6 +99,34 @@ def test_a_model_stands_beside_the_row_and_threshold_that_its_settings_name(tabl
     assert (control["kind"], control["tolerance"]) == ("control", pytest.approx(5e-6))
 
 
+def test_the_seeds_own_values_are_there_and_not_judged(table) -> None:
+    for seed, value in {"0": 0.99, "1": 1.0, "2": 1.01}.items():
+        own = cell(table, "random", "top 20", "attention_ratio", seed)
+        assert own["value"] == value and own["verdict"] == "" and math.isnan(own["published"])
+        assert "alone" in own["note"] and "small" not in own["note"]
+    shown = wikipedia.readable(table).set_index(["model", "threshold"])
+    column = "over seeds (attention; cosine)"
+    assert shown.loc[("random", "top 20"), column] == "0.990 to 1.010"
+    assert shown.loc[("mini", "top 20"), column] == "–"  # not made here
+
+
+@pytest.mark.parametrize("source", ["random", "pretrain"])
+def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
+    models = {
+        "random": RandomModel(source="random", like="mini", seeds=[7]),
+        "pretrain": PretrainedModel(source="pretrain", family="bert", published_as="bert"),
+    }
+    ours = {"one": measures(1.3, (0.05, 0.2))}
+    own = {"one": models[source]}
+    table = wikipedia.assemble(ours, own, AMBIGUITY, PUBLISHED, "disjoint")
+    said = over_seeds.ONE_SEED[source]
+    assert said in cell(table, "one", "top 20", "attention_ratio")["note"]
+    assert "one seed" in wikipedia.readable(table)["over seeds (attention; cosine)"].tolist()
+    claims = wikipedia.claims(ours, own, AMBIGUITY, PUBLISHED)
+    assert claims["note"].str.contains(said, regex=False).all()
+    assert set(wikipedia.readable_claims(claims)["over seeds"]) == {"one seed"}
+
+
 def test_raw_ratios_of_two_zeros_are_not_compared(table) -> None:
     trained = cell(table, "mini", "top 20", "embedding_raw_cosine_ratio")
     assert trained["published"] == 1.21
@@ -104,6 +144,16 @@ def test_readers_see_a_row_per_model_and_threshold_in_the_order_given(table) -> 
     assert shown["model"].tolist()[:4] == ["mini", "mini", "random", "random"]
     assert shown["threshold"].tolist()[:4] == ["top 20", "0.001"] * 2
     assert len(shown) == 4 + 5 * 3 + 1  # the random row at .002 has no threshold of ours beside it
+
+
+def test_a_claim_over_seeds_is_one_row_for_readers() -> None:
+    ours = {"random": measures_over_seeds({"all": 1.0, "0": 0.9, "1": 1.0, "2": 1.1})}
+    table = wikipedia.claims(ours, MODELS, AMBIGUITY, PUBLISHED)
+    assert set(table["seed"]) == {"all", "0", "1", "2"}
+    assert (table.loc[table["seed"] != "all", "verdict"] == "").all()
+    shown = wikipedia.readable_claims(table)
+    assert len(shown) == 3 == (table["seed"] == "all").sum()
+    assert shown["over seeds"].tolist()[0] == "0.0400 to 0.0400"
 
 
 def test_directions_are_differences_judged_against_zero() -> None:

@@ -130,7 +130,11 @@ use rule step as measure_attention with:
     resources:
         **asks(1500, minutes=10),
     params:
-        **script("measure_attention", settings.probe.uncertainty),
+        **script(
+            "measure_attention",
+            settings.probe.uncertainty,
+            checkpoint_seeds=lambda w: settings.seeds(w.model),
+        ),
 
 
 use rule step as measure_embeddings with:
@@ -156,7 +160,11 @@ use rule step as measure_embeddings with:
     resources:
         **asks(1500, minutes=10),
     params:
-        **script("measure_embeddings", settings.probe.uncertainty),
+        **script(
+            "measure_embeddings",
+            settings.probe.uncertainty,
+            checkpoint_seeds=lambda w: settings.seeds(w.model),
+        ),
 
 
 use rule step as measure_snapshots with:
@@ -189,4 +197,5 @@ use rule step as measure_snapshots with:
                 update={"documents": settings.topic_structure.wikipedia.over_tokens.documents}
             ),
             uncertainty=settings.probe.uncertainty,
+            checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
         ),

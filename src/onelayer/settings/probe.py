@@ -75,6 +75,13 @@ class UncertaintySettings(Block):
     """BLAS threads; part of what decides the numbers."""
 
 
+class ModelMeasureSettings(UncertaintySettings):
+    """Measures of one model over all its checkpoints (assembled)."""
+
+    checkpoint_seeds: list[Seed] = []
+    """Seeds of its checkpoints, in the order of input files; none of a model from elsewhere."""
+
+
 class ProbeSettings(Block):
     """Attention and embedding probes."""
 
@@ -82,3 +89,10 @@ class ProbeSettings(Block):
     """The forward passes."""
     uncertainty: UncertaintySettings = UncertaintySettings()
     """Intervals and nulls."""
+
+
+class SnapshotMeasureSettings(ProbeSettings):
+    """Measures of a pretrained model on the way (assembled)."""
+
+    checkpoint_seeds: list[Seed]
+    """Seeds of its trainings, in the order of input files."""

@@ -44,10 +44,13 @@ class Settings(Block):
     local_to_global: LocalToGlobalSettings
     """Makkuva et al. (2024)."""
 
+    def seeds(self, model: str) -> list[int]:
+        """Seeds of a model that is made here; none of one that comes from elsewhere."""
+        return getattr(self.models[model], "seeds", [])
+
     def checkpoints(self, model: str) -> list[str]:
         """Names of the checkpoints behind a model: one, or one per seed of a model made here."""
-        seeds = getattr(self.models[model], "seeds", None)
-        return [f"{model}-{seed}" for seed in seeds] if seeds else [model]
+        return [f"{model}-{seed}" for seed in self.seeds(model)] or [model]
 
     def pretraining_of(self, model: str, seed: int) -> PretrainModelSettings:
         """What one training of a model of source `pretrain` needs to know."""

@@ -82,7 +82,7 @@ Experiment result on Wikipedia
 
 Embeddings of one topic are more alike: cosine similarity and dot product, same over different.
     probe.embeddings, probe.vectors, probe.similarity, probe.measures, probe.uncertainty,
-    wikipedia, figures.ratios
+    onelayer.intervals.over_seeds, over_seeds, wikipedia, figures.ratios
     -> probe_attention, extract_embeddings, measure_embeddings
     -> tabulate_wikipedia, plot_wikipedia_ratios
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios

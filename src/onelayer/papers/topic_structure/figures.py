@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, ratio_norm
+from onelayer.papers.topic_structure.over_seeds import SEED
+from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topics import AmbiguitySettings
@@ -31,9 +33,10 @@ def ratios(
 ) -> Figure:
     """Ratio against threshold: a row per quantity, a column per overlap mode.
 
-    Ours: filled markers with 95% intervals. Published: small open markers, one per model. A random
-    model's raw ratio, a quotient of two zeros, is left out; of several random models, which all lie
-    at 1, the first is drawn.
+    Ours: filled markers with 95% intervals, over seeds where a model has several, and a dash for
+    each of them. Published: small open markers, one per model. A random model's raw ratio, a
+    quotient of two zeros, is left out; of several random models, which all lie at 1, the first is
+    drawn.
     """
     overlaps, thresholds = ambiguity.overlaps, ambiguity.thresholds
     figure, axes = plt.subplots(
@@ -103,10 +106,17 @@ def _draw_published(
 
 def _draw_ours(axis, rows, overlap, quantity, thresholds, name, place, colours) -> None:
     chosen = rows[(rows["overlap"] == overlap) & (rows["quantity"] == quantity)]
-    chosen = chosen.set_index("threshold").loc[[t.label for t in thresholds]]
+    x = np.arange(len(thresholds)) + 0.2 + 0.04 * place
+    by_seed = chosen.pivot(index="threshold", columns=SEED, values="value")
+    seeds = by_seed.drop(columns=ALL).loc[[t.label for t in thresholds]]
+    axis.plot(
+        x, seeds, linestyle="", marker="_", markersize=5, markeredgewidth=0.8, color="black",
+        zorder=4,
+    )  # fmt: skip
+    chosen = chosen[chosen[SEED] == ALL].set_index("threshold").loc[[t.label for t in thresholds]]
     below, above = chosen["value"] - chosen["low"], chosen["high"] - chosen["value"]
     axis.errorbar(
-        np.arange(len(thresholds)) + 0.2 + 0.04 * place,
+        x,
         chosen["value"],
         yerr=np.clip([below, above], 0, None),
         marker=MARKERS[place % len(MARKERS)],
@@ -132,6 +142,8 @@ def _dress(axis: Axes, quantity: str, label: str, thresholds: Sequence) -> None:
     if quantity != "attention_ratio":
         axis.set_yscale("log")
         axis.set_yticks([1, 2, 4, 8], minor=False)
+        if axis.get_ylim()[0] < 0.5:  # the interval of few seeds that differ may reach 0
+            axis.set_ylim(bottom=0.5)
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     despine(axis)
@@ -140,14 +152,19 @@ def _dress(axis: Axes, quantity: str, label: str, thresholds: Sequence) -> None:
 def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettings) -> Figure:
     """Attention ratio of every layer and head, a panel per model, tightest threshold first overlap.
 
+    Of a model with several seeds the mean over them of the heads ranked within their layer, because
+    'head 1' of two trainings has nothing in common.
+
     Args:
-        ratios_by_head: rows `overlap`, `threshold`, `layer`, `head`, `ratio` by model.
+        ratios_by_head: rows of `probe.measures.measure_heads` by model.
         ambiguity: its first overlap mode and threshold are shown.
     """
     overlap, threshold = ambiguity.overlaps[0], ambiguity.thresholds[0].label
-    grids = {}
+    grids, seeds = {}, {}
     for name, rows in ratios_by_head.items():
         shown = rows[(rows["overlap"] == overlap) & (rows["threshold"] == threshold)]
+        seeds[name] = len(set(shown[SEED]) - {ALL})
+        shown = shown[shown[SEED] == ALL]
         grids[name] = shown.pivot(index="layer", columns="head", values="ratio")
     # Beyond four models two columns: with controls in the second half each stands beside its model.
     columns = 1 if len(grids) <= 4 else 2
@@ -177,7 +194,9 @@ def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettin
             linewidths=0.4,
             cbar=False,
         )
-        axis.set_title(f"{name} (mean over heads {grid.to_numpy().mean():.3f})")
+        behind = f"{seeds[name]} seeds, " if seeds[name] else ""
+        axis.set_title(f"{name} ({behind}mean over heads {grid.to_numpy().mean():.3f})")
+        axis.set_xlabel("rank of the head in its layer" if seeds[name] else "head")
         axis.tick_params(left=False, bottom=False, labelrotation=0)
     bar = figure.colorbar(
         axes[0, 0].collections[0], ax=axes, location="bottom", shrink=0.6, pad=0.02, aspect=40

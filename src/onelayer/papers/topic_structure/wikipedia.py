@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
+from onelayer.papers.topic_structure import over_seeds
+from onelayer.papers.topic_structure.over_seeds import SEED
+from onelayer.papers.topic_structure.probe.measures import ALL
+from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import Number, judge, rounding, worded
@@ -37,8 +40,10 @@ CONTRASTS = {
 CLAIMS_TITLE = "Topic structure on Wikipedia: the two directions of the paper"
 CLAIMS_NOTES = [
     "A positive difference is the paper's direction. The interval resamples the same documents on "
-    "both sides of a difference; it excludes 0 where the verdict is 'direction'. Random models are "
-    "controls: no direction is expected of them."
+    "both sides of a difference, and covers the seeds of a model made here as well; it excludes 0 "
+    "where the verdict is 'direction'. Random models are controls: no direction is expected of "
+    "them.",
+    over_seeds.NOTE,
 ]
 
 
@@ -67,7 +72,9 @@ def assemble(
         overlap: `disjoint` or `overlapping`.
 
     Returns:
-        Measured rows, model by model, then the published rows that were not run.
+        Measured rows, model by model, then the published rows that were not run. Rows of seed
+        `all`, over seeds where there are several, stand beside the published ones; those of a seed
+        alone are there to be read, and have no verdict.
     """
     beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
     theirs = published[published["overlap"] == overlap].set_index(KEYS[1:] + ["quantity"])
@@ -78,20 +85,23 @@ def assemble(
         for column in ("published", "tolerance"):
             ours[column] = [
                 _published(theirs[column], models[name].published_as, beside[t], q)
-                for t, q in zip(ours["threshold"], ours["quantity"], strict=True)
+                if seed == ALL
+                else np.nan
+                for t, q, seed in zip(ours["threshold"], ours["quantity"], ours[SEED], strict=True)
             ]
         ours["kind"] = _kind(models[name])
         meaningless = _meaningless(ours)
         ours.loc[meaningless, "published"] = np.nan
+        ours["verdict"] = over_seeds.undecided(models[name])
         ours["note"] = _notes(ours, models[name], beside, meaningless)
         parts.append(ours)
     measured = {(name, beside[t.label]) for name in measures for t in ambiguity.thresholds}
     missing = theirs[[(m, t) not in measured for m, t, _ in theirs.index]].reset_index()
-    missing["overlap"] = overlap
+    missing["overlap"], missing[SEED] = overlap, ALL
     missing["threshold"] = missing["threshold"].map("{:g}".format)
     missing["kind"] = np.where(missing["model"] == "random", "control", "")
     missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"
-    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), KEYS), Number())
+    return judge(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]), Number())
 
 
 def _kind(model: ModelSettings) -> str:
@@ -106,12 +116,13 @@ def _published(theirs: pd.Series, row: str | None, threshold: float | None, quan
 def _meaningless(ours: pd.DataFrame) -> list[bool]:
     """Which rows are raw ratios whose denominator is 0 within its interval."""
     zero = {
-        (row.threshold, row.quantity.removesuffix("different"))
+        (row.seed, row.threshold, row.quantity.removesuffix("different"))
         for row in ours.itertuples()
         if row.quantity.endswith("_different") and row.low <= 0 <= row.high
     }
     return [
-        row.quantity in RAW and (row.threshold, row.quantity.removesuffix("ratio")) in zero
+        row.quantity in RAW
+        and (row.seed, row.threshold, row.quantity.removesuffix("ratio")) in zero
         for row in ours.itertuples()
     ]
 
@@ -128,14 +139,12 @@ def _notes(
         parts = []
         if row.quantity in QUANTITIES and not np.isnan(row.published):
             parts.append(f"published: {model.published_as} at {beside[row.threshold]:g}")
-        if isinstance(model, RandomModel | PretrainedModel):
-            seeds = len(model.seeds)
-            parts.append(f"mean of {seeds} seeds" if seeds > 1 else "one seed")
-        if row.quantity in QUANTITIES and model.note:
+        parts.append(over_seeds.note(row.seed, model))
+        if row.quantity in QUANTITIES:
             parts.append(model.note)
         if without_meaning:
             parts.append(MEANINGLESS)
-        notes.append("; ".join(parts))
+        notes.append("; ".join(filter(None, parts)))
     return notes
 
 
@@ -143,7 +152,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The table in the paper's shape: a row per model and threshold, ours beside theirs."""
     rows = []
     for (model, threshold), group in table.groupby(["model", "threshold"], sort=False):
-        by = group.set_index("quantity")
+        by = group[group[SEED] == ALL].set_index("quantity")
         row = {"model": model, "threshold": threshold}
         for quantity, name, digits in (
             ("attention_ratio", "attention", 3),
@@ -161,12 +170,19 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             _value(by, "attention_ratio_distance_standardised"), 3
         )
         row["raw cosine ratio"] = _raw(by, "embedding_raw_cosine_ratio")
+        shown = (group[group["quantity"] == q] for q in ("attention_ratio", QUANTITIES[0]))
+        row["over seeds (attention; cosine)"] = _once(over_seeds.spread(own, 3) for own in shown)
         shown = by.loc[["attention_ratio", *QUANTITIES[:2]]]
         verdicts = list(map(worded, shown["verdict"], shown["effect_share"]))
         alike = len(set(verdicts)) == 1
         row["verdicts (attention, cosine, dot)"] = verdicts[0] if alike else ", ".join(verdicts)
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _once(cells: Iterable[str]) -> str:
+    """Cells side by side, or one of them where all say the same."""
+    return "; ".join(dict.fromkeys(cells))
 
 
 def _value(by: pd.DataFrame, quantity: str) -> float:
@@ -199,12 +215,14 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
         "Ratio: mean over same-topic pairs / mean over different-topic pairs. Attention: pairs of "
         "positions, 95% interval from a bootstrap over documents. Embeddings: all pairs of words "
         "(no sampling), interval from a bootstrap over words.",
+        over_seeds.NOTE,
         "Embedding ratios use the embedding layer's output at position 0. The paper does not say "
         "which it uses, but its random row (1.0008) excludes the raw matrix: there, both means of "
         "a random model are about 0. 'raw cosine' shows the raw matrix of the trained models.",
         "null / z: mean ratio with the words' topics permuted within frequency strata, and our "
-        "distance from it in its standard deviations. At equal distance: different-topic pairs "
-        "weighted to the distances of same-topic pairs, which sit closer together.",
+        "distance from it in standard deviations: its own, and over seeds that of their mean too. "
+        "At equal distance: different-topic pairs weighted to the distances of same-topic pairs, "
+        "which sit closer together.",
         "The authors' released probe counts a word with itself as a same-topic pair and indexes "
         "the embedding matrix by list position instead of token id; this one does neither.",
         "Verdicts: 'within' our interval reaches the published value, give or take half a unit of "
@@ -235,14 +253,21 @@ def claims(
         ours["model"] = name
         differences = [
             _published_difference(theirs, models[name].published_as, row, beside)
+            if row.seed == ALL
+            else (np.nan, np.nan)
             for row in ours.itertuples()
         ]
         ours[["published", "tolerance"]] = np.reshape(differences, (-1, 2))
         ours["kind"] = _kind(models[name])
+        ours["verdict"] = over_seeds.undecided(models[name])
         control = "control: no direction expected" if models[name].source == "random" else ""
-        ours["note"] = control or models[name].note
+        parts_of_note = (
+            (control or models[name].note, over_seeds.note(seed, models[name]))
+            for seed in ours[SEED]
+        )
+        ours["note"] = ["; ".join(filter(None, both)) for both in parts_of_note]
         parts.append(ours)
-    keys = ["claim", *KEYS]
+    keys = ["claim", *KEYS, SEED]
     return judge(tidy(pd.concat(parts, ignore_index=True), keys), Number(0.0))
 
 
@@ -269,20 +294,25 @@ def _published_difference(
 
 
 def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
-    """The claims for readers."""
-    return pd.DataFrame(
-        {
-            "claim": table["claim"],
-            "model": table["model"],
-            "topics": table["overlap"],
-            "threshold": table["threshold"],
-            "difference of attention ratios [95%]": [
-                interval(row.value, row.low, row.high, 4) for row in table.itertuples()
-            ],
-            "paper": [number(value, 4) for value in table["published"]],
-            "verdict": list(map(worded, table["verdict"], table["effect_share"])),
-        }
-    )
+    """The claims for readers: a row per claim and model."""
+    rows = []
+    for (claim, topics, model, threshold), group in table.groupby(["claim", *KEYS], sort=False):
+        ours = group[group[SEED] == ALL].iloc[0]
+        rows.append(
+            {
+                "claim": claim,
+                "model": model,
+                "topics": topics,
+                "threshold": threshold,
+                "difference of attention ratios [95%]": interval(
+                    ours["value"], ours["low"], ours["high"], 4
+                ),
+                "over seeds": over_seeds.spread(group, 4),
+                "paper": number(ours["published"], 4),
+                "verdict": worded(ours["verdict"], ours["effect_share"]),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def measures_by_model(models: Iterable[str], *files: Sequence[Path]) -> dict[str, pd.DataFrame]:

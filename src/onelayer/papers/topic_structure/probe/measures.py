@@ -1,8 +1,10 @@
 """From sums and vectors to measures: ratios with intervals, nulls and z, one table per model.
 
-A model may stand for several checkpoints (a random model, one per seed). Values are means over the
-checkpoints; intervals pool the bootstrap replicates of all of them, so that they cover the spread
-between checkpoints too; nulls use the same permutations for all and average over checkpoints.
+A model that is made here stands for several checkpoints, one per seed. Its rows of seed `all` are
+means over them, with intervals over seeds and documents (or words) together; the rows of each seed
+have intervals over documents alone. All seeds share resamples and permutations. A checkpoint that
+comes from elsewhere, or a single seed, has rows of seed `all` alone, whose intervals leave the
+training out.
 """
 
 import itertools
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from onelayer import intervals
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.probe import uncertainty
 from onelayer.papers.topic_structure.probe.labels import Variant
@@ -27,12 +30,15 @@ from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 
 BOTH = [SAME_TOPIC, DIFFERENT_TOPIC]
+# Key of what is said over all seeds.
+ALL = "all"
 
 
 @dataclass(frozen=True)
 class Measure:
     """One measured quantity: its value, its 95% interval and what it rests on."""
 
+    seed: str
     overlap: str
     threshold: str
     quantity: str
@@ -42,11 +48,71 @@ class Measure:
     n: int
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """A quantity of every checkpoint of one model, and how far chance alone would move it.
+
+    Attributes:
+        variant, quantity: what was measured.
+        values: of each checkpoint, [S].
+        replicates: with documents or words resampled, the same for all, [S, R]; None: no interval.
+        null: with topics permuted, in the same way for all, [S, P]; None: not a ratio.
+        n: documents or words.
+    """
+
+    variant: Variant
+    quantity: str
+    values: np.ndarray
+    replicates: np.ndarray | None
+    n: int
+    null: np.ndarray | None = None
+
+    def rows(self, seed: str, chosen: Sequence[int]) -> list[Measure]:
+        """Rows of the mean over the chosen checkpoints: of a ratio also its null and z."""
+        values = self.values[chosen]
+        if self.replicates is None:
+            return [self._row(seed, "", values.mean(), np.nan, np.nan)]
+        replicates = self.replicates[chosen]
+        rows = [self._row(seed, "", *_over_seeds(values, replicates))]
+        if self.null is None:
+            return rows
+        null = self.null[chosen]
+        mean_null, centres = null.mean(axis=0), null.mean(axis=1)
+        corrected = _over_seeds(values / centres, replicates / centres[:, None])
+        z = uncertainty.z_score(values, null)
+        return [
+            *rows,
+            self._row(seed, "_null", mean_null.mean(), *uncertainty.percentile_interval(mean_null)),
+            self._row(seed, "_null_corrected", *corrected),
+            self._row(seed, "_z", z, np.nan, np.nan),
+        ]
+
+    def _row(self, seed: str, suffix: str, value: float, low: float, high: float) -> Measure:
+        overlap, threshold = self.variant.overlap, self.variant.threshold
+        ends = float(value), float(low), float(high)
+        return Measure(seed, overlap, threshold, f"{self.quantity}{suffix}", *ends, self.n)
+
+
+def _over_seeds(values: np.ndarray, replicates: np.ndarray) -> tuple[float, float, float]:
+    low, high = uncertainty.percentile_interval(replicates.mean(axis=0))
+    return intervals.over_seeds(values, float(low), float(high))
+
+
+def _rows(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame:
+    """Rows over all seeds, then, where there are several, those of each."""
+    checkpoints = range(len(quantities[0].values))
+    parts = [(ALL, list(checkpoints))]
+    if len(checkpoints) > 1:
+        parts += [(str(seed), [place]) for seed, place in zip(seeds, checkpoints, strict=True)]
+    return pd.DataFrame([row for part in parts for one in quantities for row in one.rows(*part)])
+
+
 def measure_attention(
     checkpoints: Sequence[AttentionSums],
     labels: Labels,
     frequencies: np.ndarray,
     settings: UncertaintySettings,
+    seeds: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Attention ratios of one model, every variant.
 
@@ -55,12 +121,14 @@ def measure_attention(
         labels: topic labels, [variants, words, topics].
         frequencies: occurrences of each labelled word in the corpus, [words].
         settings: resamples, permutations, strata, seed.
+        seeds: of each checkpoint, where there are several.
 
     Returns:
         Rows of `Measure`. Quantities: `attention_ratio`, `_null` (mean and 95% range),
-        `_null_corrected`, `_z`, `_distance_standardised`; the mean weight of each pair class;
-        and the two contrasts of the paper, `attention_ratio_tightest_minus_loosest` and
-        `attention_ratio_disjoint_minus_overlapping`, from the same resamples.
+        `_null_corrected`, `_z`, `_distance_standardised`; the mean weight of each pair class (with
+        an interval where there are several checkpoints); and the two contrasts of the paper,
+        `attention_ratio_tightest_minus_loosest` and `attention_ratio_disjoint_minus_overlapping`,
+        from the same resamples.
 
     Raises:
         OnelayerError: a variant has no pair of some class (the line says which), or a checkpoint's
@@ -75,38 +143,55 @@ def measure_attention(
     weights = uncertainty.document_weights(
         documents, settings.document_resamples, generator("documents", settings.seed)
     )
-    rows: list[Measure] = []
-    values, replicates = {}, {}
+    quantities: list[Sampled] = []
+    ratios: dict[Variant, Sampled] = {}
     for place, variant in enumerate(variants):
         try:
-            samples = [_resampled(sums, place, weights) for sums in checkpoints]
-            value = _mean([_ratio(sums, place) for sums in checkpoints])
+            replicates = np.array([_resampled(sums, place, weights) for sums in checkpoints])
+            values = np.array([_ratio(sums, place) for sums in checkpoints])
             null = _attention_null(checkpoints, labels, place, frequencies, settings)
             standardised = _standardised(checkpoints, place, weights)
         except ValueError as error:
             raise _empty(variant, error) from None
-        values[variant], replicates[variant] = value, np.concatenate(samples)
-        rows += _ratio_rows(variant, "attention_ratio", value, replicates[variant], null, documents)
-        rows.append(
-            _row(variant, "attention_ratio_distance_standardised", *standardised, documents)
-        )
-        rows += _class_means(checkpoints, variant, place, documents)
-    rows += _contrasts(values, replicates, documents)
-    return pd.DataFrame(rows)
+        ratios[variant] = Sampled(variant, "attention_ratio", values, replicates, documents, null)
+        name = "attention_ratio_distance_standardised"
+        quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
+        quantities += _class_means(checkpoints, variant, place, weights)
+    return _rows([*quantities, *_contrasts(ratios)], seeds)
 
 
-def measure_heads(checkpoints: Sequence[AttentionSums]) -> pd.DataFrame:
-    """Attention ratio of every layer and head, mean over checkpoints: one row per head."""
-    rows = []
+def measure_heads(checkpoints: Sequence[AttentionSums], seeds: Sequence[int] = ()) -> pd.DataFrame:
+    """Attention ratio of every layer and head: one row per seed, layer and head.
+
+    Heads of one layer are exchangeable: which of them a training gives which part is chance, and
+    the mean over seeds of 'head 1' means nothing. In rows of seed `all` of several checkpoints
+    `head` is therefore the rank within the layer, the largest ratio first, and the value the mean
+    over seeds of the ratio of that rank. Rows of one seed, or of the only checkpoint, have the
+    head's own number.
+
+    Args:
+        checkpoints, seeds: as for `measure_attention`.
+    """
+    tables = []
     for place, variant in enumerate(checkpoints[0].variants):
         ratios = []
         for sums in checkpoints:
             pairs = sums.of_documents(place)[1].sum(axis=0)
             means = sums.head_sums[place, BOTH] / pairs[BOTH, None, None]
             ratios.append(means[0] / means[1])
-        for (layer, head), ratio in np.ndenumerate(np.mean(ratios, axis=0)):
-            rows.append((variant.overlap, variant.threshold, layer + 1, head + 1, ratio))
-    return pd.DataFrame(rows, columns=["overlap", "threshold", "layer", "head", "ratio"])
+        by_seed = {ALL: ratios[0]}
+        if len(ratios) > 1:
+            ranked = -np.sort(-np.array(ratios), axis=-1)  # [S, layers, heads]
+            by_seed = {ALL: ranked.mean(axis=0)}
+            by_seed |= {str(seed): own for seed, own in zip(seeds, ratios, strict=True)}
+        rows = [
+            (seed, variant.overlap, variant.threshold, layer + 1, head + 1, ratio)
+            for seed, grid in by_seed.items()
+            for (layer, head), ratio in np.ndenumerate(grid)
+        ]
+        columns = ["seed", "overlap", "threshold", "layer", "head", "ratio"]
+        tables.append(pd.DataFrame(rows, columns=columns))
+    return pd.concat(tables, ignore_index=True)
 
 
 def measure_embeddings(
@@ -116,12 +201,13 @@ def measure_embeddings(
     frequencies: np.ndarray,
     settings: UncertaintySettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
+    seeds: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Embedding similarity ratios of one model, every variant, exact over all pairs of words.
 
     Args:
         checkpoints: `raw` and `output` vectors of each checkpoint, [words, d] float64.
-        variants, labels, frequencies, settings: as for attention.
+        variants, labels, frequencies, settings, seeds: as for attention.
 
     Returns:
         Rows of `Measure`: `embedding_cosine_ratio` and `embedding_dot_ratio` on the embedding
@@ -131,7 +217,7 @@ def measure_embeddings(
     Raises:
         OnelayerError: a variant has no pair of some class, or vectors are zero or not finite.
     """
-    rows: list[Measure] = []
+    quantities: list[Sampled] = []
     spaces = (("output", "embedding"), ("raw", "embedding_raw"))
     vectors = {
         f"{prefix}_{kind}": [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
@@ -142,12 +228,12 @@ def measure_embeddings(
     for name, (place, variant) in progress(tasks, unit="ratio"):
         membership = labels.membership[place]
         try:
-            rows += _similarity_rows(
+            quantities += _similarities(
                 vectors[name], variant, name, membership, frequencies, settings
             )
         except ValueError as error:
             raise _empty(variant, error) from None
-    return pd.DataFrame(rows)
+    return _rows(quantities, seeds)
 
 
 def _vectors(vectors: np.ndarray, kind: str) -> np.ndarray:
@@ -157,14 +243,14 @@ def _vectors(vectors: np.ndarray, kind: str) -> np.ndarray:
         raise OnelayerError(f"word embeddings: {error}") from None
 
 
-def _similarity_rows(
+def _similarities(
     vectors: list[np.ndarray],
     variant: Variant,
     name: str,
     membership: np.ndarray,
     frequencies: np.ndarray,
     settings: UncertaintySettings,
-) -> list[Measure]:
+) -> list[Sampled]:
     labelled = membership.any(axis=1)
     words = int(labelled.sum())
     strata = uncertainty.frequency_strata(frequencies, settings.frequency_bins, labelled)
@@ -175,39 +261,23 @@ def _similarity_rows(
         boots.append(uncertainty.similarity_bootstrap(v, membership, settings.word_resamples, rng))
         rng = generator("permutations", settings.seed)
         nulls.append(uncertainty.similarity_null(v, membership, strata, settings.permutations, rng))
-    rows = _ratio_rows(
-        variant,
-        f"{name}_ratio",
-        _mean([m.ratio for m in means]),
-        np.concatenate([boot.ratio for boot in boots]),
-        np.mean([null.ratio for null in nulls], axis=0),
-        words,
-    )
-    for part, value, pooled in (
+    null = np.array([null.ratio for null in nulls])
+    parts = (
+        ("ratio", [m.ratio for m in means], [b.ratio for b in boots]),
         ("same", [m.same_mean for m in means], [b.same for b in boots]),
         ("different", [m.different_mean for m in means], [b.different for b in boots]),
         ("difference", [m.difference for m in means], [b.difference for b in boots]),
-    ):
-        low, high = uncertainty.percentile_interval(np.concatenate(pooled))
-        rows.append(_row(variant, f"{name}_{part}", _mean(value), low, high, words))
-    return rows
-
-
-def _ratio_rows(
-    variant: Variant,
-    name: str,
-    value: float,
-    replicates: np.ndarray,
-    null: np.ndarray,
-    n: int,
-) -> list[Measure]:
-    low, high = uncertainty.percentile_interval(replicates)
-    centre = float(null.mean())
+    )
     return [
-        _row(variant, name, value, low, high, n),
-        _row(variant, f"{name}_null", centre, *uncertainty.percentile_interval(null), n),
-        _row(variant, f"{name}_null_corrected", value / centre, low / centre, high / centre, n),
-        _row(variant, f"{name}_z", uncertainty.z_score(value, null), np.nan, np.nan, n),
+        Sampled(
+            variant,
+            f"{name}_{part}",
+            np.array(values),
+            np.array(replicates),
+            words,
+            null if part == "ratio" else None,
+        )
+        for part, values, replicates in parts
     ]
 
 
@@ -243,39 +313,46 @@ def _attention_null(
         ).ratio
         for sums in checkpoints
     ]
-    return np.mean(nulls, axis=0)
+    return np.array(nulls)
 
 
 def _standardised(
     checkpoints: Sequence[AttentionSums], place: int, weights: np.ndarray
-) -> tuple[float, float, float]:
-    values, pooled = [], []
+) -> tuple[np.ndarray, np.ndarray]:
+    values, replicates = [], []
     for sums in checkpoints:
         totals = sums.distance_sums[:, place, BOTH], sums.distance_counts[:, place, BOTH]
         values.append(uncertainty.distance_standardised_ratio(*(t.sum(axis=0) for t in totals)))
-        pooled.append(uncertainty.resampled_standardised(*totals, weights).ratio)
-    low, high = uncertainty.percentile_interval(np.concatenate(pooled))
-    return _mean(values), low, high
+        replicates.append(uncertainty.resampled_standardised(*totals, weights).ratio)
+    return np.array(values), np.array(replicates)
 
 
 def _class_means(
-    checkpoints: Sequence[AttentionSums], variant: Variant, place: int, documents: int
-) -> list[Measure]:
-    rows = []
-    totals = [sums.of_documents(place)[0].sum(axis=0) for sums in checkpoints]
-    pairs = checkpoints[0].of_documents(place)[1].sum(axis=0)
-    for c, pair_class in enumerate(PAIR_CLASSES):
-        value = _mean([total[c] for total in totals]) / pairs[c] if pairs[c] else np.nan
-        rows.append(_row(variant, f"attention_{pair_class}", value, np.nan, np.nan, documents))
-    return rows
+    checkpoints: Sequence[AttentionSums], variant: Variant, place: int, weights: np.ndarray
+) -> list[Sampled]:
+    """Mean weight of each pair class; an interval where it has seeds to be over."""
+    sums, pairs = zip(*(one.of_documents(place) for one in checkpoints), strict=True)
+    sums, pairs = np.array(sums), pairs[0]  # [S, documents, classes], [documents, classes]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a class without pairs has no mean
+        values = sums.sum(axis=1) / pairs.sum(axis=0)
+        replicates = weights @ sums / (weights @ pairs)  # [S, R, classes]
+    several = len(checkpoints) > 1
+    return [
+        Sampled(
+            variant,
+            f"attention_{pair_class}",
+            values[:, c],
+            replicates[..., c] if several else None,
+            len(pairs),
+        )
+        for c, pair_class in enumerate(PAIR_CLASSES)
+    ]
 
 
-def _contrasts(
-    values: dict[Variant, float], replicates: dict[Variant, np.ndarray], n: int
-) -> list[Measure]:
+def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
     """The paper's two directions as differences, each from the same resampled documents."""
-    overlaps = list(dict.fromkeys(variant.overlap for variant in values))
-    thresholds = list(dict.fromkeys(variant.threshold for variant in values))
+    overlaps = list(dict.fromkeys(variant.overlap for variant in ratios))
+    thresholds = list(dict.fromkeys(variant.threshold for variant in ratios))
     pairs = []
     if len(thresholds) > 1:
         name = "attention_ratio_tightest_minus_loosest"
@@ -287,21 +364,13 @@ def _contrasts(
         for threshold in thresholds:
             ends = Variant("disjoint", threshold), Variant("overlapping", threshold)
             pairs.append((Variant("disjoint - overlapping", threshold), name, *ends))
-    rows = []
+    quantities = []
     for variant, name, first, second in pairs:
-        low, high = uncertainty.percentile_interval(replicates[first] - replicates[second])
-        rows.append(_row(variant, name, values[first] - values[second], low, high, n))
-    return rows
-
-
-def _row(variant: Variant, quantity: str, value: float, low: float, high: float, n: int) -> Measure:
-    return Measure(
-        variant.overlap, variant.threshold, quantity, float(value), float(low), float(high), n
-    )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
+        minuend, subtrahend = ratios[first], ratios[second]
+        values = minuend.values - subtrahend.values
+        replicates = minuend.replicates - subtrahend.replicates
+        quantities.append(Sampled(variant, name, values, replicates, minuend.n))
+    return quantities
 
 
 def _empty(variant: Variant, error: ValueError) -> OnelayerError:

@@ -1,6 +1,6 @@
 """The probe over the course of a pretraining: the ratios at every snapshot, in one process."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import pandas as pd
 from tokenizers import Tokenizer
@@ -23,7 +23,7 @@ def tightest_variant(kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure_snapshots(
-    seeds: Sequence[Snapshots],
+    seeds: Mapping[int, Snapshots],
     tokenizer: Tokenizer,
     articles: pd.DataFrame,
     kept: pd.DataFrame,
@@ -32,10 +32,10 @@ def measure_snapshots(
     uncertainty: UncertaintySettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
-    """Attention and embedding ratios at each snapshot, means over seeds.
+    """Attention and embedding ratios at each snapshot, over seeds and of each.
 
     Args:
-        seeds: for each seed, tokens seen and the model at every snapshot.
+        seeds: by seed, tokens seen and the model at every snapshot.
         tokenizer: of all of them.
         articles: what their attention is probed on.
         kept: the words of one variant.
@@ -43,7 +43,8 @@ def measure_snapshots(
         attention, uncertainty: settings of the probe.
 
     Returns:
-        Rows of `probe.measures` with `tokens` seen (mean over seeds) before them.
+        Rows of `probe.measures` with `tokens` seen behind them: the mean over seeds, whose
+        snapshots end with the batch that reaches the same number.
 
     Raises:
         OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.
@@ -52,14 +53,15 @@ def measure_snapshots(
     variants = variants_of(kept)
     frequencies = frequencies_of(labels, vocabulary)
     parts = []
-    for moment in progress(zip(*seeds, strict=True), unit="snapshot"):
+    for moment in progress(zip(*seeds.values(), strict=True), unit="snapshot"):
         sums, vectors = [], []
         for _, model in moment:
             sums.append(probe_attention(model, tokenizer, articles, labels, variants, attention))
             vectors.append(extract_embeddings(model, tokenizer, labels.words).of(labels.words))
+        one = (labels, frequencies, uncertainty)
         measured = [
-            measure_attention(sums, labels, frequencies, uncertainty),
-            measure_embeddings(vectors, variants, labels, frequencies, uncertainty),
+            measure_attention(sums, *one, seeds=list(seeds)),
+            measure_embeddings(vectors, variants, *one, seeds=list(seeds)),
         ]
         tokens = sum(tokens for tokens, _ in moment) // len(moment)
         parts += [table.assign(tokens=tokens) for table in measured]

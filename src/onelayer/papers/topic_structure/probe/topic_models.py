@@ -83,6 +83,7 @@ def measure_topic_models(
             ]
         except OnelayerError as error:
             raise OnelayerError(f"topic model ({fit}): {error}") from None
+        # `seed` is the topic model's from here on: of one checkpoint there is nothing over seeds.
         measures += [part.assign(**fit._asdict()) for part in (*rows, _kept(words))]
     return pd.concat(measures, ignore_index=True)
 

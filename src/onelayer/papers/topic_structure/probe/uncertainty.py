@@ -298,17 +298,30 @@ def resampled_standardised(distance_sums: Any, distance_counts: Any, weights: An
     return _standardised(np.tensordot(weights, sums, 1), np.tensordot(weights, counts, 1))
 
 
-def z_score(value: float, null: Any) -> float:
-    """Distance of `value` from the mean of the null, in its standard deviations (ddof 1).
+def z_score(values: Any, null: Any) -> float:
+    """Distance of the mean over seeds from the mean of its null, in standard deviations.
+
+    (mean - mean of the null) / sqrt(variance of the null + variance over seeds / S), each variance
+    with n - 1 in its denominator. With one seed: in standard deviations of the null alone. Where
+    few seeds differ by more than the null varies, z has Student's tails: of three seeds it is
+    beyond 4.3 once in twenty by chance.
+
+    Args:
+        values: one per seed [S], or one.
+        null: [S, P], permuted in the same way for all seeds, or [P] for one; its variance is that
+            of the mean over seeds.
 
     Raises:
-        ValueError: when the null has fewer than two values or does not vary.
+        ValueError: when the null has fewer than two permutations or does not vary.
     """
-    null = np.asarray(null, dtype=np.float64)
+    values = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    null = np.atleast_2d(np.asarray(null, dtype=np.float64)).mean(axis=0)
     spread = null.std(ddof=1) if null.size > 1 else 0.0
     if not spread > 0:
         raise ValueError(f"the null ({null.size} values) does not vary: no z score")
-    return float((value - null.mean()) / spread)
+    if len(values) > 1:
+        spread = np.hypot(spread, values.std(ddof=1) / np.sqrt(len(values)))
+    return float((values.mean() - null.mean()) / spread)
 
 
 def percentile_interval(replicates: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
