@@ -1148,8 +1148,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/attention.py",
-        "scale = counts.sum(axis=1) / length",
-        "scale = n.sum(axis=1) / length",
+        "queries = n * counts.sum(axis=1, keepdims=True) / length",
+        "queries = n * n.sum(axis=1, keepdims=True) / length",
         "tests/oracle/test_topic_structure_synthetic.py"
         "::test_attention_by_pair_class_equals_loops_over_positions",
         "START does not count in a document's length",
