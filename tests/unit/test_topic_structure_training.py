@@ -193,15 +193,20 @@ def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order, nearly) ->
     assert row["t_KQ"] == t_KQ or (math.isnan(row["t_KQ"]) and math.isnan(t_KQ))
 
 
-def test_a_diverged_run_has_no_times_and_counts_as_not_in_order() -> None:
+def test_a_diverged_run_has_no_times_and_is_counted_apart() -> None:
     good = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
     bad = history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], diverged_at=1)
     norms = pd.concat([good, bad.assign(seed=1)])
     table = stage_tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
-    assert table.loc[("all", "share_in_order"), "value"] == 0.5
-    assert table.loc[("all", "share_nearly_in_order"), "value"] == 0.5
-    assert "1 diverged" in table.loc[("all", "share_in_order"), "note"]
-    assert "no two stages expected" in table.loc[("all", "share_in_order"), "note"]
+    in_order, diverged = (table.loc[("all", f"share_{name}")] for name in ("in_order", "diverged"))
+    # Clopper and Pearson: one of one says at least .025, and one of two .0126 to .9874.
+    assert in_order[["value", "low", "high", "n"]].tolist() == [1, pytest.approx(0.025), 1, 1]
+    assert diverged[["value", "n"]].tolist() == [0.5, 2]
+    assert diverged[["low", "high"]].tolist() == pytest.approx([0.0126, 0.9874], abs=1e-4)
+    assert "no two stages expected" in in_order["note"]
+    [shown] = stage_tables.readable_stages(table.reset_index()).to_dict("records")
+    assert shown["t_V <= t_KQ"].startswith("1 of 1: 1.00 [0.03, 1.00]")
+    assert shown["diverged"].startswith("1 of 2: 0.50")
     assert math.isnan(table.loc[("1", "t_V"), "value"])
     assert table.loc[("all", "t_V"), "value"] == 1 and table.loc[("all", "t_V"), "n"] == 1
 
