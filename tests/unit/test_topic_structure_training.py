@@ -136,6 +136,15 @@ def test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end(
     assert table.loc[(tables.BEST, "same_topic"), "value"] == pytest.approx(0.015)
     assert table.loc[(tables.BEST, "held_out_loss"), "value"] == 1
     assert table.loc[(tables.BEST, "step"), "value"] == 15
+    assert table.loc[(tables.BEST, "step"), "note"] == ""
+    falling = tables.at_budgets(looks[looks["step"] <= 20], released_steps=20)
+    unfinished = tables.attention_by_optimizer(
+        [short], tables.read_published(PUBLISHED), 100, falling
+    )
+    [note] = unfinished.loc[
+        (unfinished["until"] == tables.BEST) & (unfinished["quantity"] == "step"), "note"
+    ]
+    assert note == "at the end of 1 of 2 runs"
     assert ("10 steps", "held_out_loss") not in table.index
     assert table.loc[("40 steps", "same_topic"), "published"] == 0.01
     shown = tables.readable_attention(table.reset_index())

@@ -211,6 +211,7 @@ def attention_over_steps(
             axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":")
         axis.axvline(released_steps, color="0.75", linewidth=0.8, zorder=0)
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(lambda *_: "")
         axis.set_title(name)
         despine(axis)
     for axis in axes[1]:

@@ -139,6 +139,7 @@ def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
     correct = over_steps[over_steps["accounting"] == "correct"].reset_index(drop=True)
     last = correct.groupby(runs)["step"].transform("max")
     fixed = correct[correct["step"].isin([released_steps]) | (correct["step"] == last)]
+    correct["still_falling"] = correct["step"] == last
     best = correct["held_out_loss"].fillna(np.inf).groupby([correct[key] for key in runs]).idxmin()
     found = [fixed.assign(until=_after(fixed["step"])), correct.loc[best].assign(until=BEST)]
     return pd.concat(found).sort_values(["optimizer", "learning_rate"], kind="stable")
@@ -186,7 +187,12 @@ def attention_by_optimizer(
         rows.append(known | {"quantity": "topic_to_different_ratio"} | ratio)
         if "held_out_loss" in group and group["held_out_loss"].notna().any():
             for name in ("held_out_loss", "step"):
-                rows.append(known | {"quantity": name} | over_runs(group[name], diverged))
+                row = known | {"quantity": name} | over_runs(group[name], diverged)
+                if known["until"] == BEST:
+                    falling = group["still_falling"][~diverged].sum()
+                    told = f"at the end of {falling} of {row['n']} runs" * bool(falling)
+                    row["note"] = joined(row["note"], told)
+                rows.append(row)
     # 'No effect' on a weight is uniform attention; all else is compared with 1.
     weight = Number(reference=1 / length, unit=1 / length)
     compared = dict.fromkeys((row["quantity"] for row in rows), Number())
@@ -223,10 +229,11 @@ def readable_attention(table: pd.DataFrame) -> pd.DataFrame:
         row["topic / different [95%]"] = interval(ratio["value"], ratio["low"], ratio["high"])
         row["paper"] = number(ratio["published"])
         row["held-out loss"] = number(by["value"].get("held_out_loss", math.nan))
+        told = by["note"].get("step", "") if until == BEST else ""
         row["verdicts (word, topic, different, ratio)"] = ", ".join(
             by["verdict"][name] or "–" for name in (*PAIR_CLASSES, "topic_to_different_ratio")
         )
-        row["runs"] = joined(str(int(ratio["n"])), ratio["note"])
+        row["runs"] = joined(str(int(ratio["n"])), ratio["note"], told)
         shown.append(row)
     return pd.DataFrame(shown)
 
@@ -248,8 +255,9 @@ ATTENTION_NOTES = [
     "The published table cannot be reproduced from the released code. It looks topics up by id "
     "where it should by word, which shifts them by four words ('shifted' does the same), it hides "
     "masked positions from attention, draws masks once, and never reads the seed of its settings. "
-    "With SGD it leaves uniform attention only after many times the steps of its configuration.",
+    "With SGD it leaves uniform attention only after several times the steps of its configuration.",
     "until best held-out loss: of the looks of each run, the one with the least loss on masked "
-    "documents that no run trains on; the same documents choose it and tell the loss (nats).",
+    "documents that no run trains on; the same documents choose it and tell the loss (nats). Where "
+    "it is the end of a run, the loss was still falling.",
     "Verdicts compare multiples of uniform attention, and the ratio with 1.",
 ]
