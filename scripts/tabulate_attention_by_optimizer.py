@@ -11,10 +11,13 @@ from onelayer.tables import Report, tabulate
 def main(step: Step) -> Report:
     averages = [pd.read_parquet(path) for path in step.inputs.averages]
     published = tables.read_published(step.inputs.published)
-    table = tables.attention_by_optimizer(averages, published, step.settings.evaluated_tokens)
+    over_steps = pd.concat(map(pd.read_parquet, step.inputs.over_steps))
+    budgets = tables.at_budgets(over_steps, step.settings.released_steps)
+    tokens = step.settings.evaluated_tokens
+    table = tables.attention_by_optimizer(averages, published, tokens, budgets)
     shown = tables.readable_attention(table)
     return Report(table, shown, tables.ATTENTION_TITLE, tables.ATTENTION_NOTES)
 
 
 if __name__ == "__main__":
-    tabulate(main, settings=AveragesSettings, inputs=["averages*", "published"])
+    tabulate(main, settings=AveragesSettings, inputs=["averages*", "over_steps*", "published"])

@@ -913,9 +913,9 @@ FAULTS = [
         "the share is of singular values instead of their squares",
     ),
     Fault(
-        "papers/local_to_global/transformer.py",
-        "is_causal=True",
-        "is_causal=False",
+        "papers/local_to_global/attention.py",
+        "place <= place.unsqueeze(-1)",
+        "place <= place.unsqueeze(-1) + 1",
         "tests/oracle/test_local_to_global_transformer.py::test_logits_are_those_of_the_loop",
         "the model sees the symbol that it predicts",
     ),
@@ -1220,6 +1220,22 @@ FAULTS = [
     ),
     # Topic structure: synthetic
     Fault(
+        "papers/local_to_global/attention.py",
+        "slope = torch.cat([slope, -(slope * mixed).sum(-1, keepdim=True)], -1)",
+        "slope = torch.cat([slope, torch.zeros_like(slope[..., :1])], -1)",
+        "tests/unit/test_local_to_global_training.py"
+        "::test_attention_over_two_vectors_is_attention_over_what_the_sequences_hold",
+        "attention's denominator has no gradient",
+    ),
+    Fault(
+        "papers/topic_structure/synthetic/tables.py",
+        'correct["held_out_loss"].fillna(np.inf).groupby([correct[key] for key in runs]).idxmin()',
+        'correct["held_out_loss"].fillna(0).groupby([correct[key] for key in runs]).idxmax()',
+        "tests/unit/test_topic_structure_training.py"
+        "::test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end",
+        "the largest held-out loss counts as the best",
+    ),
+    Fault(
         "papers/topic_structure/synthetic/closed_form.py",
         "1 / (vocabulary.v * masking.intact)",
         "1 / vocabulary.v",
@@ -1252,8 +1268,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/attention.py",
-        "scale = counts.sum(axis=1) / length",
-        "scale = n.sum(axis=1) / length",
+        "queries = n * counts.sum(axis=1, keepdims=True) / length",
+        "queries = n * n.sum(axis=1, keepdims=True) / length",
         "tests/oracle/test_topic_structure_synthetic.py"
         "::test_attention_by_pair_class_equals_loops_over_positions",
         "START does not count in a document's length",

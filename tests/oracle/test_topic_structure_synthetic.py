@@ -134,7 +134,7 @@ def test_attention_by_pair_class_equals_loops_over_positions() -> None:
         attention.correct_topics(VOCABULARY),
         attention.shifted_topics(VOCABULARY),
     ):
-        found = attention.pair_averages(S, counts, topics, length, block=7)
+        found = attention.pair_averages(S, counts, topics, length)
         for run, logits in enumerate(S):
             sums, pairs = np.zeros(3), np.zeros(3)
             for document in tokens:

@@ -72,6 +72,9 @@ def test_initialisation_says_where_each_seed_ends_and_when():
     assert final.loc[("paper", "1"), "effect_share"] == pytest.approx(
         1 - 0.002 / ((UNIGRAM - BIGRAM) / 2)
     )
+    left = table[table["quantity"] == "final_loss_above_claimed"].set_index("initialisation")
+    assert left.loc["paper", "value"] == pytest.approx(0.0015)
+    assert left.loc["standard", "note"] == "reached"
 
 
 def test_a_loss_that_one_batch_cannot_tell_from_the_entropy_has_reached_it():
@@ -117,6 +120,21 @@ def test_the_authors_numbers_are_known_to_their_third_digit():
     )
     assert published["tolerance"].tolist() == pytest.approx([0.0005] * 6)
     assert published["published"].between(0.2, 1).all()
+
+
+def test_a_loss_above_the_bigram_entropy_by_more_than_its_interval_is_not_reached():
+    finals = {"near": (BIGRAM + 0.001, BIGRAM - 0.001), "above": (BIGRAM + 0.0054, BIGRAM + 0.0056)}
+    runs = [
+        curve(name, seed, [2.0, loss]) for name in finals for seed, loss in enumerate(finals[name])
+    ]
+    variants = [Variant(name=name, initialisation="paper") for name in finals]
+    table = training_tables.ablation_table(pd.concat(runs), variants, TrainingSettings(), ABOVE)
+    left = table[table["quantity"] == "final_loss_above_bigram"].set_index("variant")
+    assert left.loc["near", "note"] == "reached"
+    assert left.loc["above", "note"].startswith("not reached")
+    assert left.loc["above", "value"] == pytest.approx(0.0055)
+    shown = training_tables.readable_ablation(table).set_index("variant")
+    assert shown.loc["above", "above the bigram entropy"].startswith("0.0055")
 
 
 def test_a_start_on_the_wrong_side_of_the_middle_differs():

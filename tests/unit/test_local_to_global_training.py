@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch.nn import functional
 
 from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import RunRandom
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
 from onelayer.papers.local_to_global import canonical, initialisation, training
+from onelayer.papers.local_to_global.attention import attention
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
 
@@ -151,3 +153,34 @@ def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_
     standard = curves[(curves["variant"] == "standard") & (curves["iteration"] >= 100)]
     assert (abs(standard["loss"] - chain.unigram_entropy) < 0.01).all()
     assert (standard["W_1_share"] > 0.9).all()
+
+
+@pytest.mark.parametrize("T", [5, 64, 200])
+def test_attention_over_two_vectors_is_attention_over_what_the_sequences_hold(T):
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, T, 2, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    x = torch.rand(2, 3, T) < 0.4
+    place = x.long()[..., None, None].expand(-1, -1, -1, 1, 4)
+    held = [
+        part.unsqueeze(1).expand(-1, 3, -1, -1, -1).gather(3, place).squeeze(3)
+        for part in (q, k, v)
+    ]
+    slow = functional.scaled_dot_product_attention(*held, is_causal=True)
+    fast = attention(q, k, v, x)
+    torch.testing.assert_close(fast, slow, rtol=1e-9, atol=1e-12)
+    above = torch.randn_like(slow)
+    for ours, theirs in zip(
+        torch.autograd.grad(fast, [q, k, v], above),
+        torch.autograd.grad(slow, [q, k, v], above),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_attention_to_keys_far_below_the_best_stays_finite():
+    q = torch.zeros(1, 3, 2, 1)
+    q[:] = 1.0
+    k = torch.tensor([0.0, 500.0]).repeat(3, 1).reshape(1, 3, 2, 1)
+    v = torch.tensor([1.0, 2.0]).repeat(3, 1).reshape(1, 3, 2, 1)
+    mixed = attention(q, k, v, torch.tensor([[[False, False, True]]]))
+    torch.testing.assert_close(mixed.flatten(), torch.tensor([1.0, 1.0, 2.0]))

@@ -15,9 +15,13 @@ from onelayer.papers.topic_structure.synthetic import (
 )
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
-from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
+from onelayer.papers.topic_structure.synthetic.trained_attention import (
+    attention_over_steps,
+    topic_attention,
+)
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
+    OverStepsRun,
     StagesSettings,
     TopicAttentionRun,
     UniformAttentionSettings,
@@ -86,6 +90,82 @@ def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
     assert len(judged) == 8 and (judged["verdict"] == "not reached").all()
 
 
+def over_steps_settings(**changes: object) -> OverStepsRun:
+    variant = {
+        "name": "one_hot",
+        "embedding": "one_hot",
+        "optimizers": [{"optimizer": "adam", "learning_rate": 0.01}],
+    }
+    longer = {"variant": "one_hot", "steps": {"adam": 60}, "seeds": {"adam": 2}, "epochs": 10}
+    return OverStepsRun(
+        model={"T": 3, "v": 4},
+        batch=20,
+        attention={"variants": [variant], "documents": 60, "steps": 40, "seeds": 2},
+        attention_over_steps=longer | {"held_out_documents": 50} | changes,
+        optimizer="adam",
+    )
+
+
+def test_longer_training_passes_through_what_the_short_one_ends_at() -> None:
+    settings = over_steps_settings()
+    longer = attention_over_steps(settings)
+    assert {0, 10, 30, 40, 60} <= set(longer["step"])
+    names = ["seed", "accounting", *tables.PAIR_CLASSES]
+    base = {key: getattr(settings, key) for key in ("model", "batch", "attention")}
+    short, _ = topic_attention(TopicAttentionRun(**base, variant="one_hot"))
+    at_40 = longer[longer["step"] == 40][names].set_index(["accounting", "seed"])
+    pd.testing.assert_frame_equal(at_40, short[names].set_index(["accounting", "seed"]))
+    by_step = longer.groupby("step")["held_out_loss"].mean()
+    assert by_step[60] < by_step[0]
+
+
+def test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end() -> None:
+    known = {"variant": "one_hot", "accounting": "correct", "optimizer": "adam"}
+    known |= {"learning_rate": 0.01, "diverged_at": -1, "same_word": 0.01, "different_topic": 0.01}
+    looks = pd.DataFrame(
+        known | {"seed": seed, "step": step, "held_out_loss": loss, "same_topic": step / 1000}
+        for seed, losses in enumerate(([3.0, 1.0, 2.0, 2.5], [3.0, 2.0, 1.0, 2.5]))
+        for step, loss in zip((0, 10, 20, 40), losses, strict=True)
+    )
+    budgets = tables.at_budgets(looks, released_steps=20)
+    short = looks[looks["step"] == 10].drop(columns="held_out_loss")
+    table = tables.attention_by_optimizer(
+        [short], tables.read_published(PUBLISHED), 100, budgets
+    ).set_index(["until", "quantity"])
+    assert table.loc[("10 steps", "same_topic"), "value"] == 0.01
+    assert table.loc[("20 steps", "same_topic"), "value"] == 0.02
+    assert table.loc[("40 steps", "same_topic"), "value"] == 0.04
+    assert table.loc[(tables.BEST, "same_topic"), "value"] == pytest.approx(0.015)
+    assert table.loc[(tables.BEST, "held_out_loss"), "value"] == 1
+    assert table.loc[(tables.BEST, "step"), "value"] == 15
+    assert table.loc[(tables.BEST, "step"), "note"] == ""
+    falling = tables.at_budgets(looks[looks["step"] <= 20], released_steps=20)
+    unfinished = tables.attention_by_optimizer(
+        [short], tables.read_published(PUBLISHED), 100, falling
+    )
+    [note] = unfinished.loc[
+        (unfinished["until"] == tables.BEST) & (unfinished["quantity"] == "step"), "note"
+    ]
+    assert note == "at the end of 1 of 2 runs"
+    assert ("10 steps", "held_out_loss") not in table.index
+    assert table.loc[("40 steps", "same_topic"), "published"] == 0.01
+    shown = tables.readable_attention(table.reset_index())
+    assert shown["until"].tolist() == ["10 steps", "20 steps", "40 steps", tables.BEST]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"variant": "two_hot"}, "attention_over_steps.variant = two_hot: one of one_hot"),
+        ({"epochs": 30}, "attention_over_steps.steps.adam = 60: at least the 90 steps"),
+        ({"seeds": {"sgd": 2}}, "steps and seeds for adam"),
+    ],
+)
+def test_longer_training_that_does_not_fit_is_refused_in_one_line(change, told) -> None:
+    with pytest.raises(ValueError, match=told):
+        over_steps_settings(**change)
+
+
 def test_a_diverged_run_is_marked_and_never_averaged() -> None:
     averages, _ = topic_attention(attention_settings(1e6, "squared"))
     assert (averages["diverged_at"] >= 0).all()
@@ -124,15 +204,20 @@ def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order, nearly) ->
     assert row["t_KQ"] == t_KQ or (math.isnan(row["t_KQ"]) and math.isnan(t_KQ))
 
 
-def test_a_diverged_run_has_no_times_and_counts_as_not_in_order() -> None:
+def test_a_diverged_run_has_no_times_and_is_counted_apart() -> None:
     good = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
     bad = history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], diverged_at=1)
     norms = pd.concat([good, bad.assign(seed=1)])
     table = stage_tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
-    assert table.loc[("all", "share_in_order"), "value"] == 0.5
-    assert table.loc[("all", "share_nearly_in_order"), "value"] == 0.5
-    assert "1 diverged" in table.loc[("all", "share_in_order"), "note"]
-    assert "no two stages expected" in table.loc[("all", "share_in_order"), "note"]
+    in_order, diverged = (table.loc[("all", f"share_{name}")] for name in ("in_order", "diverged"))
+    # Clopper and Pearson: one of one says at least .025, and one of two .0126 to .9874.
+    assert in_order[["value", "low", "high", "n"]].tolist() == [1, pytest.approx(0.025), 1, 1]
+    assert diverged[["value", "n"]].tolist() == [0.5, 2]
+    assert diverged[["low", "high"]].tolist() == pytest.approx([0.0126, 0.9874], abs=1e-4)
+    assert "no two stages expected" in in_order["note"]
+    [shown] = stage_tables.readable_stages(table.reset_index()).to_dict("records")
+    assert shown["t_V <= t_KQ"].startswith("1 of 1: 1.00 [0.03, 1.00]")
+    assert shown["diverged"].startswith("1 of 2: 0.50")
     assert math.isnan(table.loc[("1", "t_V"), "value"])
     assert table.loc[("1", "t_V"), "verdict"] == "not reached"
     assert table.loc[("all", "t_V"), "verdict"] == table.loc[("0", "t_V"), "verdict"] == ""

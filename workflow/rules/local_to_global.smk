@@ -210,3 +210,20 @@ use rule step as tabulate_ablation with:
         **asks(600, minutes=5),
     params:
         **script("tabulate_ablation", **ablation_shown),
+
+
+use rule step as plot_ablation with:
+    input:
+        curves=rules.ablate_transformers.output.curves,
+    output:
+        figures=figure(
+            "local_to_global/longer_training", "Transformers", "figure: longer trainings"
+        ),
+        record=record,
+    pathvars:
+        step="plot_ablation",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("plot_ablation", **ablation_shown),

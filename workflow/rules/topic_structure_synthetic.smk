@@ -4,10 +4,16 @@ trained_with = {
     key: getattr(synthetic, key) for key in ("model", "batch", "chunk", "device", "threads")
 }
 attention_variants = [variant.name for variant in synthetic.attention.variants]
+published_attention = "workflow/reference/topic_structure_attention.csv"
+averaged_by = dict(
+    evaluated_tokens=synthetic.attention.evaluated_tokens, released_steps=synthetic.released_steps
+)
+optimizers_over_steps = sorted({row.optimizer for row in synthetic.over_steps_variant.optimizers})
 
 
 wildcard_constraints:
     variant="|".join(attention_variants),
+    optimizer="|".join(optimizers_over_steps),
 
 
 use rule step as train_uniform_attention with:
@@ -46,6 +52,26 @@ use rule step as train_topic_attention with:
             **trained_with,
             attention=synthetic.attention,
             variant=lambda w: w.variant,
+        ),
+
+
+use rule step as train_attention_over_steps with:
+    output:
+        averages="results/topic_structure/synthetic/attention_over_steps/{optimizer}.parquet",
+        record=record,
+    pathvars:
+        step="train_attention_over_steps/{optimizer}",
+    priority: 1
+    threads: synthetic.threads
+    resources:
+        **asks(1500, minutes=120, device=synthetic.device),
+    params:
+        **script(
+            "train_attention_over_steps",
+            **trained_with,
+            attention=synthetic.attention,
+            attention_over_steps=synthetic.attention_over_steps,
+            optimizer=lambda w: w.optimizer,
         ),
 
 
@@ -92,7 +118,10 @@ use rule step as tabulate_theory_gap with:
 use rule step as tabulate_attention_by_optimizer with:
     input:
         averages=expand(rules.train_topic_attention.output.averages, variant=attention_variants),
-        published="workflow/reference/topic_structure_attention.csv",
+        over_steps=expand(
+            rules.train_attention_over_steps.output.averages, optimizer=optimizers_over_steps
+        ),
+        published=published_attention,
     output:
         tables=table(
             "topic_structure/attention_by_optimizer",
@@ -104,10 +133,7 @@ use rule step as tabulate_attention_by_optimizer with:
         step="tabulate_attention_by_optimizer",
     localrule: True
     params:
-        **script(
-            "tabulate_attention_by_optimizer",
-            evaluated_tokens=synthetic.attention.evaluated_tokens,
-        ),
+        **script("tabulate_attention_by_optimizer", **averaged_by),
 
 
 use rule step as tabulate_two_stage with:
@@ -183,6 +209,26 @@ use rule step as plot_attention_heatmaps with:
     localrule: True
     params:
         **script("plot_attention_heatmaps", v=synthetic.model.v, variants=attention_variants),
+
+
+use rule step as plot_attention_over_steps with:
+    input:
+        over_steps=expand(
+            rules.train_attention_over_steps.output.averages, optimizer=optimizers_over_steps
+        ),
+        published=published_attention,
+    output:
+        figures=figure(
+            "topic_structure/attention_over_steps",
+            "Synthetic: figures",
+            "figure: attention against steps",
+        ),
+        record=record,
+    pathvars:
+        step="plot_attention_over_steps",
+    localrule: True
+    params:
+        **script("plot_attention_over_steps", **averaged_by),
 
 
 use rule step as plot_two_stages with:

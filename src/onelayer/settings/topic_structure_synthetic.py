@@ -150,6 +150,23 @@ class AttentionTableSettings(DocumentSettings):
         return self
 
 
+class OverStepsSettings(Block):
+    """One variant of the attention table trained for longer, and looked at on the way."""
+
+    variant: Name = "layer_norm"
+    """A name of `attention.variants`."""
+    steps: dict[OptimizerKind, Annotated[int, Field(ge=1)]] = {"adam": 10_000, "sgd": 60_000}
+    """Updates by optimiser (steps)."""
+    seeds: dict[OptimizerKind, Annotated[int, Field(ge=2)]] = {"adam": 5, "sgd": 3}
+    """Runs of each learning rate by optimiser (seeds)."""
+    epochs: int = Field(20, ge=1)
+    """The released configuration's passes over the documents, where the table looks (epochs)."""
+    looks: int = Field(8, ge=1)
+    """Looks in every factor of ten of steps, from 10 steps on."""
+    held_out_documents: int = Field(1000, ge=1)
+    """Masked documents that no run trains on (documents)."""
+
+
 class StageSetting(OptimizerSettings):
     """One training from near-zero matrices."""
 
@@ -163,6 +180,8 @@ class StageSetting(OptimizerSettings):
     """W_K, W_Q and W_V start uniform in [0, noise)."""
     two_stages_expected: bool = True
     """The two stages are claimed for this setting."""
+    seeds: int | None = Field(None, ge=1)
+    """Runs of this setting where they are not `two_stages.seeds` (seeds)."""
 
 
 class StageMap(Block):
@@ -194,7 +213,7 @@ class TwoStageSettings(DocumentSettings):
     steps: int = Field(1000, ge=10)
     """Updates (steps)."""
     seeds: int = Field(10, ge=1)
-    """Runs of each setting (seeds)."""
+    """Runs of each setting that names no number of its own (seeds)."""
     map_seeds: int = Field(1, ge=1)
     """Runs of each cell of the map (seeds)."""
 
@@ -273,6 +292,44 @@ class TopicAttentionSettings(_Common):
         return self
 
 
+class OverStepsTrainingSettings(TopicAttentionSettings):
+    """What training one variant for longer needs to know."""
+
+    attention_over_steps: OverStepsSettings = OverStepsSettings()
+    """Attention against steps."""
+
+    @property
+    def over_steps_variant(self) -> AttentionVariant:
+        """The variant that is trained for longer."""
+        name = self.attention_over_steps.variant
+        return next(variant for variant in self.attention.variants if variant.name == name)
+
+    @property
+    def released_steps(self) -> int:
+        """Updates of the released configuration: its passes over our documents (steps)."""
+        return self.attention_over_steps.epochs * (self.attention.documents // self.batch)
+
+    @pydantic.model_validator(mode="after")
+    def _over_steps_fit(self) -> "OverStepsTrainingSettings":
+        block, names = self.attention_over_steps, [v.name for v in self.attention.variants]
+        if block.variant not in names:
+            raise ValueError(
+                f"attention_over_steps.variant = {block.variant}: one of {', '.join(names)}"
+            )
+        for optimizer in dict.fromkeys(row.optimizer for row in self.over_steps_variant.optimizers):
+            if optimizer not in block.seeds or optimizer not in block.steps:
+                raise ValueError(
+                    f"attention_over_steps: steps and seeds for {optimizer}, which "
+                    f"{block.variant} is trained with"
+                )
+            if block.steps[optimizer] < self.released_steps:
+                raise ValueError(
+                    f"attention_over_steps.steps.{optimizer} = {block.steps[optimizer]}: at least "
+                    f"the {self.released_steps} steps of epochs = {block.epochs}"
+                )
+        return self
+
+
 class StagesSettings(_Common):
     """What the two-stage trainings need to know."""
 
@@ -304,7 +361,7 @@ class TiedAttentionSettings(_Common):
 
 
 class SyntheticSettings(
-    UniformAttentionSettings, TopicAttentionSettings, StagesSettings, TiedAttentionSettings
+    UniformAttentionSettings, OverStepsTrainingSettings, StagesSettings, TiedAttentionSettings
 ):
     """The synthetic experiments."""
 
@@ -314,6 +371,13 @@ class TopicAttentionRun(TopicAttentionSettings):
 
     variant: Name
     """A name of `attention.variants`."""
+
+
+class OverStepsRun(OverStepsTrainingSettings):
+    """One optimiser's training for longer."""
+
+    optimizer: OptimizerKind
+    """`adam` or `sgd`."""
 
 
 class TopicBlockSettings(Block):
@@ -342,6 +406,8 @@ class AveragesSettings(Block):
 
     evaluated_tokens: int = Field(ge=1)
     """Tokens of the documents on which attention was averaged (tokens)."""
+    released_steps: int = Field(ge=1)
+    """Updates of the released configuration (steps)."""
 
 
 class StagesTableSettings(Block):

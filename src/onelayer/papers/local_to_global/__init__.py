@@ -36,7 +36,7 @@ Theorem 3, figures 2 and 5: for p + q < 1 the local minima repel near the origin
 Transformers on sequences of the chain
 
 Figure 3: from the standard initialisation W_1 and W_V become rank one.
-    transformer, initialisation.standard, training.top_share, training_figures.weights
+    transformer, attention, initialisation.standard, training.top_share, training_figures.weights
     -> train_transformers, tabulate_initialisation, plot_transformers
     -> table_rank_one, figure_weights_standard
 Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
@@ -47,6 +47,10 @@ Figure 6: from a rank-one start W_1 and W_V stay rank one.
     initialisation.rank_one, training.top_share, training_figures.weights
     -> train_transformers, tabulate_initialisation, plot_transformers
     -> table_rank_one, figure_weights_rank_one
+Do both hold when training goes on?
+    training, training_tables.ablation_table, training_figures.longer_training
+    -> ablate_transformers, tabulate_ablation, plot_ablation
+    -> table_ablation, figure_longer_training
 Beyond the paper: which changes of the training let a start leave the unigram model.
     training, training_tables.ablation_table
     -> ablate_transformers, tabulate_ablation -> table_ablation

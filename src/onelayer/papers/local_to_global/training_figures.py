@@ -11,6 +11,7 @@ from matplotlib.gridspec import SubplotSpec
 
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import TrainingSettings, Variant
 
 LABELS = {
     "standard": "standard Gaussian start",
@@ -107,12 +108,7 @@ def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
         label = f"{LABELS[name]} (mean and range of {seeds} seeds)"
         _draw_band(axis, part, "loss", colour, label)
     last = curves["iteration"].max()
-    for entropy, text in (
-        (chain.unigram_entropy, r"unigram entropy $H(\pi)$"),
-        (chain.bigram_entropy, "bigram entropy rate"),
-    ):
-        axis.axhline(entropy, color="0.3", lw=0.9, ls="--", zorder=1)
-        axis.text(last, entropy - 0.0012, text, ha="right", va="top", fontsize=8, color="0.3")
+    _draw_entropies(axis, chain, last)
     axis.set(
         xlabel="iteration",
         ylabel="population loss (nats)",
@@ -123,3 +119,46 @@ def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
     axis.set_title(f"p = {chain.p:g}, q = {chain.q:g}")
     despine(axis)
     return figure
+
+
+def longer_training(
+    curves: pd.DataFrame, variants: Sequence[Variant], base: TrainingSettings, chain: Chain
+) -> Figure:
+    """Loss against iterations of trainings that differ in their length alone, a panel per start.
+
+    Args:
+        curves: `training.curves` of all variants.
+        variants: those that change something else are left out, unless all do.
+        base: the training without changes.
+        chain: the chain trained on.
+    """
+    same = {"iterations": base.iterations}
+    alone = [v for v in variants if v.applied(base).model_copy(update=same) == base]
+    shown = alone or list(variants)
+    starts = list(dict.fromkeys(variant.initialisation for variant in shown))
+    figure, axes = plt.subplots(
+        1, len(starts), figsize=(WIDTH, 3.2), sharey=True, squeeze=False, sharex=True
+    )
+    last = max(variant.applied(base).iterations for variant in shown)
+    for axis, start in zip(axes.flat, starts, strict=True):
+        own = [variant for variant in shown if variant.initialisation == start]
+        for colour, variant in zip(PALETTE, own, strict=False):
+            label = f"{variant.applied(base).iterations} iterations"
+            part = curves[curves["variant"] == variant.name]
+            _draw_band(axis, part, "loss", colour, label)
+        _draw_entropies(axis, chain, last)
+        axis.set(xlabel="iteration", xlim=(0, last), title=LABELS[start])
+        axis.set_ylim(chain.bigram_entropy - 0.006, chain.unigram_entropy + 0.02)
+        axis.legend(frameon=False, loc="upper right")
+        despine(axis)
+    axes[0, 0].set_ylabel("population loss (nats)")
+    return figure
+
+
+def _draw_entropies(axis: Axes, chain: Chain, last: int) -> None:
+    for entropy, text in (
+        (chain.unigram_entropy, r"unigram entropy $H(\pi)$"),
+        (chain.bigram_entropy, "bigram entropy rate"),
+    ):
+        axis.axhline(entropy, color="0.3", lw=0.9, ls="--", zorder=1)
+        axis.text(last, entropy - 0.0012, text, ha="right", va="top", fontsize=8, color="0.3")

@@ -12,9 +12,11 @@ Shapes: R runs, B sequences, T inputs each, d dimensions. Parameters by name, fl
 
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
+from onelayer.papers.local_to_global.attention import attention
 from onelayer.papers.local_to_global.chain import Chain
 
 Parameters = Mapping[str, Tensor]
@@ -52,12 +54,14 @@ def logits(parameters: Parameters, x: Tensor) -> Tensor:
     """The logit of the next symbol being 1, [R, B, T], for inputs x, bool [R, B, T]."""
     e, p = _embedding(parameters)
     z = x.to(p.dtype)[..., None] * e[:, None, None] + p[:, None]
+    both = torch.stack([p, p + e[:, None]], dim=2)  # [R, T, 2, d], of symbols 0 and 1
     if "ln_attention" in parameters:
-        z = z + _attention(parameters, _normalise(z, parameters["ln_attention"]))
+        both = _normalise(both, parameters["ln_attention"])
+        z = z + _attention(parameters, both, x)
         z = z + _mlp(parameters, _normalise(z, parameters["ln_mlp"]))
         z = _normalise(z, parameters["ln_final"])
     else:
-        z = z + _attention(parameters, z)
+        z = z + _attention(parameters, both, x)
         z = z + _mlp(parameters, z)
     return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
 
@@ -83,8 +87,7 @@ def _normalise(z: Tensor, gain: Tensor) -> Tensor:
     return functional.layer_norm(z, z.shape[-1:]) * gain[:, None, None]
 
 
-def _attention(parameters: Parameters, z: Tensor) -> Tensor:
-    """Causal attention over z, [R, B, T, d]; the sequences take the place of SDPA's heads."""
-    q, k, v = (_linear(z, parameters[name]) for name in ("W_Q", "W_K", "W_V"))
-    mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-    return _linear(mixed, parameters["W_O"])
+def _attention(parameters: Parameters, both: Tensor, x: Tensor) -> Tensor:
+    """Causal attention, [R, B, T, d], over both [R, T, 2, d]: what symbols 0 and 1 embed as."""
+    q, k, v = (_linear(both, parameters[name]) for name in ("W_Q", "W_K", "W_V"))
+    return _linear(attention(q, k, v, x), parameters["W_O"])

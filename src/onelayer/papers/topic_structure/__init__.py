@@ -51,6 +51,10 @@ Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, l
 Table: average attention between same words, words of one topic and of two, by optimiser and rate.
     synthetic.attention, synthetic.trained_attention, synthetic.tables.attention_by_optimizer
     -> train_topic_attention, tabulate_attention_by_optimizer -> table_attention_by_optimizer
+The same against steps, far beyond those of the table, with the loss on documents not trained on.
+    synthetic.trained_attention, synthetic.tables.at_budgets, synthetic.figures.attention_over_steps
+    -> train_attention_over_steps, tabulate_attention_by_optimizer, plot_attention_over_steps
+    -> figure_attention_over_steps, table_attention_by_optimizer
 The matrices behind it: W_K^T W_Q, and attention on one document.
     synthetic.trained_attention, synthetic.figures.attention_heatmaps
     -> train_topic_attention, plot_attention_heatmaps -> figure_attention_heatmaps

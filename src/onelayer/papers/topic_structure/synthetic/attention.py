@@ -12,6 +12,7 @@ from onelayer.papers.topic_structure.synthetic.data import PAD, SPECIAL, Vocabul
 
 PAIR_CLASSES = ("same_word", "same_topic", "different_topic")
 NO_TOPIC, NOT_COUNTED = -1, -2
+FLOOR = 600.0  # its exponential, and documents' worth of them, are still numbers
 
 
 def correct_topics(vocabulary: Vocabulary) -> np.ndarray:
@@ -47,18 +48,16 @@ def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -
     return counts.reshape(len(tokens), D).astype(np.float64)
 
 
-def pair_averages(
-    S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int, block: int = 50
-) -> np.ndarray:
+def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int) -> np.ndarray:
     """Mean attention weight from one position to another by pair class.
 
     Args:
-        S: attention logits, [runs, D queries, D keys].
+        S: attention logits, [runs, D queries, D keys]; more than `FLOOR` below the largest of its
+            query counts as `FLOOR` below it.
         counts: `evaluation_counts`, [documents, D].
         topics: topic of each id; ids with `NO_TOPIC` count only as same word, ids with
             `NOT_COUNTED` not at all.
         length: weights of a document of n tokens are multiplied by n / length, as the authors do.
-        block: documents at a time.
 
     Returns:
         float64 [runs, 3], in the order of `PAIR_CLASSES`; NaN for a class without pairs, and for
@@ -71,34 +70,18 @@ def pair_averages(
     same_topic = known & (topic[:, None] == topic) & ~same_word
     classes = np.stack([same_word, same_topic, known & (topic[:, None] != topic)])
     n = counts[:, words]
-    pairs = np.einsum("dq,dk,cqk->c", n, n, classes, optimize=True)
-    scale = counts.sum(axis=1) / length
+    pairs = np.tensordot(classes, n.T @ n, axes=([1, 2], [0, 1]))
+    queries = n * counts.sum(axis=1, keepdims=True) / length
     averages = np.full((len(S), len(PAIR_CLASSES)), np.nan)
     for run, logits in enumerate(S):
         if np.isfinite(logits).all():
-            sums = np.zeros(len(PAIR_CLASSES))
-            for first in range(0, len(counts), block):
-                here = slice(first, first + block)
-                sums += _sums(logits, counts[here], n[here], words, classes, scale[here])
+            below = logits[words] - logits[words].max(axis=1, keepdims=True)
+            weight = np.exp(np.maximum(below, -FLOOR))  # [queries, keys]
+            # A softmax differs between documents in its sum alone.
+            each = (queries / (counts @ weight.T)).T @ n * weight[:, words]
+            sums = np.tensordot(classes, each, axes=([1, 2], [0, 1]))
             np.divide(sums, pairs, out=averages[run], where=pairs > 0)
     return averages
-
-
-def _sums(
-    logits: np.ndarray,
-    counts: np.ndarray,
-    n: np.ndarray,
-    words: np.ndarray,
-    classes: np.ndarray,
-    scale: np.ndarray,
-) -> np.ndarray:
-    """Attention summed over pairs of positions of some documents, by pair class, [classes]."""
-    # The largest logit among the keys a document has keeps every exponential finite.
-    top = np.where(counts[:, None, :] > 0, logits[words], -np.inf).max(axis=2)
-    weight = np.exp(np.minimum(logits[words] - top[:, :, None], 0))  # [documents, queries, keys]
-    total = np.einsum("dqk,dk->dq", weight, counts)
-    each = np.einsum("dqk,dq,dk->qk", weight[:, :, words], n * scale[:, None] / total, n)
-    return np.tensordot(classes, each, axes=([1, 2], [0, 1]))
 
 
 def ratio(averages: np.ndarray | Sequence[float]) -> np.ndarray:

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, TwoSlopeNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
@@ -17,6 +18,12 @@ LOSSES = {
     "squared": "squared loss",
     "mean_squared": "mean squared loss",
     "cross_entropy": "cross-entropy",
+}
+OVER_STEPS = {
+    "same_word": "same word",
+    "same_topic": "same topic, another word",
+    "different_topic": "different topics",
+    "held_out_loss": "loss on documents not trained on",
 }
 VARIANTS = {
     "one_hot": "all trained",
@@ -170,6 +177,57 @@ def _document_heatmap(axis: Axes, S: np.ndarray, document: np.ndarray, v: int) -
     bar = axis.figure.colorbar(image, ax=axis, shrink=0.85, pad=0.02, extend="min")
     bar.set_label("attention / uniform")
     _plain_log_ticks(bar.ax)
+
+
+def attention_over_steps(
+    over_steps: pd.DataFrame, published: pd.DataFrame, length: int, released_steps: int
+) -> Figure:
+    """Average attention by pair class against steps, the published numbers as lines; held-out loss.
+
+    Args:
+        over_steps: rows of `trained_attention.attention_over_steps`.
+        published: `tables.read_published`.
+        length: tokens of the evaluated documents; uniform attention is 1 / length.
+        released_steps: updates of the released configuration (steps).
+    """
+    shown = over_steps[(over_steps["accounting"] == "correct") & (over_steps["step"] > 0)]
+    shown = shown[shown["diverged_at"] < 0]
+    theirs = published.set_index(["quantity", "optimizer", "learning_rate"])["published"]
+    rates = list(shown.groupby(["optimizer", "learning_rate"]))
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.4), sharex=True)
+    for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
+        for colour, (rate, runs) in zip(PALETTE, rates, strict=False):
+            by_step = runs.groupby("step")[quantity]
+            middle = by_step.mean()
+            axis.plot(
+                middle.index, middle, color=colour, label=f"{OPTIMIZERS[rate[0]]} {rate[1]:g}"
+            )
+            axis.fill_between(
+                middle.index, by_step.min(), by_step.max(), color=colour, alpha=0.2, linewidth=0
+            )
+            if (quantity, *rate) in theirs.index:
+                axis.axhline(theirs[(quantity, *rate)], color=colour, linestyle="--", linewidth=0.8)
+        if quantity != "held_out_loss":
+            axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":")
+        axis.axvline(released_steps, color="0.75", linewidth=0.8, zorder=0)
+        axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(lambda *_: "")
+        axis.set_title(name)
+        despine(axis)
+    for axis in axes[1]:
+        axis.set_xlabel("step")
+    axes[0, 0].set_ylabel("mean attention weight")
+    axes[1, 0].set_ylabel("mean attention weight")
+    axes[1, 1].set_ylabel("nats")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    handles += [
+        Line2D([], [], color="0.3", linestyle="--", linewidth=0.8),
+        Line2D([], [], color="0.4", linestyle=":", linewidth=0.8),
+        Line2D([], [], color="0.75", linewidth=0.8),
+    ]
+    labels += ["published", "uniform", "released budget"]
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return figure
 
 
 def _plain_log_ticks(axis: Axes) -> None:

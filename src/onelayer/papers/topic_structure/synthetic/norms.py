@@ -34,7 +34,7 @@ def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> 
     asked = [
         ("setting", one.name, one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
-        for seed in range(block.seeds)
+        for seed in range(one.seeds or block.seeds)
     ]
     asked += [
         ("map", one.name, one, Run(seed, one.optimizer, rate, noise=noise))

@@ -45,8 +45,9 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
         axis.set_yscale("log")
         axis.set_ylim(top=2.2 * axis.get_ylim()[1])  # room for the names of the stages
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        note = f"$t_V \\leq t_{{KQ}}$ in {runs['in_order'].sum()} of {len(runs)} runs"
-        if lost := int((runs["diverged_at"] >= 0).sum()):
+        lost = int((runs["diverged_at"] >= 0).sum())
+        note = f"$t_V \\leq t_{{KQ}}$ in {runs['in_order'].sum()} of {len(runs) - lost} runs"
+        if lost:
             note += f", {lost} diverged"
         axis.set_title(f"{name}\n{note}")
         axis.set_xlim(0, own["step"].max())

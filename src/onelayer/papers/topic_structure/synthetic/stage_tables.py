@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import mean
+from onelayer.intervals import mean, share
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.tables import joined, over_runs
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import interval, tidy
 from onelayer.verdicts import NOT_REACHED, Direction, Number, judge
 
 STAGE_KEYS = ["setting", "seed"]
@@ -42,38 +42,51 @@ def two_stage(norms: pd.DataFrame, without_stages: Sequence[str] = ()) -> pd.Dat
                 summary["note"] = joined(never, f"{diverged.sum()} diverged" * diverged.any())
                 summary["verdict"] = NOT_REACHED if lost.all() else ""
             rows.append(known | {"quantity": quantity} | summary)
-        rows.append(
-            known
-            | {
-                "quantity": "share_in_order",
-                "value": float(runs["in_order"].mean()),
-                "n": len(runs),
-                "note": joined(
-                    f"{runs['in_order'].sum()} of {len(runs)} runs have t_V <= t_KQ",
-                    f"{diverged.sum()} diverged" * bool(diverged.any()),
-                    "no two stages expected" * (name in without_stages),
-                ),
-            }
-        )
-        nearly = f"{runs['nearly_in_order'].sum()} of {len(runs)} with 80% of W_V's maximum"
-        share = {"value": float(runs["nearly_in_order"].mean()), "n": len(runs), "note": nearly}
-        rows.append(known | {"quantity": "share_nearly_in_order"} | share)
+        rows += [known | row for row in _shares(runs, name in without_stages)]
     return judge(tidy(rows, STAGE_KEYS), Number())
 
 
+def _shares(runs: pd.DataFrame, unexpected: bool) -> list[dict]:
+    """Which of a setting's runs have the stages in order; diverged ones counted apart."""
+    diverged = runs["diverged_at"] >= 0
+    through = runs[~diverged]
+    counted = (
+        ("share_in_order", through["in_order"], "no two stages expected" * unexpected),
+        ("share_nearly_in_order", through["nearly_in_order"], "with 80% of W_V's maximum"),
+        ("share_diverged", diverged, ""),
+    )
+    rows = []
+    for quantity, hits, note in counted:
+        found = share(int(hits.sum()), len(hits)) if len(hits) else {"value": np.nan, "n": 0}
+        told = joined(f"{hits.sum()} of {len(hits)} runs", note)
+        rows.append({"quantity": quantity, "note": told} | found)
+    return rows
+
+
 def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per setting and seed, and one for all seeds."""
+    """A row per setting; the runs one by one are in the CSV."""
     shown = []
-    for (setting, seed), group in table.groupby(STAGE_KEYS, sort=False):
+    for setting, group in table[table["seed"] == "all"].groupby("setting", sort=False):
         by = group.set_index("quantity")
-        row = {"setting": setting, "seed": seed}
+        row = {"setting": setting}
         for quantity, label in (("t_V", "t_V (steps)"), ("t_KQ", "t_KQ (steps)")):
-            row[label] = number(by["value"][quantity], 0)
-        row["W_V's share of its maximum at t_KQ"] = number(by["value"]["value_share_at_t_KQ"])
-        told = ["share_in_order", "share_nearly_in_order"] if seed == "all" else ["t_V"]
-        row["note"] = joined(*by["note"][told])
+            row[label] = _with_interval(by.loc[quantity], 0)
+        row["W_V's share of its maximum at t_KQ"] = _with_interval(by.loc["value_share_at_t_KQ"])
+        for quantity, label in (
+            ("share_in_order", "t_V <= t_KQ"),
+            ("share_nearly_in_order", "the same with 80%"),
+            ("share_diverged", "diverged"),
+        ):
+            own = by.loc[quantity]
+            counted = own["note"].split(" runs")[0]
+            row[label] = f"{counted}: {_with_interval(own)}"
+        row["note"] = joined(by["note"]["t_KQ"], by["note"]["share_in_order"].partition("; ")[2])
         shown.append(row)
     return pd.DataFrame(shown)
+
+
+def _with_interval(row: pd.Series, digits: int = 2) -> str:
+    return interval(row["value"], row["low"], row["high"], digits)
 
 
 STAGE_TITLE = "Topic structure, synthetic: the two stages of training"
@@ -85,12 +98,14 @@ STAGE_NOTES = [
     "lies at the end of the run and t_V is late although W_V had all but stopped. Its share of "
     "the maximum at t_KQ shows which case it is, and with 80% of the maximum in place of 90% such "
     "runs are in order. At SGD 2 the end of a run hangs on rounding: which seeds are late, and "
-    "which diverge, differs from machine to machine.",
+    "which diverge, differs from machine to machine; their shares are what can be compared.",
     "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The same "
     "run with the loss summed over the vocabulary instead of averaged (a factor of 104) has none.",
     "The stages need many documents: with 2,000 instead of 10,000, under mean squared loss, W_V "
     "learns them by heart and goes on growing, so that t_V comes after t_KQ.",
-    "A run that diverged counts as not in order.",
+    "Times: mean [95%] of the runs that reach them. Shares: of the runs that did not diverge, with "
+    "Clopper and Pearson's 95% interval; those that diverged are counted apart. The CSV has every "
+    "run.",
 ]
 
 

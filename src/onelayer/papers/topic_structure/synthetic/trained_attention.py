@@ -1,14 +1,29 @@
 """The published table: average attention by pair class after training, by optimiser and rate."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
+from onelayer.ensemble import Trained
 from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
-from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
+from onelayer.papers.topic_structure.synthetic.training import (
+    Batches,
+    Plan,
+    Run,
+    train_runs,
+    without_bias,
+)
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
+from onelayer.settings.topic_structure_synthetic import (
+    AttentionVariant,
+    OverStepsRun,
+    TopicAttentionRun,
+    TopicAttentionSettings,
+)
 
 
 def topic_attention(
@@ -18,38 +33,19 @@ def topic_attention(
 
     Returns:
         Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
-        `seed`, one column per pair class, `diverged_at`; and of the first row's first seed the
-        logits `S` and `W_K^T W_Q` (as `weights`), [D, D], with the `document` of the heat map.
+        `seed`, `step`, one column per pair class, `diverged_at`; and of the first row's first seed
+        the logits `S` and `W_K^T W_Q` (as `weights`), [D, D], with the heat map's `document`.
     """
     block = settings.attention
     variant = next(v for v in block.variants if v.name == settings.variant)
-    rows = draw(
-        settings.model,
-        block.documents,
-        block.N,
-        "attention",
-        concentration=block.concentration,
-        masked_attended=variant.frozen_value,
-    )
+    rows = _masked_documents(settings, variant, block.documents, "attention")
     vocabulary = vocabulary_of(settings.model)
-    frozen = None
-    if variant.frozen_value:
-        optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-        frozen = {"W_V": closed_form.blocks(vocabulary, optimum)}
     runs = [
         Run(seed, row.optimizer, row.learning_rate)
         for row in sorted(variant.optimizers, key=lambda row: row.optimizer)
         for seed in range(block.seeds)
     ]
-    plan = Plan(
-        batch=settings.batch,
-        chunk=settings.chunk,
-        steps=block.steps,
-        embedding=variant.embedding,
-        loss=variant.loss,
-        trained=without_bias(variant.embedding, frozen or ()),
-        frozen=frozen,
-    )
+    plan = _plan(settings, variant, rows, block.steps)
     trained = train_runs(
         rows,
         runs,
@@ -62,15 +58,101 @@ def topic_attention(
     )
     documents = _evaluation_documents(settings)
     S = trained.observed["S"][-1].double().numpy()
-    known = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]].assign(
-        variant=variant.name, diverged_at=trained.diverged_at.numpy()
-    )
+    known = _known(runs, variant, trained).assign(step=block.steps)
     arrays = {
         "S": S[0],
         "weights": trained.observed["weights"][-1][0].numpy(),
         "document": documents[0, : block.evaluated_tokens],
     }
     return _averages(known, S, vocabulary, documents, block.evaluated_tokens), arrays
+
+
+def attention_over_steps(
+    settings: OverStepsRun, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """Average attention by pair class, and the loss on documents not trained on, against steps.
+
+    The first steps are those of `topic_attention`: the same documents in the same order.
+
+    Returns:
+        Rows as `topic_attention`, with `step` and `held_out_loss`; what a diverged run was frozen
+        at stands in its later rows.
+    """
+    block, variant = settings.attention_over_steps, settings.over_steps_variant
+    rows = _masked_documents(settings, variant, settings.attention.documents, "attention")
+    held_out = _masked_documents(settings, variant, block.held_out_documents, "attention, held out")
+    unseen = Batches(held_out, [0], block.held_out_documents, execution.device)(0)
+    runs = [
+        Run(seed, row.optimizer, row.learning_rate)
+        for row in variant.optimizers
+        if row.optimizer == settings.optimizer
+        for seed in range(block.seeds[settings.optimizer])
+    ]
+    plan = _plan(settings, variant, rows, block.steps[settings.optimizer])
+    trained = train_runs(
+        rows,
+        runs,
+        plan,
+        lambda p: {
+            "S": model.attention_logits(p, variant.embedding),
+            "held_out_loss": model.gradients(p, unseen, variant.embedding, variant.loss)[0],
+        },
+        _looks(block.looks, plan.steps, settings.attention.steps, settings.released_steps),
+        execution,
+    )
+    documents, known = _evaluation_documents(settings), _known(runs, variant, trained)
+    counts = (vocabulary_of(settings.model), documents, settings.attention.evaluated_tokens)
+    parts = []
+    for place, step in enumerate(trained.observed_at):
+        loss = trained.observed["held_out_loss"][place].double().numpy()
+        S = trained.observed["S"][place].double().numpy()
+        parts.append(_averages(known.assign(step=step, held_out_loss=loss), S, *counts))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _looks(per_decade: int, steps: int, *also: int) -> list[int]:
+    """Steps at which to look: the start, evenly spaced logarithms from 10 on, the end, and more."""
+    decades = math.log10(max(steps, 10))
+    grid = np.logspace(1, decades, max(2, round(per_decade * (decades - 1)) + 1))
+    looks = {0, *grid.round().astype(int).tolist(), steps, *also}
+    return sorted(step for step in looks if step <= steps)
+
+
+def _masked_documents(
+    settings: TopicAttentionSettings, variant: AttentionVariant, documents: int, use: str
+) -> data.Rows:
+    return draw(
+        settings.model,
+        documents,
+        settings.attention.N,
+        use,
+        concentration=settings.attention.concentration,
+        masked_attended=variant.frozen_value,
+    )
+
+
+def _plan(
+    settings: TopicAttentionSettings, variant: AttentionVariant, rows: data.Rows, steps: int
+) -> Plan:
+    frozen = None
+    if variant.frozen_value:
+        optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
+        frozen = {"W_V": closed_form.blocks(vocabulary_of(settings.model), optimum)}
+    return Plan(
+        batch=settings.batch,
+        chunk=settings.chunk,
+        steps=steps,
+        embedding=variant.embedding,
+        loss=variant.loss,
+        trained=without_bias(variant.embedding, frozen or ()),
+        frozen=frozen,
+    )
+
+
+def _known(runs: Sequence[Run], variant: AttentionVariant, trained: Trained) -> pd.DataFrame:
+    """What is known of every run beside its averages."""
+    known = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
+    return known.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
 
 
 def _averages(
@@ -93,7 +175,7 @@ def _averages(
     return pd.concat(found, ignore_index=True)
 
 
-def _evaluation_documents(settings: TopicAttentionRun) -> np.ndarray:
+def _evaluation_documents(settings: TopicAttentionSettings) -> np.ndarray:
     """Fresh unmasked documents, [documents, positions]."""
     block, vocabulary = settings.attention, vocabulary_of(settings.model)
     rng = generator("topic documents", "evaluation")
