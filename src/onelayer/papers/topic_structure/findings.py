@@ -153,4 +153,69 @@ FINDINGS = [
         open="Under uniform attention the same-topic minus different-topic gap is {it:4} beside "
         "the theorems' {it.published:.4f}; {it.agree} of {it.rows} ways of solving for it agree.",
     ),
+    Finding(
+        "two_stages_cross_entropy",
+        "topic_structure/two_stage",
+        {"setting": "cross-entropy, SGD 2, noise .01", "quantity": "share_in_order"},
+        holds="At the rate of the paper's observation (SGD 2, cross-entropy) W_V is at 90% of its "
+        "maximum before W_K begins to grow in a share of {it:2} of the runs that do not diverge, "
+        "and at 80% in {nearly:2}; {lost:2} diverge.",
+        beside={
+            "nearly": {
+                "setting": "cross-entropy, SGD 2, noise .01",
+                "quantity": "share_nearly_in_order",
+            },
+            "lost": {"setting": "cross-entropy, SGD 2, noise .01", "quantity": "share_diverged"},
+        },
+    ),
+    Finding(
+        "two_stages_mean_squared",
+        "topic_structure/two_stage",
+        {"setting": "mean squared, Adam .003, noise .001", "quantity": "share_in_order"},
+        holds="With the mean squared loss and Adam the two stages come in a share of {it:2} of "
+        "{it.n} runs.",
+    ),
+    Finding(
+        "attention_by_optimizer",
+        "topic_structure/attention_by_optimizer",
+        _OPTIMIZERS | {"variant": "layer_norm", "until": "1500 steps"},
+        holds="After 1,500 steps the published ratios of same-topic to different-topic attention "
+        "come back in the authors' model: {it:2}, all {it.rows} rows.",
+        fails="After 1,500 steps the published table of attention by optimiser does not come back "
+        "in the authors' model: ratios {it:2}.",
+        mixed="After 1,500 steps {it.agree} of the {it.rows} published ratios of same-topic to "
+        "different-topic attention come back in the authors' model, {it.within} of them in size "
+        "(ours {it:2}).",
+        open="After 1,500 steps {it.agree} of the {it.rows} published ratios of same-topic to "
+        "different-topic attention come back in the authors' model; the others are open or stand "
+        "at uniform attention (ours {it:2}).",
+    ),
+    Finding(
+        "attention_by_optimizer_longer",
+        "topic_structure/attention_by_optimizer",
+        _OPTIMIZERS | {"variant": "layer_norm", "until": "best held-out loss"},
+        holds="At the best held-out loss all {it.rows} of them come back: {it:2}.",
+        fails="At the best held-out loss none of them comes back: {it:2}.",
+        mixed="At the best held-out loss {it.agree} of {it.rows} come back, {it.within} in size "
+        "(ours {it:2}).",
+        open="At the best held-out loss {it.agree} of {it.rows} come back, the others are open "
+        "(ours {it:2}).",
+    ),
+    Finding(
+        "optimal_attention_grows",
+        "topic_structure/stage_two_ratio",
+        {"quantity": "least_growth"},
+        holds="The best attention puts the more weight on the same topic, the more topics a "
+        "document has: the ratio grows from {first.least:.1f} to {last.most:.1f}.",
+        fails="The best attention does not put more weight on the same topic where a document has "
+        "more topics: least growth {it:2}.",
+        open="Whether the best attention puts more weight on the same topic where a document has "
+        "more topics is open: least growth {it:2}.",
+        mixed="The best attention puts more weight on the same topic where a document has more "
+        "topics in {it.agree} of {it.rows} kinds of documents.",
+        beside={
+            "first": {"quantity": "ratio", "method": "optimum", "tau": "1"},
+            "last": {"quantity": "ratio", "method": "optimum", "tau": "7"},
+        },
+    ),
 ]
