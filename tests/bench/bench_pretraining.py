@@ -65,7 +65,7 @@ class Task:
 def cases(small: bool = False) -> Iterator[Case]:
     """One case a family."""
     size = SizeSettings(layers=1, width=16, heads=2, longest=128) if small else SizeSettings()
-    tokens = 400 if small else 12_000
+    tokens = 400 if small else 8_000
     settings = PretrainingSettings(
         size=size,
         tokens=tokens,
