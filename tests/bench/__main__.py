@@ -55,9 +55,8 @@ def main(chosen: list[str]) -> None:
             for case in bench.cases():
                 rows.append(measure(case, rates))
                 print(*rows[-1].cells, sep="  ", file=sys.stderr, flush=True)
-    print(
-        tabulate([row.cells for row in rows], COLUMNS + RATIOS, colalign=["left"] + ["right"] * 7)
-    )
+    cells, aligned = [row.cells for row in rows], ["left"] + ["right"] * 7
+    print(tabulate(cells, COLUMNS + RATIOS, colalign=aligned, disable_numparse=True))
     print("\nA ratio below 1 in the column simple / ours: ours is the slower one.\n")
     print("\n".join(row.notes for row in rows))
 
