@@ -61,7 +61,7 @@ format: install ## format Python and Snakemake files
 	ruff format .
 	snakefmt Snakefile workflow
 
-bench: install ## speed, as ratios against named baselines in the same run
+bench: install ## speed beside a good user's code, the authors' way and a floor, in one run
 	python -m tests.bench
 
 bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand documents: results/scale/

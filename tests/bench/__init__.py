@@ -1,1 +1,1 @@
-"""Timings of the fast code against the plain loops of tests/oracle."""
+"""Timings of the library beside a good user's short code, the authors' way, and a floor."""

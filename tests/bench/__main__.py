@@ -1,4 +1,4 @@
-"""`make bench`: every measurement of the project in one run, ours against a named baseline."""
+"""`make bench`: ours beside a good user's code, the authors' way and a floor, all in one run."""
 
 import os
 
@@ -8,52 +8,58 @@ if __name__ == "__main__":
         os.environ[variable] = "1"
 
 import platform
+import sys
 
 import torch
 from tabulate import tabulate
 
 from tests.bench import (
     bench_decision_lists,
-    bench_forward,
     bench_lda,
     bench_local_to_global,
     bench_pretraining,
     bench_probe,
     bench_scan_snap,
+    bench_text_model,
     bench_topic_structure,
+    bench_uncertainty,
 )
+from tests.bench.case import Rates, measure
 
-ROOMS = [
+BENCHES = [
     bench_lda,
     bench_probe,
-    bench_forward,
-    bench_topic_structure,
+    bench_uncertainty,
     bench_pretraining,
-    bench_decision_lists,
+    bench_topic_structure,
     bench_scan_snap,
+    bench_text_model,
+    bench_decision_lists,
     bench_local_to_global,
 ]
+COLUMNS = ["what", "ours, ms", "simple, ms", "authors, ms", "floor, ms"]
+RATIOS = ["simple / ours", "authors / ours", "ours / floor"]
 
 
-def main() -> None:
-    """Print one table: seconds of ours and of the baseline, and their ratio."""
+def main(chosen: list[str]) -> None:
+    """Print the rates, one table of all cases (of the benches named, if any), and what they are."""
     torch.set_num_threads(1)
-    table = []
-    for room in ROOMS:
-        for row in room.rows():
-            baseline, ratio = row["baseline_seconds"], row["ratio"]
-            table.append(
-                [
-                    row["name"],
-                    f"{row['ours_seconds'] * 1e3:,.2f}",
-                    "" if baseline is None else f"{baseline * 1e3:,.1f}",
-                    "" if ratio is None else f"{ratio:,.0f}x",
-                    row.get("note", ""),
-                ]
-            )
-    print(f"One thread, {platform.processor() or platform.machine()}, medians of wall time.\n")
-    print(tabulate(table, ["what", "ours, ms", "baseline, ms", "ratio", "note"]))
+    rates = Rates.measured()
+    print(f"One thread, {platform.processor() or platform.machine()}; medians of CPU time.")
+    for name, rate in rates.flops.items():
+        print(f"matrix product, {name}: {rate / 1e9:,.0f} GFLOP/s")
+    print(f"copy, bytes read and written: {rates.bytes / 1e9:,.1f} GB/s\n")
+    rows = []
+    for bench in BENCHES:
+        if not chosen or bench.__name__.rpartition("bench_")[2] in chosen:
+            for case in bench.cases():
+                rows.append(measure(case, rates))
+                print(*rows[-1].cells, sep="  ", file=sys.stderr, flush=True)
+    cells, aligned = [row.cells for row in rows], ["left"] + ["right"] * 7
+    print(tabulate(cells, COLUMNS + RATIOS, colalign=aligned, disable_numparse=True))
+    print("\nA ratio below 1 in the column simple / ours: ours is the slower one.\n")
+    print("\n".join(row.notes for row in rows))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,110 +1,217 @@
-"""Times basin maps against SciPy's solver, and stacked models against a process for each."""
+"""Times basin maps, the ensemble of tiny models, and the transformers of Local to Global."""
 
-import json
-import subprocess
-import sys
-from time import perf_counter
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 from scipy.integrate import solve_ivp
+from torch import Tensor
+from torch.nn import functional
 
-from onelayer.ensemble import Ensemble, Optimizer, Trained, train
-from onelayer.papers.local_to_global import canonical
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
+from onelayer.papers.local_to_global import canonical, initialisation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
+from onelayer.papers.local_to_global.sequences import sequences
 from onelayer.papers.local_to_global.theory import grid
+from onelayer.papers.local_to_global.training import BETAS, Group, one_cycle, train_group
+from onelayer.settings.local_to_global import ChainSettings, EnsembleSettings, TrainingSettings
+from tests.bench.case import Case, Numbers, Way, Work
 
 CHAIN = Chain(0.9, 0.9)
-POINTS, EXTENT = 200, 3.0
-SAMPLE = 40  # trajectories that SciPy follows, for all
-RUNS, STEPS, RATE = 1000, 1000, 0.01
-PROCESSES = 3  # started, for all
+TOLERANCE, AT_REST = 1e-8, 1e-7
 
 
-def rows() -> list[dict[str, Any]]:
-    """Measurements: a basin map, and gradient descent on the population loss."""
-    return [_basin_map(), _population_gradient()]
+def cases(small: bool = False) -> Iterator[Case]:
+    """A basin map, gradient descent of (e, w), and transformers from three initialisations."""
+    yield _basin_map(points=4 if small else 60, followed=3 if small else 40)
+    yield _population_gradient(runs=5 if small else 1000, steps=10 if small else 500)
+    yield _transformers(*((2, 16, 2, 3) if small else (5, 256, 16, 8)))
 
 
-def _basin_map() -> dict[str, Any]:
-    start = grid(EXTENT, POINTS)
-    before = perf_counter()
-    ends = integrate(lambda x: canonical.flow(x, CHAIN), torch.tensor(start), stop_below=1e-7)
-    ours = perf_counter() - before
-    chosen = np.random.default_rng(0).choice(start.shape[1], SAMPLE, replace=False)
-    before = perf_counter()
-    for index in chosen:
-        time = (0, float(ends.time[index]))
-        solve_ivp(
-            lambda _, y: canonical.flow(y, CHAIN), time, start[:, index], rtol=1e-8, atol=1e-14
-        )
-    loop = (perf_counter() - before) * start.shape[1] / SAMPLE
-    return {
-        "name": f"local to global, basin map of {POINTS} x {POINTS} starts",
-        "ours_seconds": ours,
-        "baseline_seconds": loop,
-        "ratio": loop / ours,
-        "note": f"SciPy's solve_ivp, same method, times and tolerance, from {SAMPLE} of the starts",
-    }
+def _basin_map(points: int, followed: int) -> Case:
+    start = grid(3.0, points)
+    ends = integrate(_field, torch.tensor(start), tolerance=TOLERANCE, stop_below=AT_REST)
+    until = float(ends.time.max())
+    chosen = np.random.default_rng(0).choice(start.shape[1], followed, replace=False)
+
+    def simple() -> Numbers:
+        """All starts as one state, to the time at which the last of ours is at rest."""
+
+        def rate(_: float, theta: np.ndarray) -> np.ndarray:
+            return _field(theta.reshape(2, -1)).ravel()
+
+        found = solve_ivp(rate, (0, until), start.ravel(), rtol=TOLERANCE, atol=1e-14)
+        return {"theta": found.y[:, -1].reshape(2, -1)}
+
+    def one_at_a_time() -> Numbers:
+        """Each start to the time at which ours is at rest."""
+        found = [
+            solve_ivp(
+                lambda _, theta: _field(theta),
+                (0, float(ends.time[place])),
+                start[:, place],
+                rtol=TOLERANCE,
+                atol=1e-14,
+            )
+            for place in chosen
+        ]
+        return {"theta": np.stack([one.y[:, -1] for one in found], axis=1)}
+
+    def ours() -> Numbers:
+        found = integrate(_field, torch.tensor(start), tolerance=TOLERANCE, stop_below=AT_REST)
+        return {"theta": found.theta.numpy()}
+
+    tried = int(ends.steps.sum())
+    return Case(
+        name=f"local to global, basin map of {points} x {points} starts",
+        steps=("simulate_flow",),
+        ours=Way("ours", ours),
+        simple=Way("SciPy's solve_ivp, all starts as one state", simple, tolerance=1e-5),
+        authors=Way(
+            "SciPy's solve_ivp, one start at a time",
+            one_at_a_time,
+            of=lambda ours: {"theta": ours["theta"][:, chosen]},
+            share=float(ends.steps[chosen].sum()) / tried,
+            tolerance=1e-5,
+        ),
+        count_work=lambda: Work(
+            flops=tried * (6 * 30 + 2 * 2 * 27),
+            bytes=0,
+            rate="torch float64",
+            formula=f"{tried:,} steps tried; six rates of 30 flops, exp and square root counted as "
+            "one, and 27 products for either variable: no code does these as fast as a matrix "
+            "product",
+        ),
+    )
 
 
-def _rate(_: float, theta: np.ndarray) -> np.ndarray:
+def _field(theta: np.ndarray | Tensor) -> np.ndarray | Tensor:
     return canonical.flow(theta, CHAIN)
 
 
-def descend(start: np.ndarray) -> Trained:
-    """Gradient descent on the population loss of the canonical model from (e, w), [runs, 2]."""
+def _population_gradient(runs: int, steps: int, rate: float = 0.01) -> Case:
+    """What the ensemble adds to models of two numbers; no step of the project trains these."""
+    start = np.random.default_rng(0).normal(size=(runs, 2))
+    alone = min(runs, 5)
 
-    def gradients(parameters: dict, _: None) -> tuple[torch.Tensor, dict]:
+    def gradients(parameters: dict, _: None) -> tuple[Tensor, dict]:
         e, w = parameters["theta"].unbind(dim=1)
         loss = canonical.loss(canonical.logit_gap(e, w), CHAIN)
-        return loss, {"theta": -canonical.flow(torch.stack([e, w]), CHAIN).mT}
+        return loss, {"theta": -_field(torch.stack([e, w])).mT}
 
-    ensemble = Ensemble(
-        {"theta": torch.tensor(start)},
-        lambda step: None,
-        Optimizer("sgd", lr=RATE),
-        gradients=gradients,
+    def ours() -> Numbers:
+        optimizer = Optimizer("sgd", lr=rate)
+        parameters = {"theta": torch.tensor(start)}
+        ensemble = Ensemble(parameters, lambda step: None, optimizer, gradients=gradients)
+        trained = train(ensemble, steps)
+        return {"theta": trained.parameters["theta"], "last losses": trained.losses[-1]}
+
+    def simple() -> Numbers:
+        theta = start.T.copy()
+        for _ in range(steps):
+            losses = canonical.loss(canonical.logit_gap(*theta), CHAIN)
+            theta += rate * _field(theta)
+        return {"theta": theta.T, "last losses": losses}
+
+    def one_at_a_time() -> Numbers:
+        found = []
+        for e, w in start[:alone]:
+            theta = torch.tensor([e, w], requires_grad=True)
+            optimizer = torch.optim.SGD([theta], rate)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                canonical.loss(canonical.logit_gap(*theta), CHAIN).backward()
+                optimizer.step()
+            found.append(theta.detach().numpy())
+        return {"theta": found}
+
+    return Case(
+        name=f"local to global, population gradient, {runs:,} models x {steps} updates",
+        steps=(),
+        ours=Way("onelayer.ensemble", ours),
+        simple=Way("numpy, all models as one array", simple, tolerance=1e-8),
+        authors=Way(
+            "torch, one model at a time in one process",
+            one_at_a_time,
+            of=lambda ours: {"theta": ours["theta"][:alone]},
+            share=alone / runs,
+            tolerance=1e-8,
+        ),
+        count_work=lambda: Work(
+            flops=runs * steps * 50,
+            bytes=0,
+            rate="torch float64",
+            formula="50 flops a model and update, exp, log and square root counted as one: no code "
+            "does these as fast as a matrix product",
+        ),
     )
-    return train(ensemble, STEPS)
 
 
-def _population_gradient() -> dict[str, Any]:
-    start = np.random.default_rng(0).normal(size=(RUNS, 2))
-    before = perf_counter()
-    stacked = descend(start)
-    ours = perf_counter() - before
-    alone = []
-    for run in range(PROCESSES):
-        command = [sys.executable, "-m", __name__, json.dumps(start[run].tolist())]
-        before = perf_counter()
-        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        whole = perf_counter() - before
-        theta, training = json.loads(printed)
-        np.testing.assert_allclose(theta, stacked.parameters["theta"][run], rtol=1e-9)
-        alone.append((whole, training))
-    whole, training = (RUNS * float(seconds) for seconds in np.median(alone, axis=0))
-    return {
-        "name": f"local to global, population gradient, {RUNS:,} models, {STEPS:,} steps",
-        "ours_seconds": ours,
-        "baseline_seconds": whole,
-        "ratio": whole / ours,
-        "note": f"a process per model, from {PROCESSES} of them; {training / ours:,.0f}x without "
-        "their start",
-    }
+def _transformers(seeds: int, T: int, batch: int, iterations: int) -> Case:
+    training = TrainingSettings(sequence_length=T, batch=batch, iterations=iterations)
+    starts = ["standard", "rank_one", "paper"]
+    group = Group(starts, starts, [training] * len(starts))
+    settings = EnsembleSettings(
+        chain=ChainSettings(p=CHAIN.p, q=CHAIN.q),
+        training=training,
+        seeds=seeds,
+        evaluate_every=iterations,
+        evaluate_on=4,
+        device="cpu",
+    )
+    runs = seeds * len(starts)
+    return Case(
+        name=f"local to global, {runs} transformers x {iterations} iterations",
+        steps=("train_transformers", "ablate_transformers"),
+        ours=Way("ours", lambda: {"losses": train_group(group, settings).losses}),
+        # torch.func.vmap over a model of one run took 1.07 times as long as one after the other.
+        simple=Way(
+            "one model at a time: fused attention, fused AdamW",
+            lambda: {"losses": _alone(settings)},
+            of=lambda ours: {"losses": ours["losses"][:, 0]},
+            share=1 / runs,
+            tolerance=1e-4,
+        ),
+        authors="one model at a time, too",
+        count_work=lambda: Work(
+            # The mask of a causal transformer hides half of all pairs.
+            flops=runs * iterations * batch * (72 * training.d**2 * T + 6 * T**2 * training.d),
+            bytes=0,
+            rate="torch float32",
+            formula="72 d^2 T + 6 T^2 d flops a sequence (products, and causal attention), d = 8: "
+            "an exp for every 48 of them is not counted",
+        ),
+    )
 
 
-def _one_model() -> None:
-    """What each process of the baseline does: train one model, print it and the seconds."""
-    torch.set_num_threads(1)
-    start = np.array([json.loads(sys.argv[1])])
-    before = perf_counter()
-    trained = descend(start)
-    seconds = perf_counter() - before
-    print(json.dumps([trained.parameters["theta"][0].tolist(), seconds]))
+def _loss(parameters: dict[str, Tensor], x: Tensor) -> Tensor:
+    """Mean cross-entropy of one model on sequences x, bool [B, T + 1], as the paper has it."""
+    e, inputs = parameters["e"], x[:, :-1, None].float()
+    z = inputs * e + parameters["wpe"]
+    q, k, v = (z @ parameters[name].T for name in ("W_Q", "W_K", "W_V"))
+    mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    z = z + mixed @ parameters["W_O"].T
+    z = z + functional.relu(z @ parameters["W_1"].T) @ parameters["W_2"].T
+    logits = z @ e + parameters["b"]
+    return functional.binary_cross_entropy_with_logits(logits, x[:, 1:].float())
 
 
-if __name__ == "__main__":
-    _one_model()
+def _alone(settings: EnsembleSettings) -> list[float]:
+    """Losses of the standard run of seed 0."""
+    own, random = settings.training, RunRandom([0])
+    start = initialisation.standard(random, own.sequence_length, own.d)
+    parameters = {name: value[0].requires_grad_() for name, value in start.items()}
+    optimizer = torch.optim.AdamW(
+        parameters.values(), own.lr, betas=BETAS, weight_decay=own.weight_decay, fused=True
+    )
+    factor, losses = one_cycle(own.iterations, own.warm_up), []
+    for step in range(own.iterations):
+        u = random.uniform(own.batch, own.sequence_length + 1, use="sequences", step=step)
+        loss = _loss(parameters, sequences(u, CHAIN)[0])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.param_groups[0]["lr"] = own.lr * factor(step)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses

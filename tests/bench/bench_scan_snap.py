@@ -1,66 +1,97 @@
 """Times the sweep of Fig. 6 as ensembles against training one run at a time.
 
 The baselines train one model on written-out sequences with autograd and torch's SGD: tokens as
-one-hot vectors, as the model's definition reads, and tokens as indices that gather.
+indices that gather, and as one-hot vectors, as the model's definition reads.
 """
 
-from time import process_time
-from typing import Any
+from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch.nn import functional
 
-from onelayer.papers.scan_snap.data import Task, draw_counts
+from onelayer.papers.scan_snap import model
+from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, TOKEN_CHANCES, Task, draw_counts
 from onelayer.papers.scan_snap.simulation import simulate
 from onelayer.settings.scan_snap import SimulationSettings
+from tests.bench.case import Case, Numbers, Way, Work
+from tests.oracle.scan_snap import full_matrices
 
-ITERATIONS, SIZES = 100, (1, 3, 5, 10)
-RATES, MULTIPLIERS, SEEDS = [0.5, 1.0, 2.0, 3.0], [1.0, 2.0, 5.0, 10.0], 10
 
-
-def rows() -> list[dict[str, Any]]:
-    """The whole sweep of 640 runs, beside runs one at a time (a few, scaled to 640)."""
-    ours = _ours()
-    runs = len(SIZES) * len(RATES) * len(MULTIPLIERS) * SEEDS
-    found = []
-    for kind, iterations in (("one-hot", 6), ("gather", 20)):
-        per_size = [_one_run(num_last, iterations, kind == "one-hot") for num_last in SIZES]
-        loop = sum(per_size) / len(SIZES) * ITERATIONS * runs
-        found.append(
-            {
-                "name": f"scan and snap, {runs} runs x {ITERATIONS} iterations",
-                "ours_seconds": ours,
-                "baseline_seconds": loop,
-                "ratio": loop / ours,
-                "note": f"CPU time; one run at a time with {kind} tokens, autograd",
-            }
+def cases(small: bool = False) -> Iterator[Case]:
+    """A part of the sweep's iterations, all of its settings."""
+    yield _case(
+        SimulationSettings(
+            num_last=[1, 2] if small else [1, 3, 5, 10],
+            next_per_last=2,
+            lr_Z=[0.5] if small else [0.5, 1.0, 2.0, 3.0],
+            lr_Y_multiplier=[1.0, 2.0] if small else [1.0, 2.0, 5.0, 10.0],
+            initial="uniform",
+            seeds=2 if small else 10,
+            iterations=10 if small else 25,
+            device="cpu",
         )
-    return found
-
-
-def _ours() -> float:
-    sweep = SimulationSettings(
-        num_last=SIZES,
-        next_per_last=2,
-        lr_Z=RATES,
-        lr_Y_multiplier=MULTIPLIERS,
-        initial="uniform",
-        seeds=SEEDS,
-        iterations=ITERATIONS,
     )
-    start = process_time()
-    simulate(sweep)
-    return process_time() - start
 
 
-def _one_run(num_last: int, iterations: int, one_hot: bool) -> float:
-    """Seconds per iteration of a single model, data included."""
-    task = Task(num_last, 2)
+def _case(sweep: SimulationSettings) -> Case:
+    pairs = len(sweep.rates("lr_Z")) * len(sweep.rates("lr_Y_multiplier"))
+    runs = pairs * sweep.seeds * len(sweep.num_last)
+    common = {"prepare": _forget_draws, "share": len(sweep.num_last) / runs, "tolerance": 1e-4}
+    return Case(
+        name=f"scan and snap, {runs} runs x {sweep.iterations} iterations",
+        steps=("simulate_scan_snap",),
+        ours=Way("ours", lambda _: _ours(sweep), prepare=_forget_draws),
+        simple=Way(
+            "one run at a time: tokens gathered, autograd",
+            lambda _: _one_at_a_time(sweep, one_hot=False),
+            **common,
+        ),
+        authors=Way(
+            "one run at a time: one-hot tokens, autograd",
+            lambda _: _one_at_a_time(sweep, one_hot=True),
+            **common,
+        ),
+        count_work=lambda: _work(sweep, runs),
+    )
+
+
+def _forget_draws() -> None:
+    """What was drawn for the run before is drawn again."""
+    getattr(draw_counts, "cache_clear", lambda: None)()
+
+
+def _ours(sweep: SimulationSettings) -> Numbers:
+    """Attention at the end of the first run of every size."""
+    table = simulate(sweep)
+    first = table["seed"].eq(0) & table["iteration"].eq(sweep.iterations)
+    for name in ("lr_Z", "lr_Y_multiplier"):
+        first &= table[name].eq(sweep.rates(name)[0])
+    columns = [f"c_{slot:02}" for slot in range(SLOTS)]
+    return {
+        f"c, {num_last} query tokens": table[first & table["num_last"].eq(num_last)][columns]
+        for num_last in sweep.num_last
+    }
+
+
+def _one_at_a_time(sweep: SimulationSettings, one_hot: bool) -> Numbers:
+    return {
+        f"c, {num_last} query tokens": _one_run(sweep, num_last, one_hot)
+        for num_last in sweep.num_last
+    }
+
+
+def _one_run(sweep: SimulationSettings, num_last: int, one_hot: bool) -> np.ndarray:
+    """Attention of every class after training the first run of a size, [F, 20]."""
+    task = Task(num_last, sweep.next_per_last, sweep.length, sweep.batch)
     M = task.vocabulary
-    Y, Z = (torch.empty(M, M).uniform_(-(M**-0.5), M**-0.5).requires_grad_() for _ in "YZ")
-    optimizer = torch.optim.SGD([Y, Z], lr=1.0, momentum=0.9)
-    start = process_time()
-    for step in range(iterations):
+    start = model.initial_parameters(task, [0], sweep.initial, torch.float32, "cpu")
+    Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
+    lr_Z = sweep.rates("lr_Z")[0]
+    rates = [(Y, lr_Z * sweep.rates("lr_Y_multiplier")[0]), (Z, lr_Z)]
+    groups = [{"params": [parameter], "lr": lr} for parameter, lr in rates]
+    optimizer = torch.optim.SGD(groups, momentum=sweep.momentum)
+    for step in range(sweep.iterations):
         tokens, query, following = _sequences(task, step)
         if one_hot:
             vectors = functional.one_hot(tokens, M).float()
@@ -74,7 +105,10 @@ def _one_run(num_last: int, iterations: int, one_hot: bool) -> float:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return (process_time() - start) / iterations
+    slots, classes = torch.arange(SLOTS), torch.arange(task.classes)[:, None]
+    tokens = torch.where(slots < COMMON, slots, slots + DISTINCT * classes)
+    z = Z.detach()[task.contextual + classes // task.next_per_last, tokens]
+    return torch.softmax(z.double() + torch.from_numpy(TOKEN_CHANCES).log(), dim=1).numpy()
 
 
 def _sequences(task: Task, step: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -83,8 +117,22 @@ def _sequences(task: Task, step: int) -> tuple[torch.Tensor, torch.Tensor, torch
     sizes = torch.from_numpy(drawn.bounds).diff()
     classes = torch.arange(task.classes).repeat_interleave(sizes)
     counts = torch.from_numpy(drawn.counts).long()
-    slots = torch.arange(20).repeat(task.batch).repeat_interleave(counts.flatten())
+    slots = torch.arange(SLOTS).repeat(task.batch).repeat_interleave(counts.flatten())
     slots = slots.reshape(task.batch, -1)
-    tokens = torch.where(slots < 10, slots, slots + 10 * classes[:, None])
+    tokens = torch.where(slots < COMMON, slots, slots + DISTINCT * classes[:, None])
     query = task.contextual + classes // task.next_per_last
     return tokens, query, task.first_next + classes
+
+
+def _work(sweep: SimulationSettings, runs: int) -> Work:
+    """Logits of 20 tokens a sequence, and twice as much back."""
+    tasks = [Task(num_last, sweep.next_per_last) for num_last in sweep.num_last]
+    each = [6 * sweep.batch * SLOTS * task.vocabulary for task in tasks]
+    weights = [task.contextual * task.vocabulary for task in tasks]
+    steps = runs / len(tasks) * sweep.iterations
+    return Work(
+        flops=steps * sum(each),
+        bytes=steps * 4 * 4 * sum(weights),
+        rate="torch float32",
+        formula="6 B 20 M flops a run and step; momentum, 16 bytes a weight of Y",
+    )
