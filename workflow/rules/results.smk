@@ -25,7 +25,7 @@ use rule step as write_index with:
         tables=[f"{table.base}.csv" for table in results.made("table")],
         figures=[f"{figure.base}.png" for figure in results.made("figure")],
         animations=[f"{animation.base}.gif" for animation in results.made("animation")],
-        captions=sorted({f"workflow/report/{r.caption}.rst" for r in results.declared.values()}),
+        captions=sorted({f"{captions}/{r.caption}.rst" for r in results.declared.values()}),
     output:
         index="results/index.md",
     pathvars:
@@ -52,7 +52,7 @@ rule verify:
     message:
         "Recompute the sums of all tables and figures"
     shell:
-        "python scripts/verify_results.py --manifest {params.manifest} --log {log}"
+        "python {scripts:q}/verify_results.py --manifest {params.manifest} --log {log}"
 
 
 for target, files in results.targets().items():

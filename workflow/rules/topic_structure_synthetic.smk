@@ -92,7 +92,7 @@ use rule step as tabulate_theory_gap with:
 use rule step as tabulate_attention_by_optimizer with:
     input:
         averages=expand(rules.train_topic_attention.output.averages, variant=attention_variants),
-        published="workflow/reference/topic_structure_attention.csv",
+        published=f"{reference}/topic_structure_attention.csv",
     output:
         tables=table(
             "topic_structure/attention_by_optimizer",
