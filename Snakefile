@@ -36,9 +36,9 @@ from onelayer.settings.root import load_settings
 
 # Results lie in the working directory, these beside this file; as one writes paths from there, so
 # that no command or record changes when the checkout moves.
-scripts, reference, captions = (
+reference, captions = (
     os.path.relpath(os.path.join(workflow.basedir, folder))
-    for folder in ("scripts", "workflow/reference", "workflow/report")
+    for folder in ("workflow/reference", "workflow/report")
 )
 
 # After `kill -9` the same command goes on, without --unlock.

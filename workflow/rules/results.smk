@@ -48,11 +48,12 @@ rule verify:
         **asks(500, minutes=5),
     # The manifest is no input, or a changed setting would rebuild what is to be verified.
     params:
+        script=script("verify_results")["script"],
         manifest=rules.write_manifest.output.manifest,
     message:
         "Recompute the sums of all tables and figures"
     shell:
-        "python {scripts:q}/verify_results.py --manifest {params.manifest} --log {log}"
+        "python {params.script:q} --manifest {params.manifest} --log {log}"
 
 
 for target, files in results.targets().items():

@@ -26,5 +26,4 @@ rule step:
     message:
         "{params.message}"
     shell:
-        "python {scripts:q}/{params.script}.py {params.files}"
-        " --settings {params.settings:q} --log {log:q}"
+        "python {params.script:q} {params.files}" " --settings {params.settings:q} --log {log:q}"
