@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # The overlay config/x.yaml has its results in runs/x/results; without one they lie in results.
 RUN = $(if $(CONFIG),runs/$(basename $(notdir $(CONFIG))),.)
-SNAKEMAKE = snakemake --directory $(strip $(RUN) $(if $(CONFIG),--configfile $(CONFIG)))
+SNAKEMAKE = snakemake --logger onelayer --directory $(strip $(RUN) $(if $(CONFIG),--configfile $(CONFIG)))
 CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 

@@ -1,6 +1,7 @@
 """How far a long step is: a bar on a terminal, a line a minute in logs."""
 
 import logging
+import os
 import time
 from collections.abc import Iterable, Iterator, Sized
 
@@ -9,6 +10,8 @@ from tqdm import tqdm
 # Its lines stay out of a terminal, where the bar says the same.
 log = logging.getLogger("onelayer.progress")
 EVERY = 60.0  # seconds
+# Set where one line for the whole run takes the place of the steps' bars.
+NO_BARS = "ONELAYER_NO_BARS"
 
 
 def watched(items: Iterable, job: str, total: int | None = None, unit: str = "it") -> Iterator:
@@ -22,7 +25,8 @@ def watched(items: Iterable, job: str, total: int | None = None, unit: str = "it
     """
     total = len(items) if total is None and isinstance(items, Sized) else total
     start = said = time.monotonic()
-    bar = tqdm(items, desc=job, total=total, unit=unit, disable=None, leave=False)
+    hidden = True if os.getenv(NO_BARS) else None  # None: where stderr is no terminal
+    bar = tqdm(items, desc=job, total=total, unit=unit, disable=hidden, leave=False)
     for done, item in enumerate(bar):
         now = time.monotonic()
         if now - said >= EVERY and done:
@@ -36,11 +40,11 @@ def _line(done: int, total: int | None, unit: str, seconds: float) -> str:
     if not total:
         return f"{done:,} {unit}"
     left = seconds / done * (total - done)
-    return f"{done:,} of {total:,} {unit}, {done / total:.0%}, {_lasting(left)} left"
+    return f"{done:,} of {total:,} {unit}, {done / total:.0%}, {lasting(left)} left"
 
 
-def _lasting(seconds: float) -> str:
-    """A time as one rounded number."""
+def lasting(seconds: float) -> str:
+    """A time as one rounded number: `less than a minute`, `12 minutes`, `3 hours`."""
     minutes = round(seconds / 60)
     if minutes < 1:
         return "less than a minute"

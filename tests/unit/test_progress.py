@@ -46,7 +46,7 @@ def test_a_step_of_unknown_length_says_how_much_is_done(minutes, caplog):
     ("seconds", "said"), [(20, "less than a minute"), (60, "1 minute"), (9000, "2 hours")]
 )
 def test_the_time_left_is_one_rounded_number(seconds, said):
-    assert progress._lasting(seconds) == said
+    assert progress.lasting(seconds) == said
 
 
 def test_the_lines_are_in_the_log_file_and_in_what_is_no_terminal(tmp_path, monkeypatch, capsys):

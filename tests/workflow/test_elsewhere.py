@@ -59,7 +59,7 @@ def test_make_puts_each_configuration_in_a_folder_of_its_own(arguments, place, c
     run = make(code, "--dry-run", *arguments)
     assert run.returncode == 0, run.stdout
     commands = [line for line in run.stdout.splitlines() if line.startswith("snakemake ")]
-    assert commands and all(f"snakemake {place}" in command for command in commands)
+    assert commands and all(place in command for command in commands)
 
 
 @pytest.mark.parametrize("target", ["quick", "results", "report", "verify"])

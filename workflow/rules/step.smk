@@ -26,4 +26,4 @@ rule step:
     message:
         "{params.message}"
     shell:
-        "python {params.script:q} {params.files}" " --settings {params.settings:q} --log {log:q}"
+        "python {params.script:q} {params.files} --settings {params.settings:q} --log {log:q}"
