@@ -5,8 +5,14 @@ CORES ?= all
 KEEP ?= --constraint requirements.lock
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
+# The overlay config/x.yaml has its results in runs/x/results; without one they lie in results.
+RUN = $(if $(CONFIG),runs/$(basename $(notdir $(CONFIG))),.)
+SNAKEMAKE = snakemake --logger onelayer --directory $(strip $(RUN) $(if $(CONFIG),--configfile $(CONFIG)))
+CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
+  { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
+
 .DEFAULT_GOAL := help
-.PHONY: help install results report verify compare reference test test-fast test-slurm mutate lint format bench bench-scale schema lock clean
+.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint format bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,26 +22,38 @@ install: .venv/.installed ## build .venv from requirements.lock
 .venv/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
 	  f"Python {v.major}.{v.minor} is too old: 3.11 or newer is needed; name one: make PYTHON=python3.11")'
-	$(PYTHON) -m venv --clear .venv
+	$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-results: install ## run everything: tables, figures, results/index.md
-	snakemake --cores $(CORES)
-	@snakemake --cores 1 --quiet all compare
+quick: CONFIG ?= config/quick.yaml
+quick: install ## real MiniLM beside random weights: two tables and a figure, in runs/quick/results
+	@$(CHECK_CONFIG)
+	$(SNAKEMAKE) --cores $(CORES) -- table_wikipedia_disjoint table_wikipedia_overlapping \
+	  figure_wikipedia_ratios
+	@python -m onelayer.outcome $(RUN)/results
+
+results: install ## run everything: tables, figures, results/index.md; CONFIG=config/x.yaml: in runs/x
+	@$(CHECK_CONFIG)
+	$(SNAKEMAKE) --cores $(CORES)
+	@python -m onelayer.outcome $(RUN)/results
+	@test -n "$(CONFIG)" || python -m onelayer.comparison $(RUN)/results
 
 report: results ## one self-contained HTML with all tables and figures: results/report.html
-	snakemake --cores $(CORES) --report results/report.html --report-stylesheet workflow/report/report.css
+	$(SNAKEMAKE) --cores $(CORES) --report results/report.html --report-stylesheet $(CURDIR)/workflow/report/report.css
 
 verify: install ## recompute the sums in results/manifest.json
-	snakemake --cores 1 verify
+	@$(CHECK_CONFIG)
+	$(SNAKEMAKE) --cores 1 verify
 
 compare: install ## your tables beside those of the reference run, docs/reference
-	snakemake --cores 1 --quiet all compare
+	@$(CHECK_CONFIG)
+	@python -m onelayer.comparison $(RUN)/results
 
-reference: results ## keep this run as the reference run, docs/reference, with its machine
-	python -m onelayer.reference
+reference: CONFIG = config/reference.yaml
+reference: results ## make the reference run and keep it, with its machine, in docs/reference
+	python -m onelayer.reference $(RUN)/results
 
 test: install ## the whole test suite
 	python -m pytest

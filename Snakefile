@@ -3,6 +3,9 @@
 #   snakemake --cores all                            everything
 #   snakemake --cores 1 table_wikipedia_disjoint     one table and only what it needs
 #   snakemake --list-target-rules                    what there is
+#
+# Results lie in the working directory: with `--directory runs/mine` in runs/mine/results, from
+# wherever this file is named (`--snakefile`).
 import os
 import re
 import shlex
@@ -31,12 +34,19 @@ from onelayer.settings.corpus import SHARDED
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
 
+# Results lie in the working directory, these beside this file; as one writes paths from there, so
+# that no command or record changes when the checkout moves.
+reference, captions = (
+    os.path.relpath(os.path.join(workflow.basedir, folder))
+    for folder in ("workflow/reference", "workflow/report")
+)
+
 # After `kill -9` the same command goes on, without --unlock.
 if workflow.is_main_process:
     remove_stale_locks()
 
 
-configfile: "config.yaml"
+configfile: os.path.join(workflow.basedir, "config.yaml")
 
 
 report: "workflow/report/workflow.rst"

@@ -1,5 +1,7 @@
-"""A run's tables beside those of another, such as the reference run: what agrees, what moved."""
+"""A run's tables beside the reference run's: `python -m onelayer.comparison results`."""
 
+import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -7,7 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from onelayer.errors import OnelayerError
+from onelayer.provenance import REPOSITORY
 from onelayer.tables import VALUE_COLUMNS, read_csv
+
+REFERENCE = REPOSITORY / "docs/reference"
 
 # Rows without an interval agree when they are the same to so many parts: rounding, no more.
 ROUNDING = 1e-6
@@ -132,3 +138,28 @@ def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
             for table, row, old, new in changes
         ]
     return "\n".join(text)
+
+
+def main(results: Path, reference: Path = REFERENCE) -> str:
+    """What `make compare` prints.
+
+    Args:
+        results: the folder `results` of a run.
+        reference: as `onelayer.reference.keep` makes it.
+
+    Raises:
+        OnelayerError: one of them has no tables.
+    """
+    sides = [sorted(folder.glob("tables/*/*.csv")) for folder in (results, reference)]
+    for folder, tables in zip((results, reference), sides, strict=True):
+        if not tables:
+            raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    machine = json.loads((reference / "machine.json").read_text("utf-8"))
+    return summary(compare_runs(*sides), machine)
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"\n{main(Path(*sys.argv[1:]))}\n")
+    except OnelayerError as error:
+        sys.exit(str(error))

@@ -11,6 +11,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import os
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
@@ -195,8 +196,9 @@ def script(step: str, *blocks: object, **values: object) -> dict[str, object]:
             wildcards of a job, a function of them.
 
     Returns:
-        `script`, its `settings`, `code` (`code_digest`) and `libraries`, of which a change of any
-        reruns the step, and the `message` that is shown while it runs.
+        `script`, its path from the working directory, its `settings`, `code` (`code_digest`) and
+        `libraries`, of which a change of any reruns the step, and the `message` that is shown
+        while it runs.
     """
 
     def for_job(wildcards: Sequence[str]) -> str:
@@ -209,7 +211,7 @@ def script(step: str, *blocks: object, **values: object) -> dict[str, object]:
     by_job = any(isinstance(v, types.FunctionType) for v in (*blocks, *values.values()))
     purpose = _purpose(step)
     return {
-        "script": step,
+        "script": os.path.relpath(REPOSITORY / "scripts" / f"{step}.py"),
         "settings": for_job if by_job else for_job(()),
         "code": code_digest(step),
         "libraries": library_versions(step),

@@ -10,8 +10,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from onelayer.comparison import REFERENCE
 from onelayer.errors import OnelayerError
-from onelayer.provenance import REPOSITORY, library_versions
+from onelayer.provenance import library_versions
 
 KEPT = ("findings.md", "figures/topic_structure/wikipedia_ratios.png")
 
@@ -64,6 +65,6 @@ def machine() -> dict[str, str]:
 
 if __name__ == "__main__":
     try:
-        keep(Path("results"), REPOSITORY / "docs/reference")
+        keep(Path(*sys.argv[1:]), REFERENCE)
     except OnelayerError as error:
         sys.exit(str(error))

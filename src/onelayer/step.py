@@ -22,10 +22,11 @@ from typing import Any, TypeVar
 
 import pydantic
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from onelayer.errors import OnelayerError
 from onelayer.liveness import count_as_alive
+from onelayer.progress import log as progress_log
+from onelayer.progress import watched
 from onelayer.provenance import code_digest, library_versions, sums
 from onelayer.settings.block import Block, describe
 
@@ -45,6 +46,7 @@ class Step:
             when the whole step has succeeded. Of a folder only the files that were asked for stay.
         files: every input file, those of folders too.
         device: what the step computed on; a step that resolves `auto` sets it.
+        job: the name, and the wildcards of the rule where the log is named by them.
     """
 
     name: str
@@ -53,10 +55,11 @@ class Step:
     outputs: types.SimpleNamespace
     files: tuple[Path, ...] = ()
     device: str = "cpu"
+    job: str = ""
 
     def progress(self, items: Iterable, *, total: int | None = None, unit: str = "it") -> Iterator:
-        """Iterate with a progress bar on stderr (silent where stderr is no terminal)."""
-        return tqdm(items, desc=self.name, total=total, unit=unit, disable=None, leave=False)
+        """Iterate with a bar where stderr is a terminal; a line a minute in the log."""
+        return watched(items, self.job or self.name, total, unit)
 
     def checkpoint(self, output: Path) -> Path:
         """Where a long computation keeps its state: beside an output, where a rerun finds it.
@@ -122,6 +125,7 @@ def run(
                     types.SimpleNamespace(**sources),
                     types.SimpleNamespace(**written),
                     files,
+                    job=_job(name, arguments.log),
                 )
                 with threadpool_limits(limits=_use_threads(block)):
                     main(step)
@@ -264,8 +268,16 @@ def _parser(inputs: Iterable[str], outputs: Iterable[str]) -> argparse.ArgumentP
     return parser
 
 
+def _job(step: str, log_file: Path | None) -> str:
+    """`fit_lda vital-articles` for a log `.../fit_lda/vital-articles.log`."""
+    _, _, wildcards = str(log_file or "").removesuffix(".log").partition(f"/{step}/")
+    return f"{step} {wildcards}".rstrip()
+
+
 def _start_log(path: Path | None) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler()]
+    if sys.stderr.isatty():
+        handlers[0].addFilter(lambda record: record.name != progress_log.name)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))

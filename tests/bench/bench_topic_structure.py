@@ -32,7 +32,12 @@ from tests.oracle.topic_structure_sequences import BertStyle
 
 RATE = 0.003
 IGNORED = -100  # a label that cross_entropy leaves out
-STEPS = ("train_topic_attention", "train_two_stages", "train_uniform_attention")
+STEPS = (
+    "train_attention_over_steps",
+    "train_topic_attention",
+    "train_two_stages",
+    "train_uniform_attention",
+)
 
 
 @dataclass(frozen=True)

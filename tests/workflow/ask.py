@@ -54,7 +54,7 @@ def described(job: Job) -> dict:
     return {
         "rule": job.rule.name,
         "local": job.is_local,
-        "script": job.params.get("script"),
+        "script": Path(job.params.get("script", "")).stem,
         "command": job.shellcmd,
         "settings": json.loads(job.params.get("settings", "{}")),
         "message": job.message,

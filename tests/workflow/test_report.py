@@ -45,7 +45,8 @@ def report(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = tmp_path_factory.mktemp("report") / "project"
     shutil.copytree(smoke_run, project, symlinks=True)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    options = re.search(r"snakemake --cores \S+ (--report .*)", makefile)[1].split()
+    options = re.search(r"--cores \S+ (--report .*)", makefile)[1].split()
+    options = [option.replace("$(CURDIR)", str(project)) for option in options]
     run = snakemake(project, "--cores", "1", *SMOKE, *options)
     assert run.returncode == 0, run.stdout
     return project / "results/report.html"

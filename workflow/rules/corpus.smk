@@ -17,7 +17,7 @@ use rule step as fetch_corpus with:
         record=record,
     pathvars:
         step="fetch_corpus/{corpus}",
-    priority: 2
+    priority: 3
     localrule: True
     resources:
         **asks(500, minutes=30),
@@ -49,7 +49,7 @@ use rule step as parse_articles with:
         step="parse_articles/{corpus}",
     wildcard_constraints:
         corpus="|".join(map(re.escape, whole)) or "none",
-    priority: 2
+    priority: 3
     params:
         **script("parse_articles", lambda w: settings.corpora[w.corpus].parse),
 

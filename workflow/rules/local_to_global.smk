@@ -32,7 +32,7 @@ ablation_shown = dict(
     training=ablated,
     variants=local_to_global.ablation.variants,
 )
-published_shares = "workflow/reference/local_to_global_rank_one.csv"
+published_shares = f"{reference}/local_to_global_rank_one.csv"
 
 
 use rule step as simulate_flow with:

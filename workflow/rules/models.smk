@@ -38,7 +38,7 @@ use rule step as fetch_model with:
         record=record,
     pathvars:
         step="fetch_model/{fetched}",
-    priority: 1
+    priority: 3
     localrule: True
     resources:
         **asks(500, minutes=60),
@@ -129,6 +129,7 @@ use rule step as init_random_model with:
         record=record,
     pathvars:
         step="init_random_model/{random}",
+    priority: 3
     resources:
         **asks(2000, minutes=10),
     params:

@@ -24,7 +24,7 @@ use rule step as probe_attention with:
         step="probe_attention/{corpus}/{checkpoint}",
     wildcard_constraints:
         corpus=probed_at_once,
-    priority: 1
+    priority: 3
     threads: settings.probe.attention.threads
     resources:
         **asks(2500, minutes=60, device=settings.probe.attention.device),
@@ -126,6 +126,7 @@ use rule step as measure_attention with:
         record=record,
     pathvars:
         step="measure_attention/{corpus}/{model}",
+    priority: 3
     threads: settings.probe.uncertainty.threads
     resources:
         **asks(1500, minutes=10),
@@ -156,6 +157,7 @@ use rule step as measure_embeddings with:
         record=record,
     pathvars:
         step="measure_embeddings/{corpus}/{model}",
+    priority: 3
     threads: settings.probe.uncertainty.threads
     resources:
         **asks(1500, minutes=10),

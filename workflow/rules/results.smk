@@ -25,7 +25,7 @@ use rule step as write_index with:
         tables=[f"{table.base}.csv" for table in results.made("table")],
         figures=[f"{figure.base}.png" for figure in results.made("figure")],
         animations=[f"{animation.base}.gif" for animation in results.made("animation")],
-        captions=sorted({f"workflow/report/{r.caption}.rst" for r in results.declared.values()}),
+        captions=sorted({f"{captions}/{r.caption}.rst" for r in results.declared.values()}),
     output:
         index="results/index.md",
         verdicts=report("results/verdicts.html", category="Verdicts", labels={"result": "counts"}),
@@ -53,25 +53,6 @@ use rule step as write_findings with:
         **script("write_findings"),
 
 
-rule compare:
-    log:
-        "results/logs/compare_results.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        **asks(500, minutes=5),
-    # The tables are no inputs, or a changed setting would rebuild what is to be compared.
-    params:
-        reference=Path(workflow.basedir) / "docs/reference",
-    message:
-        "Compare the tables with those of the reference run"
-    shell:
-        "python scripts/compare_results.py --ours results/tables/*/*.csv --theirs"
-        " {params.reference}/tables/*/*.csv --machine {params.reference}/machine.json --log {log}"
-
-
 rule verify:
     log:
         "results/logs/verify_results.log",
@@ -83,11 +64,12 @@ rule verify:
         **asks(500, minutes=5),
     # The manifest is no input, or a changed setting would rebuild what is to be verified.
     params:
+        script=script("verify_results")["script"],
         manifest=rules.write_manifest.output.manifest,
     message:
         "Recompute the sums of all tables and figures"
     shell:
-        "python scripts/verify_results.py --manifest {params.manifest} --log {log}"
+        "python {params.script:q} --manifest {params.manifest} --log {log}"
 
 
 for target, files in results.targets().items():

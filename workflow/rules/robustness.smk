@@ -21,7 +21,7 @@ use rule step as fit_topic_models with:
         record=record,
     pathvars:
         step="fit_topic_models/{corpus}/{topics}",
-    priority: 1
+    priority: 3
     threads: settings.topics.lda.workers
     resources:
         **asks(1500, minutes=60),
@@ -48,7 +48,7 @@ use rule step as probe_topic_models with:
         record=record,
     pathvars:
         step="probe_topic_models/{corpus}/{checkpoint}",
-    priority: 1
+    priority: 3
     threads: settings.probe.attention.threads
     resources:
         **asks(2500, minutes=60, device=settings.probe.attention.device),
@@ -88,6 +88,7 @@ use rule step as tabulate_topic_model_robustness with:
         record=record,
     pathvars:
         step="tabulate_topic_model_robustness",
+    priority: 3
     localrule: True
     params:
         **script("tabulate_topic_model_robustness", models=compared_models, robustness=robustness),
@@ -114,6 +115,7 @@ use rule step as plot_topic_model_robustness with:
         record=record,
     pathvars:
         step="plot_topic_model_robustness",
+    priority: 3
     localrule: True
     params:
         **script("plot_topic_model_robustness", models=compared_models, robustness=robustness),

@@ -46,7 +46,7 @@ use rule step as train_text_model with:
 use rule step as tabulate_entropy_sweep with:
     input:
         attention="results/scan_snap/entropy_sweep.parquet",
-        published="workflow/reference/scan_snap_figure6.csv",
+        published=f"{reference}/scan_snap_figure6.csv",
     output:
         tables=table("scan_snap/entropy_sweep", "Synthetic", "table: entropy by learning rates"),
         record=record,
@@ -61,7 +61,7 @@ use rule step as tabulate_scan_snap_claims with:
     input:
         scan="results/scan_snap/scan.parquet",
         sweep="results/scan_snap/entropy_sweep.parquet",
-        published="workflow/reference/scan_snap_figure6.csv",
+        published=f"{reference}/scan_snap_figure6.csv",
         text=expand(rules.train_text_model.output.measures, training=trainings),
     output:
         tables=table("scan_snap/claims", "Claims", "table: claims", target="table_scan_snap_claims"),
@@ -94,7 +94,7 @@ use rule step as plot_scan with:
 use rule step as plot_entropy_sweep with:
     input:
         attention="results/scan_snap/entropy_sweep.parquet",
-        published="workflow/reference/scan_snap_figure6.csv",
+        published=f"{reference}/scan_snap_figure6.csv",
     output:
         figures=figure("scan_snap/entropy_sweep", "Synthetic", "figure: entropy by learning rates"),
         record=record,

@@ -3,8 +3,8 @@
 # outputs as the script does, and what differs from here.
 #
 # Of jobs that are ready, those of higher `priority:` start first, then those with larger inputs.
-# 2: pretraining and what it waits for, the longest way through the workflow. 1: what else is long,
-# or waited for by much.
+# 3: what models show on Wikipedia, which is read first, and what it waits for. 2: pretraining and
+# what it waits for, the longest way through the workflow. 1: what else is long.
 rule step:
     output:
         "results/{step}",
@@ -26,5 +26,4 @@ rule step:
     message:
         "{params.message}"
     shell:
-        "python scripts/{params.script}.py {params.files}"
-        " --settings {params.settings:q} --log {log:q}"
+        "python {params.script:q} {params.files} --settings {params.settings:q} --log {log:q}"

@@ -21,7 +21,7 @@ use rule step as tabulate_wikipedia with:
             corpus=wikipedia.corpus,
             model=wikipedia.models,
         ),
-        published="workflow/reference/topic_structure_wikipedia.csv",
+        published=f"{reference}/topic_structure_wikipedia.csv",
     output:
         tables=table(
             "topic_structure/wikipedia_{overlap}",
@@ -33,6 +33,7 @@ use rule step as tabulate_wikipedia with:
         record=record,
     pathvars:
         step="tabulate_wikipedia/{overlap}",
+    priority: 3
     localrule: True
     params:
         **script(
@@ -50,12 +51,13 @@ use rule step as tabulate_wikipedia_claims with:
             corpus=wikipedia.corpus,
             model=wikipedia.models,
         ),
-        published="workflow/reference/topic_structure_wikipedia.csv",
+        published=f"{reference}/topic_structure_wikipedia.csv",
     output:
         tables=table("topic_structure/wikipedia_claims", "Wikipedia: results", "table: directions"),
         record=record,
     pathvars:
         step="tabulate_wikipedia_claims",
+    priority: 3
     localrule: True
     params:
         **script(
@@ -106,7 +108,7 @@ use rule step as plot_wikipedia_ratios with:
             corpus=wikipedia.corpus,
             model=wikipedia.models,
         ),
-        published="workflow/reference/topic_structure_wikipedia.csv",
+        published=f"{reference}/topic_structure_wikipedia.csv",
     output:
         figures=figure(
             "topic_structure/wikipedia_ratios",
@@ -116,6 +118,7 @@ use rule step as plot_wikipedia_ratios with:
         record=record,
     pathvars:
         step="plot_wikipedia_ratios",
+    priority: 3
     localrule: True
     params:
         **script("plot_wikipedia_ratios", models=probed_models, ambiguity=settings.topics.ambiguity),

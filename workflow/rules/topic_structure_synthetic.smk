@@ -4,7 +4,7 @@ trained_with = {
     key: getattr(synthetic, key) for key in ("model", "batch", "chunk", "device", "threads")
 }
 attention_variants = [variant.name for variant in synthetic.attention.variants]
-published_attention = "workflow/reference/topic_structure_attention.csv"
+published_attention = f"{reference}/topic_structure_attention.csv"
 averaged_by = dict(
     evaluated_tokens=synthetic.attention.evaluated_tokens, released_steps=synthetic.released_steps
 )

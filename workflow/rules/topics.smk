@@ -11,7 +11,7 @@ use rule step as count_words with:
         step="count_words/{corpus}",
     wildcard_constraints:
         corpus="|".join(map(re.escape, in_one_piece)) or "none",
-    priority: 1
+    priority: 3
     params:
         **script("count_words", settings.topics.words),
 
@@ -86,7 +86,7 @@ use rule step as fit_lda with:
         record=record,
     pathvars:
         step="fit_lda/{corpus}",
-    priority: 1
+    priority: 3
     threads: settings.topics.lda.workers
     resources:
         **asks(1500, minutes=30),
@@ -123,6 +123,6 @@ use rule step as filter_ambiguous_words with:
         record=record,
     pathvars:
         step="filter_ambiguous_words/{corpus}",
-    priority: 1
+    priority: 3
     params:
         **script("filter_ambiguous_words", settings.topics.ambiguity),

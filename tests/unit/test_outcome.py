@@ -1,0 +1,86 @@
+"""What the end of a run says came out, from tables that the test writes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from onelayer.outcome import outcome
+from onelayer.tables import tidy
+
+KEYS = ["overlap", "model", "threshold", "seed"]
+
+
+def write(results: Path, name: str, rows: list[dict]) -> None:
+    path = results / "tables" / f"{name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tidy(pd.DataFrame(rows), KEYS).to_csv(path, index=False)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two thresholds and two models, a published row that was not run, and another table."""
+    ours = {"overlap": "disjoint", "quantity": "attention_ratio", "seed": "all"}
+    minilm = ours | {"model": "minilm", "low": 1.2, "high": 1.4, "published": 1.32}
+    random = ours | {"model": "random", "low": 0.999, "high": 1.001}
+    published = {"kind": "published"}
+    rows = [
+        minilm | published | {"threshold": "top 20", "value": 1.3, "verdict": "within"},
+        minilm | published | {"threshold": "top 50", "value": 1.25, "verdict": "direction"},
+        random | {"threshold": "top 20", "value": 1.0, "kind": "control", "verdict": "within"},
+        random | {"threshold": "top 20", "value": 0.999, "seed": "1"},
+        ours | {"model": "bert", "threshold": "top 20", "verdict": "not run"},
+    ]
+    folder = tmp_path / "results"
+    write(folder, "topic_structure/wikipedia_disjoint", rows)
+    write(
+        folder,
+        "topic_structure/theory_gap",
+        [dict.fromkeys(KEYS, "") | {"quantity": "gap", "kind": "theory", "verdict": "differs"}],
+    )
+    return folder
+
+
+def test_the_headline_has_every_measured_model_under_the_first_threshold(results):
+    assert outcome(results)[:4] == [
+        "Same-topic / different-topic attention, disjoint topics, top 20",
+        "  minilm         1.300, 95% interval 1.200 to 1.400; 1.32 published; within",
+        "  random         1.000, 95% interval 0.999 to 1.001; within",
+        "",
+    ]
+
+
+def test_verdicts_of_all_tables_are_counted_by_kind(results):
+    found = outcome(results)
+    place = found.index("Verdicts, by what was compared with")
+    assert found[place + 1 : place + 4] == [
+        "  published      1 within, 1 direction",
+        "  theory         1 differs",
+        "  control        1 within",
+    ]
+
+
+def test_it_says_where_to_read_on(results):
+    tables = [
+        results / f"tables/topic_structure/{n}.md" for n in ("theory_gap", "wikipedia_disjoint")
+    ]
+    assert outcome(results)[-2:] == [str(table) for table in tables]
+    (results / "index.md").touch()
+    (results / "report.html").touch()
+    assert outcome(results)[-2:] == [
+        f"{results / 'index.md'}: every table and figure",
+        f"{results / 'report.html'}: all on one page",
+    ]
+
+
+def test_a_folder_without_tables_is_refused_in_one_line(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "onelayer.outcome", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr == f"{tmp_path}: no tables here; `make results` makes them\n"

@@ -1,0 +1,58 @@
+"""The line below Snakemake's log: on a terminal, and nowhere else."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import SMOKE, clean_environment, snakemake
+
+pytestmark = pytest.mark.workflow
+
+RUN = ("--logger", "onelayer", "--cores", "1", *SMOKE, "--", "table_theorem_1")
+
+
+def on_a_terminal(project, *arguments: str) -> str:
+    """What a run writes to a terminal of 80 columns."""
+    ours, theirs = pty.openpty()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=project,
+        env=clean_environment(PYTHONPATH=str(project / "src"), COLUMNS="80", TERM="xterm"),
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while found := os.read(ours, 65536):
+            written += found
+    except OSError:  # how a terminal ends
+        pass
+    os.close(ours)
+    assert run.wait() == 0, written.decode()
+    return written.decode()
+
+
+def test_a_terminal_shows_how_far_the_run_is_and_what_runs(fresh):
+    before = on_a_terminal(fresh, *RUN)
+    lines = re.findall(r"\r\x1b\[K(\d of \d jobs[^\r\n]*)", before)
+    assert "0 of 3 jobs: solve_decision_lists" in lines
+    assert not [line for line in lines if "left" in line or len(line) > 79]
+    assert "3 of 3 steps (100%) done" in before
+
+    # Once there are benchmarks, there is time left; two of these three jobs have them.
+    benchmark = fresh / "results/benchmarks/table_theorem_1.tsv"
+    benchmark.write_text("s\n0\n")
+    again = on_a_terminal(fresh, "--forceall", *RUN)
+    assert "0 of 3 jobs, less than a minute left: solve_decision_lists" in again
+
+
+def test_elsewhere_nothing_is_added(fresh):
+    run = snakemake(fresh, *RUN, PYTHONPATH=str(fresh / "src"))
+    assert run.returncode == 0, run.stdout
+    assert "3 of 3 steps (100%) done" in run.stdout
+    assert "of 3 jobs" not in run.stdout and "\r" not in run.stdout
