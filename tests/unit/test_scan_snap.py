@@ -150,8 +150,13 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
         if (seed, t) != (2, 10)  # a run that diverged on the way counts nowhere
     ]
     table = claims.assemble(scan, sweep, PUBLISHED, {"gentle": pd.DataFrame(rows)}, 100, 100)
-    text = table[table["setting"] == "real text, gentle"].set_index("quantity")
+    rows = table[table["setting"] == "real text, gentle"].set_index("quantity")
+    text, alone = rows[rows["seed"] == "all"], rows[rows["seed"] != "all"]
     assert (text["n"] == 2).all()
+    entropies = alone.loc["entropy_change"].set_index("seed")["value"]
+    assert entropies.to_dict() == pytest.approx({"0": -1.0, "1": -0.9})
+    assert (alone["verdict"] == "").all() and (alone["n"] == 1).all()
+    assert len(claims.readable(table)) == (table["seed"] == "all").sum()
     assert abs(text.loc["entropy_change", "value"] - -0.95) < 1e-12
     assert text.loc["top1_change", "value"] == pytest.approx(0.55)
     assert text.loc["received[1–10]_change", "verdict"] == "differs"
