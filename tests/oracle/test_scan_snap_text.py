@@ -84,6 +84,35 @@ def test_loss_gradients_and_attention_equal_torchs_encoder_layer(parameters, tok
     assert slopes["embedding"][1 - run].abs().max() == 0
 
 
+def test_the_decoders_loss_by_blocks_equals_torchs_cross_entropy(monkeypatch):
+    """Several blocks, one cut short, and logits so far apart that the target's chance is 0."""
+    monkeypatch.setattr(language_model, "BLOCK", 5)
+    draw = torch.Generator().manual_seed(1)
+    states, W, bias = (
+        torch.randn(*size, generator=draw, dtype=torch.float64).requires_grad_()
+        for size in ((2, 1, 13, 8), (2, 30, 8), (2, 30))
+    )
+    targets = torch.randint(30, (2, 1, 13), generator=draw)
+    for scale in (1, 1000):
+        own = {"decoder": scale * W, "decoder_bias": bias}
+        found = language_model.decoder_loss(own, states, targets)
+        logits = scale * states[:, 0] @ W.mT + bias[:, None]
+        each = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), targets.flatten(), reduction="none"
+        )
+        expected = each.unflatten(0, (2, 13)).mean(1)
+        assert torch.allclose(found, expected, rtol=1e-12)
+        weights = torch.tensor([1.0, 3.0], dtype=torch.float64)
+        ours, theirs = (
+            torch.autograd.grad((weights * loss).sum(), [states, W, bias])
+            for loss in (found, expected)
+        )
+        for mine, other in zip(ours, theirs, strict=True):
+            assert torch.allclose(mine, other, rtol=1e-9, atol=1e-12)
+        with torch.no_grad():
+            assert torch.equal(language_model.decoder_loss(own, states, targets), found)
+
+
 def test_dropout_drops_its_share_and_keeps_the_mean(parameters, tokens):
     from onelayer.ensemble import RunRandom
 

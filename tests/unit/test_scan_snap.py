@@ -167,8 +167,13 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
         if (seed, t) != (2, 10)  # a run that diverged on the way counts nowhere
     ]
     table = claims.assemble(scan, sweep, PUBLISHED, {"gentle": pd.DataFrame(rows)}, 100, 100)
-    text = table[table["setting"] == "real text, gentle"].set_index("quantity")
+    found = table[table["setting"] == "real text, gentle"].set_index("quantity")
+    text, alone = found[found["seed"] == "all"], found[found["seed"] != "all"]
     assert (text["n"] == 2).all()
+    entropies = alone.loc["entropy_change"].set_index("seed")["value"]
+    assert entropies.to_dict() == pytest.approx({"0": -1.0, "1": -0.9})
+    assert (alone["verdict"] == "").all() and (alone["n"] == 1).all()
+    assert len(claims.readable(table)) == (table["seed"] == "all").sum()
     assert abs(text.loc["entropy_change", "value"] - -0.95) < 1e-12
     assert text.loc["top1_change", "value"] == pytest.approx(0.55)
     assert text.loc["received[1–10]_change", "verdict"] == "differs"
@@ -179,7 +184,7 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     flat = pd.DataFrame(rows)
     flat.loc[flat["quantity"] == "loss", "value"] = 7.0
     table = claims.assemble(scan, sweep, PUBLISHED, {"flat": flat}, 100, 100)
-    text = table[table["setting"] == "real text, flat"]
+    text = table[(table["setting"] == "real text, flat") & (table["seed"] == "all")]
     assert len(text) and (text["verdict"] == "not reached").all()
     assert text["note"].str.contains("a run stood still").all()
 

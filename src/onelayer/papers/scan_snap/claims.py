@@ -13,7 +13,8 @@ from onelayer.papers.scan_snap.measures import spearman
 from onelayer.tables import interval, number, tidy
 from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Measured, Number, judge, worded
 
-KEYS = ["claim", "setting"]
+KEYS = ["claim", "setting", "seed"]
+ALL = "all"  # in `seed`: the mean over seeds, which is judged
 CORRELATIONS = ("gain_spearman", "lr_Y_multiplier_spearman", "lr_Z_spearman")
 UNMOVED = 0.01  # a change of every token's attention below this share of it: the run stood still
 EARLY, WINDOW = 10, 5  # speed is taken around iteration 10 and at the end, over 5 iterations
@@ -27,7 +28,7 @@ def assemble(
     scan_iterations: int,
     sweep_iterations: int,
 ) -> pd.DataFrame:
-    """All claims, tidy.
+    """All claims, tidy; then those on real text again for each seed alone, not judged.
 
     Args:
         scan: simulation of Fig. 4.
@@ -38,9 +39,11 @@ def assemble(
     """
     claims = _scan_claims(scan, scan_iterations)
     claims += _rate_claims(sweep, published, sweep_iterations)
-    for name, table in text.items():
-        claims += _text_claims(name, table)
-    return judge(tidy([claim.row() for claim in claims], KEYS), [c.compared() for c in claims])
+    on_text = [claim for name, table in text.items() for claim in _text_claims(name, table)]
+    claims += on_text
+    rows = tidy([claim.row() for claim in claims], KEYS)
+    judged = judge(rows, [claim.compared() for claim in claims])
+    return pd.concat([judged, *(claim.by_seed() for claim in on_text)], ignore_index=True)
 
 
 class Claim(NamedTuple):
@@ -50,7 +53,7 @@ class Claim(NamedTuple):
         claim: in the paper's sense.
         setting: what was trained.
         quantity: the number's name.
-        seeds: [seeds], NaN where a seed gives none.
+        seeds: [seeds], NaN where a seed gives none; of real text under the seeds' numbers.
         reference, side: it holds where the interval lies above (1) or below (-1) the reference.
         note: what the number is.
         published: the same number from the published cells; NaN where there is none.
@@ -61,7 +64,7 @@ class Claim(NamedTuple):
     claim: str
     setting: str
     quantity: str
-    seeds: np.ndarray
+    seeds: np.ndarray | pd.Series
     reference: float
     side: int
     note: str
@@ -80,6 +83,7 @@ class Claim(NamedTuple):
         return found | {
             "claim": self.claim,
             "setting": self.setting,
+            "seed": ALL,
             "quantity": self.quantity,
             "published": self.published,
             "tolerance": self.tolerance,
@@ -93,6 +97,12 @@ class Claim(NamedTuple):
         if np.isnan(self.published):
             return Direction(self.reference, self.side)
         return Number(self.reference)
+
+    def by_seed(self) -> pd.DataFrame:
+        """The number of each seed, tidy."""
+        shared = {"claim": self.claim, "setting": self.setting, "quantity": self.quantity, "n": 1}
+        found = pd.DataFrame({"seed": self.seeds.index.map(str), "value": self.seeds.to_numpy()})
+        return tidy(found.assign(**shared, note="this seed alone"), KEYS)
 
     def _holds(self, ours: Measured) -> str:
         """Whether the claim itself holds, whatever was published."""
@@ -215,17 +225,18 @@ def _text_claims(name: str, table: pd.DataFrame) -> list[Claim]:
     ]
 
 
-def _change(table: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Last minus first value of every quantity, one per seed that went through."""
+def _change(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Last minus first value of every quantity, one per seed that went through, under its seed."""
     last = table["iteration"].max()
     whole = table.groupby("seed")["iteration"].transform("max") == last
     grid = table[whole].pivot_table("value", ["quantity", "seed"], "iteration", sort=False)
-    difference = grid[last] - grid[0]
-    return {name: own.to_numpy() for name, own in difference.groupby("quantity", sort=False)}
+    difference = (grid[last] - grid[0]).groupby("quantity", sort=False)
+    return {name: own.droplevel("quantity") for name, own in difference}
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The claims for readers."""
+    """The claims for readers: over seeds."""
+    table = table[table["seed"] == ALL]
     return pd.DataFrame(
         {
             "claim": table["claim"],

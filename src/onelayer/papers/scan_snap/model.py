@@ -152,7 +152,8 @@ def _logits(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
     """Y x, [S, K, B, M]: a class reads 20 rows of Y, not all."""
     logits = x[:, :, :COMMON].mT @ Y[:, :, :COMMON]
     for s, rows, tokens in _blocks(batch):
-        logits[s, :, rows].baddbmm_(x[s, :, COMMON:, rows].mT, Y[s, :, tokens])
+        # Into memory of its own: into a slice torch multiplies run by run.
+        logits[s, :, rows] += x[s, :, COMMON:, rows].mT @ Y[s, :, tokens]
     return logits
 
 
@@ -163,8 +164,8 @@ def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor
     slope_x[:, :, :COMMON] = Y[:, :, :COMMON] @ slope.mT
     for s, rows, tokens in _blocks(batch):
         own = slope[s, :, rows]
-        torch.bmm(x[s, :, COMMON:, rows], own, out=slope_Y[s, :, tokens])
-        torch.bmm(Y[s, :, tokens], own.mT, out=slope_x[s, :, COMMON:, rows])
+        slope_Y[s, :, tokens] = x[s, :, COMMON:, rows] @ own
+        slope_x[s, :, COMMON:, rows] = Y[s, :, tokens] @ own.mT
     return slope_Y, slope_x
 
 

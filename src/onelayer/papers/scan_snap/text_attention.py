@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from onelayer.papers.scan_snap import language_model
-from onelayer.papers.scan_snap.language_model import Parameters, Windows
+from onelayer.papers.scan_snap.language_model import Parameters
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, frequency_bins, shown_window
 
 SPARSE = 0.1  # a key below this share of uniform attention counts as dropped
@@ -36,8 +36,9 @@ class Observer:
         sums: dict[str, Tensor] = {}
         for windows in self.windows:
             tokens = windows[None].expand(self.runs, -1, -1)
-            _, attention = language_model.forward(parameters, tokens[:, :, :-1])
-            loss = language_model.loss(parameters, Windows(tokens, 0)) * len(windows)
+            states, attention = language_model.forward(parameters, tokens[:, :, :-1])
+            loss = language_model.decoder_loss(parameters, states, tokens[:, :, 1:])
+            loss *= len(windows)
             found = measure(attention.double(), self.bins[windows[:, :-1]]) | {"loss": loss}
             sums = {name: sums.get(name, 0) + value for name, value in found.items()}
         sequences = sum(map(len, self.windows))
