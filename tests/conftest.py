@@ -110,14 +110,14 @@ def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    project, failure = folder / "smoke", folder / "smoke.log"
+    project, ended = folder / "smoke", folder / "smoke.log"
     with open(folder / "smoke.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not project.exists():
             run = snakemake(copy_project(project), "--cores", "2", *SMOKE)
-            if run.returncode:
-                failure.write_text(run.stdout, encoding="utf-8")
-    assert not failure.exists(), failure.read_text(encoding="utf-8")
+            ended.write_text("" if run.returncode == 0 else run.stdout, encoding="utf-8")
+    assert ended.exists(), "the smoke run did not come to its end"
+    assert not (failure := ended.read_text(encoding="utf-8")), failure
     return project
 
 
