@@ -3,6 +3,8 @@ PYTHON ?= python3
 SHELL := /bin/bash
 CORES ?= all
 KEEP ?= --constraint requirements.lock
+# A process for each core, four at most; tests/conftest.py says what starts first.
+PYTEST := python -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # The overlay config/x.yaml has its results in runs/x/results; without one they lie in results.
@@ -55,11 +57,11 @@ reference: CONFIG = config/reference.yaml
 reference: results ## make the reference run and keep it, with its machine, in docs/reference
 	python -m onelayer.reference $(RUN)/results
 
-test: install ## the whole test suite
-	python -m pytest
+test: install ## the whole test suite: minutes
+	$(PYTEST)
 
-test-fast: install ## unit and oracle tests: seconds
-	python -m pytest tests/unit tests/oracle -m "not workflow"
+test-fast: install ## unit and oracle tests: a minute
+	$(PYTEST) tests/unit tests/oracle -m "not workflow"
 
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm

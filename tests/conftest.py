@@ -1,5 +1,9 @@
-"""What tests share: throwaway copies of the project, and one finished smoke run to start from."""
+"""What tests share: throwaway copies of the project, and one finished smoke run to start from.
 
+`make test` runs them in several processes; this module says which start first, which stay together.
+"""
+
+import fcntl
 import os
 import shutil
 import subprocess
@@ -11,9 +15,33 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
 
+# What takes long to make and is made once, by the process that has all tests of it.
+STAY_TOGETHER = ("battered", "slurm", "report", "answers")
+
 # Before any test loads torch: one thread in pytest's own process, as steps have. Several threads on
 # shared cores spend their time waiting for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Longest first; the tests of one costly thing, or of one module of quick ones, together."""
+
+    def urgency(item: pytest.Item) -> int:
+        if "battered" in item.fixturenames:
+            return 0
+        first = ("smoke_run", "workflow", "faults")
+        named = (*item.fixturenames, *item.path.parts)
+        return next((place for place, name in enumerate(first, 1) if name in named), len(first) + 1)
+
+    items.sort(key=urgency)
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            shared = [name for name in STAY_TOGETHER if name in item.fixturenames]
+            if not item.get_closest_marker("workflow"):
+                shared.append(str(item.path))
+            for name in shared[:1]:
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
 def copy_project(target: Path) -> Path:
@@ -75,10 +103,21 @@ def run_step(project: Path, step: str, *arguments: object, **environment: str):
 
 @pytest.fixture(scope="session")
 def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project in which the smoke overlay ran once on two cores; not to be changed."""
-    project = copy_project(tmp_path_factory.mktemp("smoke"))
-    run = snakemake(project, "--cores", "2", *SMOKE)
-    assert run.returncode == 0, run.stdout
+    """A copy of the project in which the smoke overlay ran once on two cores; not to be changed.
+
+    The first of several test processes runs it, the others wait for it.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    project, ended = folder / "smoke", folder / "smoke.log"
+    with open(folder / "smoke.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not project.exists():
+            run = snakemake(copy_project(project), "--cores", "2", *SMOKE)
+            ended.write_text("" if run.returncode == 0 else run.stdout, encoding="utf-8")
+    assert ended.exists(), "the smoke run did not come to its end"
+    assert not (failure := ended.read_text(encoding="utf-8")), failure
     return project
 
 

@@ -70,14 +70,16 @@ def wait_for(condition: Callable, seconds: float = 120.0):
     raise TimeoutError(f"{condition} did not hold within {seconds:g} s")
 
 
-def wait_for_step(project: Path, run: subprocess.Popen, steps: set[str]) -> dict[str, int]:
+def wait_for_step(
+    project: Path, run: subprocess.Popen, steps: set[str], seconds: float = 120.0
+) -> dict[str, int]:
     """Poll until some of the steps are at work, and return their process ids."""
 
     def at_work() -> dict[str, int]:
         assert run.poll() is None, f"Snakemake ended before {steps}: {run.returncode}"
         return {step: pid for step, pid in working_steps(project).items() if step in steps}
 
-    return wait_for(at_work)
+    return wait_for(at_work, seconds)
 
 
 def kill_all(project: Path) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import yaml
 from safetensors.torch import load_file, save_file
+from snakemake.utils import update_config
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoModel, BertConfig, BertModel
 
@@ -22,14 +24,16 @@ from onelayer.papers.topic_structure.probe.labels import labels_of, variants_of
 from onelayer.papers.topic_structure.probe.measures import measure_embeddings
 from onelayer.papers.topic_structure.probe.sums import AttentionSums, write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.root import load_settings
 from onelayer.topics.model import Topics, write_topics
 from tests.conftest import ROOT, copy_project, run_step, snakemake
 from tests.faults.conftest import error_line
+from tests.workflow.conftest import merged_config
 
 WORDS = ["frog", "toad", "newt", "fugue", "sonata", "cello"]
 
 
-# The configuration, through Snakemake.
+# The configuration.
 
 THRESHOLDS = "topics: {{ambiguity: {{thresholds: {}}}}}"
 OVERLAYS = {
@@ -103,8 +107,24 @@ OVERLAYS = {
         THRESHOLDS.format("[{count: 5, fraction: 0.1}]"),
         "config: topics.ambiguity.thresholds.0: give either count or fraction",
     ),
+}
+# Snakemake asks for all of this in one place; one fault of each kind goes all the way.
+KINDS = ("an unknown key", "a value out of bounds", "no commit at all", "an unknown corpus")
+THROUGH_SNAKEMAKE = {
+    **{fault: OVERLAYS[fault] for fault in KINDS},
     "broken YAML": ("topics: {lda: [", "Config file is not valid JSON or YAML"),
 }
+
+
+@pytest.mark.parametrize("fault", OVERLAYS)
+def test_a_bad_configuration_is_refused_in_one_line(fault):
+    text, message = OVERLAYS[fault]
+    config = merged_config(None)
+    update_config(config, yaml.safe_load(text))
+    with pytest.raises(OnelayerError) as refused:
+        load_settings(config)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +134,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("fault", OVERLAYS)
+@pytest.mark.parametrize("fault", THROUGH_SNAKEMAKE)
 def test_a_bad_overlay_is_refused_in_one_line(fault, project):
-    text, message = OVERLAYS[fault]
+    text, message = THROUGH_SNAKEMAKE[fault]
     (project / "overlay.yaml").write_text(text)
     run = snakemake(project, "--dry-run", "--configfile", "overlay.yaml")
     assert run.returncode == 1

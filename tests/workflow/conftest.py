@@ -5,9 +5,9 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -164,15 +164,21 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def answers(code: Path) -> dict[str, Answer]:
-    """What Snakemake says under each overlay."""
-    return {name: ask(code, f"config/{name}") for name in OVERLAYS}
+def answer(code: Path) -> Callable[[str], Answer]:
+    """What Snakemake says under an overlay, asked once."""
+    return cache(lambda overlay: ask(code, f"config/{overlay}"))
 
 
 @pytest.fixture(scope="session")
-def smoke(answers: dict[str, Answer]) -> Answer:
+def answers(answer: Callable[[str], Answer]) -> dict[str, Answer]:
+    """What Snakemake says under each overlay."""
+    return {name: answer(name) for name in OVERLAYS}
+
+
+@pytest.fixture(scope="session")
+def smoke(answer: Callable[[str], Answer]) -> Answer:
     """What Snakemake says under the smoke overlay."""
-    return answers["smoke.yaml"]
+    return answer("smoke.yaml")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
@@ -36,6 +35,8 @@ def scan(table: pd.DataFrame, iterations: int) -> Figure:
 
 
 def _heat_map(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> None:
+    import seaborn as sns  # takes a second, and the other figures need none of it
+
     shown = [t for t in (*ROWS, iterations) if t in times]
     rows = np.stack([c[times == t][0, 0] for t in shown])
     sns.heatmap(

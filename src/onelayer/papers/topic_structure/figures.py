@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -159,6 +158,8 @@ def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettin
         ratios_by_head: rows of `probe.measures.measure_heads` by model.
         ambiguity: its first overlap mode and threshold are shown.
     """
+    import seaborn as sns  # takes a second, and not every figure needs it
+
     overlap, threshold = ambiguity.overlaps[0], ambiguity.thresholds[0].label
     grids, seeds = {}, {}
     for name, rows in ratios_by_head.items():
@@ -216,6 +217,8 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
         dots: [words, words] by model; NaN rows and columns where a word is several pieces.
         groups: words by topic, in the order of rows.
     """
+    import seaborn as sns  # takes a second, and not every figure needs it
+
     words = [word for group in groups.values() for word in group]
     edges = np.cumsum([len(group) for group in groups.values()])[:-1]
     columns = min(3, len(dots))
@@ -267,6 +270,8 @@ def topics(words: pd.DataFrame, shares: pd.DataFrame, shown_words: int = 6) -> F
         shares: rows `topic`, `label`, `share`; empty where the corpus has no human topics.
         shown_words: words named per topic.
     """
+    import seaborn as sns  # takes a second, and not every figure needs it
+
     first = words[words["rank"] <= shown_words].sort_values(["topic", "rank"])
     names = first.groupby("topic")["word"].agg(", ".join)
     prevalence = words.groupby("topic")["prevalence"].first()
