@@ -24,6 +24,10 @@ RANK_ONE_NOTES = [
     "Authors: one run, from the weights they saved.",
 ]
 UNTRAINED = "the loss does not come down to the unigram entropy: no or too little training"
+HELD_OUT = (
+    "Intervals are over seeds, which all share the held-out sequences: few of those move a loss by "
+    "more than seeds do, though never below the bigram entropy."
+)
 CLAIMED = {"standard": "unigram", "rank_one": "unigram", "paper": "bigram"}
 
 
@@ -111,6 +115,7 @@ def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
         f"rate {training.lr:g}, weight decay {training.weight_decay:g}.",
         "Loss: population loss on held-out sequences (nats). Unigram entropy "
         f"{chain.unigram_entropy:.4f}, bigram entropy rate {chain.bigram_entropy:.4f}.",
+        HELD_OUT,
         "Verdict: 'direction', the final loss lies on the claimed side of the middle between both "
         "entropies; 'within', the interval reaches the claimed entropy, give or take the excess "
         f"loss of a logit estimated from one batch, {excess_loss(training):.1e} nats, for each "
@@ -129,6 +134,7 @@ def ablation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
         "longer schedule, and is not the shorter one gone on with.",
         f"Bigram entropy rate: {chain.bigram_entropy:.4f}; not reached where the interval of the "
         "distance lies above 0.",
+        HELD_OUT,
         "The paper claims that the standard start is trapped and its own is not; it says nothing "
         "about the changes.",
     ]
