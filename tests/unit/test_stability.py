@@ -83,7 +83,7 @@ def test_a_changed_verdict_is_counted_and_told() -> None:
 def test_verdicts_of_the_papers_tables_are_not_counted_once_more() -> None:
     table = assemble([HERE, THERE], [measured(1), measured(1)])
     assert set(table["verdict"]) == {""}
-    assert set(table["judged"]) == {"within", ""}
+    assert set(table["judged"]) == {"within", "none"}
 
 
 def test_coverage_and_sameness_are_shares_of_the_claims() -> None:

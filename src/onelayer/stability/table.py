@@ -18,6 +18,7 @@ from onelayer.tables import Report, interval, tidy
 
 KEYS = [*CLAIM, "machine", "judged"]
 ALL, COVERED, SAME = "all claims", "covered_share", "same_share"
+NO_VERDICT = "none"  # a key is never empty
 BETWEEN_MACHINES, BETWEEN_SEEDS = "spread between machines", "spread between seeds"
 CHANGED = "verdicts that change"
 COLUMN = ["value", "low", "high", "n", "published", "published_std"]
@@ -41,7 +42,11 @@ def assemble(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> p
         by_machine = group.set_index("machine")
         key = dict(zip(own, key, strict=True))
         for machine, row in by_machine.iterrows():
-            known = {"machine": machine, "judged": row["verdict"], "note": row["note"]}
+            known = {
+                "machine": machine,
+                "judged": row["verdict"] or NO_VERDICT,
+                "note": row["note"],
+            }
             rows.append(key | known | {name: row[name] for name in COLUMN})
         rows += [key | row for row in _spreads([m for m, _ in there], by_machine)]
     for machine, _ in there[1:]:
@@ -59,10 +64,10 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
         BETWEEN_SEEDS: standard_error(first["low"], first["high"], first["n"]),
         CHANGED: float(len(changed)),
     }
-    notes = {CHANGED: ", ".join(f"{m}: {claim['verdict'][m] or 'none'}" for m in changed)}
+    notes = {CHANGED: ", ".join(f"{m}: {claim['verdict'][m] or NO_VERDICT}" for m in changed)}
     count = {BETWEEN_MACHINES: len(values), BETWEEN_SEEDS: first["n"], CHANGED: len(claim) - 1}
     return [
-        {"machine": name, "judged": "", "value": value, "n": count[name]}
+        {"machine": name, "judged": NO_VERDICT, "value": value, "n": count[name]}
         | {"note": notes.get(name, "")}
         for name, value in found.items()
     ]
@@ -91,7 +96,7 @@ def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[d
         (COVERED, inside & judged, judged, f"within the interval of {first}"),
         (SAME, equal, known, f"equal to {first} to the last bit"),
     ]
-    key = {"paper": "", "claim": ALL, "machine": machine.name, "judged": ""}
+    key = {"paper": "all papers", "claim": ALL, "machine": machine.name, "judged": NO_VERDICT}
     return [
         key | {"quantity": name, "note": note} | share(int(which.sum()), int(of.sum()))
         for name, which, of, note in found
@@ -117,7 +122,7 @@ def readable(table: pd.DataFrame, machines: Sequence[Machine]) -> pd.DataFrame:
                 "from other seeds": _range(by["value"].reindex(other_seeds).dropna()),
                 BETWEEN_MACHINES: _small(by["value"][BETWEEN_MACHINES]),
                 BETWEEN_SEEDS: _small(by["value"][BETWEEN_SEEDS]),
-                "verdict": here["judged"] or "–",
+                "verdict": here["judged"].replace(NO_VERDICT, "–"),
                 CHANGED: f"{by['value'][CHANGED]:.0f} of {by['n'][CHANGED]:.0f}",
             }
         )
