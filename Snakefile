@@ -29,9 +29,8 @@ sys.path.insert(0, library)
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
-from onelayer.papers import PAPERS
 from onelayer.provenance import script
-from onelayer.registry import FORMS, Registry
+from onelayer.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.corpus import SHARDED
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
@@ -87,6 +86,7 @@ include: "workflow/rules/topic_structure_synthetic.smk"
 include: "workflow/rules/decision_lists.smk"
 include: "workflow/rules/scan_snap.smk"
 include: "workflow/rules/local_to_global.smk"
+include: "workflow/rules/stability.smk"
 include: "workflow/rules/results.smk"
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from onelayer.errors import OnelayerError
 from onelayer.papers import PAPERS
 
+# Where results are shown: under their paper, or under what is said of all of them.
+FOLDERS = {**PAPERS, "stability": "Stability"}
 FORMS = {
     "table": ("csv", "md", "tex", "html"),
     "figure": ("pdf", "png"),
@@ -26,7 +28,7 @@ class Result:
 
     Attributes:
         kind: a key of `FORMS`.
-        name: `<paper>/<name>`, its path below the folder of its kind.
+        name: `<folder>/<name>`, a folder of `FOLDERS`; its path below the folder of its kind.
         section: where the report shows it. What stands before a colon is a part of the paper.
         label: its line in the report.
         caption: name of the file under `workflow/report/` that describes it.
@@ -52,7 +54,7 @@ class Result:
 
     @property
     def folder(self) -> str:
-        """Its paper's folder."""
+        """Its paper's folder, or another of `FOLDERS`."""
         return self.name.partition("/")[0]
 
     @property
@@ -103,8 +105,8 @@ class Registry:
             OnelayerError: no such paper, declared before, or there is no such caption.
         """
         folder, _, short = name.partition("/")
-        if folder not in PAPERS:
-            raise OnelayerError(f"{kind} {name}: no paper {folder}, only {', '.join(PAPERS)}")
+        if folder not in FOLDERS:
+            raise OnelayerError(f"{kind} {name}: no paper {folder}, only {', '.join(FOLDERS)}")
         target = target or f"{kind}_{short}"
         pattern = Result(kind, name, section, label, caption or target, target)
         if not (self.captions / f"{pattern.caption}.rst").is_file():

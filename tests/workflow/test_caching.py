@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onelayer.papers import PAPERS
 from onelayer.provenance import code_closure
+from onelayer.registry import FOLDERS
 from tests.conftest import SMOKE, cpu_seconds, snakemake
 from tests.processes import start, wait_for_step
 from tests.workflow.conftest import CAPTIONS, DOWNSTREAM, executed, plan, products
@@ -172,7 +172,7 @@ def test_a_named_target_plans_just_the_jobs_that_led_to_its_files(smoke, manifes
 
 
 def test_a_paper_and_each_part_of_it_plan_all_their_tables_and_figures(smoke):
-    assert set(PAPERS) < set(smoke.groups)
+    assert set(FOLDERS) < set(smoke.groups)
     for group, results in smoke.groups.items():
         targets = (smoke.below(result.target) for result in results)
         assert smoke.below(group) == set().union(*targets), group

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onelayer.papers import PAPERS
+from onelayer.registry import FOLDERS
 from tests.conftest import ROOT, SMOKE, snakemake
 from tests.workflow.browser import Page
 from tests.workflow.conftest import merged_config
@@ -92,7 +92,9 @@ def test_tables_in_the_report_load_nothing(report):
 @pytest.mark.chromium
 def test_the_report_works_in_a_browser_without_errors_or_network(report, smoke, tmp_path):
     opened, described = {}, set()
-    sections = {(PAPERS[result.name.partition("/")[0]], result.section) for result in smoke.results}
+    sections = {
+        (FOLDERS[result.name.partition("/")[0]], result.section) for result in smoke.results
+    }
     with Page(tmp_path / "profile") as page:
         for category, subcategory in sorted(sections):
             page.open(report)

@@ -27,7 +27,7 @@ def declared(kind, name, section, label, **options):
     described = report(
         shown,
         caption=f"../report/{result.caption}.rst",
-        category=PAPERS[result.folder],
+        category=FOLDERS[result.folder],
         subcategory=section,
         labels={"result": label},
     )

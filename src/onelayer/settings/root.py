@@ -8,7 +8,7 @@ from pydantic import Field
 from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Name, describe, nearest
 from onelayer.settings.corpus import CorpusSettings
-from onelayer.settings.decision_lists import DecisionListSettings
+from onelayer.settings.decision_lists import DecisionListSettings, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.pretraining import (
@@ -18,6 +18,7 @@ from onelayer.settings.pretraining import (
 )
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import ScanSnapSettings
+from onelayer.settings.stability import ClaimsAgainSettings, Machine, StabilitySettings
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
 
@@ -43,6 +44,8 @@ class Settings(Block):
     """Tian, Wang, Chen & Du (2023)."""
     local_to_global: LocalToGlobalSettings
     """Makkuva et al. (2024)."""
+    stability: StabilitySettings
+    """Claims of all four again, as on other machines and from other seeds."""
 
     def seeds(self, model: str) -> list[int]:
         """Seeds of a model that is made here; none of one that comes from elsewhere."""
@@ -56,6 +59,20 @@ class Settings(Block):
         """What one training of a model of source `pretrain` needs to know."""
         source = self.models[model]
         return self.pretraining.of(source.family, seed, source.tokens)
+
+    def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
+        """What is measured again on one machine: the papers' own settings, on the CPU."""
+        again = self.stability
+        return ClaimsAgainSettings(
+            machine=machine,
+            two_stages=again.two_stages.of(self.topic_structure.synthetic, machine),
+            transformers=again.transformers.of(self.local_to_global, machine),
+            joint_training=again.joint_training.of(self.decision_lists.joint, machine),
+            scan=again.scan.of(self.scan_snap.scan, machine),
+            pretraining=again.pretraining.of(self.pretraining, machine),
+            probe=again.pretraining.probe_of(self.probe, machine),
+            threads=machine.threads,
+        )
 
 
 def load_settings(config: Mapping) -> Settings:
@@ -98,6 +115,7 @@ def _check_references(settings: Settings) -> None:
             originals = [k for k, m in settings.models.items() if not isinstance(m, RandomModel)]
             _known(f"models.{name}.like", model.like, originals)
     _check_parts(settings)
+    _check_stability(settings)
     labels = [threshold.label for threshold in settings.topics.ambiguity.thresholds]
     if repeated := sorted({label for label in labels if labels.count(label) > 1}):
         raise OnelayerError(
@@ -128,6 +146,21 @@ def _check_parts(settings: Settings) -> None:
                 f"config: corpora.{corpus}.parts: {settings.corpora[corpus].parts}; {what} needs a "
                 "corpus in one piece (parts: 1)"
             )
+
+
+def _check_stability(settings: Settings) -> None:
+    """What is measured again is what the papers' own blocks name."""
+    again = settings.stability
+    stages = [one.name for one in settings.topic_structure.synthetic.two_stages.settings]
+    for name in again.two_stages.settings:
+        _known("stability.two_stages.settings", name, stages)
+    variants = [variant.name for variant in settings.local_to_global.ablation.variants]
+    for name in again.transformers.variants:
+        _known("stability.transformers.variants", name, variants)
+    small = ["L {}, n {}, m {}".format(*size_of(s)) for s in settings.decision_lists.joint.small]
+    for size in again.joint_training.sizes:
+        name = "L {}, n {}, m {}".format(*size_of(size))
+        _known("stability.joint_training.sizes", name, dict.fromkeys(small))
 
 
 def _known(key: str, value: str, names: Iterable[str]) -> None:

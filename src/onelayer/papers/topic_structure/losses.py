@@ -44,14 +44,16 @@ def trainings(models: Sequence[NamedModel]) -> list[tuple[str, int]]:
 def read_histories(
     checkpoints: Sequence[tuple[str, int]], files: Sequence[Path]
 ) -> dict[tuple[str, int], pd.DataFrame]:
-    """Loss histories by model and seed, with one name for the loss of predicted words."""
-    histories = {}
-    for key, path in zip(checkpoints, files, strict=True):
-        history = pd.read_parquet(path)
-        if not (history["quantity"] == "words_loss").any():
-            history["quantity"] = history["quantity"].replace("loss", "words_loss")
-        histories[key] = history[history["quantity"] != "loss"]
-    return histories
+    """Loss histories by model and seed, as `named` has them."""
+    files = zip(checkpoints, files, strict=True)
+    return {key: named(pd.read_parquet(path)) for key, path in files}
+
+
+def named(history: pd.DataFrame) -> pd.DataFrame:
+    """A loss history with one name for the loss of predicted words, whatever else is predicted."""
+    if not (history["quantity"] == "words_loss").any():
+        history = history.assign(quantity=history["quantity"].replace("loss", "words_loss"))
+    return history[history["quantity"] != "loss"]
 
 
 def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:

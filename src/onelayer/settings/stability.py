@@ -1,0 +1,206 @@
+"""Settings of stability: which claims are measured again, on what in place of another machine."""
+
+from typing import Annotated, Literal
+
+import pydantic
+from pydantic import Field
+
+from onelayer.settings.block import Block, Name, Threads
+from onelayer.settings.decision_lists import JointSettings, Size, SmallStart, size_of
+from onelayer.settings.local_to_global import AblationRunSettings, LocalToGlobalSettings
+from onelayer.settings.pretraining import FamilyName, PretrainingSettings, PretrainModelSettings
+from onelayer.settings.probe import ProbeSettings
+from onelayer.settings.scan_snap import SimulationSettings
+from onelayer.settings.topic_structure_synthetic import StagesSettings, SyntheticSettings
+
+# Variables by which numerical libraries are told to leave instructions of the processor alone.
+Switch = Literal[
+    "ATEN_CPU_CAPABILITY",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
+]
+Seeds = Annotated[int, Field(ge=2, le=1000)]
+
+
+class Machine(Block):
+    """What stands in for another machine: this one, told to compute as another one would."""
+
+    name: Name
+    """What the table calls it."""
+    environment: dict[Switch, str] = {}
+    """Environment variables, set before the libraries are loaded."""
+    requires: list[str] = []
+    """Instruction sets without which this machine is left out, as /proc/cpuinfo calls them."""
+    threads: Threads = 1
+    """torch and BLAS threads."""
+    other_seeds: bool = False
+    """As many other seeds, those that follow, in place of another machine."""
+
+    @property
+    def computes(self) -> dict[str, object]:
+        """Where every training computes: never on a GPU, which knows none of these switches."""
+        return {"device": "cpu", "threads": self.threads}
+
+    def seeds(self, count: int) -> list[int]:
+        """So many seeds: the first ones, or those that follow."""
+        first = count * self.other_seeds
+        return list(range(first, first + count))
+
+
+class StagesAgain(Block):
+    """Two-stage dynamics of the topic-structure paper."""
+
+    settings: list[str] = Field(min_length=1)
+    """Names under `topic_structure.synthetic.two_stages.settings`."""
+    seeds: Seeds = 10
+    """Runs of each (seeds)."""
+
+    def of(self, synthetic: SyntheticSettings, machine: Machine) -> StagesSettings:
+        """The trainings on one machine."""
+        chosen = [one for one in synthetic.two_stages.settings if one.name in self.settings]
+        again = {"settings": chosen, "seeds": self.seeds}
+        return StagesSettings(
+            model=synthetic.model,
+            batch=synthetic.batch,
+            chunk=synthetic.chunk,
+            two_stages=synthetic.two_stages.model_copy(update=again),
+            **machine.computes,
+        )
+
+
+class TransformersAgain(Block):
+    """Transformers on Markov chains of Local to Global."""
+
+    variants: list[str] = Field(min_length=1)
+    """Names under `local_to_global.ablation.variants`."""
+    seeds: Seeds = 3
+    """Runs of each (seeds)."""
+
+    def of(self, paper: LocalToGlobalSettings, machine: Machine) -> AblationRunSettings:
+        """The trainings on one machine."""
+        base, chosen = paper.transformer, paper.ablation
+        return AblationRunSettings(
+            chain=base.chain,
+            training=base.training.model_copy(update={"iterations": chosen.iterations}),
+            variants=[variant for variant in chosen.variants if variant.name in self.variants],
+            seeds=self.seeds,
+            evaluate_every=base.evaluate_every,
+            evaluate_on=base.evaluate_on,
+            **machine.computes,
+        )
+
+
+class JointAgain(Block):
+    """W and V trained together on decision lists, from small random starts."""
+
+    sizes: list[Size] = Field(min_length=1)
+    """All small starts of these sizes under `decision_lists.joint.small`."""
+    seeds: Seeds = 4
+    """Runs of each (seeds)."""
+
+    def of(self, joint: JointSettings, machine: Machine) -> list[SmallStart]:
+        """The trainings on one machine."""
+        sizes = {size_of(size) for size in self.sizes}
+        again = {"seeds": machine.seeds(self.seeds)}
+        return [s.model_copy(update=again) for s in joint.small if size_of(s) in sizes]
+
+
+class ScanAgain(Block):
+    """Scan and Snap on synthetic sequences, `scan_snap.scan`."""
+
+    seeds: Seeds = 64
+    """Runs (seeds)."""
+
+    def of(self, scan: SimulationSettings, machine: Machine) -> SimulationSettings:
+        """The trainings on one machine, as long as the paper's figure."""
+        return scan.model_copy(update={"seeds": self.seeds, "longer": 1} | machine.computes)
+
+
+class PretrainingAgain(Block):
+    """Small models, pretrained as `pretraining` says."""
+
+    families: list[FamilyName] = []
+    """Architectures; none are pretrained again where there is none."""
+    tokens: int = Field(3_000_000, ge=1)
+    """Budget of each (tokens seen)."""
+    seeds: Seeds = 2
+    """Models of each (seeds)."""
+    probed: bool = False
+    """Measure the ratios of the finished models too, on the articles of `probe`."""
+
+    def of(self, common: PretrainingSettings, machine: Machine) -> list[PretrainModelSettings]:
+        """The trainings on one machine, family by family."""
+        return [
+            common.of(family, seed, self.tokens).model_copy(update=machine.computes)
+            for family in self.families
+            for seed in machine.seeds(self.seeds)
+        ]
+
+    def probe_of(self, probe: ProbeSettings, machine: Machine) -> ProbeSettings | None:
+        """How finished models are probed on one machine; None where they are not."""
+        if not (self.probed and self.families):
+            return None
+        attention = probe.attention.model_copy(update=machine.computes)
+        uncertainty = probe.uncertainty.model_copy(update={"threads": machine.threads})
+        return probe.model_copy(update={"attention": attention, "uncertainty": uncertainty})
+
+
+class StabilitySettings(Block):
+    """Claims of the papers again, as on other machines and from other seeds."""
+
+    machines: list[Machine] = Field(min_length=2)
+    """The first is what the others are compared with."""
+    two_stages: StagesAgain
+    """Topic structure, synthetic."""
+    transformers: TransformersAgain
+    """Local to Global."""
+    joint_training: JointAgain
+    """Decision lists."""
+    scan: ScanAgain
+    """Scan and Snap."""
+    pretraining: PretrainingAgain = PretrainingAgain()
+    """Topic structure, models pretrained here."""
+
+    @pydantic.model_validator(mode="after")
+    def _machines_differ(self) -> "StabilitySettings":
+        names = [machine.name for machine in self.machines]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"machines: {', '.join(repeated)} is given twice; each name once")
+        first = self.machines[0]
+        if first.requires or first.other_seeds:
+            raise ValueError(
+                f"machines: {first.name} comes first and must be there for the others to be "
+                "compared with: no requires, no other_seeds"
+            )
+        return self
+
+
+class ClaimsAgainSettings(Block):
+    """What is measured again on one machine (assembled from other blocks)."""
+
+    machine: Machine
+    """On which."""
+    two_stages: StagesSettings
+    """Topic structure: without the maps."""
+    transformers: AblationRunSettings
+    """Local to Global."""
+    joint_training: list[SmallStart]
+    """Decision lists."""
+    scan: SimulationSettings
+    """Scan and Snap."""
+    pretraining: list[PretrainModelSettings]
+    """Topic structure: models pretrained here."""
+    probe: ProbeSettings | None
+    """How they are probed; null: they are not."""
+    threads: Threads = 1
+    """torch and BLAS threads; the machine's."""
+
+
+class StabilityTableSettings(Block):
+    """What the table of stability must know beside what was measured (assembled)."""
+
+    machines: list[Machine]
+    """In the order of the input files."""

@@ -1,0 +1,114 @@
+"""Claims of synthetic experiments measured again: the papers' own functions, the settings given.
+
+What is measured again is a row of a paper's own table, its verdict with it; where a paper's table
+goes seed by seed, its mean over them.
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from onelayer.execution import Execution
+from onelayer.intervals import mean
+from onelayer.papers import PAPERS
+from onelayer.papers.decision_lists import starts
+from onelayer.papers.decision_lists import tables as decision_lists
+from onelayer.papers.local_to_global import training, training_tables
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.scan_snap import claims as scan_snap
+from onelayer.papers.scan_snap.simulation import simulate
+from onelayer.papers.topic_structure.synthetic import stage_tables
+from onelayer.papers.topic_structure.synthetic.norms import two_stages
+from onelayer.settings.decision_lists import SmallStart
+from onelayer.settings.local_to_global import AblationRunSettings
+from onelayer.settings.scan_snap import SimulationSettings
+from onelayer.settings.stability import ClaimsAgainSettings
+from onelayer.settings.topic_structure_synthetic import StagesSettings
+from onelayer.stability import CLAIM
+from onelayer.tables import VALUE_COLUMNS, tidy
+
+
+def nothing() -> pd.DataFrame:
+    """No claims: what is measured on a machine that this processor cannot stand in for."""
+    return tidy(pd.DataFrame(columns=CLAIM), CLAIM)
+
+
+def measure(settings: ClaimsAgainSettings, execution: Execution = Execution()) -> pd.DataFrame:
+    """All claims but those of pretrained models: `CLAIM` and the house columns."""
+    other = settings.machine.other_seeds
+    return pd.concat(
+        [
+            stages(settings.two_stages, other, execution),
+            transformers(settings.transformers, other, execution),
+            joint_training(settings.joint_training),
+            scan(settings.scan, other, execution),
+        ],
+        ignore_index=True,
+    )
+
+
+def stages(
+    settings: StagesSettings, other_seeds: bool = False, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """Topic structure, synthetic: the two stages, `table_two_stage` over its seeds."""
+    first = settings.two_stages.seeds * other_seeds
+    again = {"maps": [], "seeds": first + settings.two_stages.seeds}
+    block = settings.two_stages.model_copy(update=again)
+    norms = two_stages(settings.model_copy(update={"two_stages": block}), execution)
+    table = stage_tables.two_stage(norms[norms["seed"] >= first])
+    table = table[table["seed"] == "all"]
+    return claims_of("topic_structure", "two stages: " + table["setting"], table)
+
+
+def transformers(
+    settings: AblationRunSettings, other_seeds: bool = False, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """Local to Global: rows of `table_ablation`.
+
+    Held-out sequences depend on the number of runs: those of other seeds are others, too.
+    """
+    first = settings.seeds * other_seeds
+    runs = settings.model_copy(update={"seeds": first + settings.seeds})
+    variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
+    curves = training.train_variants(variants, runs, execution)
+    chain = Chain(settings.chain.p, settings.chain.q)
+    table = training_tables.ablation_table(
+        curves[curves["seed"] >= first], settings.variants, settings.training, chain
+    )
+    named = "transformers: " + table["variant"] + ", " + table["initialisation"] + " start"
+    return claims_of("local_to_global", named, table)
+
+
+def joint_training(small: Sequence[SmallStart]) -> pd.DataFrame:
+    """Decision lists: means over the seeds of `table_joint_training`, small random starts.
+
+    Steps are a mean over the seeds that came to be perfect.
+    """
+    table = decision_lists.joint_training(pd.DataFrame(), starts.small_runs(small)[0])
+    rows = []
+    for (start, L, n, m, quantity), runs in table.groupby(
+        ["start", *decision_lists.SIZES, "quantity"], sort=False
+    ):
+        claim = f"W and V together, {start}, L {L}, n {n}, m {m}"
+        rows.append({"claim": claim, "quantity": quantity} | mean(runs["value"].dropna()))
+    found = tidy(rows, ["claim"])
+    return claims_of("decision_lists", found["claim"], found)
+
+
+def scan(
+    settings: SimulationSettings, other_seeds: bool = False, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """Scan and Snap: the claims of Fig. 4 in `table_scan_snap_claims`."""
+    first = settings.seeds * other_seeds
+    runs = settings.model_copy(update={"seeds": first + settings.seeds})
+    simulated = simulate(runs, execution)
+    simulated = simulated[simulated["seed"] >= first]
+    no_sweep, iterations = simulated.iloc[:0], settings.iterations
+    table = scan_snap.assemble(simulated, no_sweep, no_sweep, {}, iterations, iterations)
+    return claims_of("scan_snap", table["claim"], table)
+
+
+def claims_of(paper: str, claim: str | pd.Series, table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of a paper's table under the paper's name and the claim's; its own keys are left out."""
+    named = table.assign(paper=PAPERS[paper], claim=claim)
+    return tidy(named[[column for column in named if column in [*CLAIM, *VALUE_COLUMNS]]], CLAIM)

@@ -1,0 +1,173 @@
+"""The table of stability: every claim as on other machines and from other seeds, side by side.
+
+Spreads are standard deviations of the same estimate: between machines, where the seeds are the
+same, and between draws of as many seeds, which is what its 95% interval is about.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from onelayer.intervals import share
+from onelayer.settings.stability import Machine
+from onelayer.stability import CLAIM
+from onelayer.tables import Report, interval, tidy
+
+KEYS = [*CLAIM, "machine", "judged"]
+ALL, COVERED, SAME = "all claims", "covered_share", "same_share"
+NO_VERDICT = "none"  # a key is never empty
+BETWEEN_MACHINES, BETWEEN_SEEDS = "spread between machines", "spread between seeds"
+CHANGED = "verdicts that change"
+COLUMN = ["value", "low", "high", "n", "published", "published_std"]
+TITLE = "Stability: the papers' claims as on other machines and from other seeds"
+
+
+def assemble(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Every claim on every machine, its spreads and changed verdicts, and how many are covered.
+
+    The verdict on a machine is the key `judged`: it is counted where the paper's own table has it,
+    not here once more.
+
+    Args:
+        machines: the first is what the others are compared with.
+        measured: claims on each of them; none where it was left out.
+    """
+    there = [(m, t) for m, t in zip(machines, measured, strict=True) if len(t)]
+    rows, own = [], [*CLAIM, "quantity"]
+    everything = pd.concat([table.assign(machine=m.name) for m, table in there])
+    for key, group in everything.groupby(own, sort=False):
+        by_machine = group.set_index("machine")
+        key = dict(zip(own, key, strict=True))
+        for machine, row in by_machine.iterrows():
+            known = {
+                "machine": machine,
+                "judged": row["verdict"] or NO_VERDICT,
+                "note": row["note"],
+            }
+            rows.append(key | known | {name: row[name] for name in COLUMN})
+        rows += [key | row for row in _spreads([m for m, _ in there], by_machine)]
+    for machine, _ in there[1:]:
+        rows += _agreement(machine, everything, machines[0].name)
+    return tidy(rows, KEYS).fillna({"note": ""})
+
+
+def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
+    """Both spreads of one claim, and how many machines change its verdict."""
+    same_seeds = claim.loc[[m.name for m in machines if not m.other_seeds]]
+    values, first = same_seeds["value"].dropna(), claim.iloc[0]
+    changed = claim.index[claim["verdict"] != first["verdict"]]
+    found = {
+        BETWEEN_MACHINES: values.std(ddof=1) if len(values) > 1 else math.nan,
+        BETWEEN_SEEDS: standard_error(first["low"], first["high"], first["n"]),
+        CHANGED: float(len(changed)),
+    }
+    notes = {CHANGED: ", ".join(f"{m}: {claim['verdict'][m] or NO_VERDICT}" for m in changed)}
+    count = {BETWEEN_MACHINES: len(values), BETWEEN_SEEDS: first["n"], CHANGED: len(claim) - 1}
+    return [
+        {"machine": name, "judged": NO_VERDICT, "value": value, "n": count[name]}
+        | {"note": notes.get(name, "")}
+        for name, value in found.items()
+    ]
+
+
+def standard_error(low: float, high: float, n: int) -> float:
+    """What a 95% interval of a mean of n (Student's t) says of the mean's standard deviation."""
+    return float((high - low) / 2 / stdtrit(n - 1, 0.975)) if n > 1 else math.nan
+
+
+def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[dict]:
+    """Over all claims: shares that lie within the first machine's interval, and that are equal."""
+    own = [*CLAIM, "quantity"]
+    reference, other = (
+        everything[everything["machine"] == name].set_index(own) for name in (first, machine.name)
+    )
+    value = other["value"].reindex(reference.index)
+    judged = reference["low"].notna() & value.notna()
+    # An interval of no width covers what differs by rounding.
+    slack = np.spacing(reference["high"].abs().astype(np.float32)).astype(float)
+    low, high = reference["low"] - slack, reference["high"] + slack
+    inside = (low <= value) & (value <= high)
+    known = reference["value"].notna() | value.notna()
+    equal = (reference["value"] == value) & known
+    found = [
+        (COVERED, inside & judged, judged, f"within the interval of {first}"),
+        (SAME, equal, known, f"equal to {first} to the last bit"),
+    ]
+    key = {"paper": "all papers", "claim": ALL, "machine": machine.name, "judged": NO_VERDICT}
+    return [
+        key | {"quantity": name, "note": note} | share(int(which.sum()), int(of.sum()))
+        for name, which, of, note in found
+    ]
+
+
+def readable(table: pd.DataFrame, machines: Sequence[Machine]) -> pd.DataFrame:
+    """A row per claim: here, the range on other machines, other seeds, spreads, verdicts."""
+    same_seeds = [m.name for m in machines[1:] if not m.other_seeds]
+    other_seeds = [m.name for m in machines if m.other_seeds]
+    rows = []
+    claims = table[table["claim"] != ALL]
+    for (paper, claim, quantity), group in claims.groupby([*CLAIM, "quantity"], sort=False):
+        by = group.set_index("machine")
+        here, elsewhere = by.loc[machines[0].name], by["value"].reindex(same_seeds).dropna()
+        rows.append(
+            {
+                "paper": paper,
+                "claim": claim,
+                "quantity": quantity.replace("_", " "),
+                "here [95%]": interval(*here[["value", "low", "high"]], digits=4),
+                "on other machines": _range(elsewhere),
+                "from other seeds": _range(by["value"].reindex(other_seeds).dropna()),
+                BETWEEN_MACHINES: _small(by["value"][BETWEEN_MACHINES]),
+                BETWEEN_SEEDS: _small(by["value"][BETWEEN_SEEDS]),
+                "verdict": here["judged"].replace(NO_VERDICT, "–"),
+                CHANGED: f"{by['value'][CHANGED]:.0f} of {by['n'][CHANGED]:.0f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _range(values: pd.Series) -> str:
+    if values.empty:
+        return "–"
+    low, high = f"{values.min():.4f}", f"{values.max():.4f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _small(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2g}"
+
+
+def notes(
+    table: pd.DataFrame, machines: Sequence[Machine], measured: Sequence[pd.DataFrame]
+) -> list[str]:
+    """What a reader must know: the machines, those left out, and how many claims agree."""
+    found = [
+        "Each row is one of the paper's own tables, measured again with the seeds of the settings; "
+        "another machine is this one, told by environment variables to compute as that one would.",
+        "Spreads: standard deviations of the value, between machines with the same seeds, and "
+        "between draws of as many seeds (from its interval).",
+    ]
+    for machine, claims in zip(machines, measured, strict=True):
+        switches = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
+        how = switches or ("other seeds" if machine.other_seeds else "no switch")
+        how += f"; {machine.threads} threads" * (machine.threads > 1)
+        left_out = f"Left out, the processor lacks one of {', '.join(machine.requires)}. "
+        found.append(f"{machine.name}: {left_out * (not len(claims))}{how}.")
+    agreement = table[table["claim"] == ALL].set_index(["machine", "quantity"])
+    for machine in agreement.index.unique("machine"):
+        covered, same = (agreement.loc[(machine, name)] for name in (COVERED, SAME))
+        found.append(
+            f"{machine}: {covered['value'] * covered['n']:.0f} of {covered['n']:.0f} values lie "
+            f"within the interval here, {same['value'] * same['n']:.0f} of {same['n']:.0f} are "
+            "equal to the last bit."
+        )
+    return found
+
+
+def report(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> Report:
+    """The table with all that its readers see."""
+    table = assemble(machines, measured)
+    return Report(table, readable(table, machines), TITLE, notes(table, machines, measured))
