@@ -1201,4 +1201,19 @@ FAULTS = [
         "::test_trained_gaps_are_the_theorems_within_one_percent",
         "E is W_E W_E^T",
     ),
+    Fault(
+        "stability/table.py",
+        "same_seeds = claim.loc[[m.name for m in machines if not m.other_seeds]]",
+        "same_seeds = claim.loc[[m.name for m in machines]]",
+        "tests/unit/test_stability.py::test_spread_between_machines_is_of_the_same_seeds_alone",
+        "other seeds count as another machine",
+    ),
+    Fault(
+        "stability/table.py",
+        "(high - low) / 2 / stdtrit(n - 1, 0.975)",
+        "(high - low) / stdtrit(n - 1, 0.975)",
+        "tests/unit/test_stability.py"
+        "::test_spread_between_seeds_is_the_standard_error_behind_the_interval",
+        "the whole width of an interval counts as its half",
+    ),
 ]
