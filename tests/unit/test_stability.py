@@ -67,9 +67,10 @@ def test_spread_between_machines_is_of_the_same_seeds_alone() -> None:
 def test_spread_between_seeds_is_the_standard_error_behind_the_interval() -> None:
     runs = np.array([1.0, 2.0, 4.0, 7.0])
     found = intervals.mean(runs)
-    error = standard_error(found["low"], found["high"], found["n"])
+    error = standard_error(**found)
     assert error == pytest.approx(runs.std(ddof=1) / 2)
-    assert math.isnan(standard_error(math.nan, math.nan, 1))
+    assert math.isnan(standard_error(1.0, math.nan, math.nan, 1))
+    assert math.isnan(standard_error(**intervals.share(3, 3)))
 
 
 def test_a_changed_verdict_is_counted_and_told() -> None:

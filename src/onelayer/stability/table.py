@@ -61,7 +61,7 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
     changed = claim.index[claim["verdict"] != first["verdict"]]
     found = {
         BETWEEN_MACHINES: values.std(ddof=1) if len(values) > 1 else math.nan,
-        BETWEEN_SEEDS: standard_error(first["low"], first["high"], first["n"]),
+        BETWEEN_SEEDS: standard_error(*first[["value", "low", "high", "n"]]),
         CHANGED: float(len(changed)),
     }
     notes = {CHANGED: ", ".join(f"{m}: {claim['verdict'][m] or NO_VERDICT}" for m in changed)}
@@ -73,9 +73,13 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
     ]
 
 
-def standard_error(low: float, high: float, n: int) -> float:
-    """What a 95% interval of a mean of n (Student's t) says of the mean's standard deviation."""
-    return float((high - low) / 2 / stdtrit(n - 1, 0.975)) if n > 1 else math.nan
+def standard_error(value: float, low: float, high: float, n: int) -> float:
+    """What a 95% interval of a mean of n (Student's t) says of the mean's standard deviation.
+
+    NaN for an interval that has not the mean in its middle: that of a share, or one that was cut.
+    """
+    centred = math.isclose(low + high, 2 * value, rel_tol=1e-9)
+    return float((high - low) / 2 / stdtrit(n - 1, 0.975)) if centred and n > 1 else math.nan
 
 
 def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[dict]:
@@ -148,7 +152,7 @@ def notes(
         "Each row is one of the paper's own tables, measured again with the seeds of the settings; "
         "another machine is this one, told by environment variables to compute as that one would.",
         "Spreads: standard deviations of the value, between machines with the same seeds, and "
-        "between draws of as many seeds (from its interval).",
+        "between draws of as many seeds (from its interval, where the value lies in its middle).",
     ]
     for machine, claims in zip(machines, measured, strict=True):
         switches = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
