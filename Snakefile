@@ -25,6 +25,9 @@ library = os.path.join(workflow.basedir, "src")
 search_path = os.pathsep.join([os.path.dirname(sys.executable), os.getenv("PATH", "")])
 os.environ.update(PYTHONPATH=library, PATH=search_path)
 sys.path.insert(0, library)
+# A logger plugin may have brought the library of another checkout along.
+for module in [name for name in sys.modules if name.partition(".")[0] == "onelayer"]:
+    del sys.modules[module]
 
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
