@@ -1,6 +1,6 @@
 """Write the findings: sentences whose numbers and wording come from the tables."""
 
-from onelayer.findings import page, say
+from onelayer.findings import page
 from onelayer.papers import PAPERS
 from onelayer.papers.decision_lists.findings import FINDINGS as DECISION_LISTS
 from onelayer.papers.local_to_global.findings import FINDINGS as LOCAL_TO_GLOBAL
@@ -9,16 +9,18 @@ from onelayer.papers.topic_structure.findings import FINDINGS as TOPIC_STRUCTURE
 from onelayer.step import Step, run
 from onelayer.tables import read_csv
 
+FINDINGS = {
+    "topic_structure": TOPIC_STRUCTURE,
+    "scan_snap": SCAN_SNAP,
+    "decision_lists": DECISION_LISTS,
+    "local_to_global": LOCAL_TO_GLOBAL,
+}
+
 
 def main(step: Step) -> None:
     tables = {f"{path.parent.name}/{path.stem}": read_csv(path) for path in step.inputs.tables}
-    findings = TOPIC_STRUCTURE + SCAN_SNAP + DECISION_LISTS + LOCAL_TO_GLOBAL
-    said = [found for finding in findings if (found := say(finding, tables))]
-    papers = {
-        title: [found for found in said if found.finding.table.startswith(f"{paper}/")]
-        for paper, title in PAPERS.items()
-    }
-    step.outputs.findings.write_text(page(papers), encoding="utf-8")
+    papers = {title: FINDINGS[paper] for paper, title in PAPERS.items()}
+    step.outputs.findings.write_text(page(papers, tables), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from onelayer.errors import OnelayerError
 from onelayer.tables import interval, number
 
 # What the verdicts of all rows together say of the claim, and the word for it.
@@ -189,11 +190,12 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def page(papers: Mapping[str, Sequence[Said]]) -> str:
-    """`results/findings.md`: every paper's findings, with the table behind each.
+def page(papers: Mapping[str, Sequence[Finding]], tables: Mapping[str, pd.DataFrame]) -> str:
+    """`results/findings.md`: every paper's findings that a run has, with the table behind each.
 
     Args:
         papers: findings by the paper's title, in the order in which they are shown.
+        tables: the run's tables by `<paper>/<table>`.
     """
     text = ["# Findings", ""]
     text += [
@@ -201,9 +203,9 @@ def page(papers: Mapping[str, Sequence[Said]]) -> str:
         "behind it. Brackets hold 95% intervals.",
         "",
     ]
-    for title, found in papers.items():
+    for title, findings in papers.items():
         text += [f"## {title}", ""]
-        for said in found:
+        for said in filter(None, (say(finding, tables) for finding in findings)):
             name = said.finding.table.partition("/")[2]
             link = f"[{name}](tables/{said.finding.table}.md)"
             text += [f"- **{OUTCOMES[said.outcome]}.** {quoted(said)} ({link})"]
@@ -222,3 +224,23 @@ _QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTA
 def quotes(text: str) -> list[tuple[str, str]]:
     """All (name, sentence) that a text quotes, line breaks as spaces."""
     return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
+
+
+def requoted(text: str, findings: Mapping[str, str]) -> str:
+    """A text with all that it quotes as it was found last.
+
+    Args:
+        text: Markdown.
+        findings: sentences by name.
+
+    Raises:
+        OnelayerError: it quotes a finding that there is not.
+    """
+
+    def renewed(quote: re.Match) -> str:
+        name = quote.group(1)
+        if name not in findings:
+            raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
+        return f"<!-- finding: {name} -->{findings[name]}<!-- end -->"
+
+    return _QUOTED.sub(renewed, text)

@@ -65,6 +65,7 @@ def _places(results: Path, tables: Sequence[Path]) -> Iterator[str]:
         yield from (str(table.with_suffix(".md")) for table in tables)
         yield from map(str, sorted(results.glob("figures/*/*.png")))
         return
+    yield f"{results / 'findings.md'}: what was found, in sentences"
     yield f"{index}: every table and figure"
     yield f"{report}: all on one page" + (
         "" if report.is_file() else ", once `make report` has run"

@@ -255,7 +255,9 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _parser(inputs: Iterable[str], outputs: Iterable[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser = argparse.ArgumentParser(
+        description=sys.modules["__main__"].__doc__, allow_abbrev=False
+    )
     for names, what in ((inputs, "input"), (outputs, "output")):
         for name in names:
             nargs, help_text = {

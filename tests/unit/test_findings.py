@@ -119,8 +119,9 @@ def test_an_entry_that_differs_between_rows_cannot_be_quoted():
 
 
 def test_a_page_can_be_quoted_from():
-    said = say(CLAIM, {"paper/table": rows("within")})
-    text = page({"A paper": [said]})
+    tables = {"paper/table": rows("within")}
+    said = say(CLAIM, tables)
+    text = page({"A paper": [CLAIM, Finding("none", "paper/none", {}, holds="")]}, tables)
     assert quotes(text) == [("claim", "It is 1.0 [0.5, 1.5].")]
     assert "- **Holds.** " in text
     assert "(tables/paper/table.md)" in text

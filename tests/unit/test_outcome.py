@@ -69,7 +69,8 @@ def test_it_says_where_to_read_on(results):
     assert outcome(results)[-2:] == [str(table) for table in tables]
     (results / "index.md").touch()
     (results / "report.html").touch()
-    assert outcome(results)[-2:] == [
+    assert outcome(results)[-3:] == [
+        f"{results / 'findings.md'}: what was found, in sentences",
         f"{results / 'index.md'}: every table and figure",
         f"{results / 'report.html'}: all on one page",
     ]

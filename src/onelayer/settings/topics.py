@@ -45,7 +45,7 @@ class LdaSettings(Block):
     """Documents per update; gensim."""
     decay: float = Field(0.7, gt=0.5, le=1)
     """kappa: how fast old updates are forgotten; gensim."""
-    offset: float = Field(10.0, ge=0)
+    offset: float = Field(10.0, gt=0)
     """tau_0: how much early updates are slowed down (updates); gensim."""
     iterations: int = Field(50, ge=1)
     """Most E-step iterations per document; gensim, and document topics of both backends."""
