@@ -3,6 +3,7 @@
 from onelayer.findings import Finding
 
 _TIGHTEST, _LOOSEST = {"threshold": "top 20"}, {"threshold": "top 100"}
+_SEEDS = tuple(map(str, range(10)))
 _DISJOINT = "topic_structure/wikipedia_disjoint"
 _FAMILIES = {
     "bert": "BERT",
@@ -25,14 +26,14 @@ def _attention_here(family: str, name: str) -> Finding:
         fails=f"{name}, pretrained here, shows none in attention: {{tight:2}} with the top 20 "
         "words a topic (published {tight.published:.2f}), z {z.value:.1f}, over {seeds.rows} "
         "trainings and the documents together.",
-        open=f"Whether {name}, pretrained here, shows it in attention is open: {{tight:2}} with "
+        open=f"Whether {name}, pretrained here, shows topic structure in attention is open: {{tight:2}} with "
         "the top 20 words a topic (published {tight.published:.2f}), z {z.value:.1f}; its "
         "{seeds.rows} trainings lie between {seeds.least:.2f} and {seeds.most:.2f}.",
         beside={
             "tight": model | _TIGHTEST,
             "loose": model | _LOOSEST,
             "z": model | _TIGHTEST | {"quantity": "attention_ratio_z"},
-            "seeds": model | _TIGHTEST | {"seed": tuple(map(str, range(10)))},
+            "seeds": model | _TIGHTEST | {"seed": _SEEDS},
         },
     )
 
@@ -40,19 +41,20 @@ def _attention_here(family: str, name: str) -> Finding:
 def _embeddings_here(family: str, name: str) -> Finding:
     model = {"model": f"{family}-here", "seed": "all"}
     ratio = model | {"quantity": "embedding_cosine_ratio"}
+    beside = (
+        "cosine ratio {tight:3} with the top 20 words a topic (published {tight.published:.2f}), "
+        "{corrected:3} times what permuted topics give (z {z.value:.1f})."
+    )
     return Finding(
         f"embeddings_{family}_here",
         _DISJOINT,
         ratio,
-        holds=f"In the embedding layer of {name}, pretrained here, words of one topic are closer: "
-        "{corrected:3} times the null with the top 20 words a topic (z {z.value:.0f}); the "
-        "published ratio is {tight.published:.2f}.",
-        fails=f"In the embedding layer of {name}, pretrained here, the cosine ratio is {{tight:3}} "
-        "with the top 20 words a topic, {corrected:3} times the null (z {z.value:.1f}); the "
-        "published ratio is {tight.published:.2f}.",
+        holds=f"In the embedding layer of {name}, pretrained here, words of one topic are closer "
+        f"than words of different topics: {beside}",
+        fails=f"In the embedding layer of {name}, pretrained here, words of one topic are not "
+        f"closer than words of different topics: {beside}",
         open=f"Whether words of one topic are closer in the embedding layer of {name}, pretrained "
-        "here, is open: {corrected:3} times the null with the top 20 words a topic "
-        "(z {z.value:.1f}); the published ratio is {tight.published:.2f}.",
+        f"here, is open: {beside}",
         beside={
             "tight": ratio | _TIGHTEST,
             "corrected": model | _TIGHTEST | {"quantity": "embedding_cosine_ratio_null_corrected"},
@@ -132,11 +134,15 @@ FINDINGS = [
     Finding(
         "robustness_minilm",
         "topic_structure/topic_model_robustness",
-        {"model": "minilm", "quantity": "attention_ratio"},
+        {"model": "minilm", "seed": _SEEDS, "quantity": "attention_ratio"},
         holds="Under {it.rows} topic models MiniLM's attention ratio is {it:2}, at equal distance "
         "{equal:2}.",
         beside={
-            "equal": {"model": "minilm", "quantity": "attention_ratio_distance_standardised"},
+            "equal": {
+                "model": "minilm",
+                "seed": _SEEDS,
+                "quantity": "attention_ratio_distance_standardised",
+            },
         },
     ),
     Finding(
