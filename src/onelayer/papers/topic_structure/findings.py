@@ -26,9 +26,10 @@ def _attention_here(family: str, name: str) -> Finding:
         fails=f"{name}, pretrained here, shows none in attention: {{tight:2}} with the top 20 "
         "words a topic (published {tight.published:.2f}), z {z.value:.1f}, over {seeds.rows} "
         "trainings and the documents together.",
-        open=f"Whether {name}, pretrained here, shows topic structure in attention is open: {{tight:2}} with "
-        "the top 20 words a topic (published {tight.published:.2f}), z {z.value:.1f}; its "
-        "{seeds.rows} trainings lie between {seeds.least:.2f} and {seeds.most:.2f}.",
+        open=f"Whether {name}, pretrained here, shows topic structure in attention is open: "
+        "{tight:2} with the top 20 words a topic (published {tight.published:.2f}), "
+        "z {z.value:.1f}; its {seeds.rows} trainings lie between {seeds.least:.2f} and "
+        "{seeds.most:.2f}.",
         beside={
             "tight": model | _TIGHTEST,
             "loose": model | _LOOSEST,
