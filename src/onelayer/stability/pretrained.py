@@ -1,21 +1,20 @@
 """Claims of models pretrained here measured again: their losses, and their ratios when probed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from onelayer.execution import Execution
-from onelayer.intervals import mean
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure import losses
 from onelayer.papers.topic_structure.probe.attention import sample_articles
+from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots, tightest_variant
 from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.pretraining.training import Training, train
 from onelayer.settings.pretraining import PretrainModelSettings
 from onelayer.stability.claims import claims_of
 from onelayer.step import Step, scratch_folder
-from onelayer.tables import tidy
 
 RATIOS = ("attention_ratio", "attention_ratio_z", "embedding_cosine_ratio")
 LOSSES = ("words_loss", "sentence_order_loss", "replaced_tokens_loss")
@@ -40,7 +39,8 @@ def measure(step: Step, execution: Execution = Execution()) -> pd.DataFrame:
         claim = f"{family}, {trained[0][0].tokens:,} tokens"
         found.append(_losses(claim, trained))
         if step.settings.probe:
-            found.append(_ratios(claim, [training for _, training in trained], step))
+            runs = {settings.seed: training for settings, training in trained}
+            found.append(_ratios(claim, runs, step))
     return pd.concat(found, ignore_index=True)
 
 
@@ -48,21 +48,20 @@ def _losses(claim: str, trained: Sequence[tuple[PretrainModelSettings, Training]
     """Held-out losses at the end, means over seeds of `table_pretraining_losses`."""
     histories = {(claim, s.seed): losses.named(run.history_table()) for s, run in trained}
     table = losses.assemble(histories)
-    kept = table[table["quantity"].isin(LOSSES)].groupby("quantity", sort=False)["value"]
-    rows = tidy([{"quantity": quantity} | mean(values) for quantity, values in kept], [])
-    return claims_of("topic_structure", f"pretraining: {claim}", rows)
+    rows = table[table["quantity"].isin(LOSSES) & (table["seed"] == ALL)]
+    return claims_of("topic_structure", f"pretraining: {claim}", rows.assign(note=""))
 
 
-def _ratios(claim: str, trained: Sequence[Training], step: Step) -> pd.DataFrame:
+def _ratios(claim: str, trained: Mapping[int, Training], step: Step) -> pd.DataFrame:
     """Ratios of the finished models, as `table_topic_structure_over_tokens` has them."""
     inputs, probe = step.inputs, step.settings.probe
     with scratch_folder(step.outputs.claims) as folder:
-        seeds = []
-        for seed, run in enumerate(trained):
+        seeds = {}
+        for seed, run in trained.items():
             end = max(run.snapshots)
             save_model(run.objective, folder)
             save_snapshots({end: run.snapshots[end]}, folder / f"{seed}.safetensors")
-            seeds.append(list(read_snapshots(folder, folder / f"{seed}.safetensors")))
+            seeds[seed] = list(read_snapshots(folder, folder / f"{seed}.safetensors"))
     table = measure_snapshots(
         seeds,
         load_tokenizer(inputs.tokenizer[0].parent),
@@ -73,4 +72,5 @@ def _ratios(claim: str, trained: Sequence[Training], step: Step) -> pd.DataFrame
         probe.uncertainty,
         step.progress,
     )
-    return claims_of("topic_structure", f"ratios: {claim}", table[table["quantity"].isin(RATIOS)])
+    rows = table[table["quantity"].isin(RATIOS) & (table["seed"] == ALL)]
+    return claims_of("topic_structure", f"ratios: {claim}", rows)
