@@ -11,12 +11,12 @@ def _start(name: str, called: str, entropy: str) -> Finding:
         f"start_{name}",
         _STARTS,
         {"initialisation": name, "seed": "mean", "quantity": "final_loss"},
-        holds=f"{called} ends at the {entropy} entropy, as the paper says: loss {{it:4}} nats "
-        "beside {it.published:.4f}.",
-        fails=f"{called} does not end at the {entropy} entropy: loss {{it:4}} nats beside "
+        holds=f"{called} ends nearer to the {entropy} entropy than to the other, as the paper "
+        "says: loss {it:4} nats beside {it.published:.4f}.",
+        fails=f"{called} does not end near the {entropy} entropy: loss {{it:4}} nats beside "
         "{it.published:.4f}.",
-        open=f"Whether {called[0].lower()}{called[1:]} ends at the {entropy} entropy is open: loss "
-        "{it:4} nats beside {it.published:.4f}.",
+        open=f"Whether {called[0].lower()}{called[1:]} ends near the {entropy} entropy is open: "
+        "loss {it:4} nats beside {it.published:.4f}.",
     )
 
 
