@@ -220,3 +220,12 @@ def test_what_cannot_be_measured_again_is_refused_in_one_line(key, value, messag
         load_settings(config(**{key: value}))
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+def test_two_stages_have_as_many_seeds_as_stability_says():
+    text = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
+    settings = load_settings(yaml.safe_load(text))
+    again = settings.stability.two_stages
+    found = again.of(settings.topic_structure.synthetic, settings.stability.machines[0])
+    assert found.two_stages.seeds == again.seeds
+    assert [one.seeds for one in found.two_stages.settings] == [None]

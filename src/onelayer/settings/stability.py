@@ -60,7 +60,11 @@ class StagesAgain(Block):
 
     def of(self, synthetic: SyntheticSettings, machine: Machine) -> StagesSettings:
         """The trainings on one machine."""
-        chosen = [one for one in synthetic.two_stages.settings if one.name in self.settings]
+        chosen = [
+            one.model_copy(update={"seeds": None})
+            for one in synthetic.two_stages.settings
+            if one.name in self.settings
+        ]
         again = {"settings": chosen, "seeds": self.seeds}
         return StagesSettings(
             model=synthetic.model,
