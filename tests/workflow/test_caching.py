@@ -15,7 +15,7 @@ from tests.workflow.conftest import CAPTIONS, DOWNSTREAM, executed, plan, produc
 pytestmark = pytest.mark.workflow
 
 CODE = "params have changed since last execution"
-LAST = {"write_manifest", "write_index", "all"}
+LAST = {"write_manifest", "write_index", "write_findings", "all"}
 TOPICS = "results/topics/vital-articles/lda.safetensors"
 DISJOINT = "results/tables/topic_structure/wikipedia_disjoint.md"
 
@@ -98,6 +98,7 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
     probes = {"probe_attention", "probe_topic_models", "measure_snapshots"}
+    probes |= {"measure_claims_again"}  # of models pretrained again
     assert plan(finished, swapped).triggered == probes
 
 
