@@ -1,13 +1,13 @@
 """Measure claims of the papers again, as on another machine."""
 
 from onelayer.settings.stability import ClaimsAgainSettings
-from onelayer.stability.machines import become, missing_instructions
+from onelayer.stability.machines import become, describe_processor, missing_instructions
 from onelayer.step import Step, log, run
 
 
 def main(step: Step) -> None:
     machine = step.settings.machine
-    missing = missing_instructions(machine)
+    missing = missing_instructions(machine, describe_processor())
     if not missing:
         become(machine)
     # Libraries read their switches when they are loaded, which is now.

@@ -7,7 +7,7 @@ from onelayer.papers.local_to_global.findings import FINDINGS as LOCAL_TO_GLOBAL
 from onelayer.papers.scan_snap.findings import FINDINGS as SCAN_SNAP
 from onelayer.papers.topic_structure.findings import FINDINGS as TOPIC_STRUCTURE
 from onelayer.step import Step, run
-from onelayer.tables import read_csv
+from onelayer.tables import read_tables
 
 FINDINGS = {
     "topic_structure": TOPIC_STRUCTURE,
@@ -18,9 +18,10 @@ FINDINGS = {
 
 
 def main(step: Step) -> None:
-    tables = {f"{path.parent.name}/{path.stem}": read_csv(path) for path in step.inputs.tables}
     papers = {title: FINDINGS[paper] for paper, title in PAPERS.items()}
-    step.outputs.findings.write_text(page(papers, tables), encoding="utf-8")
+    step.outputs.findings.write_text(
+        page(papers, read_tables(step.inputs.tables)), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.provenance import REPOSITORY
-from onelayer.tables import VALUE_COLUMNS, read_csv
+from onelayer.tables import VALUE_COLUMNS, read_tables
+from onelayer.verdicts import UNDECIDED
 
 REFERENCE = REPOSITORY / "docs/reference"
 
 # Rows without an interval agree when they are the same to so many parts: rounding, no more.
 ROUNDING = 1e-6
-# A verdict that moves to or from one of these has not changed its mind.
-UNDECIDED = ("open", "not reached", "not run", "")
 
 
 class Compared(NamedTuple):
@@ -49,7 +48,7 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
     """Compare two runs' versions of one tidy table, row by row of the same keys.
 
     Args:
-        ours, theirs: as `onelayer.tables.read_csv` reads them.
+        ours, theirs: as `onelayer.tables.read_tables` reads them.
         table: its name.
     """
     keys = [c for c in ours if c in theirs and (c not in VALUE_COLUMNS or c == "quantity")]
@@ -66,7 +65,8 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
         for key, old, new in zip(shared, other["verdict"], mine["verdict"], strict=True)
         if old != new
     ]
-    undecided = [change for change in differing if {*change[1:]} & {*UNDECIDED}]
+    # What moves to or from one of these has not changed its mind.
+    undecided = [change for change in differing if {*change[1:]} & {*UNDECIDED, ""}]
     return Compared(
         table,
         rows=int(valued.sum()),
@@ -100,11 +100,8 @@ def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> list[Compared]
     Args:
         ours, theirs: files `<paper>/<table>.csv`, wherever they lie.
     """
-    mine, other = ({f"{p.parent.name}/{p.stem}": p for p in paths} for paths in (ours, theirs))
-    return [
-        compare(read_csv(mine[name]), read_csv(other[name]), name)
-        for name in sorted(mine.keys() & other.keys())
-    ]
+    mine, other = read_tables(ours), read_tables(theirs)
+    return [compare(mine[name], other[name], name) for name in sorted(mine.keys() & other.keys())]
 
 
 def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:

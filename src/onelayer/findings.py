@@ -16,6 +16,7 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.tables import interval, number
+from onelayer.verdicts import AGREE, UNDECIDED
 
 # What the verdicts of all rows together say of the claim, and the word for it.
 OUTCOMES = {
@@ -25,8 +26,6 @@ OUTCOMES = {
     "mixed": "Holds in part",
     "measured": "Measured",
 }
-AGREE = ("within", "direction")
-UNDECIDED = ("open", "not reached", "not run")
 
 
 @dataclass(frozen=True)
@@ -151,9 +150,14 @@ def say(finding: Finding, tables: Mapping[str, pd.DataFrame]) -> Said | None:
     if any(rows.empty or rows["value"].isna().all() for rows in (it, *named.values())):
         return None
     outcome = outcome_of(it["verdict"])
-    wording = {"measured": finding.holds, "mixed": finding.mixed or finding.fails}
-    template = wording.get(outcome) or getattr(finding, outcome, "")
-    if not template:
+    wording = {
+        "holds": finding.holds,
+        "fails": finding.fails,
+        "open": finding.open,
+        "mixed": finding.mixed or finding.fails,
+        "measured": finding.holds,
+    }
+    if not (template := wording[outcome]):
         raise ValueError(f"{finding.name}: no sentence for the outcome '{outcome}'")
     rows = {name: Rows(part) for name, part in {"it": it, **named}.items()}
     return Said(finding, outcome, " ".join(template.format(**rows).split()))

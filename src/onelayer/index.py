@@ -40,7 +40,7 @@ def write_index(
         path: where to write; links are relative to `results/`.
         counted: where to write the counts, HTML.
     """
-    counts = shown_counts({table.stem: count_verdicts(table) for table in tables})
+    counts = shown_counts({table.stem: count_verdicts(read_csv(table)) for table in tables})
     write_html(counts, counted, "Verdicts, by what was compared", MEANINGS)
     body = counts.to_markdown(index=False, disable_numparse=True)
     text = ["# Results", "", "## Verdicts", "", body, "", *(f"- {line}" for line in MEANINGS)]
@@ -54,10 +54,9 @@ def write_index(
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-def count_verdicts(table: Path) -> Counts:
-    """How many rows of a table's CSV have each verdict, by what was compared."""
-    rows = read_csv(table)
-    judged = rows[rows["verdict"] != ""]
+def count_verdicts(table: pd.DataFrame) -> Counts:
+    """How many rows of a tidy table have each verdict, by what was compared."""
+    judged = table[table["verdict"] != ""]
     return Counter(zip(judged["kind"], judged["verdict"], strict=True))
 
 

@@ -1,13 +1,15 @@
 """What came out of a run, in a few lines for its end: `python -m onelayer.outcome results`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.tables import read_csv
+from onelayer.index import count_verdicts
+from onelayer.tables import ALL, read_tables
 from onelayer.verdicts import KINDS, VERDICTS
 
 
@@ -23,22 +25,22 @@ def outcome(results: Path) -> list[str]:
     Raises:
         OnelayerError: there is no table.
     """
-    tables = sorted(results.glob("tables/*/*.csv"))
-    if not tables:
+    paths = sorted(results.glob("tables/*/*.csv"))
+    if not paths:
         raise OnelayerError(f"{results}: no tables here; `make results` makes them")
-    return [*_headline(tables), *_verdicts(tables), "", *_places(results, tables)]
+    tables = read_tables(paths)
+    return [*_headline(tables), *_verdicts(tables), "", *_places(results, paths)]
 
 
-def _headline(tables: Sequence[Path]) -> Iterator[str]:
+def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """The attention ratio of each model under the first threshold, one line each."""
-    for path in tables:
-        if path.stem not in ("wikipedia_disjoint", "wikipedia_overlapping"):
+    for overlap in ("disjoint", "overlapping"):
+        rows = tables.get(f"topic_structure/wikipedia_{overlap}")
+        if rows is None:
             continue
-        rows = read_csv(path)
         rows = rows[(rows["quantity"] == "attention_ratio") & rows["value"].notna()]
-        rows = rows[rows["seed"] == "all"]
+        rows = rows[rows["seed"] == ALL]
         threshold = rows["threshold"].iloc[0]
-        overlap = path.stem.removeprefix("wikipedia_")
         yield f"Same-topic / different-topic attention, {overlap} topics, {threshold}"
         for row in rows[rows["threshold"] == threshold].itertuples():
             said = [f"{row.value:.3f}, 95% interval {row.low:.3f} to {row.high:.3f}"]
@@ -47,13 +49,12 @@ def _headline(tables: Sequence[Path]) -> Iterator[str]:
         yield ""
 
 
-def _verdicts(tables: Sequence[Path]) -> Iterator[str]:
+def _verdicts(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """How many numbers of each kind were compared, by what came of it."""
-    rows = pd.concat([read_csv(table)[["kind", "verdict"]] for table in tables])
+    counted = sum(map(count_verdicts, tables.values()), Counter())
     yield "Verdicts, by what was compared with"
     for kind in KINDS:
-        found = rows.loc[rows["kind"] == kind, "verdict"].value_counts()
-        counts = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if verdict in found]
+        counts = [f"{n} {verdict}" for verdict in VERDICTS if (n := counted[kind, verdict])]
         if counts:
             yield f"  {kind:<15}{', '.join(counts)}"
 

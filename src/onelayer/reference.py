@@ -15,6 +15,7 @@ from onelayer.comparison import REFERENCE
 from onelayer.errors import OnelayerError
 from onelayer.findings import quotes, requoted
 from onelayer.provenance import REPOSITORY, library_versions
+from onelayer.stability.machines import describe_processor
 
 # What quotes it.
 TEXTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -56,17 +57,11 @@ def as_kept(findings: str) -> str:
 def machine() -> dict[str, str]:
     """What decides rounding, and with it a training near a transition: processor and libraries."""
     cpu = platform.processor() or platform.machine()
-    flags = ""
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        lines = dict(
-            line.split(":", 1) for line in info.read_text("utf-8").splitlines() if ":" in line
-        )
-        named = {key.strip(): value.strip() for key, value in lines.items()}
-        cpu = f"{named.get('model name', cpu)} (family {named.get('cpu family')}, model "
-        cpu += f"{named.get('model')})"
-        known = set(named.get("flags", "").split())
-        flags = " ".join(flag for flag in ("avx2", "avx512f", "amx_tile") if flag in known)
+    if described := describe_processor():
+        cpu = f"{described.get('model name', cpu)} (family {described.get('cpu family')}, model "
+        cpu += f"{described.get('model')})"
+    known = described.get("flags", "").split()
+    flags = " ".join(flag for flag in ("avx2", "avx512f", "amx_tile") if flag in known)
     return {
         "cpu": cpu,
         "instructions": flags,

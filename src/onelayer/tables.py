@@ -35,6 +35,8 @@ VALUE_COLUMNS = [
     "note",
 ]
 TEXTS = ("kind", "verdict", "note")
+# Key of what is said over all seeds, or all of another key's values.
+ALL = "all"
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -108,6 +110,15 @@ def read_csv(path: Path) -> pd.DataFrame:
             f"{path}: no column {', '.join(missing)}; is it a table of this project?"
         )
     return table.fillna(dict.fromkeys(TEXTS, ""))
+
+
+def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """Tidy tables by their names, `<paper>/<table>`, of files `<paper>/<table>.csv` anywhere.
+
+    Raises:
+        OnelayerError: as `read_csv`.
+    """
+    return {f"{path.parent.name}/{path.stem}": read_csv(path) for path in paths}
 
 
 def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:

@@ -30,6 +30,8 @@ VERDICTS = {
     "not run": "not measured; the reason is in the note",
 }
 NOT_REACHED, OPEN = "not reached", "open"
+AGREE = ("within", "direction")
+UNDECIDED = (OPEN, NOT_REACHED, "not run")
 # This close to the reference, in units of the quantity, there is no effect.
 NO_EFFECT = 0.005
 # An effect is negligible below this share of the published one.

@@ -1,6 +1,6 @@
 """Times the permutation nulls and the bootstrap of the probe; the authors have none of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -45,16 +45,24 @@ def _embedding_null(words: int, topics: int, overlapping: bool, repeats: int) ->
             of=lambda ours: {name: value[:part] for name, value in ours.items()},
             share=part / repeats,
         )
+    return _of_embeddings(
+        f"embedding null, {repeats} x {words:,} words, {_mode(overlapping)}",
+        lambda: uncertainty.permuted_similarity(vectors, membership, drawn),
+        simple,
+        lambda: _sums_work(membership, repeats),
+    )
+
+
+def _of_embeddings(
+    name: str, ours: Callable[[], Replicates], simple: Way, count_work: Callable[[], Work]
+) -> Case:
     return Case(
-        name=f"embedding null, {repeats} x {words:,} words, {_mode(overlapping)}",
+        name=name,
         steps=("measure_embeddings", "measure_snapshots"),
-        ours=Way(
-            "ours",
-            lambda: _numbers(uncertainty.permuted_similarity(vectors, membership, drawn)),
-        ),
+        ours=Way("ours", lambda: _numbers(ours())),
         simple=simple,
         authors=NONE,
-        count_work=lambda: _sums_work(membership, repeats),
+        count_work=count_work,
     )
 
 
@@ -105,16 +113,11 @@ def _embedding_bootstrap(words: int, topics: int, overlapping: bool, repeats: in
             "numpy: words x words products, times all resamples at once",
             lambda: _weighted(vectors, membership, drawn),
         )
-    return Case(
-        name=f"embedding bootstrap, {repeats} x {words:,} words, {_mode(overlapping)}",
-        steps=("measure_embeddings", "measure_snapshots"),
-        ours=Way(
-            "ours",
-            lambda: _numbers(uncertainty.resampled_similarity(vectors, membership, drawn)),
-        ),
-        simple=simple,
-        authors=NONE,
-        count_work=lambda: _sums_work(membership, repeats),
+    return _of_embeddings(
+        f"embedding bootstrap, {repeats} x {words:,} words, {_mode(overlapping)}",
+        lambda: uncertainty.resampled_similarity(vectors, membership, drawn),
+        simple,
+        lambda: _sums_work(membership, repeats),
     )
 
 

@@ -13,7 +13,7 @@ from onelayer.findings import page, quotes, requoted
 from onelayer.papers import PAPERS
 from onelayer.provenance import REPOSITORY
 from onelayer.reference import PICTURE, TEXTS, as_kept, keep
-from onelayer.tables import read_csv
+from onelayer.tables import read_tables
 
 FINDINGS = runpy.run_path(str(REPOSITORY / "scripts/write_findings.py"))["FINDINGS"]
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -27,8 +27,7 @@ def findings() -> dict[str, str]:
 
 
 def test_the_findings_are_those_of_the_tables():
-    paths = REFERENCE.glob("tables/*/*.csv")
-    tables = {f"{path.parent.name}/{path.stem}": read_csv(path) for path in paths}
+    tables = read_tables(REFERENCE.glob("tables/*/*.csv"))
     made = page({title: FINDINGS[paper] for paper, title in PAPERS.items()}, tables)
     assert as_kept(made) == (REFERENCE / "findings.md").read_text("utf-8")
 

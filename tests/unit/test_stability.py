@@ -17,7 +17,7 @@ from onelayer.provenance import REPOSITORY, settings_json
 from onelayer.settings.root import load_settings
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM, claims
-from onelayer.stability.machines import missing_instructions
+from onelayer.stability.machines import describe_processor, missing_instructions
 from onelayer.stability.table import assemble, readable, report, standard_error
 from onelayer.tables import tidy
 
@@ -111,11 +111,11 @@ def test_a_machine_that_was_left_out_is_told_and_changes_nothing_else() -> None:
 
 def test_instructions_are_missing_where_the_processor_does_not_name_them(tmp_path: Path) -> None:
     processor = tmp_path / "cpuinfo"
-    assert missing_instructions(THERE, processor) == ["avx2"]
+    assert missing_instructions(THERE, describe_processor(processor)) == ["avx2"]
     processor.write_text("processor\t: 0\nflags\t\t: fpu avx avx512f\n")
-    assert missing_instructions(THERE, processor) == ["avx2"]
+    assert missing_instructions(THERE, describe_processor(processor)) == ["avx2"]
     processor.write_text("processor\t: 0\nflags\t\t: fpu avx2 fma\n")
-    assert missing_instructions(THERE, processor) == []
+    assert missing_instructions(THERE, describe_processor(processor)) == []
 
 
 BECOME = """

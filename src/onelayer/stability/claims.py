@@ -25,7 +25,7 @@ from onelayer.settings.scan_snap import SimulationSettings
 from onelayer.settings.stability import ClaimsAgainSettings
 from onelayer.settings.topic_structure_synthetic import StagesSettings
 from onelayer.stability import CLAIM
-from onelayer.tables import VALUE_COLUMNS, tidy
+from onelayer.tables import ALL, VALUE_COLUMNS, tidy
 
 
 def nothing() -> pd.DataFrame:
@@ -56,7 +56,7 @@ def stages(
     block = settings.two_stages.model_copy(update=again)
     norms = two_stages(settings.model_copy(update={"two_stages": block}), execution)
     table = stage_tables.two_stage(norms[norms["seed"] >= first])
-    table = table[table["seed"] == "all"]
+    table = table[table["seed"] == ALL]
     return claims_of("topic_structure", "two stages: " + table["setting"], table)
 
 

@@ -7,23 +7,29 @@ variable when it is loaded.
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from onelayer.settings.stability import Machine
 
-PROCESSOR = Path("/proc/cpuinfo")
 LIBRARIES = ("numpy", "torch")
 THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def missing_instructions(machine: Machine, processor: Path = PROCESSOR) -> list[str]:
-    """Instruction sets that a machine requires and this processor lacks.
+def describe_processor(processor: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
+    """What the system says of its last core, such as `model name` and `flags`; empty: nothing."""
+    lines = processor.read_text(encoding="utf-8").splitlines() if processor.is_file() else []
+    named = (line.partition(":") for line in lines if ":" in line)
+    return {name.strip(): value.strip() for name, _, value in named}
+
+
+def missing_instructions(machine: Machine, processor: Mapping[str, str]) -> list[str]:
+    """Instruction sets that a machine requires and a processor, as described, lacks.
 
     A processor that nothing is known of lacks them all: with instructions that are not there a
     process is killed.
     """
-    lines = processor.read_text(encoding="utf-8").splitlines() if processor.is_file() else []
-    flags = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
+    flags = processor.get("flags", "").split()
     return [name for name in machine.requires if name not in flags]
 
 

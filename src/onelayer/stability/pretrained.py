@@ -8,13 +8,13 @@ from onelayer.execution import Execution
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure import losses
 from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots, tightest_variant
 from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.pretraining.training import Training, train
 from onelayer.settings.pretraining import PretrainModelSettings
 from onelayer.stability.claims import claims_of
 from onelayer.step import Step, scratch_folder
+from onelayer.tables import ALL
 
 RATIOS = ("attention_ratio", "attention_ratio_z", "embedding_cosine_ratio")
 LOSSES = ("words_loss", "sentence_order_loss", "replaced_tokens_loss")

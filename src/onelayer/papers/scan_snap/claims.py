@@ -10,11 +10,10 @@ from onelayer.intervals import mean
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import spearman
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import ALL, interval, number, tidy
 from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Measured, Number, judge, worded
 
 KEYS = ["claim", "setting", "seed"]
-ALL = "all"  # in `seed`: the mean over seeds, which is judged
 CORRELATIONS = ("gain_spearman", "lr_Y_multiplier_spearman", "lr_Z_spearman")
 UNMOVED = 0.01  # a change of every token's attention below this share of it: the run stood still
 EARLY, WINDOW = 10, 5  # speed is taken around iteration 10 and at the end, over 5 iterations

@@ -1,6 +1,7 @@
 """What came out of Li, Li & Risteski (2023), as sentences on the rows of its tables."""
 
 from onelayer.findings import Finding
+from onelayer.tables import ALL
 
 _TIGHTEST, _LOOSEST = {"threshold": "top 20"}, {"threshold": "top 100"}
 _SEEDS = tuple(map(str, range(10)))
@@ -15,7 +16,7 @@ _FAMILIES = {
 
 
 def _attention_here(family: str, name: str) -> Finding:
-    model = {"model": f"{family}-here", "seed": "all", "quantity": "attention_ratio"}
+    model = {"model": f"{family}-here", "seed": ALL, "quantity": "attention_ratio"}
     return Finding(
         f"attention_{family}_here",
         _DISJOINT,
@@ -40,7 +41,7 @@ def _attention_here(family: str, name: str) -> Finding:
 
 
 def _embeddings_here(family: str, name: str) -> Finding:
-    model = {"model": f"{family}-here", "seed": "all"}
+    model = {"model": f"{family}-here", "seed": ALL}
     ratio = model | {"quantity": "embedding_cosine_ratio"}
     beside = (
         "cosine ratio {tight:3} with the top 20 words a topic (published {tight.published:.2f}), "
@@ -64,7 +65,7 @@ def _embeddings_here(family: str, name: str) -> Finding:
     )
 
 
-_MINILM = {"model": "minilm", "seed": "all", "quantity": "attention_ratio"}
+_MINILM = {"model": "minilm", "seed": ALL, "quantity": "attention_ratio"}
 _OPTIMIZERS = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
 
 FINDINGS = [
@@ -92,7 +93,7 @@ FINDINGS = [
     Finding(
         "directions_minilm",
         "topic_structure/wikipedia_claims",
-        {"model": "minilm", "seed": "all"},
+        {"model": "minilm", "seed": ALL},
         holds="Both directions of the paper hold in MiniLM: attention ratios fall as the threshold "
         "loosens, and disjoint topics have larger ones than overlapping ones (all {it.rows} "
         "differences, {it.least:.3f} to {it.most:.3f}).",
@@ -108,7 +109,7 @@ FINDINGS = [
     Finding(
         "attention_random",
         _DISJOINT,
-        {"model": "random", "seed": "all", "quantity": "attention_ratio"},
+        {"model": "random", "seed": ALL, "quantity": "attention_ratio"},
         holds="With random weights the ratio is {it:3}.",
         fails="With random weights the ratio is {it:3}, where none is expected.",
         open="With random weights the ratio is {it:3}.",
@@ -120,7 +121,7 @@ FINDINGS = [
         _DISJOINT,
         {
             "model": tuple(f"random-{family}" for family in _FAMILIES),
-            "seed": "all",
+            "seed": ALL,
             "quantity": "attention_ratio",
         },
         holds="In the random controls of the models pretrained here the attention ratio is {it:3}.",

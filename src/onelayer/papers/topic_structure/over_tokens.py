@@ -7,9 +7,8 @@ import pandas as pd
 
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
-from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.settings.models import ModelSettings
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import ALL, interval, number, tidy
 from onelayer.verdicts import Number, judge
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]

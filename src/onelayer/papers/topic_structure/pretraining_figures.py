@@ -13,9 +13,9 @@ from onelayer.figures import PALETTE, WIDTH, despine
 from onelayer.intervals import mean
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.over_tokens import RATIOS
-from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.models import ModelSettings
+from onelayer.tables import ALL
 
 # What each panel shows: the quantity, its label, the loss of not knowing where there is one.
 PANELS = (

@@ -11,11 +11,9 @@ import pandas as pd
 from onelayer.intervals import half_width
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topic_structure import RobustnessSettings
-from onelayer.tables import Report, number, tidy
+from onelayer.tables import ALL, Report, number, tidy
 
 KEYS = ["model", "backend", "topics", "seed"]
-# Key of what is said over several backends, sizes or seeds, or of topics whatever the model.
-ALL = "all"
 RATIOS = [
     "attention_ratio",
     "attention_ratio_null_corrected",

@@ -12,10 +12,9 @@ import pandas as pd
 
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
-from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.tables import Report, interval, number, tidy
+from onelayer.tables import ALL, Report, interval, number, tidy
 from onelayer.verdicts import Number, judge, rounding, worded
 
 KEYS = ["overlap", "model", "threshold"]

@@ -28,10 +28,9 @@ from onelayer.papers.topic_structure.probe.similarity import pair_means, unit_ve
 from onelayer.papers.topic_structure.probe.sums import AttentionSums
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
+from onelayer.tables import ALL
 
 BOTH = [SAME_TOPIC, DIFFERENT_TOPIC]
-# Key of what is said over all seeds.
-ALL = "all"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pandas as pd
 from onelayer.intervals import mean, share
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.tables import joined, over_runs
-from onelayer.tables import interval, tidy
+from onelayer.tables import ALL, interval, tidy
 from onelayer.verdicts import NOT_REACHED, Direction, Number, judge
 
 STAGE_KEYS = ["setting", "seed"]
@@ -31,7 +31,7 @@ def two_stage(norms: pd.DataFrame, without_stages: Sequence[str] = ()) -> pd.Dat
                 value = getattr(run, quantity)
                 verdict = NOT_REACHED if np.isnan(value) else ""
                 rows.append(known | {"quantity": quantity, "value": value, "verdict": verdict})
-        known = {"setting": name, "seed": "all"}
+        known = {"setting": name, "seed": ALL}
         diverged = runs["diverged_at"] >= 0
         for quantity in ("t_V", "t_KQ", "value_share_at_t_KQ"):
             lost = diverged | runs[quantity].isna()
@@ -66,7 +66,7 @@ def _shares(runs: pd.DataFrame, unexpected: bool) -> list[dict]:
 def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
     """A row per setting; the runs one by one are in the CSV."""
     shown = []
-    for setting, group in table[table["seed"] == "all"].groupby("setting", sort=False):
+    for setting, group in table[table["seed"] == ALL].groupby("setting", sort=False):
         by = group.set_index("quantity")
         row = {"setting": setting}
         for quantity, label in (("t_V", "t_V (steps)"), ("t_KQ", "t_KQ (steps)")):
@@ -123,7 +123,7 @@ def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
             rows.append(known | {"quantity": quantity} | summary)
     optimum = ratios[ratios["method"] == "optimum"]
     for documents, group in optimum.groupby("documents", sort=False):
-        known = {"documents": documents, "method": "optimum", "tau": "all"}
+        known = {"documents": documents, "method": "optimum", "tau": ALL}
         growth = group.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
         tau = growth.mean().idxmin()
         note = f"of the ratio from one tau to the next; least at tau = {tau}"

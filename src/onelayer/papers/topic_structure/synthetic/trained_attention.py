@@ -20,6 +20,7 @@ from onelayer.papers.topic_structure.synthetic.training import (
 from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import (
     AttentionVariant,
+    OptimizerSettings,
     OverStepsRun,
     TopicAttentionRun,
     TopicAttentionSettings,
@@ -40,11 +41,8 @@ def topic_attention(
     variant = next(v for v in block.variants if v.name == settings.variant)
     rows = _masked_documents(settings, variant, block.documents, "attention")
     vocabulary = vocabulary_of(settings.model)
-    runs = [
-        Run(seed, row.optimizer, row.learning_rate)
-        for row in sorted(variant.optimizers, key=lambda row: row.optimizer)
-        for seed in range(block.seeds)
-    ]
+    optimizers = sorted(variant.optimizers, key=lambda row: row.optimizer)
+    runs = _runs(optimizers, block.seeds)
     plan = _plan(settings, variant, rows, block.steps)
     trained = train_runs(
         rows,
@@ -82,12 +80,8 @@ def attention_over_steps(
     rows = _masked_documents(settings, variant, settings.attention.documents, "attention")
     held_out = _masked_documents(settings, variant, block.held_out_documents, "attention, held out")
     unseen = Batches(held_out, [0], block.held_out_documents, execution.device)(0)
-    runs = [
-        Run(seed, row.optimizer, row.learning_rate)
-        for row in variant.optimizers
-        if row.optimizer == settings.optimizer
-        for seed in range(block.seeds[settings.optimizer])
-    ]
+    optimizers = [row for row in variant.optimizers if row.optimizer == settings.optimizer]
+    runs = _runs(optimizers, block.seeds[settings.optimizer])
     plan = _plan(settings, variant, rows, block.steps[settings.optimizer])
     trained = train_runs(
         rows,
@@ -129,6 +123,12 @@ def _masked_documents(
         concentration=settings.attention.concentration,
         masked_attended=variant.frozen_value,
     )
+
+
+def _runs(optimizers: Sequence[OptimizerSettings], seeds: int) -> list[Run]:
+    return [
+        Run(seed, row.optimizer, row.learning_rate) for row in optimizers for seed in range(seeds)
+    ]
 
 
 def _plan(
