@@ -44,6 +44,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Groups that the scheduler does not see would be scattered in silence, and made many times."""
+    if getattr(session.config.option, "loadgroup", False):
+        lost = [item for item in session.items if item.get_closest_marker("xdist_group")]
+        lost = [item.nodeid for item in lost if "@" not in item.nodeid]
+        assert not lost, (
+            f"pytest-xdist does not see the group of {lost[0]} and {len(lost) - 1} more"
+        )
+
+
 def copy_project(target: Path) -> Path:
     """Copy what git would hand out: tracked files and new ones that it does not ignore."""
     listed = subprocess.run(
