@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, ratio_norm
@@ -16,12 +17,13 @@ from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topics import AmbiguitySettings
 
-ROWS = {
+PANELS = {
     "attention_ratio": "attention",
-    "embedding_cosine_ratio": "embedding layer,\ncosine",
-    "embedding_raw_cosine_ratio": "raw embeddings,\ncosine",
+    "embedding_cosine_ratio": "embedding layer, cosine",
+    "embedding_raw_cosine_ratio": "raw embeddings, cosine",
 }
-PUBLISHED_AS = {"embedding_raw_cosine_ratio": "embedding_cosine_ratio"}
+NAMES = {"minilm": "MiniLM, beside\nthe paper's BERT", "random": "random weights"}
+OURS, PAPER = PALETTE[:2]
 
 
 def ratios(
@@ -30,122 +32,114 @@ def ratios(
     ambiguity: AmbiguitySettings,
     published: pd.DataFrame,
 ) -> Figure:
-    """Ratio against threshold: a row per quantity, a column per overlap mode.
+    """Ratio of every model: a panel per overlap mode and quantity, a line per model.
 
-    Ours: filled markers with 95% intervals, over seeds where a model has several, and a dash for
-    each of them. Published: small open markers, one per model. A random model's raw ratio, a
-    quotient of two zeros, is left out; of several random models, which all lie at 1, the first is
-    drawn.
+    A marker's shape says the threshold, the first on top. Ours: filled, with 95% intervals, over
+    seeds where a model has several, and a dash for each of them. Published: open, on the line of
+    the model that stands beside it; none in the raw matrix, which the paper does not measure. A
+    random model's raw ratio, a quotient of two zeros, is left out; of several random models, which
+    all lie at 1, the first is drawn.
     """
-    overlaps, thresholds = ambiguity.overlaps, ambiguity.thresholds
-    figure, axes = plt.subplots(
-        len(ROWS),
-        len(overlaps),
-        figsize=(WIDTH, 2.35 * len(ROWS) + 0.5),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-    )
-    colours = _colours(models)
     controls = [name for name in measures if models[name].source == "random"]
     drawn = [name for name in measures if name not in controls[1:]]
-    for column, overlap in enumerate(overlaps):
-        axes[0, column].set_title(f"{overlap} topics")
-        for row, (quantity, label) in enumerate(ROWS.items()):
+    beside = {name: models[name].published_as for name in drawn}
+    lonely = [name for name in CHECKPOINTS if name not in beside.values()]
+    lines = [*(name for name in drawn if name not in controls), *lonely, *controls[:1]]
+    figure, axes = plt.subplots(
+        len(ambiguity.overlaps),
+        len(PANELS),
+        figsize=(WIDTH, (0.36 * len(lines) + 0.5) * len(ambiguity.overlaps) + 0.7),
+        sharex="col",
+        sharey=True,
+        squeeze=False,
+    )
+    for row, overlap in enumerate(ambiguity.overlaps):
+        for column, (quantity, label) in enumerate(PANELS.items()):
             axis = axes[row, column]
             theirs = published[
-                (published["overlap"] == overlap)
-                & (published["quantity"] == PUBLISHED_AS.get(quantity, quantity))
+                (published["overlap"] == overlap) & (published["quantity"] == quantity)
             ].set_index(["model", "threshold"])["published"]
-            _draw_published(axis, theirs, [t.published for t in thresholds], colours)
-            for place, name in enumerate(drawn):
-                rows = measures[name]
-                raw = quantity.startswith("embedding_raw")
-                if not (raw and models[name].source == "random"):
-                    _draw_ours(axis, rows, overlap, quantity, thresholds, name, place, colours)
-            _dress(axis, quantity, label if column == 0 else "", thresholds)
-    handles = [h for axis in axes.flat for h in axis.get_legend_handles_labels()[0]]
-    labels = [h for axis in axes.flat for h in axis.get_legend_handles_labels()[1]]
-    unique = dict(zip(labels, handles, strict=True))
-    figure.legend(unique.values(), unique.keys(), loc="outside right upper", frameon=False)
-    figure.supylabel("same-topic mean / different-topic mean", fontsize=9)
-    figure.supxlabel(
-        "words kept per topic (ours above, the published share of the vocabulary below)", fontsize=9
-    )
+            raw = quantity.startswith("embedding_raw")
+            for line, name in enumerate(lines):
+                counterpart = beside.get(name) or name
+                _draw_published(axis, theirs, ambiguity.thresholds, counterpart, line)
+                if name in drawn and not (raw and name in controls):
+                    chosen = measures[name]
+                    chosen = chosen[(chosen["overlap"] == overlap)]
+                    chosen = chosen[chosen["quantity"] == quantity]
+                    _draw_ours(axis, chosen, ambiguity.thresholds, line)
+            _dress(axis, log=quantity != "attention_ratio")
+            axis.set_title(label if row == 0 else "", fontsize=9)
+        axes[row, 0].set_ylabel(f"{overlap} topics")
+    axes[0, 0].set_yticks(range(len(lines)), [_named(name) for name in lines])
+    axes[0, 0].set_ylim(len(lines) - 0.45, -0.55)
+    _explain(figure, ambiguity.thresholds)
+    figure.supxlabel("same-topic mean / different-topic mean (1: no topic structure)", fontsize=9)
     return figure
 
 
-def _colours(models: Mapping[str, ModelSettings]) -> dict[str, str]:
-    """One colour per published row; a model of ours has the colour of the row it stands beside."""
-    colours = dict(zip(CHECKPOINTS, PALETTE, strict=False))
-    ours = {
-        name: colours.get(model.published_as or "", "#000000") for name, model in models.items()
-    }
-    return colours | ours
+def _named(name: str) -> str:
+    return NAMES.get(name, name.replace("-here", ", trained here"))
+
+
+def _places(thresholds: Sequence, line: int) -> np.ndarray:
+    """Heights of the thresholds on a model's line."""
+    return line + np.linspace(-0.26, 0.26, len(thresholds)) if len(thresholds) > 1 else [line]
 
 
 def _draw_published(
-    axis: Axes, theirs: pd.Series, thresholds: Sequence[float | None], colours: Mapping[str, str]
+    axis: Axes, theirs: pd.Series, thresholds: Sequence, name: str, line: int
 ) -> None:
-    for place, model in enumerate(CHECKPOINTS):
-        x = np.arange(len(thresholds)) + 0.06 * (place - 2.5)
-        y = [theirs.get((model, threshold), np.nan) for threshold in thresholds]
+    for place, (y, threshold) in enumerate(zip(_places(thresholds, line), thresholds, strict=True)):
         axis.plot(
-            x,
-            y,
-            linestyle=":",
-            linewidth=0.8,
-            marker=MARKERS[place],
-            markersize=4.5,
-            markerfacecolor="white",
-            color=colours[model],
-            label=f"{model}, paper",
+            theirs.get((name, threshold.published), np.nan), y, MARKERS[place % len(MARKERS)],
+            markersize=4.2, markerfacecolor="none", color=PAPER, zorder=5,
+        )  # fmt: skip
+
+
+def _draw_ours(axis: Axes, rows: pd.DataFrame, thresholds: Sequence, line: int) -> None:
+    for place, (y, threshold) in enumerate(zip(_places(thresholds, line), thresholds, strict=True)):
+        chosen = rows[rows["threshold"] == threshold.label].set_index(SEED)
+        seeds, mean = chosen.drop(index=ALL)["value"], chosen.loc[ALL]
+        axis.plot(
+            seeds, np.full(len(seeds), y), "|", markersize=4.5, markeredgewidth=0.7, color="0.35",
+            zorder=4,
+        )  # fmt: skip
+        axis.plot([mean["low"], mean["high"]], [y, y], color=OURS, linewidth=1.3, zorder=2)
+        axis.plot(
+            mean["value"], y, MARKERS[place % len(MARKERS)], markersize=4.2, color=OURS, zorder=3
         )
 
 
-def _draw_ours(axis, rows, overlap, quantity, thresholds, name, place, colours) -> None:
-    chosen = rows[(rows["overlap"] == overlap) & (rows["quantity"] == quantity)]
-    x = np.arange(len(thresholds)) + 0.2 + 0.04 * place
-    by_seed = chosen.pivot(index="threshold", columns=SEED, values="value")
-    seeds = by_seed.drop(columns=ALL).loc[[t.label for t in thresholds]]
-    axis.plot(
-        x, seeds, linestyle="", marker="_", markersize=5, markeredgewidth=0.8, color="black",
-        zorder=4,
-    )  # fmt: skip
-    chosen = chosen[chosen[SEED] == ALL].set_index("threshold").loc[[t.label for t in thresholds]]
-    below, above = chosen["value"] - chosen["low"], chosen["high"] - chosen["value"]
-    axis.errorbar(
-        x,
-        chosen["value"],
-        yerr=np.clip([below, above], 0, None),
-        marker=MARKERS[place % len(MARKERS)],
-        markersize=6,
-        markeredgecolor="black",
-        markeredgewidth=0.6,
-        linewidth=1.8,
-        capsize=3,
-        color=colours[name],
-        label=f"{name}, ours [95%]",
-        zorder=3,
-    )
-
-
-def _dress(axis: Axes, quantity: str, label: str, thresholds: Sequence) -> None:
-    axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
-    axis.set_ylabel(label)
-    axis.set_xticks(
-        np.arange(len(thresholds)),
-        [f"{t.label}\n{t.published:g}" if t.published else t.label for t in thresholds],
-    )
-    axis.set_xlim(-0.35, len(thresholds) - 0.48)
-    if quantity != "attention_ratio":
-        axis.set_yscale("log")
-        axis.set_yticks([1, 2, 4, 8], minor=False)
-        if axis.get_ylim()[0] < 0.5:  # the interval of few seeds that differ may reach 0
-            axis.set_ylim(bottom=0.5)
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+def _dress(axis: Axes, log: bool) -> None:
+    axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+    axis.grid(axis="y", linewidth=0.4)
+    axis.tick_params(axis="y", length=0)
+    if log:
+        axis.set_xscale("log")
+        axis.set_xticks([1, 2, 4, 8], minor=False)
+        if axis.get_xlim()[0] < 0.5:  # the interval of few seeds that differ may reach 0
+            axis.set_xlim(left=0.5)
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     despine(axis)
+
+
+def _explain(figure: Figure, thresholds: Sequence) -> None:
+    """A legend of colours and shapes, above the panels."""
+    known = [
+        Line2D([], [], color=OURS, marker="o", label="ours, 95% interval"),
+        Line2D([], [], color="0.35", marker="|", linestyle="", label="one training"),
+        Line2D([], [], color=PAPER, marker="o", markerfacecolor="white", linestyle="",
+               label="the paper's checkpoint"),
+    ]  # fmt: skip
+    for place, threshold in enumerate(thresholds):
+        share = f" (paper: {threshold.published:g})" if threshold.published else ""
+        shape = MARKERS[place % len(MARKERS)]
+        known.append(
+            Line2D([], [], color="0.3", marker=shape, linestyle="", label=threshold.label + share)
+        )
+    figure.legend(handles=known, loc="outside upper center", ncols=3, frameon=False)
 
 
 def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettings) -> Figure:
