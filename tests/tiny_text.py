@@ -56,7 +56,7 @@ def encoded(settings: TextSettings = SETTINGS.text):
 def task(family: str, seed: int = 0, **settings: object):
     """Settings, what objectives know of the vocabulary, training and held-out text."""
     vocabulary, _, articles = encoded()
-    one: PretrainModelSettings = SETTINGS.of(family, seed, None).model_copy(update=settings)
+    one: PretrainModelSettings = SETTINGS.of(family, seed).model_copy(update=settings)
     predictable = predictable_pieces(vocabulary, one.objective.predictable_document_share)
     words = Words(predictable, np.bincount(articles.ids, minlength=len(vocabulary)))
     longest = one.size.longest - 3

@@ -296,7 +296,7 @@ def test_output_biases_start_at_the_frequencies_of_the_training_text_alone(tmp_p
     vocabulary, _, articles = encoded()
     vocabulary.to_parquet(tmp_path / "vocabulary")
     write_encoded(articles, tmp_path / "text")
-    settings = SETTINGS.of("bert", 0, None)
+    settings = SETTINGS.of("bert", 0)
     objective, training, _ = read_task(tmp_path / "text", tmp_path / "vocabulary", settings)
     counted = np.bincount(training.segments.ids, minlength=len(vocabulary))
     assert (objective.words.occurrences == counted).all()

@@ -150,3 +150,22 @@ def test_a_threshold_is_a_count_or_a_share_of_the_vocabulary(
     assert threshold.label == label
     assert threshold.words_kept(8399) == kept
     assert threshold.published == published
+
+
+@pytest.mark.parametrize("overlay", ["paper", "smoke"])
+def test_the_budget_of_an_overlay_is_that_of_every_training(overlay) -> None:
+    content = yaml.safe_load((ROOT / f"config/{overlay}.yaml").read_text(encoding="utf-8"))
+    budget = content["pretraining"]["tokens"]
+    settings = load_settings(changed("pretraining.tokens", budget))
+    here = [name for name, model in DEFAULT["models"].items() if model["source"] == "pretrain"]
+    assert {settings.pretraining_of(name, 0).tokens for name in here} == {budget}
+
+
+def test_each_family_has_its_own_budget() -> None:
+    budgets = DEFAULT["pretraining"]["tokens"]
+    settings = load_settings(DEFAULT)
+    for name, model in DEFAULT["models"].items():
+        if model["source"] == "pretrain":
+            assert settings.pretraining_of(name, 0).tokens == budgets[model["family"]]
+    with pytest.raises(OnelayerError, match="pretraining: tokens has no budget for"):
+        load_settings(changed("pretraining.tokens", {"bert": 5}))

@@ -1,12 +1,13 @@
 """Settings of pretraining: text, vocabulary, size, budget, optimizer, objectives."""
 
-from typing import Literal
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Device, Name, Seed, Share, Threads
 
 FamilyName = Literal["bert", "roberta", "albert", "electra", "bart"]
+Tokens = Annotated[int, Field(ge=1)]
 
 
 class TextSettings(Block):
@@ -86,8 +87,6 @@ class TrainingSettings(Block):
     """What it learns to predict."""
     optimizer: AdamWSettings = AdamWSettings()
     """How."""
-    tokens: int = Field(3_000_000, ge=1)
-    """Budget: training ends with the batch that reaches it (tokens seen, special ones included)."""
     batch_tokens: int = Field(1024, ge=16)
     """Tokens a batch."""
     held_out_tokens: int = Field(16_384, ge=16)
@@ -109,12 +108,23 @@ class PretrainingSettings(TrainingSettings):
     """A corpus of `corpora`."""
     text: TextSettings = TextSettings()
     """Its vocabulary, and what is held out."""
+    tokens: Tokens | dict[FamilyName, Tokens] = 3_000_000
+    """Budget of each family, or of all alike: training ends with the batch that reaches it (tokens
+    seen, special ones included)."""
 
-    def of(self, family: FamilyName, seed: int, tokens: int | None) -> "PretrainModelSettings":
-        """What one training needs to know; `tokens` overrides the common budget."""
+    @model_validator(mode="after")
+    def _every_family_has_a_budget(self) -> Self:
+        if isinstance(self.tokens, dict):
+            for family in get_args(FamilyName):
+                if family not in self.tokens:
+                    raise ValueError(f"tokens has no budget for {family}; one number is for all")
+        return self
+
+    def of(self, family: FamilyName, seed: int) -> "PretrainModelSettings":
+        """What one training needs to know."""
         common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
-        common["tokens"] = tokens or self.tokens
-        return PretrainModelSettings(**common, family=family, seed=seed)
+        tokens = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
+        return PretrainModelSettings(**common, tokens=tokens, family=family, seed=seed)
 
 
 class PretrainModelSettings(TrainingSettings):
@@ -122,6 +132,8 @@ class PretrainModelSettings(TrainingSettings):
 
     family: FamilyName
     """Architecture and objective."""
+    tokens: Tokens
+    """Budget (tokens seen)."""
     seed: Seed
     """Seed of weights, order and masks."""
 
@@ -133,8 +145,6 @@ class PretrainedModel(Block):
     """Where it comes from."""
     family: FamilyName
     """Architecture, and with it the objective."""
-    tokens: int | None = Field(None, ge=1)
-    """Its own budget (tokens seen); null: `pretraining.tokens`."""
     seeds: list[Seed] = Field([0], min_length=1)
     """One model per seed; tables show their mean."""
     published_as: str | None = None

@@ -137,8 +137,9 @@ class PretrainingAgain(Block):
 
     def of(self, common: PretrainingSettings, machine: Machine) -> list[PretrainModelSettings]:
         """The trainings on one machine, family by family."""
+        computes = machine.computes | {"tokens": self.tokens}
         return [
-            common.of(family, seed, self.tokens).model_copy(update=machine.computes)
+            common.of(family, seed).model_copy(update=computes)
             for family in self.families
             for seed in machine.seeds(self.seeds)
         ]
