@@ -2,6 +2,7 @@
 
 from safetensors.numpy import load_file
 
+from onelayer.animations import animate
 from onelayer.figures import house_style, save
 from onelayer.papers.local_to_global.flow_figures import Landscape
 from onelayer.papers.local_to_global.flow_tables import chains_of
@@ -12,12 +13,13 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     settings, paths = step.settings, load_file(step.inputs.paths)
-    (gif,) = step.outputs.animations
+    gif, png = step.outputs.animations
     with house_style():
         landscape = Landscape(paths, shown_chains(chains_of(settings)), settings.extent)
         landscape.draw(landscape.frames - 1)
         save(landscape.figure, *step.outputs.figures)
         landscape.animation().save(gif, writer="pillow", fps=10, dpi=100)
+    animate(gif, png)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """The index of all results: every table and figure with one line, and how many verdicts of each."""
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from onelayer.tables import read_csv, write_html
+from onelayer.errors import OnelayerError
+from onelayer.registry import FORMS
 from onelayer.verdicts import KINDS, VERDICTS
 
 # Key (kind, verdict). A row without a counterpart has a verdict only where it has no value.
@@ -19,39 +19,28 @@ MEANINGS = [
     *(f"{word}: {meaning}" for word, meaning in (KINDS | VERDICTS).items()),
     f"{NOTHING}: a quantity that has no counterpart",
 ]
-_SENTENCE = re.compile(r"(?<!\bet al)(?<!\bFig)(?<!\bSec)(?<!\bEq)(?<!\be\.g)(?<!\bi\.e)\. ")
 
 
-def write_index(
-    tables: Sequence[Path],
-    figures: Sequence[Path],
-    captions: Mapping[str, str],
-    lines: Mapping[str, str],
-    path: Path,
-    counted: Path,
-) -> None:
-    """Write `results/index.md`, and its counts of verdicts for the report.
+def index_page(
+    counts: pd.DataFrame, tables: Mapping[Path, str], figures: Mapping[Path, str]
+) -> str:
+    """`results/index.md`.
 
     Args:
-        tables: the tables' CSV files.
-        figures: the figures' PNG files, and animations.
-        captions: name of the caption of each result, by path without suffix.
-        lines: one line per caption name.
-        path: where to write; links are relative to `results/`.
-        counted: where to write the counts, HTML.
+        counts: `shown_counts`.
+        tables: one line for each table, by its CSV file, relative to `results/`.
+        figures: the same of PNG files of figures, and GIF files of animations.
     """
-    counts = shown_counts({table.stem: count_verdicts(read_csv(table)) for table in tables})
-    write_html(counts, counted, "Verdicts, by what was compared", MEANINGS)
     body = counts.to_markdown(index=False, disable_numparse=True)
-    text = ["# Results", "", "## Verdicts", "", body, "", *(f"- {line}" for line in MEANINGS)]
+    text = ["# Results", "", "What was found, in sentences: [findings.md](findings.md).", ""]
+    text += ["## Verdicts", "", body, "", *(f"- {line}" for line in MEANINGS)]
     text += ["", "## Tables", "", "| table | what it shows |", "|---|---|"]
-    for table in tables:
-        text.append(_line(table, ("csv", "md", "tex", "html"), captions, lines))
-    text += ["", "## Figures", "", "| figure | what it shows |", "|---|---|"]
-    for figure in figures:
-        kinds = ("png", "pdf") if figure.suffix == ".png" else (figure.suffix[1:],)
-        text.append(_line(figure, kinds, captions, lines))
-    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+    text += [f"| {_links(file, FORMS['table'])} | {line} |" for file, line in tables.items()]
+    text += ["", "## Figures", "", "| figure | | what it shows |", "|---|---|---|"]
+    for file, line in figures.items():
+        small = f'<a href="{file}"><img src="{file}" width="240" alt="{file.stem}"></a>'
+        text.append(f"| {_links(file, forms_of(file))} | {small} | {line} |")
+    return "\n".join(text) + "\n"
 
 
 def count_verdicts(table: pd.DataFrame) -> Counts:
@@ -72,22 +61,27 @@ def shown_counts(counts: Mapping[str, Counts]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(str)
 
 
-def _line(
-    file: Path, kinds: Sequence[str], captions: Mapping[str, str], lines: Mapping[str, str]
-) -> str:
-    base = file.with_suffix("")
-    links = " ".join(f"[{kind}]({_relative(base)}.{kind})" for kind in kinds)
-    return f"| **{base.name}** {links} | {lines[captions[str(base)]]} |"
+def forms_of(file: Path) -> Sequence[str]:
+    """All forms of a figure or an animation, by one of them; the report shows the last."""
+    return next(forms for forms in FORMS.values() if file.suffix[1:] in forms)
 
 
-def first_sentence(caption: str) -> str:
-    """The first sentence of a report caption, which says what the result shows.
+def _links(file: Path, forms: Iterable[str]) -> str:
+    links = " ".join(f"[{form}]({file.with_suffix(f'.{form}')})" for form in forms)
+    return f"**{file.stem}** {links}"
 
-    It does not end at the point of an abbreviation, such as in 'Tian et al. 2023, Fig. 4'.
+
+def summary(caption: Path) -> str:
+    """The first paragraph of a report caption, which says in a sentence what the result shows.
+
+    Raises:
+        OnelayerError: it does not end as a sentence does.
     """
-    plain = " ".join(caption.replace("``", "`").split())
-    return _SENTENCE.split(plain)[0].rstrip(".") + "."
-
-
-def _relative(path: Path) -> Path:
-    return path.relative_to("results") if path.is_relative_to("results") else path
+    first = caption.read_text("utf-8").strip().partition("\n\n")[0]
+    line = " ".join(first.replace("``", "`").split())
+    if not line.endswith((".", "?")):
+        raise OnelayerError(
+            f"{caption}: the first paragraph ends in '{line[-20:]}'; it is the line of the index: "
+            "a sentence, and an empty line after it"
+        )
+    return line

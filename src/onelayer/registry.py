@@ -18,7 +18,7 @@ FOLDERS = {**PAPERS, "stability": "Stability"}
 FORMS = {
     "table": ("csv", "md", "tex", "html"),
     "figure": ("pdf", "png"),
-    "animation": ("gif",),
+    "animation": ("gif", "png"),
 }
 
 

@@ -7,7 +7,6 @@ was not measured has the verdict `not run`, one that a run did not come to `not 
 reason.
 """
 
-import html as markup
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
+from onelayer.pages import table_page
 from onelayer.settings.block import Block
 from onelayer.step import Step, by_name, run
 
@@ -71,7 +71,7 @@ class Report:
         _write_csv(self.table, csv)
         _write_markdown(self.shown, md, self.title, self.notes)
         _write_latex(self.shown, tex, self.title, self.notes)
-        write_html(self.shown, html, self.title, self.notes)
+        html.write_text(table_page(self.shown, self.title, self.notes), encoding="utf-8")
 
 
 def tabulate(
@@ -143,37 +143,6 @@ def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[st
     below = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
     body = body.replace("\\end{table}", below + "\\end{table}")
     path.write_text("% needs booktabs and graphicx\n" + body, encoding="utf-8")
-
-
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 1.5em; }
-h1 { font-size: 1.25em; } li { max-width: 60em; margin: .3em 0; color: #444; }
-table { border-collapse: collapse; margin: 1em 0; }
-th { border-bottom: 2px solid #444; padding: .35em .7em; text-align: left; vertical-align: bottom; }
-td { border-bottom: 1px solid #ddd; padding: .3em .7em; font-variant-numeric: tabular-nums;
-     white-space: nowrap; }
-"""
-
-
-def write_html(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
-    """Write a readers' table as a page that loads nothing.
-
-    Args:
-        table: texts.
-        path: where to write.
-        title, notes: above and below it.
-    """
-    page = [
-        "<!DOCTYPE html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>{markup.escape(title)}</title>',
-        f"<style>{_STYLE}</style></head><body>",
-        f"<h1>{markup.escape(title)}</h1>",
-        table.to_html(index=False, border=0, na_rep=""),
-        "<ul>",
-        *(f"<li>{markup.escape(note)}</li>" for note in notes),
-        "</ul></body></html>",
-    ]
-    path.write_text("\n".join(page) + "\n", encoding="utf-8")
 
 
 _LATEX = {

@@ -1,19 +1,26 @@
 """Claims about what is written last: the manifest and the index."""
 
+import base64
+import io
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 from onelayer import manifest
 from onelayer.errors import OnelayerError
-from onelayer.index import write_index
+from onelayer.index import count_verdicts, index_page, shown_counts, summary
 from onelayer.manifest import build_manifest, read_records, verify_manifest
-from onelayer.provenance import file_sha256
+from onelayer.overview import overview_page
+from onelayer.provenance import REPOSITORY, file_sha256
 from onelayer.tables import VALUE_COLUMNS
+
+CAPTIONS = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))
 
 
 @pytest.fixture
@@ -105,24 +112,20 @@ def test_verification_names_what_differs_and_what_is_missing(results, tmp_path) 
     assert file_sha256(Path("table.csv")) in message
 
 
-def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
+@pytest.fixture
+def counts() -> pd.DataFrame:
+    """Verdicts of two tables."""
     verdicts = ["within", "within", "differs", "", "not run"]
     kinds = ["published", "published", "control", "", ""]
     columns = {"verdict": verdicts, "kind": kinds}
     table = pd.DataFrame(dict.fromkeys(VALUE_COLUMNS, "") | columns)
-    path = tmp_path / "results/tables/t.csv"
-    path.parent.mkdir(parents=True)
-    table.to_csv(path, index=False)
-    short = path.with_name("s.csv")
-    table.tail(1).to_csv(short, index=False)
-    figure = tmp_path / "results/figures/f.png"
-    moving = tmp_path / "results/animations/m.gif"
-    captions = {str(one.with_suffix("")): "one" for one in (path, short)}
-    captions |= {str(shown.with_suffix("")): "two" for shown in (figure, moving)}
-    lines = {"one": "Line 1.", "two": "Line 2."}
-    files = tmp_path / "i.md", tmp_path / "v.html"
-    write_index([path, short], [figure, moving], captions, lines, *files)
-    text, page = (file.read_text() for file in files)
+    return shown_counts({"t": count_verdicts(table), "s": count_verdicts(table.tail(1))})
+
+
+def test_the_index_counts_verdicts_and_links_every_form(counts) -> None:
+    tables = dict.fromkeys(map(Path, ("tables/p/t.csv", "tables/p/s.csv")), "Line 1.")
+    figures = dict.fromkeys(map(Path, ("figures/p/f.png", "animations/p/m.gif")), "Line 2.")
+    text = index_page(counts, tables, figures)
     counted = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     assert [cells for cells in counted if len(cells) == 8][2:] == [
         ["all tables", "published", "2", "0", "0", "0", "0", "0"],
@@ -136,9 +139,44 @@ def test_the_index_counts_verdicts_and_links_every_form(tmp_path) -> None:
         ["t", "nothing", "0", "0", "0", "0", "0", "1"],
         ["s", "nothing", "0", "0", "0", "0", "0", "1"],
     ]
-    assert page.count("<tr") == 11 and "random weights" in page and "random weights" in text
-    assert text.count("Line 1.") == 2
-    for suffix in (".csv", ".md", ".tex", ".html", ".png", ".pdf"):
-        assert suffix in text
-    assert text.count("Line 2.") == 2
-    assert "m.gif" in text and "m.png" not in text
+    assert "random weights" in text
+    assert text.count("Line 1.") == text.count("Line 2.") == 2
+    links = re.findall(r"\]\((.*?)\)", text)
+    assert sorted(links) == sorted(
+        ["findings.md", "animations/p/m.gif", "animations/p/m.png"]
+        + ["figures/p/f.pdf", "figures/p/f.png"]
+        + [f"tables/p/{name}.{form}" for name in "ts" for form in ("csv", "md", "tex", "html")]
+    )
+    assert re.findall(r'<img src="(.*?)"', text) == ["figures/p/f.png", "animations/p/m.gif"]
+
+
+def test_the_report_opens_on_findings_counts_and_small_figures(counts, tmp_path) -> None:
+    figure = tmp_path / "f.png"
+    Image.new("RGB", (1400, 900), "white").save(figure)
+    findings = "# Findings\n\n- **Does not hold.** <!-- finding: a -->**2 of 3** <!-- end -->"
+    findings += "([t](tables/p/t.md))\n"
+    text = overview_page(findings, counts, [(figure, "figures/p/f.png", "Line <2>.")])
+    assert '<span class="verdict differs">✕ Does not hold</span>' in text
+    assert "<strong>2 of 3</strong>" in text and 'href="tables/p/t.html"' in text
+    assert text.count("<tr>") == 1 + len(counts)
+    assert "Line &lt;2&gt;." in text and 'href="figures/p/f.png"' in text
+    [image] = re.findall(r'<img src="data:image/png;base64,(.*?)"', text)
+    with Image.open(io.BytesIO(base64.b64decode(image))) as small:
+        assert small.size == (480, 309)
+
+
+def test_the_line_in_the_index_is_the_first_paragraph_of_the_caption(tmp_path) -> None:
+    caption = tmp_path / "figure_x.rst"
+    caption.write_text("Ours (Tian\net al. 2023, Fig. 4), ``x``:\nthey gain.\n\nMore.\n")
+    assert summary(caption) == "Ours (Tian et al. 2023, Fig. 4), `x`: they gain."
+    caption.write_text("Ours,\n\nand theirs.\n")
+    with pytest.raises(OnelayerError, match=r"figure_x\.rst: the first paragraph ends in 'Ours,'"):
+        summary(caption)
+
+
+@pytest.mark.parametrize("caption", CAPTIONS, ids=lambda path: path.stem)
+def test_the_first_paragraph_of_every_caption_is_a_whole_sentence(caption) -> None:
+    line = summary(caption)
+    assert line[0].isupper() and 20 < len(line) < 300
+    assert line.count("(") == line.count(")")
+    assert line.endswith((".", "?")) and not line.endswith(("et al.", "Fig.", "Sec.", "Eq."))

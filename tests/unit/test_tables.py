@@ -1,10 +1,12 @@
 """Claims about the forms in which tables are written."""
 
+import re
+
 import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.index import first_sentence
+from onelayer.pages import table_page
 from onelayer.tables import (
     VALUE_COLUMNS,
     Report,
@@ -12,7 +14,7 @@ from onelayer.tables import (
     read_csv,
     tidy,
 )
-from onelayer.verdicts import Number, judge
+from onelayer.verdicts import VERDICTS, Number, judge
 
 
 def table() -> pd.DataFrame:
@@ -71,17 +73,30 @@ def test_a_foreign_csv_is_refused(tmp_path) -> None:
         read_csv(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize(
-    ("caption", "line"),
-    [
-        ("Ours beside\ntheirs, ``x``. More here.", "Ours beside theirs, `x`."),
-        ("Of one class (Tian\net al. 2023, Fig. 4):\nthey gain. More.",
-         "Of one class (Tian et al. 2023, Fig. 4): they gain."),
-        ("As in Sec. 3 and Eq. 2, e.g. here, i.e. there. More.",
-         "As in Sec. 3 and Eq. 2, e.g. here, i.e. there."),
-        ("A config. More.", "A config."),
-        ("Only one", "Only one."),
-    ],
-)  # fmt: skip
-def test_the_line_in_the_index_is_the_first_sentence_of_the_caption(caption, line) -> None:
-    assert first_sentence(caption) == line
+def test_in_a_page_the_verdict_comes_first_and_says_its_word_beside_its_colour() -> None:
+    columns = ["x", "verdicts (a, b)", "verdict", "verdicts that change"]
+    row = ["1 < 2; paper 1: within", "differs (-3% of the effect), not reached", "–", "0 of 3"]
+    page = table_page(pd.DataFrame([row], columns=columns), "T", ["n"])
+    cells = re.findall(r"<td>(.*?)</td>", page)
+    texts = [re.sub(r"<.*?>", "", cell) for cell in cells]
+    assert texts == [
+        "a ✕ differs (-3%)b ◌ not reached",
+        "–",
+        "1 &lt; 2; paper 1: ● within",
+        "0 of 3",
+    ]
+    assert [re.findall(r'"verdict ([a-z-]+)"', cell) for cell in cells] == [
+        ["differs", "not-reached"], [], ["within"], []
+    ]  # fmt: skip
+    assert VERDICTS["differs"] in cells[0]
+    assert "share of the published one" in page
+    assert "share of the published one" not in table_page(pd.DataFrame({"x": [1]}), "T", [])
+
+
+def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
+    page = table_page(pd.DataFrame({"verdict": list(VERDICTS)}), "T", [])
+    signs = re.findall(r'"verdict [a-z-]+">(.) ', page)
+    colours = re.findall(r"\.onelayer \.([a-z-]+) { background: (#\w+)", page)
+    assert len(set(signs)) == len(signs) == len(VERDICTS)
+    assert {name.replace("-", " ") for name, _ in colours} == set(VERDICTS)
+    assert len({colour for _, colour in colours}) == len(VERDICTS)

@@ -1,5 +1,6 @@
 """A page in headless Chromium, driven through the DevTools protocol over a pipe."""
 
+import base64
 import json
 import os
 import shutil
@@ -82,6 +83,10 @@ class Page:
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def screenshot(self) -> bytes:
+        """What the window shows, as PNG."""
+        return base64.b64decode(self.command("Page.captureScreenshot", format="png")["data"])
 
     def command(self, method: str, **parameters: object) -> dict:
         """Send one command of the protocol and return its result."""

@@ -27,7 +27,7 @@ ANIMATIONS = [name for name in CAPTIONS if name.startswith("animation_")]
 FORMS = {
     "table": {"csv", "md", "tex", "html"},
     "figure": {"pdf", "png"},
-    "animation": {"gif"},
+    "animation": {"gif", "png"},
 }
 RATIOS = ("embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio")
 
@@ -163,7 +163,10 @@ def test_a_figure_shows_something(smoke_run, smoke, caption):
 
 @pytest.mark.parametrize("caption", ANIMATIONS)
 def test_an_animation_moves(smoke_run, smoke, caption):
-    for path in files(smoke, smoke_run, caption, "gif"):
+    moving = [
+        file for form in FORMS["animation"] for file in files(smoke, smoke_run, caption, form)
+    ]
+    for path in moving:
         with Image.open(path) as image:
             assert image.n_frames > 2
             frames = []
@@ -177,7 +180,10 @@ def test_an_animation_moves(smoke_run, smoke, caption):
 def test_the_index_links_every_table_and_figure(smoke_run):
     index = (smoke_run / "results/index.md").read_text(encoding="utf-8")
     links = {f"results/{link}" for link in re.findall(r"\]\((.*?)\)", index)}
-    assert links | {"results/index.md"} == set(products(smoke_run))
+    made = set(products(smoke_run))
+    assert links | {"results/index.md"} == made | {"results/findings.md"}
+    small = {f"results/{image}" for image in re.findall(r'<img src="(.*?)"', index)}
+    assert small == {file for file in made if re.search(r"figures/.*png$|gif$", file)}
 
 
 def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
@@ -194,7 +200,7 @@ def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
             found = rows.get((name, kind or "nothing"), ["0"] * len(VERDICTS))
             assert found == expected, (name, kind)
     page = (smoke_run / "results/verdicts.html").read_text(encoding="utf-8")
-    assert page.count("<tr") == len(rows)  # the rule of the head stands among them, the head not
+    assert page.count("<tr>") == len(rows)  # the rule of the head stands among them, the head not
 
 
 def test_the_manifest_has_the_sum_of_every_table_and_figure(smoke_run, manifest):

@@ -26,9 +26,11 @@ use rule step as write_index with:
         figures=[f"{figure.base}.png" for figure in results.made("figure")],
         animations=[f"{animation.base}.gif" for animation in results.made("animation")],
         captions=sorted({f"{captions}/{r.caption}.rst" for r in results.declared.values()}),
+        findings="results/findings.md",
     output:
         index="results/index.md",
         verdicts=report("results/verdicts.html", category="Verdicts", labels={"result": "counts"}),
+        overview="results/overview.html",
     pathvars:
         step="write_index",
     localrule: True
