@@ -5,13 +5,11 @@
 #   snakemake --list-target-rules                    what there is
 #
 # Results lie in the working directory: with `--directory runs/mine` in runs/mine/results, from
-# wherever this file is named (`--snakefile`).
+# wherever this file is named (`--snakefile`). As a module of another workflow: docs/running.md.
 import atexit
 import gc
-import os
 import re
 import shlex
-import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -19,15 +17,9 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-# Steps run with the Python that runs Snakemake (unless an environment is deployed) and import the
-# library of this very checkout.
-library = os.path.join(workflow.basedir, "src")
-search_path = os.pathsep.join([os.path.dirname(sys.executable), os.getenv("PATH", "")])
-os.environ.update(PYTHONPATH=library, PATH=search_path)
-sys.path.insert(0, library)
-# A logger plugin may have brought the library of another checkout along.
-for module in [name for name in sys.modules if name.partition(".")[0] == "onelayer"]:
-    del sys.modules[module]
+
+include: "workflow/rules/checkout.smk"
+
 
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
@@ -38,22 +30,20 @@ from onelayer.settings.corpus import SHARDED
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
 
+
+include: "workflow/rules/configuration.smk"
+
+
 # A last search for garbage, of which an ending process needs none, takes .4 seconds.
 atexit.register(gc.freeze)
 
-# Results lie in the working directory, these beside this file; as one writes paths from there, so
-# that no command or record changes when the checkout moves.
-reference, captions = (
-    os.path.relpath(os.path.join(workflow.basedir, folder))
-    for folder in ("workflow/reference", "workflow/report")
-)
-
-# After `kill -9` the same command goes on, without --unlock.
-if workflow.is_main_process:
+# After `kill -9` the same command goes on, without --unlock. Of another workflow's jobs, whose
+# module this is, nothing is known here.
+if workflow.is_main_process and not is_module:
     remove_stale_locks()
 
 
-configfile: os.path.join(workflow.basedir, "config.yaml")
+configfile: f"{checkout}/config.yaml"
 
 
 report: "workflow/report/workflow.rst"
@@ -69,12 +59,14 @@ resource_scopes:
 
 
 try:
+    if is_module:
+        config = overlay_of_module(config)
     settings = load_settings(config)
 except OnelayerError as error:
     raise WorkflowError(str(error)) from None
 
 # Every table, figure and animation, as the rules that make them declare it.
-results = Registry(Path(workflow.basedir) / "workflow/report")
+results = Registry(Path(checkout) / "workflow/report")
 
 
 include: "workflow/rules/declare.smk"
