@@ -6,6 +6,7 @@ import numpy as np
 
 from onelayer.papers.topic_structure.probe import uncertainty
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
 from onelayer.papers.topic_structure.probe.uncertainty import Replicates
 from tests.bench.bench_probe import labelled_vectors
 from tests.bench.case import Case, Numbers, Way, Work
@@ -47,7 +48,7 @@ def _embedding_null(words: int, topics: int, overlapping: bool, repeats: int) ->
         )
     return _of_embeddings(
         f"embedding null, {repeats} x {words:,} words, {_mode(overlapping)}",
-        lambda: uncertainty.permuted_similarity(vectors, membership, drawn),
+        lambda: uncertainty.permuted_similarity(PairSimilarity(vectors, membership), drawn),
         simple,
         lambda: _sums_work(membership, repeats),
     )
@@ -115,7 +116,7 @@ def _embedding_bootstrap(words: int, topics: int, overlapping: bool, repeats: in
         )
     return _of_embeddings(
         f"embedding bootstrap, {repeats} x {words:,} words, {_mode(overlapping)}",
-        lambda: uncertainty.resampled_similarity(vectors, membership, drawn),
+        lambda: uncertainty.resampled_similarity(PairSimilarity(vectors, membership), drawn),
         simple,
         lambda: _sums_work(membership, repeats),
     )

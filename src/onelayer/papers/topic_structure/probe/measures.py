@@ -24,7 +24,11 @@ from onelayer.papers.topic_structure.probe.pairs import (
     SAME_TOPIC,
     Labels,
 )
-from onelayer.papers.topic_structure.probe.similarity import pair_means, unit_vectors
+from onelayer.papers.topic_structure.probe.similarity import (
+    PairSimilarity,
+    TopicSets,
+    unit_vectors,
+)
 from onelayer.papers.topic_structure.probe.sums import AttentionSums
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
@@ -216,23 +220,25 @@ def measure_embeddings(
     Raises:
         OnelayerError: a variant has no pair of some class, or vectors are zero or not finite.
     """
-    quantities: list[Sampled] = []
     spaces = (("output", "embedding"), ("raw", "embedding_raw"))
     vectors = {
         f"{prefix}_{kind}": [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
         for space, prefix in spaces
         for kind in ("cosine", "dot")
     }
-    tasks = list(itertools.product(vectors, enumerate(variants)))
-    for name, (place, variant) in progress(tasks, unit="ratio"):
-        membership = labels.membership[place]
+    # By variant, whose permutations and resamples all vectors share; shown by kind of vectors.
+    found: dict[str, list[Sampled]] = {name: [] for name in vectors}
+    shared: _Drawn | None = None
+    for (place, variant), name in progress(
+        list(itertools.product(enumerate(variants), vectors)), unit="ratio"
+    ):
         try:
-            quantities += _similarities(
-                vectors[name], variant, name, membership, frequencies, settings
-            )
+            if shared is None or shared.place != place:
+                shared = _drawn(place, labels.membership[place], frequencies, settings)
+            found[name] += _similarities(vectors[name], variant, name, shared)
         except ValueError as error:
             raise _empty(variant, error) from None
-    return _rows(quantities, seeds)
+    return _rows(list(itertools.chain(*found.values())), seeds)
 
 
 def _vectors(vectors: np.ndarray, kind: str) -> np.ndarray:
@@ -242,24 +248,44 @@ def _vectors(vectors: np.ndarray, kind: str) -> np.ndarray:
         raise OnelayerError(f"word embeddings: {error}") from None
 
 
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What the vectors of all checkpoints share under one variant.
+
+    Attributes:
+        place: the variant's.
+        sets: topic sets of the words.
+        resamples: how often each word is drawn, int [W] each.
+        permutations: of the labelled words within strata of frequency, int [W] each.
+    """
+
+    place: int
+    sets: TopicSets
+    resamples: list[np.ndarray]
+    permutations: list[np.ndarray]
+
+
+def _drawn(
+    place: int, membership: np.ndarray, frequencies: np.ndarray, settings: UncertaintySettings
+) -> _Drawn:
+    strata = uncertainty.frequency_strata(
+        frequencies, settings.frequency_bins, membership.any(axis=1)
+    )
+    rng = generator("words", settings.seed)
+    resamples = uncertainty.word_multiplicities(membership, settings.word_resamples, rng)
+    rng = generator("permutations", settings.seed)
+    permutations = uncertainty.label_permutations(membership, strata, settings.permutations, rng)
+    return _Drawn(place, TopicSets(membership), list(resamples), list(permutations))
+
+
 def _similarities(
-    vectors: list[np.ndarray],
-    variant: Variant,
-    name: str,
-    membership: np.ndarray,
-    frequencies: np.ndarray,
-    settings: UncertaintySettings,
+    vectors: list[np.ndarray], variant: Variant, name: str, shared: _Drawn
 ) -> list[Sampled]:
-    labelled = membership.any(axis=1)
-    words = int(labelled.sum())
-    strata = uncertainty.frequency_strata(frequencies, settings.frequency_bins, labelled)
-    means = [pair_means(v, membership) for v in vectors]
-    boots, nulls = [], []
-    for v in vectors:
-        rng = generator("words", settings.seed)
-        boots.append(uncertainty.similarity_bootstrap(v, membership, settings.word_resamples, rng))
-        rng = generator("permutations", settings.seed)
-        nulls.append(uncertainty.similarity_null(v, membership, strata, settings.permutations, rng))
+    words = len(shared.sets.labelled)
+    similarities = [PairSimilarity(v, shared.sets) for v in vectors]
+    means = [similarity.means() for similarity in similarities]
+    boots = [uncertainty.resampled_similarity(one, shared.resamples) for one in similarities]
+    nulls = [uncertainty.permuted_similarity(one, shared.permutations) for one in similarities]
     null = np.array([null.ratio for null in nulls])
     parts = (
         ("ratio", [m.ratio for m in means], [b.ratio for b in boots]),

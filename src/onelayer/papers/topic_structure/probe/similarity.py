@@ -101,6 +101,10 @@ class TopicSets:
     Args:
         membership: bool [W, K].
 
+    Attributes:
+        words: number W of all words.
+        labelled: int [N], those with a topic.
+
     Raises:
         ValueError: when `membership` is not a bool matrix.
     """
@@ -112,6 +116,7 @@ class TopicSets:
                 "membership must be a bool array [words, topics >= 1], "
                 f"not {membership.dtype} {list(membership.shape)}"
             )
+        self.words = len(membership)
         self.labelled = np.flatnonzero(membership.any(axis=1))  # [N]
         self.sets, self.group = _distinct_rows(membership[self.labelled])  # [G, K], [N]
         large = self.sets.sum(axis=1) > self._expansion_limit()
@@ -163,16 +168,16 @@ class PairSimilarity:
 
     Args:
         vectors: float64 [W, d].
-        membership: bool [W, K].
+        labels: bool [W, K], or the topic sets of such, which several vectors can share.
 
     Raises:
         ValueError: when shapes disagree or vectors of labelled words are not finite.
     """
 
-    def __init__(self, vectors: Any, membership: Any) -> None:
-        self.sets = TopicSets(membership)
+    def __init__(self, vectors: Any, labels: Any) -> None:
+        self.sets = labels if isinstance(labels, TopicSets) else TopicSets(labels)
         vectors = np.asarray(vectors)
-        self.words = len(np.asarray(membership))
+        self.words = self.sets.words
         if vectors.ndim != 2 or len(vectors) != self.words:
             raise ValueError(
                 f"vectors {list(vectors.shape)} must have one row for each of {self.words} words"

@@ -164,12 +164,11 @@ def similarity_null(
         ValueError: when a class has no pairs (it is named), or inputs do not fit together.
     """
     drawn = label_permutations(membership, strata, permutations, rng)
-    return permuted_similarity(vectors, membership, drawn)
+    return permuted_similarity(PairSimilarity(vectors, membership), drawn)
 
 
-def permuted_similarity(vectors: Any, membership: Any, permutations: Iterable) -> Replicates:
+def permuted_similarity(similarity: PairSimilarity, permutations: Iterable) -> Replicates:
     """As `similarity_null`, for given permutations (int [W] each)."""
-    similarity = PairSimilarity(vectors, membership)
     return _replicates(similarity.means(permutation=permutation) for permutation in permutations)
 
 
@@ -182,12 +181,11 @@ def similarity_bootstrap(
         ValueError: when a class has no pairs (it is named), or inputs do not fit together.
     """
     drawn = word_multiplicities(membership, resamples, rng)
-    return resampled_similarity(vectors, membership, drawn)
+    return resampled_similarity(PairSimilarity(vectors, membership), drawn)
 
 
-def resampled_similarity(vectors: Any, membership: Any, multiplicities: Iterable) -> Replicates:
+def resampled_similarity(similarity: PairSimilarity, multiplicities: Iterable) -> Replicates:
     """As `similarity_bootstrap`, for given multiplicities (int [W] each)."""
-    similarity = PairSimilarity(vectors, membership)
     return _replicates(similarity.means(weights=weights) for weights in multiplicities)
 
 
