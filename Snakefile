@@ -26,7 +26,7 @@ from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
 from onelayer.provenance import script
 from onelayer.registry import FOLDERS, FORMS, Registry
-from onelayer.settings.corpus import SHARDED
+from onelayer.settings.hub import HubDataset
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
 

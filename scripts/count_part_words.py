@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from onelayer.corpus.shards import read_column
+from onelayer.corpus.storage import read_column
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import count_in_vocabulary
 from onelayer.topics.bags import write_counts

@@ -1,6 +1,6 @@
 """Count the words of a corpus: vocabulary and sparse counts."""
 
-from onelayer.corpus.articles import read_articles
+from onelayer.corpus.storage import read_articles
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.settings.topics import WordSettings
 from onelayer.step import Step, run
@@ -8,9 +8,9 @@ from onelayer.topics.bag_of_words import count_words, write_bag_of_words
 
 
 def main(step: Step) -> None:
-    articles = read_articles(step.inputs.articles)
+    texts = read_articles([step.inputs.articles])["text"][:]
     tokenizers = [load_tokenizer(path.parent) for path in step.inputs.tokenizers]
-    bag = count_words(articles["text"].tolist(), step.settings, tokenizers)
+    bag = count_words(texts, step.settings, tokenizers)
     write_bag_of_words(bag, step.outputs.vocabulary, step.outputs.counts)
 
 

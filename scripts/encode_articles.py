@@ -1,19 +1,22 @@
 """Build a corpus's word-level vocabulary and encode its articles, the text of every pretraining."""
 
-from onelayer.corpus.articles import read_articles
-from onelayer.pretraining.text import encode_articles, write_encoded
+from onelayer.corpus.storage import read_articles, read_column, write_rows
+from onelayer.pretraining.text import encode_articles
 from onelayer.pretraining.vocabulary import build_vocabulary, word_level_tokenizer, write_tokenizer
 from onelayer.settings.pretraining import TextSettings
-from onelayer.step import Step, run
+from onelayer.step import Step, run, scratch_folder
 
 
 def main(step: Step) -> None:
-    articles = read_articles(step.inputs.articles)
-    vocabulary = build_vocabulary(articles["text"], step.settings)
+    paths, settings = [step.inputs.articles], step.settings
+    vocabulary = build_vocabulary(read_column(paths, "text"), settings)
     tokenizer = word_level_tokenizer(vocabulary["piece"])
-    encoded = encode_articles(articles, tokenizer, step.settings.held_out_share)
+    with scratch_folder(step.outputs.text) as scratch:
+        place = scratch / "encoded.arrow"
+        write_rows(
+            encode_articles(read_articles(paths), tokenizer, settings, place), step.outputs.text
+        )
     vocabulary.to_parquet(step.outputs.vocabulary, index=False, compression="zstd")
-    write_encoded(encoded, step.outputs.text)
     write_tokenizer(tokenizer, step.outputs.tokenizer)
 
 

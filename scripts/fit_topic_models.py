@@ -1,6 +1,6 @@
 """Fit topic models of one size by several backends with several seeds, and measure each."""
 
-from onelayer.corpus.shards import read_column
+from onelayer.corpus.storage import read_column
 from onelayer.settings.topics import TopicModelsSettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words

@@ -1,6 +1,6 @@
 """List the words of one part of a corpus, and how its articles use them."""
 
-from onelayer.corpus.shards import read_column
+from onelayer.corpus.storage import read_column
 from onelayer.settings.topics import WordSettings
 from onelayer.step import Step, run
 from onelayer.topics.word_lists import write_word_list

@@ -1,6 +1,6 @@
 """Measure a topic model: NMI against human topics, NPMI, topics used, topics by human topic."""
 
-from onelayer.corpus.shards import read_column
+from onelayer.corpus.storage import read_column
 from onelayer.settings.topics import TopicQualitySettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words

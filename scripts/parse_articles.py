@@ -1,18 +1,21 @@
-"""Parse a downloaded corpus into articles: id, title, text, human topic."""
+"""Parse a downloaded corpus into articles (id, title, text, human topic), and count its words."""
 
-from onelayer.corpus.articles import subset, write_articles
-from onelayer.corpus.lead_sections import read_lead_sections
-from onelayer.corpus.mediawiki import read_dump
+from onelayer.corpus.articles import count_articles_and_words
+from onelayer.corpus.formats import articles_of, keep_articles, whole
+from onelayer.corpus.storage import read_column
 from onelayer.settings.corpus import ParseSettings
-from onelayer.step import Step, run
-
-READERS = {"lead-sections": read_lead_sections, "mediawiki-xml": read_dump}
+from onelayer.step import Step, run, scratch_folder
 
 
 def main(step: Step) -> None:
-    articles = READERS[step.settings.format](step.inputs.source)
-    write_articles(subset(articles, step.settings.max_articles), step.outputs.articles)
+    pieces, articles = whole(step.inputs.source), step.outputs.articles
+    source = ", ".join(str(piece.path) for piece in pieces)
+    with scratch_folder(articles) as scratch:
+        found = step.progress(articles_of(pieces, step.settings, scratch), unit=" articles")
+        keep_articles(found, step.settings.max_articles, articles, scratch, source)
+    texts, labels = read_column([articles], "text"), read_column([articles], "label")
+    count_articles_and_words(texts, labels).to_parquet(step.outputs.summary, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=ParseSettings, inputs=["source"], outputs=["articles"])
+    run(main, settings=ParseSettings, inputs=["source*"], outputs=["articles", "summary"])

@@ -2,8 +2,6 @@
 
 import pandas as pd
 
-from onelayer.corpus.articles import count_articles_and_words
-from onelayer.corpus.shards import read_column
 from onelayer.papers.topic_structure.corpora import NOTES, TITLE, readable, summarise
 from onelayer.settings.topic_structure import CorporaTableSettings
 from onelayer.step import Step
@@ -12,19 +10,14 @@ from onelayer.tables import Report, tabulate
 
 def main(step: Step) -> Report:
     corpora = {corpus.name: corpus.settings for corpus in step.settings.corpora}
-    whole, parts = iter(step.inputs.articles), iter(step.inputs.summaries)
-    counted = {}
-    for name, corpus in corpora.items():
-        if corpus.parts > 1:
-            tables = [pd.read_parquet(next(parts)) for _ in range(corpus.parts)]
-            counted[name] = pd.concat(tables, ignore_index=True)
-        else:
-            path = [next(whole)]
-            texts, labels = read_column(path, "text"), read_column(path, "label")
-            counted[name] = count_articles_and_words(texts, labels)
+    summaries = map(pd.read_parquet, step.inputs.summaries)
+    counted = {
+        name: pd.concat([next(summaries) for _ in range(corpus.parts)], ignore_index=True)
+        for name, corpus in corpora.items()
+    }
     table = summarise(counted, corpora)
     return Report(table, readable(table), TITLE, NOTES)
 
 
 if __name__ == "__main__":
-    tabulate(main, settings=CorporaTableSettings, inputs=["articles*", "summaries*"])
+    tabulate(main, settings=CorporaTableSettings, inputs=["summaries*"])

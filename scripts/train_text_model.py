@@ -1,6 +1,6 @@
 """Train the one-layer causal transformer on articles, and measure its attention on the way."""
 
-from onelayer.corpus.articles import read_articles, subset
+from onelayer.corpus.storage import read_articles, subset
 from onelayer.execution import execution_of
 from onelayer.papers.scan_snap import text, text_training
 from onelayer.settings.scan_snap import TrainTextSettings
@@ -9,8 +9,8 @@ from onelayer.step import Step, run
 
 def main(step: Step) -> None:
     settings, execution = step.settings, execution_of(step, step.outputs.measures)
-    articles = subset(read_articles(step.inputs.articles), settings.max_articles)
-    encoded = text.encode(articles, settings)
+    articles = subset(read_articles([step.inputs.articles]), settings.max_articles)
+    encoded = text.encode(articles.to_pandas(), settings)
     trained = text_training.train_language_model(encoded, settings, execution)
     measures = text_training.tabulate_measures(trained)
     measures.to_parquet(step.outputs.measures, index=False, compression="zstd")

@@ -1,10 +1,10 @@
 """A corpus of a few hundred made-up articles, for tests of pretraining."""
 
 import numpy as np
-import pandas as pd
+from datasets import Dataset
 
 from onelayer.pretraining.objectives import Text, Words
-from onelayer.pretraining.text import encode_articles, segment
+from onelayer.pretraining.text import encode_articles, encoded_articles, segment
 from onelayer.pretraining.vocabulary import (
     build_vocabulary,
     predictable_pieces,
@@ -31,7 +31,7 @@ SETTINGS = PretrainingSettings.model_validate(
 )
 
 
-def made_up_articles(count: int = 200) -> pd.DataFrame:
+def made_up_articles(count: int = 200) -> Dataset:
     """Articles of two sentences or more, each about one topic; `the` and stops are in all."""
     rng = np.random.default_rng(0)
     texts = []
@@ -42,7 +42,7 @@ def made_up_articles(count: int = 200) -> pd.DataFrame:
             for _ in range(rng.integers(2, 5))
         ]
         texts.append(" ".join(sentences))
-    return pd.DataFrame({"id": [str(i) for i in range(count)], "text": texts})
+    return Dataset.from_dict({"id": [str(i) for i in range(count)], "text": texts})
 
 
 def encoded(settings: TextSettings = SETTINGS.text):
@@ -50,7 +50,8 @@ def encoded(settings: TextSettings = SETTINGS.text):
     articles = made_up_articles()
     vocabulary = build_vocabulary(articles["text"], settings)
     tokenizer = word_level_tokenizer(vocabulary["piece"])
-    return vocabulary, tokenizer, encode_articles(articles, tokenizer, settings.held_out_share)
+    rows = encode_articles(articles, tokenizer, settings)
+    return vocabulary, tokenizer, encoded_articles(rows, vocabulary["piece"])
 
 
 def task(family: str, seed: int = 0, **settings: object):

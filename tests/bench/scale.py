@@ -26,7 +26,7 @@ SEED = 0
 # wikimedia/wikipedia of 1 November 2023: 20.2 GB of text in 6.4 million articles.
 MEAN_LENGTH = 3150  # characters
 PROBED = 0.01  # share of the documents
-LEADS = "results/corpus/vital-articles/articles.parquet"
+LEADS = "results/corpus/vital-articles/articles.arrow"
 MODEL = "results/models/minilm"
 LDA = {"topics": 20, "passes": 1, "chunksize": 2000, "alpha": 0.02, "eta": 0.02}
 PROBE = {"max_tokens": 64}
@@ -36,7 +36,9 @@ def write_corpus(folder: Path, documents: int, size: int) -> None:
     """Files of `size` documents each; a smaller corpus is the beginning of a larger one."""
     import pandas as pd
 
-    leads = pd.read_parquet(ROOT / LEADS).dropna(subset="label")
+    from onelayer.corpus.storage import read_articles
+
+    leads = read_articles([ROOT / LEADS]).to_pandas().dropna(subset="label")
     topics = [group["text"].tolist() for _, group in leads.groupby("label")]
     random = np.random.default_rng(SEED)
     for first in range(0, documents, size):
@@ -94,7 +96,8 @@ def measure(source: Path, folder: Path, documents: int, size: int) -> list[dict]
     def files(name: str, kind: str = "parquet") -> list[Path]:
         return [folder / f"{name}-{part}.{kind}" for part in range(parts)]
 
-    articles, listed, counts = files("articles"), files("words"), files("counts", "safetensors")
+    articles, counts = files("articles", "arrow"), files("counts", "safetensors")
+    listed = files("words")
     sums = {name: files(name) for name in ("by_head", "by_distance", "by_words")}
     vocabulary, topics, kept = folder / "vocabulary", folder / "lda", folder / "kept"
     for part in range(parts):

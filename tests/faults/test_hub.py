@@ -1,5 +1,6 @@
 """Downloads from a model hub that misbehaves, and checkpoints that must not be taken."""
 
+import io
 import json
 import subprocess
 import sys
@@ -7,9 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from huggingface_hub.errors import HfHubHTTPError
 
+from onelayer.corpus.storage import read_column
 from onelayer.hub import PassingError, Repository
 from onelayer.settings.hub import HubRepository
 from tests.conftest import ROOT, clean_environment, run_step
@@ -18,8 +21,24 @@ from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
 from tests.tiny_models import edit_config, save_tiny_bert
 
 MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
-SHARD = "20231101.en/train-00000-of-00041.parquet"
+SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
+ENGLISH = ["one", "two", "three"]
+CARD = """---
+configs:
+- config_name: 20231101.en
+  data_files: [{split: train, path: 20231101.en/train-*}]
+- config_name: wikitext
+  data_files: [{split: train, path: wikitext/train-*}, {split: test, path: wikitext/test-*}]
+---
+# A corpus, laid out as wikimedia/wikipedia and Salesforce/wikitext are
+"""
 FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+
+
+def parquet(**columns: list) -> bytes:
+    file = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(file)
+    return file.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +50,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hub(checkpoint: Path) -> Iterator[Hub]:
     with serve(Hub()) as hub:
         hub.add(MODEL, checkpoint)
-        hub.add(CORPUS, {SHARD: b"PAR1 and so on PAR1", "README.md": b"# A corpus"})
+        files = {SHARDS[0]: parquet(text=ENGLISH[:2]), SHARDS[1]: parquet(text=ENGLISH[2:])}
+        files |= {f"wikitext/{s}-0.parquet": parquet(text=["line"]) for s in ("train", "test")}
+        hub.add(CORPUS, files | {"README.md": CARD.encode()})
         yield hub
 
 
@@ -266,38 +287,128 @@ def test_a_hub_that_must_not_be_asked_is_not_asked(hub, model, monkeypatch):
 
 
 @pytest.fixture
-def shard(model: SimpleNamespace, fetch: Callable, tmp_path: Path) -> SimpleNamespace:
-    """A file of a corpus on the hub, and the command that fetches it."""
-    target = tmp_path / "out" / "shard.parquet"
-    settings = {"repository": "tiny/corpus", "revision": COMMIT, "files": [SHARD]}
+def dataset(model: SimpleNamespace, fetch: Callable, tmp_path: Path) -> SimpleNamespace:
+    """Two configurations of a dataset on the hub, and the command that fetches a split of one."""
+    out = tmp_path / "out"
+    settings = {
+        "dataset": "tiny/corpus",
+        "config": "20231101.en",
+        "revision": COMMIT,
+        "format": "parquet",
+    }
 
     def run():
-        return fetch("fetch_shard", "--shard", target, "--settings", json.dumps(settings))
+        return fetch(
+            "fetch_dataset",
+            *("--rows", out / "rows.arrow", "--files", out / "files.json"),
+            *("--settings", json.dumps(settings)),
+        )
 
-    return SimpleNamespace(run=run, target=target, settings=settings)
+    def texts() -> list[str]:
+        run_ = run()
+        assert run_.returncode == 0, run_.stderr
+        return list(read_column([out / "rows.arrow"], "text"))
+
+    def fails() -> str:
+        line = error_line(run())
+        assert list(out.glob("*")) == []
+        return line
+
+    def files() -> list[dict]:
+        return json.loads((out / "files.json").read_text())
+
+    return SimpleNamespace(run=run, texts=texts, fails=fails, files=files, settings=settings)
 
 
-def test_a_shard_arrives_unchanged(hub, shard):
+def test_a_split_arrives_in_order_alone_and_with_the_sums_of_its_files(hub, dataset):
     hub.busy = hub.cut = 1
-    run = shard.run()
-    assert run.returncode == 0, run.stderr
-    assert shard.target.read_bytes() == hub.files[CORPUS][SHARD]
+    assert dataset.texts() == ENGLISH
+    assert dataset.files() == [
+        {"file": name, "sha256": sha256(hub.files[CORPUS][name]), "start": "0", "end": "1"}
+        for name in SHARDS
+    ]
+    asked = {r.partition("/resolve/")[2] for r in hub.requests if "/resolve/" in r}
+    assert asked == {f"{COMMIT}/{name}" for name in ("README.md", *SHARDS)}
+    hub.requests.clear()
+    dataset.texts()
+    assert {r for r in hub.requests if "/resolve/" in r} == set()  # it is kept in HF_HOME
 
 
-def test_a_large_file_that_always_breaks_off_is_given_up(hub, shard):
+def test_another_split_or_fewer_files_may_be_named(hub, dataset):
+    dataset.settings["files"] = ["*-00001-of-*"]
+    assert dataset.texts() == ENGLISH[2:]
+    dataset.settings |= {"config": "wikitext", "split": "test", "files": []}
+    assert dataset.texts() == ["line"]
+
+
+def test_parts_have_each_row_once(hub, dataset):
+    found = []
+    for part in range(5):
+        dataset.settings |= {"part": part, "parts": 5}
+        found += dataset.texts()
+    assert found == ENGLISH
+
+
+def test_a_dataset_without_a_card_has_the_splits_that_its_names_say(hub, dataset):
+    hub.files[CORPUS] = {"data/train.jsonl": b'{"text": "a"}\n', "data/test.jsonl": b"{}"}
+    dataset.settings |= {"config": None, "format": "json"}
+    assert dataset.texts() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dataset": "tiny/corpse"}, "dataset tiny/corpse is not on "),
+        ({"revision": "b" * 40}, f"dataset tiny/corpus has no commit {'b' * 40}"),
+        ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
+        ({"config": None}, "give its config; it has 20231101.en, wikitext"),
+        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?) in config 20231101.en; it"),
+        ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
+        ({"sums": {SHARDS[0]: "0" * 64}}, f"{SHARDS[0]} of dataset tiny/corpus at {COMMIT}: exp"),
+        ({"format": "csv"}, "train-00000-of-00002.parquet: not a whole csv file"),
+    ],
+)
+def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(dataset, settings, message):
+    dataset.settings |= settings
+    assert message in dataset.fails()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("README.md", CARD.replace("20231101.en/train-*", "https://x.org/a"), "names files outsi"),
+        ("README.md", CARD.replace("20231101.en/train-*", "/etc/passw*"), "cannot tell its files"),
+        ("README.md", "---\nconfigs: [\n---\n", "cannot tell its files"),
+        ("../evil", "", "a file's path leads out of it: ../evil"),
+        (SHARDS[1], "PAR1 cut off", "train-00001-of-00002.parquet: not a whole parquet file"),
+    ],
+)
+def test_a_repository_that_cannot_be_trusted_is_refused(hub, dataset, file, content, message):
+    hub.files[CORPUS][file] = content.encode()
+    assert message in dataset.fails()
+
+
+def test_files_with_other_columns_are_refused(hub, dataset):
+    hub.files[CORPUS][SHARDS[1]] = parquet(text=["x"], topic=["y"])
+    assert "files differ in their columns" in dataset.fails()
+
+
+def test_a_script_of_a_dataset_is_never_asked_for(hub, dataset, tmp_path):
+    hub.files[CORPUS]["corpus.py"] = f"open({str(tmp_path / 'ran')!r}, 'w')".encode()
+    assert dataset.texts() == ENGLISH
+    assert not [r for r in hub.requests if "corpus.py" in r]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_large_file_that_always_breaks_off_is_given_up(hub, dataset):
     # The client starts over as long as every answer brings one of its pieces of 10 MB.
-    hub.files[CORPUS][SHARD] = bytes(24 << 20)
+    hub.files[CORPUS][SHARDS[0]] = bytes(24 << 20)
+    del hub.files[CORPUS]["README.md"]
+    dataset.settings["config"] = None
     hub.cut, hub.ranges = -1, False
-    line = error_line(shard.run())
-    assert f"could not download {SHARD} of dataset tiny/corpus" in line
+    line = dataset.fails()
+    assert f"could not download {SHARDS[0]} of dataset tiny/corpus" in line
     assert "the answer breaks off, again and again" in line
-
-
-def test_a_shard_that_is_not_there_is_named(shard):
-    shard.settings["files"] = ["20231101.en/train.parquet"]
-    line = error_line(shard.run())
-    assert f"dataset tiny/corpus at {COMMIT} holds no file 20231101.en/train.parquet" in line
-    assert not shard.target.exists()
 
 
 # Folders on this machine.

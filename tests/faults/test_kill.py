@@ -172,7 +172,7 @@ run(main, settings=Block, outputs=["articles"])
 
 
 def test_a_terminated_step_leaves_no_output(tmp_path):
-    script, target = tmp_path / "parse_articles.py", tmp_path / "out" / "articles.parquet"
+    script, target = tmp_path / "parse_articles.py", tmp_path / "out" / "articles.arrow"
     script.write_text(WAITING)
     run = subprocess.Popen(
         [sys.executable, script, "--articles", target],

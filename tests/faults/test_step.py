@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
+from onelayer.corpus.storage import read_articles
 from onelayer.provenance import code_digest, file_sha256, library_versions
 from onelayer.step import atomic_outputs, by_name
 from tests.conftest import ROOT, clean_environment, run_step
@@ -34,6 +34,7 @@ def parse_articles(source: Path, target: Path, *more: object, **environment: str
         ROOT,
         "parse_articles",
         *("--source", source, "--articles", target, "--settings", settings, *more),
+        *("--summary", target.with_name(f"{target.name}.counts")),
         **environment,
     )
 
@@ -99,13 +100,12 @@ def test_what_a_killed_run_left_is_overwritten(tmp_path):
 
 
 def test_a_failing_step_keeps_earlier_outputs(source, tmp_path):
-    target = tmp_path / "out" / "articles.parquet"
+    target = tmp_path / "out" / "articles.arrow"
     assert parse_articles(source, target).returncode == 0
-    before = target.read_bytes()
+    before = {path: path.read_bytes() for path in target.parent.iterdir()}
     source.write_text("no JSON", encoding="utf-8")
     assert parse_articles(source, target).returncode == 1
-    assert target.read_bytes() == before
-    assert list(target.parent.iterdir()) == [target]
+    assert {path: path.read_bytes() for path in target.parent.iterdir()} == before
 
 
 def test_an_unforeseen_error_leaves_its_traceback_in_the_log(tmp_path):
@@ -239,23 +239,24 @@ def test_threads_come_from_settings_and_from_nowhere_else(asked, tmp_path):
 
 
 def test_a_record_says_what_decided_the_outputs(source, tmp_path):
-    target, record = tmp_path / "articles.parquet", tmp_path / "record.json"
+    target, record = tmp_path / "articles.arrow", tmp_path / "record.json"
     run = parse_articles(source, target, "--record", record)
+    summary = tmp_path / "articles.arrow.counts"
     assert run.returncode == 0, run.stderr
-    assert len(pd.read_parquet(target)) == 3
+    assert len(read_articles([target])) == 3
     assert json.loads(record.read_text()) == {
         "step": "parse_articles",
-        "settings": {"format": "lead-sections", "max_articles": 3},
+        "settings": {"columns": {}, "format": "lead-sections", "max_articles": 3},
         "code": code_digest("parse_articles"),
         "libraries": library_versions("parse_articles"),
         "device": "cpu",
         "inputs": {str(source): file_sha256(source)},
-        "outputs": {str(target): file_sha256(target)},
+        "outputs": {str(path): file_sha256(path) for path in (target, summary)},
     }
 
 
 def test_two_runs_by_hand_write_the_same_bytes(source, tmp_path):
-    targets = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    targets = [tmp_path / "one.arrow", tmp_path / "two.arrow"]
     for target, seed in zip(targets, "12", strict=True):
         assert parse_articles(source, target, PYTHONHASHSEED=seed).returncode == 0
     assert targets[0].read_bytes() == targets[1].read_bytes()

@@ -446,9 +446,9 @@ FAULTS = [
     ),
     # Corpora
     Fault(
-        "corpus/articles.py",
-        'order = table["id"].map(chance).sort_values().index',
-        "order = table.index",
+        "corpus/storage.py",
+        "order = sorted((chance(article_id), place) for",
+        "order = sorted((article_id, place) for",
         "tests/unit/test_corpus.py::test_a_smaller_subset_is_part_of_a_larger_one",
         "a subset is the beginning of a sorted corpus",
     ),
@@ -482,18 +482,18 @@ FAULTS = [
         "a mark across two reads is missed",
     ),
     Fault(
-        "corpus/shards.py",
-        "itertools.islice(rows, first - before, last - before)",
-        "itertools.islice(rows, first - before, last)",
-        "tests/unit/test_parts.py::test_parts_of_a_parquet_file_have_each_article_once_and_in_order",
+        "corpus/rows.py",
+        "at(rows, range(first, last)), first",
+        "at(rows, range(first, len(rows))), first",
+        "tests/unit/test_parts.py::test_parts_of_rows_have_each_article_once_and_in_order",
         "a part reads on beyond its end",
     ),
     Fault(
-        "corpus/shards.py",
-        "(last is None or chance(a[0]) <= last)",
-        "(last is None or chance(a[0]) < last)",
-        "tests/unit/test_shards.py::test_what_is_written_piece_by_piece_is_the_subset_of_the_whole",
-        "a subset is one article short",
+        "corpus/rows.py",
+        "if piece.slice.end == 1]",
+        "]",
+        "tests/unit/test_parts.py::test_parts_of_rows_have_each_article_once_and_in_order",
+        "a text file is in two parts",
     ),
     # Topics
     Fault(

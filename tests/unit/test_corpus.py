@@ -3,19 +3,13 @@
 import bz2
 import json
 
-import pandas as pd
 import pytest
+from datasets import Dataset
 
-from onelayer.corpus.articles import (
-    article_table,
-    count_articles_and_words,
-    read_articles,
-    subset,
-    tokens,
-    words,
-)
+from onelayer.corpus.articles import count_articles_and_words, tokens, words
 from onelayer.corpus.lead_sections import read_lead_sections
 from onelayer.corpus.mediawiki import read_dump
+from onelayer.corpus.storage import read_articles, subset, write_articles, write_rows
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.corpora import readable, summarise
 from onelayer.settings.corpus import CorpusSettings
@@ -49,9 +43,9 @@ def test_a_dump_yields_articles_without_markup_redirects_or_talk_pages(tmp_path)
         ("Toad", 0, 11, "#REDIRECT [[Frog]]"),
         ("Talk:Frog", 1, 12, "Nice article."),
     )
-    table = read_dump(path)
-    assert table["id"].tolist() == ["10"]
-    text = table["text"][0]
+    articles = [article for article in read_dump(path) if article[2]]  # what is left out is empty
+    [(article_id, title, text, label)] = articles
+    assert (article_id, title, label) == ("10", "Frog", None)
     assert text.startswith("Frogs are amphibians.")
     assert "Life" in text
     assert not set("=[]{}'") & set(text)
@@ -61,7 +55,7 @@ def test_a_dump_that_breaks_off_is_refused(tmp_path) -> None:
     path = dump(tmp_path, ("Frog", 0, 10, "word " * 5000))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(OnelayerError, match="not a complete MediaWiki dump"):
-        read_dump(path)
+        list(read_dump(path))
 
 
 def test_lead_sections_keep_human_topics(tmp_path) -> None:
@@ -69,9 +63,7 @@ def test_lead_sections_keep_human_topics(tmp_path) -> None:
     entry = {"title": "A", "extract": "Text.", "description": "", "topic": "Arts"}
     other = {**entry, "title": "B", "topic": "Uncategorized"}
     path.write_text(json.dumps({"A": entry, "B": other}))
-    table = read_lead_sections(path)
-    assert table["label"].tolist()[0] == "Arts"
-    assert table["label"].isna().tolist() == [False, True]
+    assert [label for *_, label in read_lead_sections(path)] == ["Arts", None]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"A": {"title": "A"}}', '{"A": 3}'])
@@ -82,27 +74,64 @@ def test_a_file_that_holds_no_lead_sections_is_refused(tmp_path, text) -> None:
         read_lead_sections(path)
 
 
-def test_an_empty_corpus_and_repeated_ids_are_refused() -> None:
-    with pytest.raises(OnelayerError, match="corpus is empty"):
-        article_table([("1", "A", "  ", None)], "here")
-    with pytest.raises(OnelayerError, match="'1'"):
-        article_table([("1", "A", "x", None), ("1", "B", "y", None)], "here")
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "here: the corpus is empty"),
+        ([("1", "A", " ", None)], "here: the corpus is empty"),
+        ([("1", "A", "x", None), ("1", "B", "y", None)], "here: two articles have the id '1'"),
+    ],
+)
+def test_an_empty_corpus_and_repeated_ids_are_refused(tmp_path, rows, message) -> None:
+    with pytest.raises(OnelayerError, match=message):
+        write_articles(rows, tmp_path / "articles.arrow", "here")
+
+
+def test_articles_are_read_as_they_were_written_and_those_without_text_are_left_out(
+    tmp_path,
+) -> None:
+    rows = [
+        (str(i), f"Title {i}", " " if i % 3 else f"tëxt {i}\n", "A" * (i % 2) or None)
+        for i in range(3000)
+    ]
+    write_articles(rows, tmp_path / "articles.arrow", "here")
+    kept = [row for row in rows if row[2].strip()]
+    articles = read_articles([tmp_path / "articles.arrow"])
+    assert [tuple(row.values()) for row in articles] == kept
+
+
+def test_a_part_may_be_empty_and_a_corpus_of_parts_may_not(tmp_path) -> None:
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        write_articles([], path, "here", may_be_empty=True)
+    with pytest.raises(OnelayerError, match=f"{paths[0]}: the corpus is empty"):
+        read_articles(paths)
+    write_articles([("1", "A", "x", None)], paths[1], "here")
+    assert len(read_articles(paths)) == 1
 
 
 def test_a_smaller_subset_is_part_of_a_larger_one() -> None:
-    table = pd.DataFrame({"id": [str(i) for i in range(100)], "text": "x"})
-    small, large = subset(table, 10), subset(table, 40)
+    articles = Dataset.from_dict({"id": [str(i) for i in range(100)], "text": ["x"] * 100})
+    small, large = ([int(i) for i in subset(articles, most)["id"]] for most in (10, 40))
     assert len(small) == 10
-    assert set(small["id"]) < set(large["id"])
-    assert small["id"].astype(int).is_monotonic_increasing
-    assert small["id"].astype(int).max() >= 50  # from anywhere in a corpus, sorted or not
-    assert subset(table, None) is table
+    assert set(small) < set(large)
+    assert small == sorted(small)
+    assert max(small) >= 50  # from anywhere in a corpus, sorted or not
+    assert subset(articles, None) is articles
 
 
 def test_articles_without_a_column_are_refused(tmp_path) -> None:
-    pd.DataFrame({"id": ["1"], "title": ["A"], "text": ["x"]}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(OnelayerError, match="no column label"):
-        read_articles(tmp_path / "a.parquet")
+    rows = Dataset.from_dict({"id": ["1"], "title": ["A"], "text": ["x"]})
+    write_rows(rows, tmp_path / "a.arrow")
+    with pytest.raises(OnelayerError, match="no column label; its columns: id, title, text"):
+        read_articles([tmp_path / "a.arrow"])
+
+
+@pytest.mark.parametrize("content", [b"", b"no Arrow", b"\xff" * 99])
+def test_articles_that_are_no_arrow_file_are_refused(tmp_path, content) -> None:
+    (tmp_path / "a.arrow").write_bytes(content)
+    with pytest.raises(OnelayerError, match=r"a\.arrow: not a whole Arrow dataset"):
+        read_articles([tmp_path / "a.arrow"])
 
 
 def test_the_table_of_corpora_counts_each_corpus_under_its_own_name() -> None:
@@ -113,13 +142,9 @@ def test_the_table_of_corpora_counts_each_corpus_under_its_own_name() -> None:
         )
         for name in ("zebra", "ant")
     }
-    articles = {
-        "zebra": article_table([("1", "A", "one two", "X"), ("2", "B", "three", None)], "z"),
-        "ant": article_table([("1", "A", "one", None)], "a"),
-    }
     counted = {
-        name: count_articles_and_words(table["text"], table["label"])
-        for name, table in articles.items()
+        "zebra": count_articles_and_words(["one two", "three"], ["X", None]),
+        "ant": count_articles_and_words(["one"], [None]),
     }
     shown = readable(summarise(counted, settings))
     assert shown["corpus"].tolist() == ["zebra", "ant"]

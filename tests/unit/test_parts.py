@@ -10,13 +10,10 @@ import pytest
 
 from onelayer.corpus import bzip2
 from onelayer.corpus.bzip2 import read_blocks
+from onelayer.corpus.formats import articles_of, whole
 from onelayer.corpus.mediawiki import read_dump, read_dump_slice
-from onelayer.corpus.shards import (
-    count_articles,
-    read_articles_at,
-    read_articles_parquet,
-    read_articles_slice,
-)
+from onelayer.corpus.rows import Piece
+from onelayer.corpus.storage import at, read_articles, write_articles
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.probe.attention import sample_articles
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
@@ -90,20 +87,29 @@ def test_the_parts_of_a_corpus_cover_its_files_once(parts, files):
         PartSettings(format="parquet", part=part, parts=parts, files=files) for part in range(parts)
     ]
     at = Fraction(0)
-    for piece in (piece for part in settings for piece in part.slices):
+    for piece in (piece for part in settings for piece in part.read):
         assert piece.file + piece.start == at and piece.start < piece.end <= 1
         at = piece.file + piece.end
     assert at == files
 
 
 @pytest.mark.parametrize("parts", PARTS)
-def test_parts_of_a_parquet_file_have_each_article_once_and_in_order(parts, tmp_path):
-    ids = [str(i) for i in range(23)]
-    table = pd.DataFrame({"id": ids, "title": ids, "text": [f"text {i}" for i in ids]})
-    path = tmp_path / "articles.parquet"
-    table.to_parquet(path, row_group_size=5)
-    found = [article for part in cut(parts) for article in read_articles_slice(path, part)]
-    assert found == list(read_articles_parquet([path]))
+@pytest.mark.parametrize("format", ["parquet", "lines", "text"])
+def test_parts_of_rows_have_each_article_once_and_in_order(parts, format, tmp_path):
+    paths = [tmp_path / str(file) for file in range(3)]
+    for path, size in zip(paths, (23, 1, 8), strict=True):
+        texts = [f"text {i} of {path.name}" for i in range(size)]
+        if format == "parquet":
+            pd.DataFrame({"text": texts}).to_parquet(path, row_group_size=5)
+        else:
+            path.write_text("\n".join(texts))
+    found = []
+    for part in range(parts):
+        settings = PartSettings(format=format, part=part, parts=parts, files=3)
+        pieces = [Piece(paths[piece.file], piece) for piece in settings.read]
+        found += articles_of(pieces, settings, tmp_path / "scratch")
+    assert len(found) == (3 if format == "text" else 32)
+    assert found == list(articles_of(whole(paths), settings, tmp_path / "scratch"))
 
 
 @pytest.mark.parametrize("parts", PARTS)
@@ -111,12 +117,11 @@ def test_parts_of_a_parquet_file_have_each_article_once_and_in_order(parts, tmp_
 def test_parts_of_a_dump_have_each_article_once_and_in_order(parts, compress, pages, tmp_path):
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(compress(pages))
-    whole = read_dump(path)
-    assert len(whole) == 58
+    everything = [article for article in read_dump(path) if article[2].strip()]
+    assert len(everything) == 58
     found = [article for part in cut(parts) for article in read_dump_slice(path, part)]
     found = [article for article in found if article[2].strip()]  # as when they are written
-    assert [article[0] for article in found] == whole["id"].tolist()
-    assert [article[2] for article in found] == whole["text"].tolist()
+    assert found == everything
 
 
 @pytest.mark.parametrize("window", [1 << 22, 11])
@@ -210,24 +215,18 @@ def test_gibbs_sampling_refuses_a_corpus_in_parts(texts, tmp_path):
 
 
 def test_articles_are_found_by_their_place_in_all_parts(tmp_path):
-    paths = [tmp_path / f"{part}.parquet" for part in range(3)]
+    paths = [tmp_path / f"{part}.arrow" for part in range(3)]
     for part, (path, size) in enumerate(zip(paths, (4, 0, 7), strict=True)):
-        ids = [f"{part}-{i}" for i in range(size)]
-        table = {name: pd.array(ids, "string") for name in ("id", "title", "text", "label")}
-        pd.DataFrame(table).to_parquet(path, row_group_size=2)
-    assert count_articles(paths) == [4, 0, 7]
-    assert read_articles_at(paths, np.array([1, 3, 4, 10]))["id"].tolist() == [
-        "0-1",
-        "0-3",
-        "2-0",
-        "2-6",
-    ]
+        rows = [(f"{part}-{i}", "", "text", None) for i in range(size)]
+        write_articles(rows, path, "here", may_be_empty=True)
+    articles = read_articles(paths)
+    assert len(articles) == 11
+    assert at(articles, np.array([1, 3, 4, 10]))["id"][:] == ["0-1", "0-3", "2-0", "2-6"]
 
 
 def test_probed_articles_come_from_the_whole_corpus_and_from_each_place_once(tmp_path):
-    path = tmp_path / "articles.parquet"
-    ids = [f"{place:03}" for place in range(200)]
-    pd.DataFrame(dict.fromkeys(("id", "title", "text", "label"), ids)).to_parquet(path)
+    path = tmp_path / "articles.arrow"
+    write_articles([(f"{place:03}", "", "text", None) for place in range(200)], path, "here")
     settings = AttentionProbeSettings(documents=50, parts=2)
     drawn = sample_articles([path], settings)["id"].tolist()
     assert drawn == sorted(set(drawn)) and len(drawn) == 50
@@ -276,5 +275,5 @@ def test_a_dump_of_several_files_can_be_read_in_parts():
         credit="nobody",
     )
     assert corpus.part_names()[:2] == ["00-of-11", "01-of-11"]
-    assert corpus.articles("here")[-1] == "here/articles/10-of-11.parquet"
-    assert [piece.file for piece in corpus.part("05-of-11").slices] == [0, 1]
+    assert corpus.articles("here")[-1] == "here/articles/10-of-11.arrow"
+    assert [piece.file for piece in corpus.part("05-of-11").read] == [0, 1]

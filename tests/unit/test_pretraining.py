@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
 from onelayer.checkpoint import Checkpoint
+from onelayer.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
 from onelayer.models.checkpoints import load_checkpoint, word_embeddings
@@ -19,7 +20,7 @@ from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
 from onelayer.pretraining.corruption import fill_in_spans, mask_words
 from onelayer.pretraining.objectives import OBJECTIVES, new_objective
 from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
-from onelayer.pretraining.text import Batch, plan_batches, segment, write_encoded
+from onelayer.pretraining.text import Batch, encode_articles, plan_batches, segment
 from onelayer.pretraining.training import Training, learning_rate, train
 from onelayer.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
@@ -293,11 +294,25 @@ def test_biases_and_norms_do_not_decay() -> None:
 
 
 def test_output_biases_start_at_the_frequencies_of_the_training_text_alone(tmp_path) -> None:
-    vocabulary, _, articles = encoded()
+    vocabulary, tokenizer, articles = encoded()
     vocabulary.to_parquet(tmp_path / "vocabulary")
-    write_encoded(articles, tmp_path / "text")
+    rows = encode_articles(made_up_articles(), tokenizer, SETTINGS.text)
+    write_rows(rows, tmp_path / "text")
     settings = SETTINGS.of("bert", 0)
     objective, training, _ = read_task(tmp_path / "text", tmp_path / "vocabulary", settings)
     counted = np.bincount(training.segments.ids, minlength=len(vocabulary))
     assert (objective.words.occurrences == counted).all()
     assert len(training.segments.ids) < len(articles.ids)
+
+
+def test_several_processes_encode_the_same_bytes(tmp_path) -> None:
+    _, tokenizer, _ = encoded()
+    rows = [(row["id"], "", row["text"], None) for row in made_up_articles(2500)]
+    write_articles(rows, tmp_path / "articles", "here")
+    for workers in (1, 2):
+        settings = SETTINGS.text.model_copy(update={"workers": workers})
+        articles, folder = read_articles([tmp_path / "articles"]), tmp_path / str(workers)
+        folder.mkdir()
+        encoding = encode_articles(articles, tokenizer, settings, folder / "encoded.arrow")
+        write_rows(encoding, folder / "text")
+    assert (tmp_path / "1/text").read_bytes() == (tmp_path / "2/text").read_bytes()

@@ -78,7 +78,7 @@ HEAVY = {"torch", "transformers", "gensim"}
 EXCEPTIONS = {
     "measure_snapshots": {"torch", "transformers"},  # runs the models of all snapshots
     "measure_topics": {"gensim"},  # infers each document's topics
-    "parse_articles": {"gensim"},  # its parser of dumps and of wiki markup
+    "parse_articles": {"gensim"},  # its parser of dumps and of wiki markup, where it is needed
     "parse_part": {"gensim"},  # likewise
 }
 

@@ -1,6 +1,7 @@
 """Checkpoints and articles from a hub, through the real rules, to rows of a table."""
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from onelayer.corpus.storage import read_column
 from tests.conftest import snakemake
+from tests.faults.conftest import sha256
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
 from tests.tiny_models import FAMILIES, save_tiny
 from tests.workflow.conftest import executed
@@ -16,6 +19,13 @@ from tests.workflow.conftest import executed
 pytestmark = pytest.mark.workflow
 
 SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
+OTHERS = {"20231101.de/train-00000-of-00001.parquet": b"not to be asked for"}
+CARD = b"""---
+configs:
+- {config_name: 20231101.en, data_files: [{split: train, path: 20231101.en/train-*}]}
+- {config_name: 20231101.de, data_files: [{split: train, path: 20231101.de/train-*}]}
+---
+"""
 CLAIMS = Path("results/tables/topic_structure/wikipedia_claims.csv")
 
 
@@ -38,7 +48,7 @@ def hub_model(family: str) -> dict:
 OVERLAY = {
     "corpora": {
         "tiny": {
-            "source": {"repository": "tiny/corpus", "revision": COMMIT, "files": SHARDS},
+            "source": {"dataset": "tiny/corpus", "config": "20231101.en", "revision": COMMIT},
             "parse": {"format": "parquet"},
             "credit": "nobody",
         }
@@ -59,9 +69,10 @@ OVERLAY = {
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """All five families and a corpus of two files, for those who show a token."""
+    """All five families and two configurations of a corpus, for those who show a token."""
     with serve(Hub()) as hub:
-        hub.add("datasets/tiny/corpus", {name: articles(40 * i) for i, name in enumerate(SHARDS)})
+        files = {name: articles(40 * i) for i, name in enumerate(SHARDS)}
+        hub.add("datasets/tiny/corpus", files | OTHERS | {"README.md": CARD})
         for family in FAMILIES:
             hub.add(f"models/tiny/{family}", save_tiny(family, tmp_path / family, published=True))
         hub.gated.update(hub.files)
@@ -80,16 +91,23 @@ def test_five_families_from_a_hub_get_their_rows_and_nothing_else_asks_it(hub, f
 
     # Every file once, the first one twice because the hub was busy; and nothing after that.
     files = [f"{name}/resolve/{COMMIT}/{file}" for name in hub.files for file in hub.files[name]]
+    files = [file for file in files if not file.endswith(tuple(OTHERS))]
     asked = [request.replace(" /", " models/") for request in hub.requests]
     asked = [request.replace(" models/datasets/", " datasets/") for request in asked]
-    assert set(asked) == {f"{method} {file}" for file in files for method in ("HEAD", "GET")}
+    listing = f"GET models/api/datasets/tiny/corpus/tree/{COMMIT}"
+    assert set(asked) == {listing, *(f"{method} {f}" for f in files for method in ("HEAD", "GET"))}
     assert hub.downloads == len(files) + 1
 
     table = pd.read_csv(fresh / CLAIMS)
     assert set(table["model"]) == set(FAMILIES)
     assert table["value"].notna().all()
-    read = pd.read_parquet(fresh / "results/corpus/tiny/articles.parquet")
-    assert read["id"].tolist() == [str(i) for i in range(80)]
+    ids = read_column([fresh / "results/corpus/tiny/articles.arrow"], "id")
+    assert list(ids) == [str(i) for i in range(80)]
+    fetched = json.loads((fresh / "results/corpus/tiny/source.json").read_text())
+    contents = hub.files["datasets/tiny/corpus"]
+    assert {one["file"]: one["sha256"] for one in fetched} == {
+        name: sha256(contents[name]) for name in SHARDS
+    }
 
     folders = (fresh / "results", fresh / ".snakemake")
     written = [path.read_bytes() for f in folders for path in f.rglob("*") if path.is_file()]
@@ -110,9 +128,29 @@ def test_files_of_this_machine_are_read_where_they_lie(fresh, tmp_path, monkeypa
     models = {"mine": {"source": "local", "local": {"path": "~/bart"}}}
     overlay = fresh / "overlay.yaml"
     overlay.write_text(yaml.safe_dump({"corpora": {"tiny": corpus}, "models": models}))
-    targets = ["results/corpus/tiny/articles.parquet", "results/models/mine/config.json"]
+    targets = ["results/corpus/tiny/articles.arrow", "results/models/mine/config.json"]
     run = snakemake(fresh, "--cores", "1", "--configfile", "overlay.yaml", "--", *targets)
     assert run.returncode == 0, run.stdout
-    assert executed(run.stdout) == {"parse_shards", "copy_local_model"}
-    ids = pd.read_parquet(fresh / targets[0])["id"].astype(int)
-    assert len(ids) == 50 and ids.is_monotonic_increasing and ids.max() >= 40
+    assert executed(run.stdout) == {"parse_articles", "copy_local_model"}
+    ids = [int(i) for i in read_column([fresh / targets[0]], "id")]
+    assert len(ids) == 50 and ids == sorted(ids) and ids[-1] >= 40
+
+
+def test_parts_of_a_dataset_come_one_by_one_and_are_not_asked_for_again(hub, fresh):
+    overlay = {"corpora": {"tiny": OVERLAY["corpora"]["tiny"] | {"parts": 3}}}
+    (fresh / "overlay.yaml").write_text(yaml.safe_dump(overlay))
+    names = [f"{part}-of-3" for part in range(3)]
+    files = [f"results/corpus/tiny/articles/{name}.arrow" for name in names]
+    run = ("--cores", "1", "--configfile", "overlay.yaml", "--")
+    done = snakemake(fresh, *run, *files)
+    assert executed(done.stdout) == {"fetch_dataset", "parse_part"}, done.stdout
+    ids = read_column([fresh / file for file in files], "id")
+    assert list(ids) == [str(i) for i in range(80)]
+    assert hub.downloads == 3  # the card and two files, which parts share
+
+    (fresh / "results/corpus/tiny/source/1-of-3.arrow").unlink()
+    (fresh / files[1]).unlink()
+    hub.requests.clear()
+    done = snakemake(fresh, *run, files[1], HF_HUB_OFFLINE="0")
+    assert done.returncode == 0, done.stdout
+    assert hub.downloads == 0

@@ -63,7 +63,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
         dump.write_bytes(bz2.compress(b"<mediawiki/>"))
     topics = project / "results/topics/vital-articles"
     topics.mkdir(parents=True)
-    bag = count_words(made_up_articles()["text"].tolist(), WordSettings(max_document_share=1))
+    bag = count_words(list(made_up_articles()["text"]), WordSettings(max_document_share=1))
     write_bag_of_words(bag, topics / "vocabulary.parquet", topics / "counts.npz")
 
     def run(command: str) -> str:

@@ -35,9 +35,8 @@ RATIOS = ("embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio")
 # What is on a hub or a disk, or in parts, has tests of its own (test_hub.py, test_parts.py).
 ELSEWHERE = {
     "fetch_hub_model",
-    "fetch_shard",
+    "fetch_dataset",
     "copy_local_model",
-    "parse_shards",
     "parse_part",
     "list_part_words",
     "merge_words",

@@ -1,13 +1,12 @@
 # From a pinned download, or files on this machine, to articles.
 in_parts = {n: c.part_names() for n, c in settings.corpora.items() if c.parts > 1}
 in_one_piece = [n for n in settings.corpora if n not in in_parts]
-sharded = [n for n in in_one_piece if settings.corpora[n].parse.format in SHARDED]
-whole = [n for n in in_one_piece if n not in sharded]
+datasets = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDataset)]
 
 
 wildcard_constraints:
     corpus="|".join(map(re.escape, settings.corpora)),
-    shard="|".join(re.escape(s) for c in settings.corpora.values() for s in c.shards) or "none",
+    source="source|source/[0-9]+-of-[0-9]+",  # of a dataset: all of it, or a part
     part="[0-9]+-of-[0-9]+",
 
 
@@ -25,62 +24,50 @@ use rule step as fetch_corpus with:
         **script("fetch_corpus", lambda w: settings.corpora[w.corpus].source),
 
 
-use rule step as fetch_shard with:
+use rule step as fetch_dataset with:
     output:
-        shard="results/corpus/{corpus}/shards/{shard}",
+        rows="results/corpus/{corpus}/{source}.arrow",
+        files="results/corpus/{corpus}/{source}.json",
         record=record,
     pathvars:
-        step="fetch_shard/{corpus}/{shard}",
+        step="fetch_dataset/{corpus}/{source}",
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, datasets)) or "none",
     priority: 2
     localrule: True
     resources:
-        **asks(500, minutes=60),
+        **asks(1000, minutes=60),
     params:
-        **script("fetch_shard", lambda w: settings.corpora[w.corpus].shard(w.shard)),
+        **script("fetch_dataset", lambda w: settings.corpora[w.corpus].fetched(w.source)),
 
 
 use rule step as parse_articles with:
     input:
         source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
     output:
-        articles="results/corpus/{corpus}/articles.parquet",
+        articles="results/corpus/{corpus}/articles.arrow",
+        summary="results/corpus/{corpus}/summary.parquet",
         record=record,
     pathvars:
         step="parse_articles/{corpus}",
     wildcard_constraints:
-        corpus="|".join(map(re.escape, whole)) or "none",
+        corpus="|".join(map(re.escape, in_one_piece)) or "none",
     priority: 3
-    params:
-        **script("parse_articles", lambda w: settings.corpora[w.corpus].parse),
-
-
-use rule step as parse_shards with:
-    input:
-        source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
-    output:
-        articles="results/corpus/{corpus}/articles.parquet",
-        record=record,
-    pathvars:
-        step="parse_shards/{corpus}",
-    wildcard_constraints:
-        corpus="|".join(map(re.escape, sharded)) or "none",
-    priority: 2
     resources:
         **asks(1000, minutes=60),
     params:
-        **script("parse_shards", lambda w: settings.corpora[w.corpus].parse),
+        **script("parse_articles", lambda w: settings.corpora[w.corpus].parse),
 
 
 # Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
 # its gathered files cannot depend on a wildcard of their own.
 use rule step as parse_part with:
     input:
-        source=lambda w: [
-            settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")[s.file]
-            for s in settings.corpora[w.corpus].part(w.part).slices
-        ],
+        source=lambda w: settings.corpora[w.corpus].files_of_part(
+            f"results/corpus/{w.corpus}", w.part
+        ),
     output:
-        articles="results/corpus/{corpus}/articles/{part}.parquet",
+        articles="results/corpus/{corpus}/articles/{part}.arrow",
         summary="results/corpus/{corpus}/summaries/{part}.parquet",
         record=record,
     pathvars:
@@ -93,11 +80,14 @@ use rule step as parse_part with:
 
 use rule step as tabulate_corpora with:
     input:
-        articles=expand(rules.parse_articles.output.articles, corpus=in_one_piece),
         summaries=[
             path
-            for name, parts in in_parts.items()
-            for path in expand(rules.parse_part.output.summary, corpus=name, part=parts)
+            for name, corpus in settings.corpora.items()
+            for path in (
+                expand(rules.parse_part.output.summary, corpus=name, part=in_parts[name])
+                if name in in_parts
+                else expand(rules.parse_articles.output.summary, corpus=name)
+            )
         ],
     output:
         tables=table("topic_structure/corpora", "Wikipedia: data and topics", "table: corpora"),

@@ -79,12 +79,13 @@ use rule step as encode_articles with:
         articles=rules.parse_articles.output.articles,
     output:
         vocabulary="results/pretraining/{corpus}/vocabulary.parquet",
-        text="results/pretraining/{corpus}/text.safetensors",
+        text="results/pretraining/{corpus}/text.arrow",
         tokenizer=multiext("results/pretraining/{corpus}/", *TOKENIZER_FILES),
         record=record,
     pathvars:
         step="encode_articles/{corpus}",
     priority: 2
+    threads: settings.pretraining.text.workers
     resources:
         **asks(2000, minutes=30),
     params:

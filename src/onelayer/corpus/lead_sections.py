@@ -3,23 +3,21 @@
 import json
 from pathlib import Path
 
-import pandas as pd
-
-from onelayer.corpus.articles import article_table
+from onelayer.corpus.articles import Article
 from onelayer.errors import OnelayerError
 
 UNLABELLED = "Uncategorized"
 
 
-def read_lead_sections(path: Path) -> pd.DataFrame:
+def read_lead_sections(path: Path) -> list[Article]:
     """Read `{title: {title, extract, description, topic}}`.
 
     Raises:
-        OnelayerError: the file is no such JSON, or holds no text.
+        OnelayerError: the file is no such JSON.
     """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        rows = [
+        return [
             (title, entry["title"], entry["extract"], _label(entry["topic"]))
             for title, entry in entries.items()
         ]
@@ -28,7 +26,6 @@ def read_lead_sections(path: Path) -> pd.DataFrame:
             f"{path}: not a JSON file of lead sections, "
             f"{{title: {{title, extract, topic}}}}: {type(error).__name__} {error}"
         ) from None
-    return article_table(rows, str(path))
 
 
 def _label(topic: str | None) -> str | None:

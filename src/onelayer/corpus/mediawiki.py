@@ -9,10 +9,9 @@ from types import SimpleNamespace
 from typing import BinaryIO
 from xml.etree.ElementTree import ParseError
 
-import pandas as pd
 from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
-from onelayer.corpus.articles import article_table
+from onelayer.corpus.articles import Article
 from onelayer.corpus.bzip2 import read_blocks
 from onelayer.errors import OnelayerError
 
@@ -23,19 +22,17 @@ _PAGE, _END_OF_PAGE = b"<page>", b"</page>"
 _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
-def read_dump(path: Path) -> pd.DataFrame:
+def read_dump(path: Path) -> Iterator[Article]:
     """Articles of the main namespace, redirects left out, wiki markup removed.
 
     Raises:
-        OnelayerError: the file is no complete bzip2-compressed MediaWiki dump, or has no article.
+        OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
     """
     with bz2.open(path, "rb") as stream:
-        return article_table(list(_articles(stream, path)), str(path))
+        yield from _articles(stream, path)
 
 
-def read_dump_slice(
-    path: Path, stretch: tuple[Fraction, Fraction]
-) -> Iterator[tuple[str, str, str, None]]:
+def read_dump_slice(path: Path, stretch: tuple[Fraction, Fraction]) -> Iterator[Article]:
     """Articles of a stretch of a dump, multistream or not, without reading what is before it.
 
     bzip2 compresses in blocks that can be read by themselves. A stretch has the pages that begin
@@ -53,7 +50,7 @@ def read_dump_slice(
     yield from _articles(SimpleNamespace(read=lambda _: next(chunks, b"")), path)
 
 
-def _articles(stream: BinaryIO, path: Path) -> Iterator[tuple[str, str, str, None]]:
+def _articles(stream: BinaryIO, path: Path) -> Iterator[Article]:
     try:
         for title, markup, page_id in extract_pages(stream, filter_namespaces=("0",)):
             if not _REDIRECT.match(markup):

@@ -11,9 +11,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
+from onelayer.corpus.storage import open_rows
 from onelayer.models.checkpoints import quiet
 from onelayer.pretraining.objectives import Objective, Text, Words, new_objective
-from onelayer.pretraining.text import read_encoded, segment
+from onelayer.pretraining.text import encoded_articles, segment
 from onelayer.pretraining.vocabulary import predictable_pieces
 from onelayer.settings.pretraining import PretrainModelSettings
 
@@ -24,11 +25,12 @@ def read_task(
     """A freshly initialised objective, its training text and its held-out text.
 
     Args:
-        text: `EncodedArticles` as `.safetensors`.
+        text: the rows of `encode_articles`, an Arrow dataset.
         vocabulary: `build_vocabulary` as Parquet.
         settings: of one training.
     """
-    encoded, pieces = read_encoded(text), pd.read_parquet(vocabulary)
+    pieces = pd.read_parquet(vocabulary)
+    encoded = encoded_articles(open_rows(text), pieces["piece"])
     predictable = predictable_pieces(pieces, settings.objective.predictable_document_share)
     trained = ~np.repeat(encoded.held_out, np.diff(encoded.starts))
     words = Words(predictable, np.bincount(encoded.ids[trained], minlength=len(pieces)))

@@ -4,18 +4,23 @@ Segments never mix articles: what the probe looks for is which words go together
 hold segments of (almost) one length, cut to the shortest, so that nothing is padded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import safetensors.numpy
+import pyarrow.compute as pc
+from datasets import Dataset, Features, List, Value
 from tokenizers import Tokenizer
 
 from onelayer.corpus.articles import tokens
+from onelayer.corpus.storage import BATCH
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator, stable_seed
+from onelayer.settings.pretraining import TextSettings
+
+ENCODED = Features({"ids": List(Value("int32")), "held_out": Value("bool")})
 
 
 @dataclass(frozen=True)
@@ -36,36 +41,57 @@ class EncodedArticles:
 
 
 def encode_articles(
-    articles: pd.DataFrame, tokenizer: Tokenizer, held_out_share: float
-) -> EncodedArticles:
-    """Encode every article; which ones are held out depends on their ids alone."""
-    parts = [
-        np.array(encoding.ids, dtype=np.int32)
-        # In parts: an encoding holds far more than its ids.
-        for first in range(0, len(articles), 1000)
-        for encoding in tokenizer.encode_batch(
-            [tokens(text) for text in articles["text"].iloc[first : first + 1000]],
-            is_pretokenized=True,
-            add_special_tokens=False,
+    articles: Dataset, tokenizer: Tokenizer, settings: TextSettings, place: Path | None = None
+) -> Dataset:
+    """Encode every article; which ones are held out depends on their ids alone.
+
+    Args:
+        articles: with `id` and `text`.
+        tokenizer: see `onelayer.pretraining.vocabulary`.
+        settings: the share that is held out, and how many processes encode.
+        place: a file for what is encoded while it is used; None where `articles` are in memory.
+
+    Returns:
+        `ids`, word ids without special pieces, and `held_out`, of each article, in their order.
+    """
+
+    def encode(batch: dict[str, list]) -> dict[str, list]:
+        encodings = tokenizer.encode_batch(
+            [tokens(text) for text in batch["text"]], is_pretokenized=True, add_special_tokens=False
         )
-    ]
-    ends = [tokenizer.token_to_id(mark) for mark in (".", "?", "!")]
-    return EncodedArticles(
-        np.concatenate(parts),
-        np.cumsum([0] + [len(part) for part in parts]),
-        np.array([stable_seed("held out", i) < held_out_share * 2**32 for i in articles["id"]]),
-        np.array([end for end in ends if end is not None], dtype=np.int64),
+        share = settings.held_out_share * 2**32
+        return {
+            "ids": [encoding.ids for encoding in encodings],
+            "held_out": [stable_seed("held out", i) < share for i in batch["id"]],
+        }
+
+    return articles.map(
+        encode,
+        batched=True,
+        batch_size=BATCH,
+        remove_columns=articles.column_names,
+        features=ENCODED,
+        num_proc=settings.workers if settings.workers > 1 else None,
+        cache_file_name=place and str(place),
+        new_fingerprint="encoded",
     )
 
 
-def write_encoded(encoded: EncodedArticles, path: Path) -> None:
-    """Write encoded articles as `.safetensors`."""
-    safetensors.numpy.save_file(vars(encoded), path)
+def encoded_articles(rows: Dataset, pieces: Sequence[str]) -> EncodedArticles:
+    """What `encode_articles` returned, as arrays.
 
-
-def read_encoded(path: Path) -> EncodedArticles:
-    """Read what `write_encoded` wrote."""
-    return EncodedArticles(**safetensors.numpy.load_file(path))
+    Args:
+        rows: of `encode_articles`.
+        pieces: the vocabulary, by id.
+    """
+    ids = rows.data.column("ids")
+    lengths = pc.list_value_length(ids).to_numpy()
+    return EncodedArticles(
+        pc.list_flatten(ids).to_numpy(),
+        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+        rows.data.column("held_out").to_numpy(),
+        np.flatnonzero([piece in (".", "?", "!") for piece in pieces]),
+    )
 
 
 @dataclass(frozen=True)

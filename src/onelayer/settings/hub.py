@@ -1,6 +1,6 @@
 """Settings that name files on a Hugging Face hub or on this machine's disk."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,18 +31,17 @@ Revision = Annotated[
     AfterValidator(_commit),
     Field(json_schema_extra={"pattern": "^[0-9a-f]{40}$"}),
 ]
+RepositoryName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")]
 RepositoryFile = Annotated[str, AfterValidator(_inside)]
 
 
-class HubRepository(Block):
-    """A repository on a Hugging Face hub at one commit, which fixes the content of every file.
+class Commit(Block):
+    """A commit of a repository on a Hugging Face hub, which fixes the content of every file.
 
     Files are checked against the hub's own sums of their content (git's, or SHA-256 for large
     files), and their SHA-256 is recorded.
     """
 
-    repository: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")
-    """Owner and name, as in `google-bert/bert-base-uncased`."""
     revision: Revision
     """Commit (40 hexadecimal digits)."""
     sums: dict[RepositoryFile, Sha256] = {}
@@ -56,18 +55,45 @@ class HubRepository(Block):
         return values
 
 
-class HubFiles(HubRepository):
-    """Data files of a dataset repository on a Hugging Face hub."""
+class HubRepository(Commit):
+    """A repository on a Hugging Face hub at one commit."""
 
-    files: list[RepositoryFile] = Field(min_length=1)
-    """Paths inside the repository, read in this order."""
+    repository: RepositoryName
+    """Owner and name, as in `google-bert/bert-base-uncased`."""
+
+
+class HubDataset(Commit):
+    """One split of a dataset on a Hugging Face hub at one commit."""
+
+    dataset: RepositoryName
+    """Owner and name, as in `wikimedia/wikipedia`."""
+    config: str | None = None
+    """Which of its configurations, as in `20231101.en`; null where it has only one."""
+    split: str = "train"
+    """Which of the configuration's splits."""
+    files: list[str] = []
+    """Only those files of the split whose paths fit one of these patterns (`*`, `?`); none: all."""
+
+    @property
+    def repository(self) -> HubRepository:
+        """Where its files are."""
+        return HubRepository(repository=self.dataset, revision=self.revision, sums=self.sums)
 
 
 class DiskFiles(Block):
     """Files on this machine."""
 
     paths: list[str] = Field(min_length=1)
-    """Paths from where Snakemake runs, or absolute, or from `~`; read in this order."""
+    """Paths from where Snakemake runs, or absolute, or from `~`; read in this order. Of a folder
+    all files whose names end as the format's do, those in folders in it too, in order of path."""
+
+    def files(self, endings: Sequence[str]) -> list[str]:
+        """The files, folders replaced by what they hold."""
+        found = []
+        for path in (Path(path).expanduser() for path in self.paths):
+            within = sorted(p for p in path.rglob("*") if p.name.endswith(tuple(endings)))
+            found += [str(p) for p in within if p.is_file()] if path.is_dir() else [str(path)]
+        return found
 
 
 class DiskFolder(Block):

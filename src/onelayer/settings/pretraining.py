@@ -19,6 +19,8 @@ class TextSettings(Block):
     """A word must occur in at least this many articles."""
     held_out_share: float = Field(0.05, gt=0, lt=1)
     """Share of the articles that are never trained on; the held-out loss is theirs."""
+    workers: Threads = 1
+    """Processes that encode articles; the text is the same for any number."""
 
 
 class SizeSettings(Block):

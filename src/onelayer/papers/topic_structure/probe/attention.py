@@ -13,7 +13,7 @@ import pandas as pd
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
-from onelayer.corpus.shards import count_articles, read_articles_at
+from onelayer.corpus.storage import at, read_articles
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward
 from onelayer.models.families import longest_text
@@ -40,16 +40,16 @@ def sample_articles(
     The draw depends on the seed and the corpus alone, so that all models see the same articles.
 
     Args:
-        paths: the corpus's tables of articles.
+        paths: the corpus's articles.
         settings: how many articles, in how many parts, and the seed.
         part: which part of the drawn articles (counted from 0); None: all of them.
     """
-    total = sum(count_articles(paths))
-    order = generator("probed articles", settings.seed).permutation(total)
+    articles = read_articles(paths)
+    order = generator("probed articles", settings.seed).permutation(len(articles))
     places = np.sort(order[: settings.documents])
     if part is not None:
         places = np.array_split(places, settings.parts)[part]
-    return read_articles_at(paths, places)
+    return at(articles, places).to_pandas()
 
 
 def probe_articles(

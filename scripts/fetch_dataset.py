@@ -1,0 +1,17 @@
+"""Fetch a split of a dataset, or a part of it, from a Hugging Face hub at a pinned commit."""
+
+import json
+
+from onelayer.corpus.hub_dataset import fetch_rows
+from onelayer.settings.corpus import DatasetPart
+from onelayer.step import Step, run, scratch_folder
+
+
+def main(step: Step) -> None:
+    with scratch_folder(step.outputs.rows) as scratch:
+        sources = fetch_rows(step.settings, step.outputs.rows, scratch)
+    step.outputs.files.write_text(json.dumps(sources, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run(main, settings=DatasetPart, outputs=["rows", "files"], downloads=True)

@@ -1,0 +1,179 @@
+"""Rows of files, read by the packaged readers of Hugging Face's `datasets`, and their articles.
+
+`load_dataset` runs no code but its own and asks no hub here. What it makes of a file, an Arrow
+file, lies in the scratch folder of the step and never in the user's home.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow.parquet as pq
+from datasets import ClassLabel, Dataset, DownloadConfig, Features, Value, load_dataset
+
+from onelayer.corpus.articles import COLUMNS, Article
+from onelayer.corpus.storage import BATCH, at, open_rows
+from onelayer.errors import OnelayerError
+from onelayer.settings.corpus import Column, RowFormat, Slice
+
+ARROW = ".arrow"
+TEXTS = ("string", "large_string", "string_view")
+_READERS = {
+    "parquet": ("parquet", {"batch_size": BATCH}),
+    "wikitext": ("parquet", {"batch_size": BATCH}),
+    "json": ("json", {"parse_agent_traces": False}),
+    "csv": ("csv", {"keep_default_na": False}),  # `NA` is a word, too
+    "text": ("text", {"sample_by": "document"}),
+    "lines": ("text", {"sample_by": "line"}),
+}
+
+
+class Piece(NamedTuple):
+    """A stretch of a file that is read.
+
+    Attributes:
+        path: the file.
+        slice: which of the corpus's files it is, and where the stretch starts and ends.
+    """
+
+    path: Path
+    slice: Slice
+
+
+def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Dataset:
+    """The rows of files of one kind.
+
+    Args:
+        paths: the files, all with the same columns.
+        format: of what kind.
+        scratch: where the Arrow file that is made of them may lie while it is used.
+
+    Raises:
+        OnelayerError: a file cannot be read as what it should be, with its name.
+    """
+    reader, options = _READERS[format]
+    try:
+        if reader == "parquet":
+            options = options | {"columns": pq.read_schema(paths[0]).names}
+        if reader == "csv":
+            # Every column as text: `007` is an id.
+            names = pd.read_csv(paths[0], nrows=0).columns
+            options = options | {"features": Features(dict.fromkeys(names, Value("string")))}
+        return load_dataset(
+            reader,
+            data_files={"train": list(map(str, paths))},
+            split="train",
+            cache_dir=str(scratch),
+            download_config=DownloadConfig(cache_dir=scratch / "unpacked"),
+            verification_mode="no_checks",
+            **options,
+        )
+    except Exception as error:  # of every kind, from pyarrow, pandas, ujson and `datasets`
+        reason = error.__cause__ or error
+        if getattr(reason, "errno", None):  # a full disk, a file that must not be read
+            raise reason from None
+    for path in paths if len(paths) > 1 else ():
+        load_rows([path], format, scratch)  # the first that fails says its name
+    said = str(reason).strip().splitlines() or ["it is empty"]
+    raise OnelayerError(f"{paths[0]}: not a whole {format} file ({said[0]})")
+
+
+def read_rows(
+    pieces: Sequence[Piece], format: RowFormat, scratch: Path
+) -> Iterator[tuple[Piece, Dataset, int]]:
+    """The rows of pieces, and which row of its file the first of them is.
+
+    Raises:
+        OnelayerError: see `load_rows`.
+    """
+    for piece in pieces:
+        if piece.path.suffix == ARROW:
+            rows = open_rows(piece.path)
+        else:
+            rows = load_rows([piece.path], format, scratch)
+        first, last = (math.floor(share * len(rows)) for share in piece.slice[1:])
+        yield piece, at(rows, range(first, last)), first
+
+
+def articles_of_rows(
+    pieces: Sequence[Piece], format: RowFormat, columns: Mapping[Column, str], scratch: Path
+) -> Iterator[Article]:
+    """Articles of rows, one each, with or without ids, titles and human topics of their own.
+
+    An article without an id has the numbers of its file and of its row, from 0: `0-17`.
+
+    Args:
+        pieces: what is read.
+        format: of the files.
+        columns: those that have other names there.
+        scratch: see `load_rows`.
+
+    Raises:
+        OnelayerError: a file cannot be read, has no text, or lacks a column that is named.
+    """
+    for piece, rows, first in read_rows(pieces, format, scratch):
+        names = {column: columns.get(column, column) for column in COLUMNS}
+        _check_columns(piece.path, rows, {"text": names["text"], **columns})
+        label = rows.features.get(names["label"])
+        topics = label.names if isinstance(label, ClassLabel) else None
+        for batch in rows.iter(BATCH):
+            values = {column: batch[name] for column, name in names.items() if name in batch}
+            yield from _articles(values, topics, piece.slice.file, first)
+            first += len(values["text"])
+
+
+def _articles(
+    values: Mapping[str, list], topics: Sequence[str] | None, file: int, first: int
+) -> Iterator[Article]:
+    missing = [None] * len(values["text"])
+    numbers = (f"{file}-{first + place}" for place in range(len(missing)))
+    ids, titles = values.get("id", numbers), values.get("title", missing)
+    labels = values.get("label", missing)
+    if topics:
+        labels = [topics[n] if n is not None and n >= 0 else None for n in labels]
+    for article_id, title, text, label in zip(ids, titles, values["text"], labels, strict=True):
+        yield (
+            str(article_id),
+            "" if title is None else str(title),
+            text or "",
+            None if label in (None, "") else str(label),
+        )
+
+
+def _check_columns(path: Path, rows: Dataset, needed: Mapping[str, str]) -> None:
+    for name in needed.values():
+        if name not in rows.column_names:
+            there = ", ".join(rows.column_names)
+            raise OnelayerError(
+                f"{path}: no column {name}; its columns: {there} (`parse.columns` names others)"
+            )
+    text = rows.features[needed["text"]]
+    if not (isinstance(text, Value) and text.dtype in TEXTS):
+        kind = text.dtype if isinstance(text, Value) else type(text).__name__
+        raise OnelayerError(f"{path}: column {needed['text']} holds {kind}, not text")
+
+
+def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Article]:
+    """Articles of text files, one each: its id is the file's number, its title the file's name.
+
+    Raises:
+        OnelayerError: a file is not text in UTF-8.
+    """
+    pieces = [piece for piece in pieces if piece.slice.end == 1]  # of parts, one has the file
+    rows = load_rows([piece.path for piece in pieces], "text", scratch) if pieces else ()
+    for piece, row in zip(pieces, rows, strict=True):
+        yield str(piece.slice.file), piece.path.stem, row["text"], None
+
+
+def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> Iterator[str]:
+    """The lines of files that hold one in each row, without their ends.
+
+    Raises:
+        OnelayerError: a file cannot be read or has no column `text`.
+    """
+    for piece, rows, _ in read_rows(pieces, format, scratch):
+        _check_columns(piece.path, rows, {"text": "text"})
+        for batch in rows.iter(BATCH):
+            yield from (line.removesuffix("\n") for line in batch["text"])
