@@ -54,13 +54,16 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory):
-    """Run a command in a project whose user has a checkpoint, a dump and a counted corpus."""
+    """Run a command in a project whose user has a checkpoint, texts and a counted corpus."""
     home = tmp_path_factory.mktemp("home")
     project = copy_project(home / "onelayer")
     save_tiny_bert(home / "checkpoints/mine")
     for name in ("", "-multistream"):
         dump = home / f"enwiki-latest-pages-articles{name}.xml.bz2"
         dump.write_bytes(bz2.compress(b"<mediawiki/>"))
+    (home / "notes").mkdir()
+    for name in ("notes/2026.jsonl", "more-notes.jsonl"):
+        (home / name).write_text('{"body": "text"}\n')
     topics = project / "results/topics/vital-articles"
     topics.mkdir(parents=True)
     bag = count_words(list(made_up_articles()["text"]), WordSettings(max_document_share=1))

@@ -61,9 +61,9 @@ The matrices behind it: W_K^T W_Q, and attention on one document.
 
 Experiment setting on Wikipedia
 
-Articles, of one file, of shards, or part by part.
+Articles, of files or of a split of a dataset, or part by part.
     onelayer.fetch, onelayer.hub, onelayer.corpus, corpora
-    -> fetch_corpus, fetch_shard, parse_articles, parse_shards, parse_part, tabulate_corpora
+    -> fetch_corpus, fetch_dataset, parse_articles, parse_part, tabulate_corpora
     -> table_corpora
 Topic model: online LDA for 6 passes.
     onelayer.topics.bag_of_words, onelayer.topics.word_lists, onelayer.topics.lda,
