@@ -267,6 +267,19 @@ def test_what_cannot_be_cut_in_parts_is_refused(parse, message):
         CorpusSettings(source={"paths": ["a"]}, parse=parse, parts=2, credit="nobody")
 
 
+@pytest.mark.parametrize("parts", [1, 3, 128])
+def test_every_part_of_a_dataset_is_fetched_where_it_is_parsed(parts):
+    source = {"dataset": "a/b", "revision": "a" * 40}
+    corpus = CorpusSettings(
+        source=source, parse={"format": "parquet"}, parts=parts, credit="nobody"
+    )
+    files = corpus.files("here")
+    fetched = [corpus.fetched(file.removeprefix("here/").removesuffix(".arrow")) for file in files]
+    assert [(part.part, part.parts) for part in fetched] == [(p, parts) for p in range(parts)]
+    read = [corpus.files_of_part("here", name) for name in corpus.part_names()]
+    assert read == ([] if parts == 1 else [[file] for file in files])
+
+
 def test_a_dump_of_several_files_can_be_read_in_parts():
     corpus = CorpusSettings(
         source={"paths": ["a.bz2", "b.bz2"]},

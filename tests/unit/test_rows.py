@@ -94,6 +94,14 @@ def test_text_is_a_file_or_a_line_an_article(tmp_path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["notes [2026]*.jsonl", "a b", "frog", "?", "née#%20.txt"])
+def test_a_file_may_have_any_name_and_lie_anywhere(tmp_path, monkeypatch, name) -> None:
+    json_lines(tmp_path / name, {"text": "x"})
+    assert read(tmp_path / name, format="json") == [("0-0", "", "x", None)]
+    monkeypatch.chdir(tmp_path)
+    assert read(Path(name), format="json") == [("0-0", "", "x", None)]
+
+
 def test_rows_become_articles_file_by_file(tmp_path) -> None:
     first = parquet(tmp_path / "b", id=["1", "2"], url=["u", "v"], title="A", text=["x", None])
     other = parquet(tmp_path / "a", label=["Arts"], text=["z"], title=["C"], id=[7])

@@ -46,10 +46,10 @@ def split_files(repository: Repository, wanted: HubDataset, scratch: Path) -> li
         OnelayerError: there is no such repository, commit, configuration, split or file; or its
             card names files elsewhere.
     """
-    folder = scratch / "listing"
+    folder = scratch.resolve() / "listing"
     for name in repository.files():
         place = folder / name
-        if not place.resolve().is_relative_to(folder.resolve()):
+        if not place.resolve().is_relative_to(folder):
             raise OnelayerError(f"{repository}: a file's path leads out of it: {name}")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()

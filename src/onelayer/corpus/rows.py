@@ -4,6 +4,7 @@
 file, lies in the scratch folder of the step and never in the user's home.
 """
 
+import glob
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -63,7 +64,7 @@ def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Datase
             options = options | {"features": Features(dict.fromkeys(names, Value("string")))}
         return load_dataset(
             reader,
-            data_files={"train": list(map(str, paths))},
+            data_files={"train": [glob.escape(str(path)) for path in paths]},
             split="train",
             cache_dir=str(scratch),
             download_config=DownloadConfig(cache_dir=scratch / "unpacked"),

@@ -163,9 +163,10 @@ class CorpusSettings(Block):
         files = self.files(folder)
         return [files[piece.file] for piece in self.part(name).read]
 
-    def fetched(self, name: str) -> DatasetPart:
-        """What is downloaded of a dataset: a part of this name, or all of it (`source`)."""
-        part = _number(name) if name in self.part_names() else 0
+    def fetched(self, source: str) -> DatasetPart:
+        """What is downloaded of a dataset: `source`, all of it, or a part, `source/007-of-128`."""
+        _, _, name = source.partition("/")
+        part = _number(name) if name else 0
         return DatasetPart(
             **self.source.model_dump(), format=self.parse.format, part=part, parts=self.parts
         )
