@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import pyarrow.parquet as pq
 from datasets import ClassLabel, Dataset, DownloadConfig, Features, Value, load_dataset
 
 from onelayer.corpus.articles import COLUMNS, Article
@@ -56,8 +55,6 @@ def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Datase
     """
     reader, options = _READERS[format]
     try:
-        if reader == "parquet":
-            options = options | {"columns": pq.read_schema(paths[0]).names}
         if reader == "csv":
             # Every column as text: `007` is an id.
             names = pd.read_csv(paths[0], nrows=0).columns
