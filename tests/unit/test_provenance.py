@@ -103,6 +103,17 @@ def test_light_steps_load_no_heavy_library() -> None:
     assert run.returncode == 0, run.stderr
 
 
+def test_only_steps_that_read_text_load_datasets() -> None:
+    loads = {step for step in STEPS if "datasets " in library_versions(step)}
+    readers = {
+        *("fetch_dataset", "parse_articles", "parse_part", "count_words", "list_part_words"),
+        *("count_part_words", "encode_articles", "measure_topics", "fit_topic_models"),
+        *("pretrain_model", "train_text_model", "probe_attention", "probe_attention_part"),
+        *("probe_topic_models", "measure_snapshots", "measure_claims_again"),
+    }
+    assert loads == readers
+
+
 def test_the_exceptions_load_what_they_are_excepted_for() -> None:
     for step, heavy in EXCEPTIONS.items():
         assert {v.split()[0] for v in library_versions(step).split(", ")} & HEAVY == heavy
