@@ -15,15 +15,23 @@ def main(step: Step) -> dict[str, Figure]:
     settings, curves = step.settings, pd.read_parquet(step.inputs.curves)
     weights, published = load_file(step.inputs.weights), pd.read_csv(step.inputs.published)
     chain = Chain(settings.chain.p, settings.chain.q)
-    figures = {"loss_curves": training_figures.loss_curves(curves, chain)}
-    for start in ("standard", "rank_one"):
-        figures[f"weights_{start}"] = training_figures.weights(
-            {matrix: weights[f"{start}/{matrix}"][:, -1] for matrix in ("W_1", "W_V")},
+    matrices = {
+        start: {matrix: weights[f"{start}/{matrix}"] for matrix in training_figures.NAMES}
+        for start in ("standard", "rank_one")
+    }
+    by_start = dict(list(curves.groupby("variant")))
+    return {
+        "loss_curves": training_figures.loss_curves(curves, chain),
+        "weights_standard": training_figures.weights(
+            {matrix: seeds[:, -1] for matrix, seeds in matrices["standard"].items()},
             settings.snapshots,
-            curves[curves["variant"] == start],
-            published[published["initialisation"] == start],
-        )
-    return figures
+            by_start["standard"],
+            published[published["initialisation"] == "standard"],
+        ),
+        "weights_rank_one": training_figures.rank_one_weights(
+            matrices["rank_one"], settings.snapshots, by_start["rank_one"]
+        ),
+    }
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 DIVERGING = "RdBu_r"
 SEQUENTIAL = "viridis"
 WIDTH = 7.0  # inches: a page's text width
+COLUMN = 3.5  # inches: one of its two columns, for figures of one panel
+MIDDLE = 5.0  # inches: for figures of a few panels, whose letters stay readable in one column
 
 # The style "ticks" and the context "paper" of seaborn 0.13, with smaller letters; written down,
 # because most figures need nothing else of seaborn, and importing it takes a second.

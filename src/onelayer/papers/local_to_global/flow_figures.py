@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from onelayer.figures import MARKERS, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine
 from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE
@@ -22,8 +22,10 @@ from onelayer.papers.local_to_global.theory import grid, outcome
 
 BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 OUTCOMES = {basins.GLOBAL: BLUE, basins.LOCAL: RED}
+ENDS = {basins.GLOBAL: "o", basins.LOCAL: "s"}
 PIXELS = 400  # of a map's side
 ARROWS = 25  # per axis
+USUAL = 0.02  # standard deviation of the usual start
 LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
 
 
@@ -124,7 +126,7 @@ def _draw_critical_points(axis: Axes, chain: Chain, extent: float) -> None:
 def with_attention(
     paths: Mapping[str, np.ndarray], chains: Sequence[Chain], view: str, extent: float
 ) -> Figure:
-    """Figures 2 and 5: trajectories of (e, w, a), a panel per chain.
+    """Figures 2 and 5: trajectories of (e, w, a), seen along a and along w, a column per chain.
 
     Args:
         paths: `simulation.shown_paths`.
@@ -132,71 +134,104 @@ def with_attention(
         view: `wide` or `near`.
         extent: starts lie within +-extent.
     """
-    figure = plt.figure(figsize=(WIDTH, 3.5))
-    for index, (side, chain) in enumerate(zip(("below", "above"), chains, strict=True)):
-        axis = figure.add_subplot(1, 2, index + 1, projection="3d")
+    figure, axes = plt.subplots(2, 2, figsize=(MIDDLE, 5.2), sharex=True, sharey="row")
+    # Near the origin only the beginning fits into the picture.
+    bound = (2.0 if view == "wide" else 3.0) * extent
+    for column, side, chain in zip(axes.T, ("below", "above"), chains, strict=True):
         path = paths[f"{view}_{side}"]
         reached = outcome(path[-1], chain)
-        # Near the origin only the beginning fits into the picture.
-        bound = 2.0 * extent if view == "wide" else 3.0 * extent
-        for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
-            inside = (abs(one) <= bound).all(axis=0)
-            last = len(inside) if inside.all() else int(np.argmin(inside))
-            axis.plot(*one[:, :last], color=OUTCOMES.get(end, "0.5"), lw=0.8, alpha=0.8)
-            axis.scatter(*one[:, :1], color="0.2", s=3, depthshade=False)
-            if last == len(inside):
-                axis.scatter(*one[:, -1:], color=OUTCOMES.get(end, "0.5"), s=12, depthshade=False)
-        axis.set_title(_name(chain), pad=2)
-        axis.set(xlabel="embedding e", ylabel="weight w", zlabel="attention a")
-        axis.tick_params(pad=-2)
-        axis.locator_params(nbins=4)
-        axis.zaxis.labelpad = -3
-        axis.view_init(elev=20, azim=-55)
-        axis.set_box_aspect((1, 1, 0.85), zoom=0.92)
-    start = Line2D([], [], color="0.2", marker="o", ms=2.5, ls="", label="start")
-    handles = [*_outcome_handles(), start]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+        for axis, height in zip(column, (1, 2), strict=True):
+            for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
+                inside = first_inside(one, bound)
+                _draw_path(axis, one[[0, height], :inside], OUTCOMES.get(end, "0.5"))
+                if inside == one.shape[1]:
+                    _draw_end(axis, one[[0, height], -1], end)
+            axis.axvline(0, color="0.6", lw=0.8, zorder=0)
+        if view == "wide":
+            column[0].axhline(W_SADDLE, color="0.6", lw=0.8, ls=":", zorder=0)
+        column[0].set_title(_name(chain), fontsize=9)
+        column[1].set_xlabel("embedding e")
+        despine(*column)
+    axes[0, 0].set_ylabel("weight w")
+    axes[1, 0].set_ylabel("attention a")
+    handles = _outcome_handles()
+    handles.append(Line2D([], [], color="0.2", marker="o", ms=2.5, ls="", label="start"))
+    if view == "wide":
+        saddle = r"saddle's weight, $-1/\sqrt{2}$"
+        handles.append(Line2D([], [], color="0.6", lw=0.8, ls=":", label=saddle))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+def first_inside(path: np.ndarray, bound: float) -> int:
+    """How many of the first positions of a path [d, F] lie within +-bound in every coordinate."""
+    inside = (abs(path) <= bound).all(axis=0)
+    return len(inside) if inside.all() else int(np.argmin(inside))
+
+
+def _draw_path(axis: Axes, points: np.ndarray, colour: str) -> None:
+    """A trajectory [2, F] from its start, with an arrow halfway along it."""
+    axis.plot(*points, color=colour, lw=0.7, alpha=0.8)
+    axis.plot(*points[:, :1], "o", color="0.2", ms=2)
+    run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=1)))])
+    if run[-1] > 0:
+        half = np.stack([np.interp([0.5 * run[-1], 0.52 * run[-1]], run, one) for one in points])
+        axis.annotate(
+            "", half[:, 1], half[:, 0],
+            arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 7},
+        )  # fmt: skip
+
+
+def _draw_end(axis: Axes, point: np.ndarray, end: int) -> None:
+    """Where a trajectory rests: the shape says what the colour says."""
+    axis.plot(*point, ENDS.get(end, "x"), color=OUTCOMES.get(end, "0.5"), ms=3.5, zorder=3)
 
 
 def _outcome_handles() -> list[Line2D]:
     return [
         Line2D([], [], color=BLUE, marker="o", ms=4, label="reaches a global minimum"),
-        Line2D([], [], color=RED, marker="o", ms=4, label="reaches a local minimum (e = 0)"),
+        Line2D([], [], color=RED, marker="s", ms=4, label="reaches a local minimum (e = 0)"),
     ]
 
 
 def initial_scale(gaussian: pd.DataFrame, sigmas: Sequence[float]) -> Figure:
-    """P(global minimum) against the scale of a Gaussian start: theory line and simulation."""
-    figure, axis = plt.subplots(figsize=(WIDTH, 3.6))
+    """P(global minimum) against the scale of a Gaussian start: theory line and simulation.
+
+    Chains on one side of p + q = 1 start from the same draws and often reach the same: the first is
+    drawn large and open, the next small and within it.
+    """
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.9))
     fine = np.geomspace(min(sigmas), max(sigmas), 120)
-    shift = np.exp(0.02)
+    sizes = dict.fromkeys((True, False), 0)
     for place, ((p, q), part) in enumerate(gaussian.groupby(["p", "q"], sort=False)):
-        chain, colour = Chain(p, q), PALETTE[place % len(PALETTE)]
+        chain, below = Chain(p, q), p + q < 1
         line = [basins.probability_global(sigma, chain) for sigma in fine]
-        axis.plot(fine, line, color="0.35", lw=1.2, ls="-" if p + q < 1 else "--", zorder=1)
+        axis.plot(fine, line, color="0.35", lw=1.2, ls="-" if below else "--", zorder=1)
         found = pd.DataFrame(
             [share(a, n) for a, n in zip(part["to_global"], part["draws"], strict=True)]
         )
-        below, above = found["value"] - found["low"], found["high"] - found["value"]
+        error = [found["value"] - found["low"], found["high"] - found["value"]]
+        first = sizes[below] == 0
         axis.errorbar(
-            part["sigma"] * shift ** (place - 1.5),
-            found["value"],
-            yerr=np.clip([below, above], 0, None),
-            ls="",
-            marker=MARKERS[place % len(MARKERS)],
-            ms=5,
-            capsize=2,
-            color=colour,
-            label=f"simulated, p = {p:g}, q = {q:g}",
-        )
+            part["sigma"], found["value"], yerr=np.clip(error, 0, None), ls="",
+            marker="o" if first else MARKERS[place % len(MARKERS)],
+            ms=8.5 if first else 3.5, mfc="none" if first else None,
+            capsize=4 if first else 0, elinewidth=1, color=PALETTE[place % len(PALETTE)],
+            label=f"p = {p:g}, q = {q:g}", zorder=2 + sizes[below],
+        )  # fmt: skip
+        sizes[below] += 1
     handles, labels = axis.get_legend_handles_labels()
     handles += [Line2D([], [], color="0.35", ls=style, lw=1.2) for style in ("-", "--")]
-    labels += ["theory, every p + q < 1", "theory, every p + q > 1"]
-    axis.legend(handles, labels, frameon=False, loc="center left", bbox_to_anchor=(0.06, 0.5))
-    axis.axvline(0.02, color="0.7", lw=0.8, ls=":")
-    axis.text(0.021, 0.13, "usual scale .02", fontsize=8, color="0.4")
+    labels += ["theory, p + q < 1", "theory, p + q > 1"]
+    title = "simulated, with 95% interval"
+    figure.legend(
+        handles, labels, frameon=False, loc="outside lower center", ncols=2, fontsize=7.5,
+        title=title, title_fontsize=8,
+    )  # fmt: skip
+    axis.axvline(USUAL, color="0.7", lw=0.8, ls=":")
+    axis.text(1.08 * USUAL, 0.5, f"usual scale {USUAL:g}", fontsize=8, color="0.4")
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.set(
         xlabel=r"scale $\sigma$ of the start, e and w from N(0, $\sigma^2$)",
         ylabel="P(flow reaches a global minimum)",

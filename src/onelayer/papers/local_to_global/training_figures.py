@@ -6,10 +6,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.gridspec import SubplotSpec
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import TrainingSettings, Variant
 
@@ -19,6 +22,12 @@ LABELS = {
     "paper": "the paper's start",
 }
 NAMES = {"W_1": r"$W_1$", "W_V": r"$W_V$"}
+# Curves that lie on each other are told apart by their width: the first is the widest and lowest.
+STYLES = (
+    {"color": PALETTE[5], "lw": 4.0, "ls": "-"},
+    {"color": PALETTE[1], "lw": 1.3, "ls": "--"},
+    {"color": PALETTE[2], "lw": 1.3, "ls": "-"},
+)
 
 
 def weights(
@@ -27,7 +36,7 @@ def weights(
     curves: pd.DataFrame,
     published: pd.DataFrame,
 ) -> Figure:
-    """Figures 3 and 6: W_1 and W_V of one run, and how close all runs come to rank one.
+    """Figure 3: W_1 and W_V of one run, and how close all runs come to rank one.
 
     Args:
         snapshots: `W_1` [iterations, 4d, d] and `W_V` [iterations, d, d] of the run shown.
@@ -35,89 +44,144 @@ def weights(
         curves: `training.curves` of this initialisation.
         published: rows `matrix`, `iteration`, `published` of this initialisation; may be empty.
     """
-    figure = plt.figure(figsize=(WIDTH, 5.6))
-    heat, lines = figure.add_gridspec(2, 1, height_ratios=[2.1, 1])
-    _draw_heat_maps(figure, heat, snapshots, iterations)
-    axis = figure.add_subplot(lines)
-    for place, (name, label) in enumerate(NAMES.items()):
-        colour = PALETTE[place]
-        _draw_band(
-            axis, curves, f"{name}_share", colour, f"{label}, ours (line: mean, band: range)"
-        )
-        theirs = published[published["matrix"] == name]
-        if len(theirs):
-            axis.plot(
-                theirs["iteration"],
-                theirs["published"],
-                ls="",
-                marker=MARKERS[place],
-                mfc="white",
-                color=colour,
-                label=f"{label}, authors' saved weights",
-                zorder=4,
+    figure = plt.figure(figsize=(MIDDLE, 5.3))
+    upper, lower = figure.subfigures(2, 1, height_ratios=[1.9, 1])
+    axes = upper.subplots(2, len(iterations), squeeze=False)
+    for row, (name, label) in zip(axes, NAMES.items(), strict=True):
+        for axis, W, iteration in zip(row, snapshots[name], iterations, strict=True):
+            image = _draw_matrix(axis, name, W)
+            axis.set_title(
+                f"{label}, iteration {iteration}\nlargest {abs(W).max():.2g}", fontsize=8
             )
-    axis.set(xlabel="iteration", ylabel=r"$\sigma_1^2\,/\,\sum_i\sigma_i^2$", ylim=(0, 1.05))
-    axis.axhline(1, color="0.7", lw=0.8, zorder=0)
-    axis.legend(frameon=False, loc="lower right")
+    _explain_colours(upper, image, axes)
+    for axis, colour, (name, label) in zip(
+        lower.subplots(1, 2, sharey=True), PALETTE, NAMES.items(), strict=False
+    ):
+        _draw_band(axis, curves, f"{name}_share", {"color": colour, "lw": 1.5})
+        theirs = published[published["matrix"] == name]
+        axis.plot(
+            theirs["iteration"], theirs["published"], ls="", marker="o", ms=5, mfc="white",
+            color="black", zorder=4, clip_on=False,
+        )  # fmt: skip
+        axis.axhline(1, color="0.7", lw=0.8, zorder=0)
+        axis.set(xlabel="iteration", title=label, ylim=(0, 1.05))
+        axis.set_xlim(0, curves["iteration"].max())
+        despine(axis)
+    lower.axes[0].set_ylabel("share of the largest\nsingular value")
+    handles = _band_handles(curves["seed"].nunique())
+    if len(published):
+        style = {"color": "black", "marker": "o", "ms": 5, "mfc": "white", "ls": ""}
+        handles.append(Line2D([], [], label="authors' saved weights", **style))
+    lower.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+    return figure
+
+
+def rank_one_weights(
+    snapshots: Mapping[str, np.ndarray], iterations: Sequence[int], curves: pd.DataFrame
+) -> Figure:
+    """Figure 6: W_1 and W_V from a rank-one start, which change in size alone.
+
+    Their pattern is the same at every iteration, up to one sign of the whole matrix, so it is drawn
+    once, of the last run; beside it
+    the largest entry of all runs, and above it how far the share of the largest singular value
+    falls below 1.
+
+    Args:
+        snapshots: `W_1` [iterations, seeds, 4d, d] and `W_V` [iterations, seeds, d, d].
+        iterations: of the snapshots.
+        curves: `training.curves` of this initialisation.
+    """
+    figure = plt.figure(figsize=(MIDDLE, 2.9))
+    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.05])
+    axes = left.subplots(2, 1)
+    for axis, (name, label) in zip(axes, NAMES.items(), strict=True):
+        image = _draw_matrix(axis, name, snapshots[name][-1, -1])
+        axis.set_title(f"{label}, iteration {iterations[-1]}", fontsize=8)
+    _explain_colours(left, image, axes)
+    axis = right.subplots()
+    for place, (name, label) in enumerate(NAMES.items()):
+        largest = largest_entries(snapshots[name])
+        style = {"color": PALETTE[place], "marker": MARKERS[place], "ms": 5}
+        axis.plot(iterations, largest.mean(axis=1), label=label, **style)
+        axis.fill_between(
+            iterations, largest.min(axis=1), largest.max(axis=1), color=PALETTE[place], alpha=0.2,
+            lw=0,
+        )  # fmt: skip
+    axis.set(xlabel="iteration", xticks=iterations, ylabel="largest entry", ylim=(0, None))
+    axis.legend(frameon=False, loc="upper left", handlelength=1.5)
+    seeds, away = curves["seed"].nunique(), furthest_from_rank_one(curves)
+    within = f"at most {away:.0e}" if away else "0 in single precision"
+    axis.set_title(
+        f"size: mean and range of {seeds} seeds\n1 − share of $\\sigma_1$: {within}", fontsize=8
+    )
     despine(axis)
     return figure
 
 
-def _draw_heat_maps(
-    figure: Figure,
-    place: SubplotSpec,
-    snapshots: Mapping[str, np.ndarray],
-    iterations: Sequence[int],
-) -> None:
-    # W_1 lies on its side: [4d, d] would leave the page half empty.
-    rows, columns = place.subgridspec(2, len(iterations)), len(iterations)
-    for row, (name, label) in enumerate(NAMES.items()):
-        for column in range(columns):
-            W = snapshots[name][column]
-            axis = figure.add_subplot(rows[row, column])
-            bound = float(abs(W).max())
-            image = axis.imshow(
-                W.T if name == "W_1" else W,
-                cmap=DIVERGING,
-                vmin=-bound,
-                vmax=bound,
-                aspect="auto" if name == "W_1" else "equal",
-                interpolation="nearest",
-            )
-            axis.set(xticks=[], yticks=[])
-            axis.set_title(f"{label}, iteration {iterations[column]}", fontsize=9)
-            if name == "W_1":
-                axis.set_xlabel(f"{W.shape[0]} hidden units", fontsize=7)
-                axis.set_ylabel(f"{W.shape[1]} dimensions", fontsize=7)
-            figure.colorbar(image, ax=axis, shrink=0.8, format="%.2g", ticks=[-bound, 0, bound])
+def largest_entries(matrices: np.ndarray) -> np.ndarray:
+    """Largest |entry| of matrices [iterations, seeds, rows, columns], [iterations, seeds]."""
+    return abs(matrices).max(axis=(-2, -1))
 
 
-def _draw_band(axis: Axes, curves: pd.DataFrame, quantity: str, colour: str, label: str) -> None:
+def furthest_from_rank_one(curves: pd.DataFrame) -> float:
+    """Largest 1 - share of the largest singular value, over matrices, seeds and iterations."""
+    return float(max(1 - curves[f"{name}_share"].min() for name in NAMES))
+
+
+def _draw_matrix(axis: Axes, name: str, W: np.ndarray) -> AxesImage:
+    """A matrix over its largest entry; W_1 lies on its side: [4d, d] would leave a page empty."""
+    side = name == "W_1"
+    image = axis.imshow(
+        (W.T if side else W) / abs(W).max(), cmap=DIVERGING, vmin=-1, vmax=1,
+        aspect="auto" if side else "equal", interpolation="nearest",
+    )  # fmt: skip
+    axis.set(xticks=[], yticks=[])
+    if side:
+        axis.set_xlabel(f"{W.shape[0]} hidden units", fontsize=7)
+        axis.set_ylabel(f"{W.shape[1]} dimensions", fontsize=7)
+    return image
+
+
+def _explain_colours(figure: SubFigure, image: AxesImage, axes: np.ndarray) -> None:
+    bar = figure.colorbar(image, ax=axes, shrink=0.7, ticks=[-1, 0, 1], aspect=25)
+    bar.set_label("entry / largest", fontsize=8)
+
+
+def _draw_band(axis: Axes, curves: pd.DataFrame, quantity: str, style: Mapping) -> None:
+    """Mean over seeds, and their range."""
     by = curves.groupby("iteration")[quantity]
     mean, low, high = by.mean(), by.min(), by.max()
-    axis.fill_between(mean.index, low, high, color=colour, alpha=0.2, lw=0)
-    axis.plot(mean.index, mean, color=colour, lw=1.5, label=label)
+    axis.fill_between(mean.index, low, high, color=style["color"], alpha=0.25, lw=0)
+    axis.plot(mean.index, mean, **style)
+
+
+def _band_handles(seeds: int) -> list:
+    """What the legend says of a line and the band around it."""
+    return [
+        Line2D([], [], color="0.4", lw=1.3, label=f"line: mean of {seeds} seeds"),
+        Patch(color="0.4", alpha=0.25, lw=0, label="band: their range"),
+    ]
 
 
 def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
-    """Figure 4: loss from the standard and from the paper's start, with both entropies."""
-    figure, axis = plt.subplots(figsize=(WIDTH, 3.4))
-    for colour, name in zip(PALETTE, LABELS, strict=False):
-        part = curves[curves["variant"] == name]
-        seeds = part["seed"].nunique()
-        label = f"{LABELS[name]} (mean and range of {seeds} seeds)"
-        _draw_band(axis, part, "loss", colour, label)
+    """Figure 4: loss from the standard, the rank-one and the paper's start, with both entropies.
+
+    Above the bigram entropy and logarithmic: the paper's start begins a hundred times higher than
+    the others.
+    """
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.5))
     last = curves["iteration"].max()
-    _draw_entropies(axis, chain, last)
-    axis.set(
-        xlabel="iteration",
-        ylabel="population loss (nats)",
-        xlim=(0, last),
-        ylim=(chain.bigram_entropy - 0.009, chain.unigram_entropy + 0.05),
-    )
-    axis.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 1.0))
-    axis.set_title(f"p = {chain.p:g}, q = {chain.q:g}")
-    despine(axis)
+    for style, name in zip(STYLES, LABELS, strict=True):
+        _draw_loss(axis, curves[curves["variant"] == name], chain, style)
+    _dress(axis, chain, last)
+    axis.set_ylabel("loss above the bigram entropy (nats)")
+    handles = [
+        Line2D([], [], label=label, **style)
+        for style, label in zip(STYLES, LABELS.values(), strict=True)
+    ]
+    handles += _band_handles(curves["seed"].nunique())
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
+    axis.set_title(f"p = {chain.p:g}, q = {chain.q:g}", fontsize=9)
     return figure
 
 
@@ -137,28 +201,37 @@ def longer_training(
     shown = alone or list(variants)
     starts = list(dict.fromkeys(variant.initialisation for variant in shown))
     figure, axes = plt.subplots(
-        1, len(starts), figsize=(WIDTH, 3.2), sharey=True, squeeze=False, sharex=True
+        1, len(starts), figsize=(MIDDLE, 3.4), sharey=True, squeeze=False, sharex=True
     )
-    last = max(variant.applied(base).iterations for variant in shown)
+    lengths = sorted({variant.applied(base).iterations for variant in shown})
+    styles = {length: STYLES[place % len(STYLES)] for place, length in enumerate(lengths)}
     for axis, start in zip(axes.flat, starts, strict=True):
-        own = [variant for variant in shown if variant.initialisation == start]
-        for colour, variant in zip(PALETTE, own, strict=False):
-            label = f"{variant.applied(base).iterations} iterations"
+        for variant in (variant for variant in shown if variant.initialisation == start):
             part = curves[curves["variant"] == variant.name]
-            _draw_band(axis, part, "loss", colour, label)
-        _draw_entropies(axis, chain, last)
-        axis.set(xlabel="iteration", xlim=(0, last), title=LABELS[start])
-        axis.set_ylim(chain.bigram_entropy - 0.006, chain.unigram_entropy + 0.02)
-        axis.legend(frameon=False, loc="upper right")
-        despine(axis)
-    axes[0, 0].set_ylabel("population loss (nats)")
+            _draw_loss(axis, part, chain, styles[variant.applied(base).iterations])
+        _dress(axis, chain, lengths[-1])
+        axis.set_title(LABELS[start], fontsize=9)
+    axes[0, 0].set_ylabel("loss above the bigram entropy (nats)")
+    handles = [
+        Line2D([], [], label=f"{length} iterations", **style) for length, style in styles.items()
+    ]
+    handles += _band_handles(curves["seed"].nunique())
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
     return figure
 
 
-def _draw_entropies(axis: Axes, chain: Chain, last: int) -> None:
-    for entropy, text in (
-        (chain.unigram_entropy, r"unigram entropy $H(\pi)$"),
-        (chain.bigram_entropy, "bigram entropy rate"),
-    ):
-        axis.axhline(entropy, color="0.3", lw=0.9, ls="--", zorder=1)
-        axis.text(last, entropy - 0.0012, text, ha="right", va="top", fontsize=8, color="0.3")
+def _draw_loss(axis: Axes, curves: pd.DataFrame, chain: Chain, style: Mapping) -> None:
+    above = curves.assign(above=curves["loss"] - chain.bigram_entropy)
+    _draw_band(axis, above, "above", style)
+
+
+def _dress(axis: Axes, chain: Chain, last: int) -> None:
+    """Axes of losses above the bigram entropy, with the unigram entropy."""
+    unigram = chain.unigram_entropy - chain.bigram_entropy
+    axis.axhline(unigram, color="0.3", lw=0.9, ls=":", zorder=3)
+    axis.text(last, 1.12 * unigram, r"unigram entropy", ha="right", va="bottom", fontsize=7.5)
+    axis.set(xlabel="iteration", yscale="log", xlim=(0, last))
+    axis.yaxis.set_major_locator(LogLocator())
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    despine(axis)
