@@ -6,65 +6,93 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import NullFormatter, NullLocator
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
-from onelayer.papers.decision_lists.figures import BOUND, label_log_axis, of_size
+from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine
+from onelayer.papers.decision_lists.figures import label_log_axis
+
+CEILING = {"marker": "_", "markersize": 9, "color": "black", "linestyle": "none", "zorder": 4}
+STRIP = 1.45  # each line of the strip of runs that were not perfect: times as many steps
 
 
 def value_from_uniform_attention(
     history: pd.DataFrame, ceilings: pd.DataFrame, values: pd.DataFrame
 ) -> Figure:
-    """V alone at W = 0: argmax accuracy, centred cosine and task accuracy over steps, and V itself.
+    """V alone at W = 0: argmax accuracy and centred cosine over steps, V, and what it solves.
 
     Args:
         history: `starts.value_history` of every problem.
         ceilings: L, n, m, seed and `task_accuracy_ceiling`.
         values: `starts.value_in_label_order` of every problem; the first is drawn.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.2))
+    figure, axes = plt.subplots(2, 2, figsize=(MIDDLE, 5.4))
     sizes = list(history.groupby(["L", "n", "m"], sort=False))
-    for axis, (column, label) in zip(
-        axes.flat,
-        (
-            ("argmax_accuracy", "argmax of V[., b] is π(b)\n(share of tokens b)"),
-            ("centred_cosine", "centred cosine of V and P"),
-            ("task_accuracy", "task accuracy"),
-        ),
-        strict=False,
+    # Most of the first lie at 1 from the first step on: the widest is drawn first.
+    widths = np.linspace(3.8, 0.9, len(sizes))
+    for axis, column, label, wide in (
+        (axes[0, 0], "argmax_accuracy", "share of tokens b whose\nargmax of V[., b] is π(b)", True),
+        (axes[0, 1], "centred_cosine", "centred cosine of V and P", False),
     ):
-        for place, (size, rows) in enumerate(sizes):
+        for place, (_size, rows) in enumerate(sizes):
+            style = {"color": PALETTE[place % 6], "linewidth": widths[place] if wide else 0.9}
             for _seed, path in rows.groupby("seed"):
-                axis.plot(path["step"], path[column], color=PALETTE[place % 6], linewidth=1)
-            if column == "task_accuracy":
-                mean = of_size(ceilings, size)["task_accuracy_ceiling"].mean()
-                axis.axhline(mean, **(BOUND | {"color": PALETTE[place % 6]}))
+                axis.plot(path["step"], path[column], **style)
         axis.set_ylim(0, 1.05)
         _steps_axis(axis, history["step"].max())
-        axis.set_xlabel("steps of gradient descent on V")
+        axis.set_xlabel("steps on V")
         axis.set_ylabel(label)
         despine(axis)
+    _draw_solved(axes[1, 0], solved_share(history, ceilings))
+    _draw_value(axes[1, 1], values)
+    handles = [
+        Line2D(
+            [], [], color=PALETTE[i % 6], marker=MARKERS[i % 7], markersize=4,
+            linewidth=widths[i], label="L = {}, n = {}, m = {}".format(*size),
+        )
+        for i, (size, _) in enumerate(sizes)
+    ]  # fmt: skip
+    handles.append(Line2D([], [], label="most that any V can, of each seed", **CEILING))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def solved_share(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
+    """Task accuracy at the last step beside the largest that any V can have, of each problem.
+
+    Columns L, n, m, seed, `task_accuracy`, `task_accuracy_ceiling`, in the order of `history`.
+    """
+    keys = ["L", "n", "m", "seed"]
+    last = history.groupby(keys, sort=False).tail(1)[[*keys, "task_accuracy"]]
+    return last.merge(ceilings, on=keys, how="left", validate="one_to_one")
+
+
+def _draw_solved(axis: Axes, problems: pd.DataFrame) -> None:
+    """Accuracy of every problem beside its own ceiling, size by size."""
+    middles, names = [], []
+    for place, (size, rows) in enumerate(problems.groupby(["L", "n", "m"], sort=False)):
+        x = rows.index + 1.5 * place
+        axis.plot(x, rows["task_accuracy_ceiling"], **CEILING)
+        axis.plot(
+            x, rows["task_accuracy"], marker=MARKERS[place % 7], color=PALETTE[place % 6],
+            markersize=4, linestyle="none",
+        )  # fmt: skip
+        middles.append(x.to_numpy().mean())
+        names.append("L {0}\nm {2}".format(*size))
+    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+    axis.set(ylim=(0, 1.05), ylabel="task accuracy at the end", xlabel="problems, one mark a seed")
+    axis.set_xticks(middles, names)
+    despine(axis)
+
+
+def _draw_value(axis: Axes, values: pd.DataFrame) -> None:
     first = values[["L", "n", "m", "seed"]].iloc[0]
     values = values[(values[first.index] == first).all(axis=1)]
     grid = values.pivot(index="row", columns="column", values="value")
     bound = np.abs(grid.to_numpy()).max()
-    image = axes[1, 1].imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound)
-    axes[1, 1].set_xlabel("token b")
-    axes[1, 1].set_ylabel("label π(b')")
-    axes[1, 1].set_title(
-        "V at the end, L = {L}, n = {n}, m = {m}, seed {seed}".format(**first),
-        fontsize=8.5,
-    )
-    axes[1, 1].set_xticks([])
-    axes[1, 1].set_yticks([])
-    figure.colorbar(image, ax=axes[1, 1], shrink=0.8, label="V")
-    handles = [
-        Line2D([], [], color=PALETTE[i % 6], label="L = {}, n = {}, m = {}".format(*size))
-        for i, (size, _) in enumerate(sizes)
-    ]
-    handles.append(Line2D([], [], label="most that any V can at W = 0", **BOUND))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-    return figure
+    image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound)
+    axis.set(xlabel="token b", ylabel="label π(b')", xticks=[], yticks=[])
+    axis.set_title("V at the end, first seed of\nL = {}, n = {}, m = {}".format(*first), fontsize=8)
+    axis.figure.colorbar(image, ax=axis, shrink=0.8, label="V")
 
 
 def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.DataFrame) -> Figure:
@@ -76,7 +104,7 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         small: runs of `starts.small_runs`.
         small_history: their histories.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.9))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(1.1 * MIDDLE, 4.1))
     _draw_near(left, near)
     kinds = list(small.groupby(["L", "n", "m", "optimiser", "eta"], sort=False))
     for place, (key, runs) in enumerate(kinds):
@@ -84,13 +112,18 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         paths = small_history[
             (small_history[["L", "n", "m", "optimiser", "eta"]] == list(key)).all(axis=1)
         ]
+        colour = PALETTE[place % 6]
         for _seed, path in paths.groupby("seed"):
-            right.plot(path["step"], path["accuracy"], color=PALETTE[place % 6], linewidth=0.9)
+            right.plot(path["step"], path["accuracy"], color=colour, linewidth=0.9)
+            right.plot(
+                path["step"].iloc[-1:], path["accuracy"].iloc[-1:], color=colour, clip_on=False,
+                marker=MARKERS[place % 7], markersize=4,
+            )  # fmt: skip
         name = {"gd": "GD", "adam": "Adam"}[optimiser]
-        last = runs["first_perfect"].max()
+        last, seeds = runs["first_perfect"].max(), f"{len(runs)} seed" + "s" * (len(runs) > 1)
         perfect = "not all perfect" if runs["first_perfect"].isna().any() else f"≤ {last:.0f} steps"
-        label = f"{name} {eta:g}, L = {L}, n = {n}, m = {m}: {perfect}"
-        right.plot([], [], color=PALETTE[place % 6], label=label)
+        label = f"{name} {eta:g}, L {L}, n {n}, m {m}: {perfect}, {seeds}"
+        right.plot([], [], color=colour, marker=MARKERS[place % 7], markersize=4, label=label)
     right.set_ylim(0, 1.05)
     _steps_axis(right, small_history["step"].max())
     right.set_xlabel("steps (each line ends at its first perfect step)")
@@ -98,56 +131,54 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
     right.set_title(f"W and V from N(0, {small['deviation'].iloc[0]:g}²)")
     for axis in (left, right):
         axis.legend(
-            frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1
+            frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1
         )
         despine(axis)
     return figure
 
 
 def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
+    """Steps of runs that were perfect; how many were not, in a strip above the last step."""
     swept = near[near.groupby(["L", "n", "m", "scale"])["epsilon"].transform("nunique") > 1]
     shown = swept if len(swept) else near
-    ceiling = shown["first_perfect"].max() * 2 if shown["first_perfect"].notna().any() else 1
-    for place, (key, rows) in enumerate(shown.groupby(["L", "n", "m", "scale"], sort=False)):
-        L, n, m, scale = key
-        colour = PALETTE[place % 6]
-        perfect = rows[rows["first_perfect"].notna()]
-        missed = rows[rows["first_perfect"].isna()]
-        mean = perfect.groupby("epsilon")["first_perfect"].mean()
+    kinds = list(shown.groupby(["L", "n", "m", "scale"], sort=False))
+    steps = shown["steps"].max()
+    for place, ((L, n, m, scale), rows) in enumerate(kinds):
+        style = {"color": PALETTE[place % 6], "marker": MARKERS[place % 7], "markersize": 3.5}
+        # Seeds and settings side by side, not on each other.
+        x = rows["epsilon"] * 1.04 ** (place - (len(kinds) - 1) / 2)
+        perfect = rows["first_perfect"].notna()
+        mean = rows[perfect].groupby(x[perfect])["first_perfect"].mean()
+        axis.plot(mean.index, mean, color=style["color"], linewidth=1.2)
+        axis.plot(x[perfect], rows["first_perfect"][perfect], linestyle="none", **style)
         theorem = scale.replace("theorem_", "Theorem ")
-        axis.plot(
-            mean.index,
-            mean,
-            color=colour,
-            linewidth=1.2,
-            label=f"L = {L}, n = {n}, m = {m}, c of {theorem}",
-        )
-        axis.plot(
-            perfect["epsilon"],
-            perfect["first_perfect"],
-            color=colour,
-            linestyle="none",
-            marker=MARKERS[place % 7],
-            markersize=3.5,
-        )
-        # those that were not perfect in time: crosses along the top
-        axis.plot(
-            missed["epsilon"] * 1.05**place,
-            np.full(len(missed), ceiling * 1.12**place),
-            color=colour,
-            linestyle="none",
-            marker="x",
-            markersize=4,
-        )
+        axis.plot([], [], label=f"L {L}, n {n}, m {m}, c of {theorem}", **style)
+        for epsilon, (missed, runs) in unfinished(rows).iterrows():
+            if missed:
+                axis.text(
+                    epsilon, steps * STRIP ** (place + 0.65), f"{missed:.0f} of {runs:.0f}",
+                    color=style["color"], fontsize=7, ha="center", va="center",
+                )  # fmt: skip
+    axis.set(xscale="log", yscale="log", ylim=(1.5, steps))
     if shown["first_perfect"].isna().any():
-        axis.plot([], [], color="0.3", linestyle="none", marker="x", label="not perfect in time")
-    axis.set_xscale("log")
-    axis.set_yscale("log")
+        axis.axhspan(
+            steps, steps * STRIP ** (len(kinds) + 0.3), color="0.92", linewidth=0, zorder=0
+        )
+        axis.set_ylim(top=steps * STRIP ** (len(kinds) + 0.3))
+        axis.fill_between([], [], color="0.92", label=f"runs not perfect in {steps} steps, of all")
     label_log_axis(axis.xaxis)
-    label_log_axis(axis.yaxis)
+    axis.set_yticks([tick for tick in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= steps])
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_locator(NullLocator())
     axis.set_xlabel("ε: sup-norm width of the noise on V = cP")
     axis.set_ylabel("steps to perfect, η = 1 / $\\lambda_{max}$")
     axis.set_title("W and V near cP, W = 0")
+
+
+def unfinished(runs: pd.DataFrame) -> pd.DataFrame:
+    """By `epsilon`: runs that were not perfect at the last step (`missed`), and all (`runs`)."""
+    by = runs["first_perfect"].isna().groupby(runs["epsilon"])
+    return pd.DataFrame({"missed": by.sum(), "runs": by.size()})
 
 
 def _steps_axis(axis: Axes, last: int) -> None:

@@ -82,9 +82,8 @@ def rank_one_weights(
     """Figure 6: W_1 and W_V from a rank-one start, which change in size alone.
 
     Their pattern is the same at every iteration, up to one sign of the whole matrix, so it is drawn
-    once, of the last run; beside it
-    the largest entry of all runs, and above it how far the share of the largest singular value
-    falls below 1.
+    once, of the last run; beside it the largest entry of all runs, and above it how far the share
+    of the largest singular value falls below 1.
 
     Args:
         snapshots: `W_1` [iterations, seeds, 4d, d] and `W_V` [iterations, seeds, d, d].
