@@ -6,6 +6,9 @@ import pytest
 
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
+from onelayer.papers.scan_snap import text_figures
+from onelayer.papers.topic_structure.synthetic import figures, stage_figures
+from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 
 
 def test_path_is_cut_where_any_coordinate_leaves_the_picture() -> None:
@@ -49,3 +52,53 @@ def test_runs_that_were_never_perfect_are_counted_by_epsilon() -> None:
     found = value_figures.unfinished(runs)
     assert found["missed"].to_dict() == {1.0: 0, 5.0: 1}
     assert found["runs"].to_dict() == {1.0: 2, 5.0: 2}
+
+
+def optima(**ratios: float) -> pd.DataFrame:
+    """Optimal ratios of short documents by tau, `tau_2=7.0`."""
+    rows = [{"tau": int(name.removeprefix("tau_")), "ratio": one} for name, one in ratios.items()]
+    return pd.DataFrame(rows).assign(method="optimum", documents="short", diverged_at=-1, seed=0)
+
+
+def test_band_of_the_theorem_holds_all_optima_but_those_of_one_topic() -> None:
+    ratios = optima(tau_1=1.0, tau_2=7.0, tau_5=10.0, tau_7=13.0)
+    lowest, highest = stage_figures.theorems_band(ratios)
+    assert lowest == pytest.approx(13 / 7)
+    assert highest == 13
+    assert lowest * 1 > ratios["ratio"][0]  # at tau = 1 the band excludes the point
+
+
+def cell(*runs: tuple[float, float, int]) -> pd.DataFrame:
+    return pd.DataFrame(runs, columns=["t_V", "t_KQ", "diverged_at"])
+
+
+def test_cell_of_the_map_says_how_many_runs_its_times_are_of() -> None:
+    assert stage_figures.cell_text(cell((200, 300, -1), (220, 500, -1))) == "210\n400"
+    lost, rest = (np.nan, np.nan, 40), (100, np.nan, -1)
+    assert stage_figures.cell_text(cell((200, 300, -1), lost)) == "200\n300\n(1 of 2)"
+    assert stage_figures.cell_text(cell(lost, lost)) == "diverged"
+    assert "rest" in stage_figures.cell_text(cell(rest, rest))
+    assert "large" in stage_figures.cell_text(cell((0, 3, -1)))
+
+
+def test_words_below_the_maps_have_their_places_and_stay_with_them() -> None:
+    text = text_figures.numbered_words(["the", "energy", "of"], width=14)
+    assert text == "1\u00a0the\n2\u00a0energy\n3\u00a0of"
+
+
+def test_attention_on_a_document_is_over_uniform_and_sorted_by_word() -> None:
+    word = SPECIAL
+    document = np.array([word + 2, START, word, word + 1])
+    alike = figures.document_shares(np.zeros((SPECIAL + 3, SPECIAL + 3)), document)
+    np.testing.assert_allclose(alike, np.ones((3, 3)))
+    S = np.zeros((SPECIAL + 3, SPECIAL + 3))
+    S[word, word + 1] = np.log(5)  # one query looks at one key five times as much as at others
+    shares = figures.document_shares(S, document)
+    np.testing.assert_allclose(shares[0], [0.5, 2.5, 0.5])
+    np.testing.assert_allclose(shares[1:], 1)
+
+
+def test_colours_end_where_entries_beside_the_diagonal_do() -> None:
+    matrix = np.full((50, 50), -2.0) + np.diag(np.full(50, 100.0))
+    assert figures.colour_bound(matrix) == 2.0
+    assert figures.colour_bound(np.eye(3)) == 1.0

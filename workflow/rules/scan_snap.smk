@@ -108,6 +108,7 @@ use rule step as plot_entropy_sweep with:
 use rule step as plot_phase_map with:
     input:
         attention="results/scan_snap/phase_map.parquet",
+        published=f"{reference}/scan_snap_figure6.csv",
     output:
         figures=figure("scan_snap/phase_map", "Synthetic", "figure: map over learning rates"),
         record=record,

@@ -9,7 +9,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine
-from onelayer.papers.decision_lists.figures import label_log_axis
 
 CEILING = {"marker": "_", "markersize": 9, "color": "black", "linestyle": "none", "zorder": 4}
 STRIP = 1.45  # each line of the strip of runs that were not perfect: times as many steps
@@ -104,7 +103,7 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         small: runs of `starts.small_runs`.
         small_history: their histories.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(1.1 * MIDDLE, 4.1))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(1.15 * MIDDLE, 4.1))
     _draw_near(left, near)
     kinds = list(small.groupby(["L", "n", "m", "optimiser", "eta"], sort=False))
     for place, (key, runs) in enumerate(kinds):
@@ -126,7 +125,7 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         right.plot([], [], color=colour, marker=MARKERS[place % 7], markersize=4, label=label)
     right.set_ylim(0, 1.05)
     _steps_axis(right, small_history["step"].max())
-    right.set_xlabel("steps (each line ends at its first perfect step)")
+    right.set_xlabel("steps, to the first perfect one")
     right.set_ylabel("strict accuracy, all sequences")
     right.set_title(f"W and V from N(0, {small['deviation'].iloc[0]:g}²)")
     for axis in (left, right):
@@ -156,7 +155,7 @@ def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
         for epsilon, (missed, runs) in unfinished(rows).iterrows():
             if missed:
                 axis.text(
-                    epsilon, steps * STRIP ** (place + 0.65), f"{missed:.0f} of {runs:.0f}",
+                    epsilon, steps * STRIP ** (place + 0.65), f"{missed:.0f}/{runs:.0f}",
                     color=style["color"], fontsize=7, ha="center", va="center",
                 )  # fmt: skip
     axis.set(xscale="log", yscale="log", ylim=(1.5, steps))
@@ -166,11 +165,11 @@ def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
         )
         axis.set_ylim(top=steps * STRIP ** (len(kinds) + 0.3))
         axis.fill_between([], [], color="0.92", label=f"runs not perfect in {steps} steps, of all")
-    label_log_axis(axis.xaxis)
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.set_yticks([tick for tick in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= steps])
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.set_xlabel("ε: sup-norm width of the noise on V = cP")
+    axis.set_xlabel("ε: width of the noise on V = cP")
     axis.set_ylabel("steps to perfect, η = 1 / $\\lambda_{max}$")
     axis.set_title("W and V near cP, W = 0")
 

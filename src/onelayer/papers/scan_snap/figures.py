@@ -4,10 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import CenteredNorm, LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from onelayer.figures import MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY
@@ -15,6 +19,7 @@ from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)  # of learning rates, where they fall in range
+SPREADS = (0.01, 0.03, 0.1, 0.3)  # std of entropy over seeds, contours (nats)
 BAND = (2.5, 97.5)  # percentiles of seeds
 
 
@@ -26,11 +31,19 @@ def scan(table: pd.DataFrame, iterations: int) -> Figure:
         iterations: iterations of the paper's figure.
     """
     times, c = measures.trajectories(table[table["diverged_at"] < 0])
-    figure, axes = plt.subplots(2, 2, figsize=(WIDTH + 0.5, 5.4), width_ratios=[1.25, 1])
+    figure, axes = plt.subplots(2, 2, figsize=(0.86 * WIDTH, 5.6), width_ratios=[1.2, 1])
     _heat_map(axes[0, 0], times, c, iterations)
     _tokens_over_time(axes[0, 1], times, c, iterations)
     _gains(axes[1, 0], c[0], c[times == iterations][0], iterations)
     _speed(axes[1, 1], times, c)
+    low, high = BAND
+    handles = [
+        Line2D([], [], color="0.4", marker="o", markersize=4, label=f"mean of {c.shape[1]} seeds"),
+        Patch(
+            color="0.4", alpha=0.2, label=f"band or bar: {high - low:g}% of the seeds lie within"
+        ),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
@@ -45,16 +58,15 @@ def _heat_map(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> 
         cmap=SEQUENTIAL,
         vmin=0,
         yticklabels=shown,
-        xticklabels=[str(slot) for slot in range(SLOTS)],
+        xticklabels=5,
         cbar_kws={"label": "attention $c_{l|n}$", "pad": 0.02},
     )
     axis.axvline(COMMON, color="white", linewidth=1.5)
     axis.tick_params(left=False, bottom=False)
     plt.setp(axis.get_yticklabels(), rotation=0)
-    plt.setp(axis.get_xticklabels(), fontsize=6.5)
-    axis.set(
-        title="one seed, as the paper", ylabel="iteration", xlabel="common tokens | distinct tokens"
-    )
+    plt.setp(axis.get_xticklabels(), rotation=0)
+    axis.set(title="one seed, as the paper", ylabel="iteration")
+    axis.set_xlabel("common | distinct, rare to frequent")
 
 
 def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> None:
@@ -63,14 +75,16 @@ def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: 
     # Without the palest end, which white paper swallows.
     colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0.85, 0, DISTINCT))
     for place in reversed(LINES):
-        label = f"distinct, weight {0.1 * (place + 1):.1f}"
+        label = f"weight {0.1 * (place + 1):.1f}"
         _line(axis, times[early], c[early, :, COMMON + place], colours[place], label)
-    _line(axis, times[early], common, "0.35", "common (mean), weight 1.0", "--")
-    axis.set(title=f"{c.shape[1]} seeds: mean and 95% band", xlabel="iteration", ylim=(0, None))
+    _line(axis, times[early], common, "0.35", "common, 1.0", "--")
+    axis.set(title="tokens by their frequency", xlabel="iteration")
     axis.set_ylabel("attention $c_{l|n}$")
     # Above all bands: nothing lies there.
-    axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
-    axis.legend(frameon=False, fontsize=6.5, loc="upper left", ncols=2)
+    axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
+    axis.legend(
+        frameon=False, fontsize=7.5, loc="upper left", ncols=2, handlelength=1.5, columnspacing=1
+    )
     despine(axis)
 
 
@@ -89,9 +103,9 @@ def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> N
         )
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set(
-        title=f"gain per token, {len(gain)} seeds: mean and 95% band",
-        xlabel="common tokens | distinct tokens, rare to frequent",
-        xticks=slots[::2],
+        title="gain of each token",
+        xlabel="common | distinct, rare to frequent",
+        xticks=slots[::5],
         ylim=(0, None),
     )
     axis.set_ylabel(f"$c_{{l|n}}$({iterations}) / $c_{{l|n}}$(0)")
@@ -107,7 +121,7 @@ def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
     _line(axis, times[1:][moving], speed[moving], PALETTE[1], "")
     axis.set(yscale="log", xscale="log", xlabel="iteration (log)")
     axis.set_ylabel("change of top token's\n$c_{l|n}$ per iteration")
-    axis.set_title("snapping: attention comes to rest")
+    axis.set_title("snapping: coming to rest")
     axis.xaxis.set_major_formatter("{x:g}")
     despine(axis)
 
@@ -191,11 +205,14 @@ def _entropy_panel(axis: Axes, ours: pd.DataFrame, theirs: pd.DataFrame) -> None
     despine(axis)
 
 
-def phase_map(table: pd.DataFrame, iterations: int) -> Figure:
+def phase_map(table: pd.DataFrame, published: pd.DataFrame, iterations: int) -> Figure:
     """Entropy over (lr_Z, lr_Y/lr_Z): mean, spread over seeds, and change with longer training.
+
+    Squares: the published cells of the same number of query tokens, in the same colours.
 
     Args:
         table: simulation on a grid of learning rates.
+        published: `entropy_sweep.read_published`.
         iterations: iterations of the paper's figures.
     """
     runs = measures.entropy_by_run(table)
@@ -203,36 +220,52 @@ def phase_map(table: pd.DataFrame, iterations: int) -> Figure:
     last = runs["iteration"].max()
     at = {t: runs[runs["iteration"] == t] for t in (iterations, last)}
     mean, spread = (_grid(at[iterations], how) for how in ("mean", "std"))
+    theirs = published[published["num_last"] == table["num_last"].iloc[0]]
     panels = [
-        (mean, f"entropy after {iterations} iterations", SEQUENTIAL, None),
-        (spread, "its std over seeds", "magma", None),
+        (mean, f"mean entropy, {iterations} iterations", SEQUENTIAL, None, "published"),
+        (spread, "its std over seeds (log)", "magma", LogNorm(), "published_std"),
     ]
     if last > iterations:
         change = _grid(at[last], "mean") - mean
         bound = float(np.nanmax(np.abs(change.to_numpy())))
-        panels.append((change, f"its change until {last} iterations", "RdBu_r", bound))
+        norm = CenteredNorm(halfrange=bound)
+        panels.append((change, f"its change until {last} iterations", DIVERGING, norm, None))
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(1.2 + 2.7 * len(panels), 3.1), sharey=True, squeeze=False
+        1, len(panels), figsize=(2.55 * len(panels) + 0.2, 3.6), sharey=True, squeeze=False
     )
-    for axis, (grid, title, colours, bound) in zip(axes[0], panels, strict=True):
+    for axis, (grid, title, colours, norm, paper) in zip(axes[0], panels, strict=True):
         x, y = grid.columns.to_numpy(), grid.index.to_numpy()
-        limits = {} if bound is None else {"vmin": -bound, "vmax": bound}
-        mesh = axis.pcolormesh(x, y, grid.to_numpy(), cmap=colours, rasterized=True, **limits)
-        lines = axis.contour(
-            x, y, mean.to_numpy(), colors="white" if bound is None else "0.3", linewidths=0.6
-        )
-        axis.clabel(lines, fontsize=6, fmt="%.2f")
-        axis.set(xscale="log", yscale="log", xlabel="lr$_Z$ (log)", title=title)
+        mesh = axis.pcolormesh(x, y, grid.to_numpy(), cmap=colours, rasterized=True, norm=norm)
+        # Of each panel's own quantity.
+        style = {"colors": "0.3" if colours == DIVERGING else "white", "linewidths": 0.6}
+        style |= {"linestyles": "-", "levels": SPREADS if grid is spread else 5}
+        axis.clabel(axis.contour(x, y, grid.to_numpy(), **style), fontsize=6.5, fmt="%.2g")
+        if paper and len(theirs):
+            _published_cells(axis, mesh, theirs, paper)
+        axis.set(xscale="log", yscale="log", xlabel="lr$_Z$ (log)")
+        axis.set_title(title, fontsize=9)
         for ticks, values in ((axis.xaxis, x), (axis.yaxis, y)):
             marks = [mark for mark in TICKS if values[0] <= mark <= values[-1]]
             ticks.set_ticks(marks, [f"{mark:g}" for mark in marks])
             ticks.set_minor_formatter(NullFormatter())
-        figure.colorbar(mesh, ax=axis, label="nats", shrink=0.9)
+        figure.colorbar(mesh, ax=axis, label="nats", location="bottom", pad=0.02)
     axes[0, 0].set_ylabel("lr$_Y$ / lr$_Z$ (log)")
     queries = measures.query_tokens(table["num_last"].iloc[0])
     seeds = runs["seed"].nunique()
-    figure.suptitle(f"Attention on distinct tokens, {queries}, {seeds} seeds", fontsize=10)
+    title = f"Attention on distinct tokens, {queries}, {seeds} seeds"
+    squares = "; squares: the paper" if len(theirs) else ""
+    figure.suptitle(title + squares, fontsize=9.5)
     return figure
+
+
+def _published_cells(axis: Axes, mesh: QuadMesh, cells: pd.DataFrame, column: str) -> None:
+    """The paper's cells as squares in the colours of the map behind them."""
+    x, y = cells["lr_Z"], cells["lr_Y_multiplier"]
+    axis.scatter(x, y, s=34, marker="s", color="white", zorder=3)
+    axis.scatter(
+        x, y, s=22, marker="s", c=cells[column], cmap=mesh.cmap, norm=mesh.norm, zorder=4,
+        edgecolors="black", linewidths=0.6,
+    )  # fmt: skip
 
 
 def _grid(runs: pd.DataFrame, how: str) -> pd.DataFrame:

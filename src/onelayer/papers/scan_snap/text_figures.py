@@ -1,6 +1,7 @@
 """Figures of the language model on real text: Fig. 7, and attention over the whole training."""
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,6 +17,8 @@ from onelayer.papers.scan_snap.text import FREQUENCY_BINS
 def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     """Attention on one held-out sequence, a row per training, a column per iteration.
 
+    Tokens are numbers along the axes, which stand with their words below the maps.
+
     Args:
         trainings: by name, `maps` [iterations, T, T], `iterations` and `tokens` [T].
     """
@@ -23,32 +26,41 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     figure, axes = plt.subplots(
         len(trainings),
         columns,
-        figsize=(WIDTH + 2, 0.4 + 2.1 * len(trainings)),
+        figsize=(WIDTH, 0.9 + 1.75 * len(trainings)),
+        sharex=True,
         sharey=True,
         squeeze=False,
     )
     for row, (name, one) in zip(axes, trainings.items(), strict=True):
-        tokens = [str(token) for token in one["tokens"]]
-        future = np.triu(np.ones((len(tokens), len(tokens)), dtype=bool), 1)
+        length = len(one["tokens"])
+        future = np.triu(np.ones((length, length), dtype=bool), 1)
         for axis, weights, iteration in zip(row, one["maps"], one["iterations"], strict=False):
             image = axis.imshow(
                 np.ma.masked_array(weights, future),
                 cmap=SEQUENTIAL,
                 norm=PowerNorm(0.5, vmin=0, vmax=1),
                 interpolation="nearest",
+                extent=(0.5, length + 0.5, length + 0.5, 0.5),
             )
-            axis.set_title(f"{name}, iteration {iteration}", fontsize=8)
-            axis.set_xticks([])
-            despine(axis, left=True, bottom=True)
-        row[0].set_yticks(range(len(tokens)), tokens, fontsize=3.8)
-        for axis in row:
-            axis.tick_params(left=False, pad=0)
-        row[0].set_ylabel("query token")
+            axis.set_title(f"iteration {iteration}", fontsize=8.5)
+            ticks = [1, *range(10, length + 1, 10)]
+            axis.set(xticks=ticks, yticks=ticks)
+            axis.tick_params(length=2, labelsize=7.5)
+            despine(axis)
+        row[0].set_ylabel(f"{name}\nquery token")
     for axis in axes[-1]:
-        axis.set_xlabel("earlier tokens, same order", fontsize=8)
+        axis.set_xlabel("key token")
     bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.01)
     bar.set_label("attention (square-root colours)")
+    sentence = numbered_words([str(token) for token in next(iter(trainings.values()))["tokens"]])
+    figure.supxlabel(sentence, fontsize=7.5, x=0.02, ha="left")
     return figure
+
+
+def numbered_words(tokens: Sequence[str], width: int = 125) -> str:
+    """Tokens with their places from 1 on, in lines; a space within a pair does not break."""
+    pairs = [f"{place}\u00a0{token}" for place, token in enumerate(tokens, start=1)]
+    return textwrap.fill("   ".join(pairs), width, break_long_words=False, break_on_hyphens=False)
 
 
 def attention_over_time(trainings: Mapping[str, pd.DataFrame], uniform: float) -> Figure:

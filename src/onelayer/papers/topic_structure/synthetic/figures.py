@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, TwoSlopeNorm
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
@@ -26,8 +27,8 @@ OVER_STEPS = {
     "held_out_loss": "loss on documents not trained on",
 }
 VARIANTS = {
-    "one_hot": "all trained",
-    "frozen_value": "$W_V$ frozen",
+    "one_hot": "$W_K$, $W_Q$, $W_V$ all trained",
+    "frozen_value": "$W_V$ frozen at stage 1",
     "layer_norm": "all trained, LayerNorm",
 }
 
@@ -74,20 +75,33 @@ def _words_heatmap(axis: Axes, matrix: np.ndarray | None, v: int, bar: Mapping) 
         axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes)
         axis.set_aspect("equal")
         return
-    # The diagonal of E dwarfs the blocks: colours follow the entries beside it.
+    bound = colour_bound(matrix)
+    image = _topics_image(axis, matrix, v, bound)
+    scale = axis.figure.colorbar(image, ax=axis, shrink=0.85, extend="both", **bar)
+    digits = 1 - int(np.floor(np.log10(bound)))
+    tick = np.floor(bound * 10 ** (digits - 1)) / 10 ** (digits - 1)
+    scale.set_ticks([-tick, 0, tick], labels=[f"{-tick:g}", "0", f"{tick:g}"])
+    scale.minorticks_off()
+
+
+def colour_bound(matrix: np.ndarray) -> float:
+    """Where the colours of a square matrix end: at the 99.5% quantile beside its diagonal.
+
+    The diagonal of E dwarfs the blocks: colours follow the entries beside it.
+    """
     beside = matrix[~np.eye(len(matrix), dtype=bool)]
-    bound = float(np.quantile(np.abs(beside), 0.995)) or 1.0
+    return float(np.quantile(np.abs(beside), 0.995)) or 1.0
+
+
+def _topics_image(axis: Axes, matrix: np.ndarray, v: int, bound: float) -> AxesImage:
+    """A matrix over words in colours centred on 0, with lines between topics."""
     image = axis.imshow(
         matrix, cmap=DIVERGING, norm=TwoSlopeNorm(0, -bound, bound), interpolation="nearest"
     )
     for edge in range(v, len(matrix), v):
         axis.axhline(edge - 0.5, color="0.75", linewidth=0.3)
         axis.axvline(edge - 0.5, color="0.75", linewidth=0.3)
-    scale = axis.figure.colorbar(image, ax=axis, shrink=0.85, extend="both", **bar)
-    digits = 1 - int(np.floor(np.log10(bound)))
-    tick = np.floor(bound * 10 ** (digits - 1)) / 10 ** (digits - 1)
-    scale.set_ticks([-tick, 0, tick], labels=[f"{-tick:g}", "0", f"{tick:g}"])
-    scale.minorticks_off()
+    return image
 
 
 def gap_against_decay(table: pd.DataFrame) -> Figure:
@@ -140,30 +154,51 @@ def attention_heatmaps(shown: Mapping[str, Mapping[str, np.ndarray]], v: int) ->
             [D queries, D keys]) and `document` (token ids).
         v: words per topic.
     """
-    figure, axes = plt.subplots(
-        len(shown), 2, figsize=(WIDTH, 3.3 * len(shown)), squeeze=False, width_ratios=[1, 1.08]
-    )
+    figure, axes = plt.subplots(len(shown), 2, figsize=(MIDDLE, 2.6 * len(shown)), squeeze=False)
+    shares = {name: document_shares(one["S"], one["document"]) for name, one in shown.items()}
+    # One scale for all documents, so that rows can be compared.
+    norm = LogNorm(vmin=0.1, vmax=max(10.0, *(one.max() for one in shares.values())))
     for (left, right), (name, arrays) in zip(axes, shown.items(), strict=True):
-        _words_heatmap(left, arrays["weights"][SPECIAL:, SPECIAL:], v, {"pad": 0.03})
-        left.set(xlabel="query word, topic by topic", ylabel="key word, topic by topic")
-        left.set_title(f"$W_K^{{\\top}} W_Q$: {VARIANTS.get(name, name)}")
-        _document_heatmap(right, arrays["S"], arrays["document"], v)
+        words = arrays["weights"][SPECIAL:, SPECIAL:]
+        bound = colour_bound(words)
+        logits = _topics_image(left, words / bound, v, 1.0)
+        left.set(xticks=[], yticks=[], xlabel="query word, topic by topic")
+        left.set_ylabel(f"{VARIANTS.get(name, name)}\nkey word, topic by topic")
+        left.set_title(f"$W_K^{{\\top}} W_Q$, unit {bound:.2g}", fontsize=9)
+        weights = _document_heatmap(right, shares[name], arrays["document"], v, norm)
+        right.set_title("attention on one document", fontsize=9)
+    for column, image, label in ((0, logits, "logit / unit"), (1, weights, "attention / uniform")):
+        bar = figure.colorbar(
+            image, ax=axes[:, column], location="bottom", shrink=0.85, pad=0.02, aspect=22,
+            extend="both" if column == 0 else "min",
+        )  # fmt: skip
+        bar.set_label(label)
+        if column == 0:
+            bar.set_ticks([-1, 0, 1])
+        else:
+            bar.ax.xaxis.set_major_formatter("{x:g}")
+        bar.minorticks_off()
     return figure
 
 
-def _document_heatmap(axis: Axes, S: np.ndarray, document: np.ndarray, v: int) -> None:
+def document_shares(S: np.ndarray, document: np.ndarray) -> np.ndarray:
+    """Attention between a document's words, sorted by id, over uniform attention [words, words].
+
+    The start token is a key and no query; its column is left out.
+    """
     tokens = np.sort(document[document != START])
     keys = np.append(tokens, document[document == START])
     logits = S[np.ix_(tokens, keys)]
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares = shares / shares.sum(axis=1, keepdims=True) * len(keys)
-    image = axis.imshow(
-        shares[:, : len(tokens)],
-        cmap=SEQUENTIAL,
-        norm=LogNorm(vmin=0.1, vmax=max(10.0, shares.max())),
-        interpolation="nearest",
-    )
-    topic = (tokens - SPECIAL) // v
+    return shares[:, : len(tokens)]
+
+
+def _document_heatmap(
+    axis: Axes, shares: np.ndarray, document: np.ndarray, v: int, norm: LogNorm
+) -> AxesImage:
+    image = axis.imshow(shares, cmap=SEQUENTIAL, norm=norm, interpolation="nearest")
+    topic = (np.sort(document[document != START]) - SPECIAL) // v
     for edge in np.flatnonzero(np.diff(topic)) + 0.5:
         axis.axhline(edge, color="white", linewidth=0.6)
         axis.axvline(edge, color="white", linewidth=0.6)
@@ -172,11 +207,8 @@ def _document_heatmap(axis: Axes, S: np.ndarray, document: np.ndarray, v: int) -
     axis.set_xticks(middles, [f"topic {t + 1}" for t in large])
     axis.set_yticks(middles, [f"topic {t + 1}" for t in large], rotation=90, va="center")
     axis.tick_params(length=0)
-    axis.set(xlabel="key", ylabel="query")
-    axis.set_title("attention on one document, words sorted")
-    bar = axis.figure.colorbar(image, ax=axis, shrink=0.85, pad=0.02, extend="min")
-    bar.set_label("attention / uniform")
-    _plain_log_ticks(bar.ax)
+    axis.set(xlabel="key word", ylabel="query word")
+    return image
 
 
 def attention_over_steps(
@@ -228,11 +260,6 @@ def attention_over_steps(
     labels += ["published", "uniform", "released budget"]
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
-
-
-def _plain_log_ticks(axis: Axes) -> None:
-    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.yaxis.set_minor_formatter(lambda *_: "")
 
 
 def shown_variants(variants: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 
 
@@ -103,7 +103,7 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     names = list(dict.fromkeys(times["name"]))
     widths = [times[times["name"] == name]["learning_rate"].nunique() for name in names]
     figure, axes = plt.subplots(
-        1, len(names), figsize=(WIDTH, 3.0), squeeze=False, width_ratios=widths
+        1, len(names), figsize=(WIDTH, 2.9), squeeze=False, width_ratios=widths, sharey=True
     )
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
@@ -119,35 +119,55 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
                 axis.text(
                     column,
                     row,
-                    _cell_text(cell),
+                    cell_text(cell),
                     ha="center",
                     va="center",
                     fontsize=7,
                     color="white" if dark else "black",
                 )
         image = axis.imshow(grid, cmap=DIVERGING, norm=norm, aspect="auto", origin="lower")
+        for edge in range(1, max(len(rates), len(noises))):
+            axis.axvline(edge - 0.5, color="white", linewidth=1)
+            axis.axhline(edge - 0.5, color="white", linewidth=1)
+        axis.set(xlim=(-0.5, len(rates) - 0.5), ylim=(-0.5, len(noises) - 0.5))
         axis.set_facecolor("0.88")
         axis.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
         axis.set_yticks(range(len(noises)), [f"{noise:g}" for noise in noises])
         axis.tick_params(length=0)
-        axis.set_title(name)
+        axis.set_title(name, fontsize=9)
         axis.set_xlabel("learning rate")
     axes[0, 0].set_ylabel("initial noise")
-    figure.supxlabel("in a cell: $t_V$ and, below it, $t_{KQ}$ (steps)", fontsize=8)
+    seeds = times.groupby(["name", "learning_rate", "noise"])["seed"].nunique()
+    few, many = seeds.min(), seeds.max()
+    runs = f"medians of {few} to {many} seeds" if few < many else _seeds(few)
+    title = f"a cell: $t_V$ above $t_{{KQ}}$ (steps), {runs}; grey: no time to compare"
+    figure.suptitle(title, fontsize=8.5)
     bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)
     bar.set_label("$t_{KQ} / t_V$: two stages above 1")
     bar.set_ticks([1 / 16, 1 / 4, 1, 2, 4, 16], labels=["1/16", "1/4", "1", "2", "4", "16"])
     return figure
 
 
-def _cell_text(cell: pd.DataFrame) -> str:
+def _seeds(seeds: int) -> str:
+    return "of the one seed" if seeds == 1 else f"medians of {seeds} seeds"
+
+
+def cell_text(cell: pd.DataFrame) -> str:
+    """What a cell of the map says of its runs.
+
+    Args:
+        cell: rows of `stages.stage_times`, a run each; where some diverged or some W_K never moved
+            the times are those of the others, and their number stands below.
+    """
     if (cell["diverged_at"] >= 0).all():
         return "diverged"
     if cell["t_KQ"].isna().all():
         return "$W_K$ at\nrest"
     if (cell["t_V"] == 0).all():
         return "$W_V$ large\nat start"
-    return f"{cell['t_V'].median():.0f}\n{cell['t_KQ'].median():.0f}"
+    text = f"{cell['t_V'].median():.0f}\n{cell['t_KQ'].median():.0f}"
+    timed = (cell["t_KQ"].notna() & (cell["diverged_at"] < 0)).sum()
+    return text if timed == len(cell) else f"{text}\n({timed} of {len(cell)})"
 
 
 def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
@@ -162,8 +182,13 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
         ("optimum", "long"): "optimum, long documents",
         ("trained", "short"): "trained $W_K$, $W_Q$",
     }
-    figure, axis = plt.subplots(figsize=(0.75 * WIDTH, 3.4))
+    figure, axis = plt.subplots(figsize=(COLUMN, 4.0))
     taus = np.array(sorted(ratios["tau"].unique()))
+    lowest, highest = theorems_band(ratios)
+    axis.fill_between(
+        taus, lowest * taus, highest, color="0.88", zorder=0, linewidth=0,
+        label=f"theorem's form, fitted to τ > 1: {lowest:.2f} τ to {highest / T:.2f} T",
+    )  # fmt: skip
     for number, ((method, documents), label) in enumerate(series.items()):
         own = ratios[
             (ratios["method"] == method)
@@ -181,24 +206,22 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
             capsize=3,
             label=label,
         )
-    optimum = ratios[(ratios["method"] == "optimum") & (ratios["tau"] > 1)]
-    means = optimum.groupby(["documents", "tau"])["ratio"].mean().reset_index()
-    lambda_1 = float((means["ratio"] / means["tau"]).min())
-    lambda_2 = float(means["ratio"].max() / T)
-    several = np.array([tau for tau in taus if tau > 1])
-    axis.fill_between(
-        several,
-        lambda_1 * several,
-        lambda_2 * T,
-        color="0.88",
-        zorder=0,
-        label=f"theorem's band, fitted: {lambda_1:.2f} τ to {lambda_2:.2f} T",
-    )
     axis.axhline(1, color="0.5", linewidth=0.8)
+    axis.text(taus[-1], 1.1, "every word alike", ha="right", va="bottom", fontsize=7, color="0.4")
     axis.set(xlabel="topics in a document, τ", ylabel="same-topic / different-topic weight")
     axis.set_xticks(taus)
     axis.set_ylim(0, None)
-    legend = {"framealpha": 1, "edgecolor": "none", "title": "mean ± std over seeds"}
-    axis.legend(loc="lower right", **legend)
+    axis.set_title(f"mean ± std of {ratios['seed'].nunique()} seeds, T = {T}", fontsize=9)
+    figure.legend(loc="outside lower center", frameon=False, fontsize=7.5)
     despine(axis)
     return figure
+
+
+def theorems_band(ratios: pd.DataFrame) -> tuple[float, float]:
+    """lambda_1 and lambda_2 T such that [lambda_1 tau, lambda_2 T] holds every optimum of tau > 1.
+
+    The narrowest such band: of documents of one topic, where all words are alike, it says nothing.
+    """
+    optimum = ratios[(ratios["method"] == "optimum") & (ratios["tau"] > 1)]
+    means = optimum.groupby(["documents", "tau"])["ratio"].mean().reset_index()
+    return float((means["ratio"] / means["tau"]).min()), float(means["ratio"].max())
