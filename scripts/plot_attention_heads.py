@@ -1,4 +1,4 @@
-"""Plot the attention ratio of every layer and head."""
+"""Plot the attention ratio of every layer and head, and of all together."""
 
 from matplotlib.figure import Figure
 
@@ -9,10 +9,11 @@ from onelayer.step import Step
 
 
 def main(step: Step) -> Figure:
-    models = [model.name for model in step.settings.models]
+    models = {model.name: model.settings for model in step.settings.models}
     ratios = wikipedia.measures_by_model(models, step.inputs.heads)
-    return figures.heads(ratios, step.settings.ambiguity)
+    measures = wikipedia.measures_by_model(models, step.inputs.attention)
+    return figures.heads(ratios, measures, models, step.settings.ambiguity)
 
 
 if __name__ == "__main__":
-    draw(main, settings=FigureSettings, inputs=["heads*"])
+    draw(main, settings=FigureSettings, inputs=["heads*", "attention*"])

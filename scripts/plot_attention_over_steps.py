@@ -1,4 +1,4 @@
-"""Plot average attention and held-out loss against steps, the published numbers as lines."""
+"""Plot average attention and held-out loss against steps, the published numbers beside them."""
 
 import pandas as pd
 from matplotlib.figure import Figure

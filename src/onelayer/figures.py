@@ -6,7 +6,6 @@ from pathlib import Path
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from onelayer.settings.block import Block
@@ -106,13 +105,3 @@ def draw(
                 save(figure, pdf, png)
 
     run(drawing, settings, inputs, outputs=["figures*"])
-
-
-def ratio_norm(largest: float) -> LogNorm:
-    """A logarithmic colour scale centred on a ratio of 1.
-
-    Args:
-        largest: the ratio farthest from 1, above or below it.
-    """
-    bound = max(largest, 1 / largest, 1.01)
-    return LogNorm(vmin=1 / bound, vmax=bound)

@@ -7,6 +7,8 @@ import pytest
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
 from onelayer.papers.scan_snap import text_figures
+from onelayer.papers.topic_structure import figures as wikipedia_figures
+from onelayer.papers.topic_structure import pretraining_figures
 from onelayer.papers.topic_structure.synthetic import figures, stage_figures
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 
@@ -102,3 +104,43 @@ def test_colours_end_where_entries_beside_the_diagonal_do() -> None:
     matrix = np.full((50, 50), -2.0) + np.diag(np.full(50, 100.0))
     assert figures.colour_bound(matrix) == 2.0
     assert figures.colour_bound(np.eye(3)) == 1.0
+
+
+def test_heads_are_those_of_every_seed_and_not_means_of_ranks() -> None:
+    key = {"overlap": "disjoint", "threshold": "top 20", "layer": 1, "head": 1}
+    heads = pd.DataFrame(
+        [
+            {"seed": seed, "ratio": ratio, **key}
+            for seed, ratio in (("all", 2.0), ("0", 1), ("1", 3))
+        ]
+    )
+    assert wikipedia_figures.own_heads(heads, "disjoint", "top 20")["ratio"].tolist() == [1, 3]
+    assert wikipedia_figures.own_heads(heads[:1], "disjoint", "top 20")["ratio"].tolist() == [2]
+    assert wikipedia_figures.own_heads(heads, "overlapping", "top 20").empty
+
+
+def test_line_of_all_heads_is_the_tables_ratio_and_not_the_mean_of_ratios() -> None:
+    key = {"seed": "all", "overlap": "disjoint", "threshold": "top 20"}
+    measures = pd.DataFrame(
+        [
+            {**key, "quantity": "attention_ratio", "value": 1.503},
+            {**key, "quantity": "attention_ratio_null", "value": 1.012},
+            {**key, "seed": "0", "quantity": "attention_ratio", "value": 1.9},
+            {**key, "overlap": "overlapping", "quantity": "attention_ratio", "value": 1.3},
+        ]
+    )
+    assert wikipedia_figures.table_ratio(measures, "disjoint", "top 20")["value"] == 1.503
+
+
+def test_dot_products_keep_their_sign_and_colours_end_beside_the_diagonal() -> None:
+    dots = {"one": np.array([[4.0, -2.0], [-2.0, np.nan]]), "other": np.array([[8.0, 2], [2, 8]])}
+    scaled, bound = wikipedia_figures.scaled_dots(dots)
+    assert scaled["one"][0].tolist() == [1.0, -0.5]
+    assert scaled["other"][0].tolist() == [1.0, 0.25]
+    assert bound == 0.5
+
+
+def test_ratio_counts_as_found_only_with_its_whole_interval_above_one() -> None:
+    ratios = pd.DataFrame({"low": [0.99, 1.01, 1.01]}, index=[10, 20, 30])
+    z = pd.Series([9.0, 2.9, 3.1], index=[10, 20, 30])
+    assert pretraining_figures.found(ratios, z).tolist() == [False, False, True]

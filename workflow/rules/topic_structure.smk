@@ -3,6 +3,9 @@ wikipedia = settings.topic_structure.wikipedia
 overlaps = settings.topics.ambiguity.overlaps
 probed_models = [{"name": n, "settings": settings.models[n]} for n in wikipedia.models]
 pretrained_models = [m for m in probed_models if m["settings"].source == "pretrain"]
+# Random embeddings all look the same: the first shows it.
+random_models = [m["name"] for m in probed_models if m["settings"].source == "random"]
+word_group_models = [m for m in wikipedia.models if m not in random_models[1:]]
 
 
 wildcard_constraints:
@@ -131,6 +134,11 @@ use rule step as plot_attention_heads with:
             corpus=wikipedia.corpus,
             model=wikipedia.models,
         ),
+        attention=expand(
+            rules.measure_attention.output.measures,
+            corpus=wikipedia.corpus,
+            model=wikipedia.models,
+        ),
     output:
         figures=figure(
             "topic_structure/attention_heads", "Wikipedia: results", "figure: layers and heads"
@@ -148,12 +156,12 @@ use rule step as plot_word_groups with:
         words=expand(
             rules.probe_attention.output.words,
             corpus=wikipedia.corpus,
-            checkpoint=[settings.checkpoints(m)[0] for m in wikipedia.models],
+            checkpoint=[settings.checkpoints(m)[0] for m in word_group_models],
         ),
         vectors=expand(
             rules.probe_attention.output.vectors,
             corpus=wikipedia.corpus,
-            checkpoint=[settings.checkpoints(m)[0] for m in wikipedia.models],
+            checkpoint=[settings.checkpoints(m)[0] for m in word_group_models],
         ),
     output:
         figures=figure("topic_structure/word_groups", "Wikipedia: results", "figure: nine words"),
@@ -163,7 +171,7 @@ use rule step as plot_word_groups with:
     localrule: True
     params:
         **script(
-            "plot_word_groups", models=list(wikipedia.models), word_groups=wikipedia.word_groups
+            "plot_word_groups", models=word_group_models, word_groups=wikipedia.word_groups
         ),
 
 

@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, ratio_norm
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
@@ -24,6 +25,9 @@ PANELS = {
 }
 NAMES = {"minilm": "MiniLM, beside\nthe paper's BERT", "random": "random weights"}
 OURS, PAPER = PALETTE[:2]
+RATIO_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 8)
+MANY_LINES = 40  # layers of all models; beyond it they stand closer
+UNKNOWN = "0.75"  # grey: there is no number
 
 
 def ratios(
@@ -142,118 +146,146 @@ def _explain(figure: Figure, thresholds: Sequence) -> None:
     figure.legend(handles=known, loc="outside upper center", ncols=3, frameon=False)
 
 
-def heads(ratios_by_head: Mapping[str, pd.DataFrame], ambiguity: AmbiguitySettings) -> Figure:
-    """Attention ratio of every layer and head, a panel per model, tightest threshold first overlap.
+def heads(
+    ratios_by_head: Mapping[str, pd.DataFrame],
+    measures: Mapping[str, pd.DataFrame],
+    models: Mapping[str, ModelSettings],
+    ambiguity: AmbiguitySettings,
+) -> Figure:
+    """Attention ratio of every head: a panel per model, a line per layer, a dot per head and seed.
 
-    Of a model with several seeds the mean over them of the heads ranked within their layer, because
-    'head 1' of two trainings has nothing in common.
+    Random models share the last panel, of all their layers and heads.
 
     Args:
         ratios_by_head: rows of `probe.measures.measure_heads` by model.
+        measures: rows of `probe.measures.measure_attention` by model, for the tables' ratios.
+        models: their settings.
         ambiguity: its first overlap mode and threshold are shown.
     """
-    import seaborn as sns  # takes a second, and not every figure needs it
-
     overlap, threshold = ambiguity.overlaps[0], ambiguity.thresholds[0].label
-    grids, seeds = {}, {}
-    for name, rows in ratios_by_head.items():
-        shown = rows[(rows["overlap"] == overlap) & (rows["threshold"] == threshold)]
-        seeds[name] = len(set(shown[SEED]) - {ALL})
-        shown = shown[shown[SEED] == ALL]
-        grids[name] = shown.pivot(index="layer", columns="head", values="ratio")
-    # Beyond four models two columns: with controls in the second half each stands beside its model.
-    columns = 1 if len(grids) <= 4 else 2
-    lines = -(-len(grids) // columns)
-    layers = [len(grid) for grid in grids.values()]
-    heights = [max(layers[line::lines]) for line in range(lines)]
+    shown = {name: own_heads(rows, overlap, threshold) for name, rows in ratios_by_head.items()}
+    controls = [name for name in shown if models[name].source == "random"]
+    panels = {name: rows for name, rows in shown.items() if name not in controls}
+    if controls:
+        together = pd.concat([shown[name] for name in controls])
+        panels["random weights"] = together.assign(layer="all")
+    layers = [rows["layer"].nunique() for rows in panels.values()]
+    line = 0.19 if sum(layers) <= MANY_LINES else 0.1  # inches
     figure, axes = plt.subplots(
-        lines,
-        columns,
-        figsize=(WIDTH if columns == 1 else 1.4 * WIDTH, 0.36 * sum(heights) + 1.1 * lines + 0.8),
+        len(panels),
+        1,
+        figsize=(COLUMN, line * sum(layers) + 0.16 * len(panels) + 1.2),
+        sharex=True,
         squeeze=False,
-        height_ratios=heights,
+        height_ratios=[count + 0.3 for count in layers],
     )
-    for axis in axes.T.flat[len(grids) :]:
-        axis.set_axis_off()
-    logs = np.concatenate([np.log(grid.to_numpy()).ravel() for grid in grids.values()])
-    norm = ratio_norm(float(np.exp(np.abs(logs).max())))
-    for axis, (name, grid) in zip(axes.T.flat, grids.items(), strict=False):
-        sns.heatmap(
-            grid,
-            ax=axis,
-            cmap=DIVERGING,
-            norm=norm,
-            annot=True,
-            fmt=".2f",
-            annot_kws={"size": 7},
-            linewidths=0.4,
-            cbar=False,
+    for axis, (name, rows) in zip(axes.flat, panels.items(), strict=True):
+        names = list(dict.fromkeys(rows["layer"]))
+        heights = rows["layer"].map({layer: place for place, layer in enumerate(names)})
+        axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+        axis.plot(rows["ratio"], heights, "o", color=OURS, markersize=3, alpha=0.6, zorder=2)
+        if name in measures:
+            tables = table_ratio(measures[name], overlap, threshold)
+            axis.axvspan(tables["low"], tables["high"], color=PAPER, alpha=0.25, linewidth=0)
+            axis.axvline(tables["value"], color=PAPER, linewidth=1.4, zorder=3)
+        axis.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.35, -0.65))
+        axis.tick_params(axis="y", length=0, labelsize=7)
+        axis.set_ylabel(
+            _named(name).replace(", trained", "\ntrained"),
+            rotation=0,
+            ha="right",
+            va="center",
+            fontsize=8,
         )
-        behind = f"{seeds[name]} seeds, " if seeds[name] else ""
-        axis.set_title(f"{name} ({behind}mean over heads {grid.to_numpy().mean():.3f})")
-        axis.set_xlabel("rank of the head in its layer" if seeds[name] else "head")
-        axis.tick_params(left=False, bottom=False, labelrotation=0)
-    bar = figure.colorbar(
-        axes[0, 0].collections[0], ax=axes, location="bottom", shrink=0.6, pad=0.02, aspect=40
-    )
-    bar.set_label("same-topic / different-topic attention")
-    ticks = [t for t in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 8) if norm.vmin <= t <= norm.vmax]
-    bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-    bar.minorticks_off()
-    figure.suptitle(f"Attention ratio by layer and head: {threshold} words a topic, {overlap}")
+        axis.set_xscale("log")
+        axis.tick_params(axis="x", which="both", length=0 if axis is not axes[-1, 0] else 3)
+        despine(axis, bottom=axis is not axes[-1, 0])
+    last = axes[-1, 0]
+    last.set_xticks([tick for tick in RATIO_TICKS if _within(last.get_xlim(), tick)], minor=False)
+    last.xaxis.set_major_formatter("{x:g}")
+    last.xaxis.set_minor_formatter(NullFormatter())
+    last.set_xlabel("same-topic / different-topic attention")
+    known = [
+        Line2D(
+            [], [], color=OURS, marker="o", markersize=3, linestyle="", label="one head of one seed"
+        ),
+        Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
+    ]  # fmt: skip
+    figure.legend(
+        handles=known, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
+        columnspacing=1, handlelength=1.5,
+    )  # fmt: skip
+    figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
     return figure
+
+
+def _within(limits: tuple[float, float], value: float) -> bool:
+    return limits[0] <= value <= limits[1]
+
+
+def own_heads(rows: pd.DataFrame, overlap: str, threshold: str) -> pd.DataFrame:
+    """Heads of every seed; of a model without seeds its own. Never means of ranks over seeds."""
+    rows = rows[(rows["overlap"] == overlap) & (rows["threshold"] == threshold)]
+    seeds = rows[rows[SEED] != ALL]
+    return seeds if len(seeds) else rows
+
+
+def table_ratio(measures: pd.DataFrame, overlap: str, threshold: str) -> pd.Series:
+    """The tables' attention ratio: of means over all heads, not the mean of the heads' ratios."""
+    return measures[
+        (measures[SEED] == ALL)
+        & (measures["quantity"] == "attention_ratio")
+        & (measures["overlap"] == overlap)
+        & (measures["threshold"] == threshold)
+    ].iloc[0]
 
 
 def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[str]]) -> Figure:
     """Dot products of the raw embeddings of a few words, a panel per model.
 
     Args:
-        dots: [words, words] by model; NaN rows and columns where a word is several pieces.
+        dots: [words, words] by model; NaN rows and columns where a word has no piece of its
+            own.
         groups: words by topic, in the order of rows.
     """
-    import seaborn as sns  # takes a second, and not every figure needs it
-
     words = [word for group in groups.values() for word in group]
-    edges = np.cumsum([len(group) for group in groups.values()])[:-1]
-    columns = min(3, len(dots))
-    lines = -(-len(dots) // columns)
+    edges = np.cumsum([len(group) for group in groups.values()])[:-1] - 0.5
+    columns = min(4, len(dots) + 1)  # one more for what the colours mean
+    lines = -(-(len(dots) + 1) // columns)
     figure, axes = plt.subplots(
-        lines,
-        columns,
-        figsize=(WIDTH, lines * (0.85 * WIDTH / max(2, columns) + 0.3) + 0.2),
-        squeeze=False,
-        sharex=True,
+        lines, columns, figsize=(1.32 * columns + 0.6, 1.45 * lines + 0.75), squeeze=False
     )
-    scaled = {name: matrix / np.nanmax(np.abs(matrix)) for name, matrix in dots.items()}
-    off = ~np.eye(len(words), dtype=bool)
-    low = min(float(np.nanmin(matrix)) for matrix in scaled.values())
-    high = max(float(np.nanmax(matrix[off])) for matrix in scaled.values())
+    scaled, bound = scaled_dots(dots)
     for place, (name, matrix) in enumerate(scaled.items()):
         axis = axes.flat[place]
-        sns.heatmap(
-            matrix,
-            ax=axis,
-            cmap=SEQUENTIAL,
-            vmin=min(0.0, low),
-            vmax=high,
-            square=True,
-            xticklabels=words,
-            yticklabels=words if axis in axes[:, 0] else False,
-            cbar=False,
-        )
+        image = axis.imshow(matrix, cmap=DIVERGING, vmin=-bound, vmax=bound)
+        axis.set_facecolor(UNKNOWN)
         for edge in edges:
-            axis.axhline(edge, color="white", linewidth=1.5)
-            axis.axvline(edge, color="white", linewidth=1.5)
-        axis.set_title(name)
-        nothing_below = place + columns >= len(dots)
-        axis.tick_params(left=False, bottom=False, labelbottom=nothing_below)
-        axis.set_facecolor("0.8")
+            axis.axhline(edge, color="black", linewidth=0.8)
+            axis.axvline(edge, color="black", linewidth=0.8)
+        axis.set_title(_named(name), fontsize=8)
+        left, lowest = place % columns == 0, place // columns == lines - 1
+        axis.set_yticks(range(len(words)), words if left else [""] * len(words), fontsize=7.5)
+        axis.set_xticks(range(len(words)), words if lowest else [""] * len(words), fontsize=7.5)
+        axis.tick_params(length=0, axis="both")
+        plt.setp(axis.get_xticklabels(), rotation=90)
     for axis in axes.flat[len(dots) :]:
-        axis.set_visible(False)
-    bar = figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.6, pad=0.02, extend="max")
-    bar.set_label("dot product / largest")
-    figure.suptitle("Dot products of word embeddings: " + " | ".join(groups))
+        axis.set_axis_off()
+    legend = axes.flat[len(dots)]
+    place = legend.inset_axes((0.02, 0.72, 0.96, 0.1))
+    bar = figure.colorbar(image, cax=place, orientation="horizontal", extend="max")
+    bar.set_label("dot product / largest", fontsize=7.5)
+    bar.ax.tick_params(labelsize=7)
+    known = [Patch(color=UNKNOWN, label="a word without\na piece of its own")]
+    legend.legend(handles=known, loc="lower center", frameon=False, fontsize=7.5)
     return figure
+
+
+def scaled_dots(dots: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], float]:
+    """Dot products over each model's largest, and the largest size of all beside the diagonals."""
+    scaled = {name: matrix / np.nanmax(np.abs(matrix)) for name, matrix in dots.items()}
+    beside = ~np.eye(len(next(iter(scaled.values()))), dtype=bool)
+    return scaled, max(float(np.nanmax(np.abs(matrix[beside]))) for matrix in scaled.values())
 
 
 def topics(words: pd.DataFrame, shares: pd.DataFrame, shown_words: int = 6) -> Figure:

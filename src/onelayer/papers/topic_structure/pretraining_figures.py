@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from onelayer.figures import PALETTE, WIDTH, despine
+from onelayer.figures import MIDDLE, PALETTE, WIDTH, despine
 from onelayer.intervals import mean
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.over_tokens import RATIOS
@@ -93,8 +95,8 @@ def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings])
     """Ratio over its null against tokens seen: a row per model, a column per quantity.
 
     Thick: the mean over seeds with a band for its 95% interval; thin: each seed. Grey: the 95%
-    range of the null of that mean. Filled markers: z above 3 and the whole interval above 1, which
-    is the stricter one where few seeds differ. Each panel has its own scale.
+    range of the null of that mean. Circles: snapshots on the way; squares: the finished model.
+    Filled: `found`. All models share a column's scale.
 
     Args:
         table: of `assemble`.
@@ -104,8 +106,9 @@ def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings])
     figure, axes = plt.subplots(
         len(names),
         len(RATIOS),
-        figsize=(WIDTH, 1.45 * len(names) + 1.2),
+        figsize=(MIDDLE, 1.1 * len(names) + 1.8),
         sharex=True,
+        sharey="col",
         squeeze=False,
     )
     for place, name in enumerate(names):
@@ -115,21 +118,40 @@ def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings])
             _draw_null(axis, rows[rows["quantity"] == f"{quantity}_null"])
             _draw_model(axis, rows, quantity, colour)
             despine(axis)
-        axes[place, 0].set_ylabel(f"{name}\nratio / its null")
+        axes[place, 0].set_ylabel(name)
     for axis, label in zip(axes[0], RATIOS.values(), strict=True):
-        axis.set_title(label)
-    ticks = sorted({2 ** int(np.log2(t)) for t in table["tokens_seen"]})
+        axis.set_title(label, fontsize=9)
+    first = table["tokens_seen"].min()
     axes[-1, 0].set_xscale("log", base=2)
-    axes[-1, 0].set_xticks(ticks)
+    doublings = int(np.log2(table["tokens_seen"].max() / first))
+    axes[-1, 0].set_xticks([first * 2**k for k in range(0, doublings + 1, 2)])
     for axis in axes[-1]:
         axis.xaxis.set_major_formatter(FuncFormatter(_tokens))
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xlabel("tokens seen (powers of two, and the end)")
+        axis.set_xlabel("tokens seen (logarithmic)")
+    figure.supylabel("ratio / mean of its permutation null", fontsize=9)
     first = table.iloc[0]
-    figure.suptitle(f"{first['threshold']} words a topic, {first['overlap']}")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.suptitle(f"{first['threshold']} words a topic, {first['overlap']}", fontsize=9)
+    figure.legend(
+        handles=_over_tokens_handles(), loc="outside lower center", ncols=2, frameon=False,
+        fontsize=7.5,
+    )  # fmt: skip
     return figure
+
+
+def _over_tokens_handles() -> list:
+    """What lines, bands and markers are, in grey: colours are the models'."""
+    marker = {"color": "0.3", "marker": "o", "markersize": 4.5, "linestyle": ""}
+    return [
+        Line2D([], [], color="0.3", linewidth=1.8, label="mean over seeds"),
+        Patch(color="0.3", alpha=0.35, linewidth=0, label="its 95% interval"),
+        Line2D([], [], color="0.3", linewidth=0.7, label="one seed"),
+        Patch(color="0.85", label="null of the mean, 95%"),
+        Line2D([], [], label=f"z > {FOUND:g} and interval above 1", **marker),
+        Line2D([], [], label="not so", **(marker | {"markerfacecolor": "white"})),
+        Line2D([], [], label="on the way", **marker),
+        Line2D([], [], label="finished model", **(marker | {"marker": "s"})),
+    ]
 
 
 def _tokens(tokens: float, _: int) -> str:
@@ -141,27 +163,35 @@ def _draw_null(axis: Axes, null: pd.DataFrame) -> None:
     null = null[null[SEED] == ALL]
     ends = null[["low", "high"]].div(null["value"], axis=0)
     axis.fill_between(
-        null.index, ends["low"], ends["high"], color="0.85", linewidth=0, zorder=0,
-        label="null, 95%",
+        null.index, ends["low"], ends["high"], color="0.85", linewidth=0, zorder=0
     )  # fmt: skip
     axis.axhline(1, color="0.5", linewidth=0.8, zorder=1)
 
 
 def _draw_model(axis: Axes, rows: pd.DataFrame, quantity: str, colour: str) -> None:
     shown = rows[rows["quantity"] == f"{quantity}_null_corrected"]
-    for place, (_, seed) in enumerate(shown[shown[SEED] != ALL].groupby(SEED, sort=False)):
-        label = "one seed" if place == 0 else None
-        axis.plot(seed["value"], color=colour, linewidth=0.7, alpha=0.7, zorder=2, label=label)
+    for _, seed in shown[shown[SEED] != ALL].groupby(SEED, sort=False):
+        axis.plot(seed["value"], color=colour, linewidth=0.7, alpha=0.7, zorder=2)
     shown = shown[shown[SEED] == ALL]
     axis.fill_between(
-        shown.index, shown["low"], shown["high"], color=colour, alpha=0.2, linewidth=0, zorder=1,
-        label="95% interval",
-    )  # fmt: skip
-    axis.plot(shown["value"], color=colour, linewidth=1.8, zorder=3, label="mean over seeds")
+        shown.index, shown["low"], shown["high"], color=colour, alpha=0.2, linewidth=0, zorder=1
+    )
+    axis.plot(shown["value"], color=colour, linewidth=1.8, zorder=3)
     z = rows.loc[(rows["quantity"] == f"{quantity}_z") & (rows[SEED] == ALL), "value"]
-    found = ((z > FOUND) & (shown["low"] > 1)).to_numpy()
-    for chosen, fill, label in ((found, colour, "above its null"), (~found, "white", None)):
+    for tokens, filled in found(shown, z).items():
         axis.plot(
-            shown["value"][chosen], linestyle="", marker="o", color=colour, markerfacecolor=fill,
-            markersize=4.5, zorder=4, label=label,
+            tokens, shown["value"][tokens], "s" if tokens == shown.index[-1] else "o", color=colour,
+            markerfacecolor=colour if filled else "white", markersize=4.5, zorder=4,
         )  # fmt: skip
+
+
+def found(ratios: pd.DataFrame, z: pd.Series) -> pd.Series:
+    """Where a ratio is far above its null, and its whole interval above 1; by tokens seen.
+
+    The second is the stricter where few seeds differ.
+
+    Args:
+        ratios: `low` of the ratio over its null, by tokens seen.
+        z: its distance from the null in standard deviations, by tokens seen.
+    """
+    return (z > FOUND) & (ratios["low"] > 1)

@@ -10,6 +10,7 @@ from matplotlib.colors import LogNorm, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
@@ -20,6 +21,7 @@ LOSSES = {
     "mean_squared": "mean squared loss",
     "cross_entropy": "cross-entropy",
 }
+PAPERS_PLACE = 2.2  # times the last step: where the strip of published values begins
 OVER_STEPS = {
     "same_word": "same word",
     "same_topic": "same topic, another word",
@@ -214,7 +216,7 @@ def _document_heatmap(
 def attention_over_steps(
     over_steps: pd.DataFrame, published: pd.DataFrame, length: int, released_steps: int
 ) -> Figure:
-    """Average attention by pair class against steps, the published numbers as lines; held-out loss.
+    """Average attention by pair class against steps, published values beside it; held-out loss.
 
     Args:
         over_steps: rows of `trained_attention.attention_over_steps`.
@@ -224,42 +226,65 @@ def attention_over_steps(
     """
     shown = over_steps[(over_steps["accounting"] == "correct") & (over_steps["step"] > 0)]
     shown = shown[shown["diverged_at"] < 0]
-    theirs = published.set_index(["quantity", "optimizer", "learning_rate"])["published"]
     rates = list(shown.groupby(["optimizer", "learning_rate"]))
-    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.4), sharex=True)
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.6), sharex=True)
+    strip = PAPERS_PLACE * shown["step"].max()
     for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
-        for colour, (rate, runs) in zip(PALETTE, rates, strict=False):
+        theirs = published[published["quantity"] == quantity]
+        for place, (rate, runs) in enumerate(rates):
+            style = {
+                "color": PALETTE[place % len(PALETTE)],
+                "marker": MARKERS[place % len(MARKERS)],
+            }
             by_step = runs.groupby("step")[quantity]
-            middle = by_step.mean()
-            axis.plot(
-                middle.index, middle, color=colour, label=f"{OPTIMIZERS[rate[0]]} {rate[1]:g}"
-            )
+            # Markers at other steps for each: one lies on another where neither has moved.
+            axis.plot(by_step.mean(), markersize=4, markevery=(place, len(rates)), **style)
             axis.fill_between(
-                middle.index, by_step.min(), by_step.max(), color=colour, alpha=0.2, linewidth=0
-            )
-            if (quantity, *rate) in theirs.index:
-                axis.axhline(theirs[(quantity, *rate)], color=colour, linestyle="--", linewidth=0.8)
-        if quantity != "held_out_loss":
-            axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":")
+                by_step.mean().index, by_step.min(), by_step.max(), color=style["color"],
+                alpha=0.2, linewidth=0,
+            )  # fmt: skip
+            row = theirs[(theirs["optimizer"] == rate[0]) & (theirs["learning_rate"] == rate[1])]
+            axis.errorbar(
+                strip * 1.28**place * np.ones(len(row)), row["published"],
+                yerr=row["published_std"].fillna(0), markersize=5, markerfacecolor="white",
+                capsize=0, linestyle="", **style,
+            )  # fmt: skip
+        if len(theirs):
+            axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":", zorder=0)
+            axis.axvspan(strip / 1.3, strip * 1.28 ** len(rates), color="0.93", zorder=0)
+            axis.text(
+                strip * 1.28 ** (len(rates) / 2 - 0.6), 1, "paper", ha="center", va="bottom",
+                fontsize=8, transform=axis.get_xaxis_transform(),
+            )  # fmt: skip
         axis.axvline(released_steps, color="0.75", linewidth=0.8, zorder=0)
         axis.set_xscale("log")
+        axis.set_xticks([10**k for k in range(1, int(np.log10(shown["step"].max())) + 1)])
         axis.xaxis.set_minor_formatter(lambda *_: "")
-        axis.set_title(name)
+        axis.set_title(name, pad=14, fontsize=9)
         despine(axis)
     for axis in axes[1]:
-        axis.set_xlabel("step")
+        axis.set_xlabel("step (logarithmic)")
     axes[0, 0].set_ylabel("mean attention weight")
     axes[1, 0].set_ylabel("mean attention weight")
     axes[1, 1].set_ylabel("nats")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    handles += [
-        Line2D([], [], color="0.3", linestyle="--", linewidth=0.8),
-        Line2D([], [], color="0.4", linestyle=":", linewidth=0.8),
-        Line2D([], [], color="0.75", linewidth=0.8),
-    ]
-    labels += ["published", "uniform", "released budget"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(
+        handles=_over_steps_handles(rates), loc="outside lower center", ncols=4, frameon=False
+    )
     return figure
+
+
+def _over_steps_handles(rates: Sequence) -> list:
+    handles = []
+    for place, ((optimizer, rate), runs) in enumerate(rates):
+        label = f"{OPTIMIZERS[optimizer]} {rate:g} ({runs['seed'].nunique()} seeds)"
+        style = {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
+        handles.append(Line2D([], [], markersize=4, label=label, **style))
+    return [
+        *handles,
+        Patch(color="0.4", alpha=0.25, linewidth=0, label="range of seeds"),
+        Line2D([], [], color="0.3", linestyle=":", linewidth=0.8, label="uniform attention"),
+        Line2D([], [], color="0.75", linewidth=0.8, label="released budget"),
+    ]
 
 
 def shown_variants(variants: Sequence[str]) -> list[str]:
