@@ -1,5 +1,6 @@
 """The reference run: its findings are its tables', and README and docs quote nothing else."""
 
+import csv
 import json
 import re
 import runpy
@@ -92,3 +93,14 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     kept = {str(p.relative_to(reference)) for p in reference.rglob("*") if p.is_file()}
     assert kept == {"findings.md", "machine.json", Path(PICTURE).name, "tables/paper/one.csv"}
     assert (reference / "findings.md").read_text() == "(tables/a/b.csv)"
+
+
+@pytest.mark.parametrize(
+    "table", sorted((REPOSITORY / "workflow/reference").glob("*.csv")), ids=lambda path: path.stem
+)
+def test_published_numbers_name_the_paper_and_where_in_it(table):
+    with table.open(newline="", encoding="utf-8") as file:
+        sources = {row["source"] for row in csv.DictReader(file)}
+    for source in sources:
+        assert re.search(r"\(\d{4}\), arXiv \d{4}\.\d{5}, .*([Ff]igure|[Tt]able)", source), source
+        assert not re.search(r"\.(txt|md|pdf|csv)\b", source), source
