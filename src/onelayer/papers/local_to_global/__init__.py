@@ -44,7 +44,7 @@ Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
     -> train_transformers, tabulate_initialisation, plot_transformers
     -> table_initialisation, figure_loss_curves
 Figure 6: from a rank-one start W_1 and W_V stay rank one.
-    initialisation.rank_one, training.top_share, training_figures.weights
+    initialisation.rank_one, training.top_share, training_figures.rank_one_weights
     -> train_transformers, tabulate_initialisation, plot_transformers
     -> table_rank_one, figure_weights_rank_one
 Do both hold when training goes on?

@@ -30,7 +30,7 @@ Figure 6: a larger lr_Y/lr_Z ends at a higher entropy of c_n, a larger lr_Z at a
     -> simulate_scan_snap, tabulate_entropy_sweep, tabulate_scan_snap_claims, plot_entropy_sweep
     -> table_entropy_sweep, table_scan_snap_claims, figure_entropy_sweep
 Beyond the paper: the same over a fine grid of learning rates.
-    measures.entropy_by_run, figures.phase_map
+    measures.entropy_by_run, entropy_sweep.read_published, figures.phase_map
     -> simulate_scan_snap, plot_phase_map -> figure_phase_map
 
 Real text
