@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from onelayer.figures import PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS
 
 
@@ -26,7 +26,7 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     figure, axes = plt.subplots(
         len(trainings),
         columns,
-        figsize=(WIDTH, 0.9 + 1.75 * len(trainings)),
+        figsize=(1.16 * MIDDLE, 0.9 + 1.6 * len(trainings)),
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -57,7 +57,7 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     return figure
 
 
-def numbered_words(tokens: Sequence[str], width: int = 125) -> str:
+def numbered_words(tokens: Sequence[str], width: int = 105) -> str:
     """Tokens with their places from 1 on, in lines; a space within a pair does not break."""
     pairs = [f"{place}\u00a0{token}" for place, token in enumerate(tokens, start=1)]
     return textwrap.fill("   ".join(pairs), width, break_long_words=False, break_on_hyphens=False)

@@ -227,7 +227,7 @@ def attention_over_steps(
     shown = over_steps[(over_steps["accounting"] == "correct") & (over_steps["step"] > 0)]
     shown = shown[shown["diverged_at"] < 0]
     rates = list(shown.groupby(["optimizer", "learning_rate"]))
-    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.6), sharex=True)
+    figure, axes = plt.subplots(2, 2, figsize=(1.16 * MIDDLE, 5.4), sharex=True)
     strip = PAPERS_PLACE * shown["step"].max()
     for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
         theirs = published[published["quantity"] == quantity]
@@ -268,7 +268,7 @@ def attention_over_steps(
     axes[1, 0].set_ylabel("mean attention weight")
     axes[1, 1].set_ylabel("nats")
     figure.legend(
-        handles=_over_steps_handles(rates), loc="outside lower center", ncols=4, frameon=False
+        handles=_over_steps_handles(rates), loc="outside lower center", ncols=3, frameon=False
     )
     return figure
 

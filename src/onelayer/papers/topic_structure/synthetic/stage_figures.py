@@ -8,7 +8,7 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 
 
@@ -103,7 +103,7 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     names = list(dict.fromkeys(times["name"]))
     widths = [times[times["name"] == name]["learning_rate"].nunique() for name in names]
     figure, axes = plt.subplots(
-        1, len(names), figsize=(WIDTH, 2.9), squeeze=False, width_ratios=widths, sharey=True
+        1, len(names), figsize=(1.16 * MIDDLE, 3.0), squeeze=False, width_ratios=widths, sharey=True
     )
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
@@ -134,13 +134,13 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
         axis.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
         axis.set_yticks(range(len(noises)), [f"{noise:g}" for noise in noises])
         axis.tick_params(length=0)
-        axis.set_title(name, fontsize=9)
+        axis.set_title(name.replace(", ", ",\n"), fontsize=9)
         axis.set_xlabel("learning rate")
     axes[0, 0].set_ylabel("initial noise")
     seeds = times.groupby(["name", "learning_rate", "noise"])["seed"].nunique()
     few, many = seeds.min(), seeds.max()
     runs = f"medians of {few} to {many} seeds" if few < many else _seeds(few)
-    title = f"a cell: $t_V$ above $t_{{KQ}}$ (steps), {runs}; grey: no time to compare"
+    title = f"a cell: $t_V$ above $t_{{KQ}}$ (steps), {runs}; grey: none to compare"
     figure.suptitle(title, fontsize=8.5)
     bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)
     bar.set_label("$t_{KQ} / t_V$: two stages above 1")
@@ -149,7 +149,7 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
 
 
 def _seeds(seeds: int) -> str:
-    return "of the one seed" if seeds == 1 else f"medians of {seeds} seeds"
+    return "one seed each" if seeds == 1 else f"medians of {seeds} seeds"
 
 
 def cell_text(cell: pd.DataFrame) -> str:
@@ -164,7 +164,7 @@ def cell_text(cell: pd.DataFrame) -> str:
     if cell["t_KQ"].isna().all():
         return "$W_K$ at\nrest"
     if (cell["t_V"] == 0).all():
-        return "$W_V$ large\nat start"
+        return "large\n$W_V$"
     text = f"{cell['t_V'].median():.0f}\n{cell['t_KQ'].median():.0f}"
     timed = (cell["t_KQ"].notna() & (cell["diverged_at"] < 0)).sum()
     return text if timed == len(cell) else f"{text}\n({timed} of {len(cell)})"
