@@ -27,6 +27,8 @@ STYLES = (
     {"color": PALETTE[5], "lw": 4.0, "ls": "-"},
     {"color": PALETTE[1], "lw": 1.3, "ls": "--"},
     {"color": PALETTE[2], "lw": 1.3, "ls": "-"},
+    {"color": PALETTE[3], "lw": 1.3, "ls": "-."},
+    {"color": PALETTE[6], "lw": 0.8, "ls": "-"},
 )
 
 
@@ -170,13 +172,13 @@ def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
     """
     figure, axis = plt.subplots(figsize=(COLUMN, 3.5))
     last = curves["iteration"].max()
-    for style, name in zip(STYLES, LABELS, strict=True):
+    for style, name in zip(STYLES, LABELS, strict=False):
         _draw_loss(axis, curves[curves["variant"] == name], chain, style)
     _dress(axis, chain, last)
     axis.set_ylabel("loss above the bigram entropy (nats)")
     handles = [
         Line2D([], [], label=label, **style)
-        for style, label in zip(STYLES, LABELS.values(), strict=True)
+        for style, label in zip(STYLES, LABELS.values(), strict=False)
     ]
     handles += _band_handles(curves["seed"].nunique())
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
