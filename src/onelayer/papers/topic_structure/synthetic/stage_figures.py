@@ -102,8 +102,14 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     times = stage_times(norms[norms["kind"] == "map"])
     names = list(dict.fromkeys(times["name"]))
     widths = [times[times["name"] == name]["learning_rate"].nunique() for name in names]
+    noises_of = [tuple(sorted(own["noise"].unique())) for _, own in times.groupby("name")]
     figure, axes = plt.subplots(
-        1, len(names), figsize=(1.16 * MIDDLE, 3.0), squeeze=False, width_ratios=widths, sharey=True
+        1,
+        len(names),
+        figsize=(1.16 * MIDDLE, 3.0),
+        squeeze=False,
+        width_ratios=widths,
+        sharey=len(set(noises_of)) == 1,
     )
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
