@@ -180,16 +180,11 @@ def heads(
         height_ratios=[count + 0.3 for count in layers],
     )
     for axis, (name, rows) in zip(axes.flat, panels.items(), strict=True):
-        names = list(dict.fromkeys(rows["layer"]))
-        heights = rows["layer"].map({layer: place for place, layer in enumerate(names)})
-        axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
-        axis.plot(rows["ratio"], heights, "o", color=OURS, markersize=3, alpha=0.6, zorder=2)
+        _draw_heads(axis, rows)
         if name in measures:
             tables = table_ratio(measures[name], overlap, threshold)
             axis.axvspan(tables["low"], tables["high"], color=PAPER, alpha=0.25, linewidth=0)
             axis.axvline(tables["value"], color=PAPER, linewidth=1.4, zorder=3)
-        axis.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.35, -0.65))
-        axis.tick_params(axis="y", length=0, labelsize=7)
         axis.set_ylabel(
             _named(name).replace(", trained", "\ntrained"),
             rotation=0,
@@ -205,18 +200,31 @@ def heads(
     last.xaxis.set_major_formatter("{x:g}")
     last.xaxis.set_minor_formatter(NullFormatter())
     last.set_xlabel("same-topic / different-topic attention")
-    known = [
+    figure.legend(
+        handles=_heads_handles(), loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
+        columnspacing=1, handlelength=1.5,
+    )  # fmt: skip
+    figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
+    return figure
+
+
+def _draw_heads(axis: Axes, rows: pd.DataFrame) -> None:
+    """A dot per head of every seed, a line per layer."""
+    names = list(dict.fromkeys(rows["layer"]))
+    heights = rows["layer"].map({layer: place for place, layer in enumerate(names)})
+    axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+    axis.plot(rows["ratio"], heights, "o", color=OURS, markersize=3, alpha=0.6, zorder=2)
+    axis.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.35, -0.65))
+    axis.tick_params(axis="y", length=0, labelsize=7)
+
+
+def _heads_handles() -> list[Line2D]:
+    return [
         Line2D(
             [], [], color=OURS, marker="o", markersize=3, linestyle="", label="one head of one seed"
         ),
         Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
     ]  # fmt: skip
-    figure.legend(
-        handles=known, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
-        columnspacing=1, handlelength=1.5,
-    )  # fmt: skip
-    figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
-    return figure
 
 
 def _within(limits: tuple[float, float], value: float) -> bool:

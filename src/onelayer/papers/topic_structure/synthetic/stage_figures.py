@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
 from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine
@@ -114,32 +115,7 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
         own = times[times["name"] == name]
-        rates, noises = sorted(own["learning_rate"].unique()), sorted(own["noise"].unique())
-        grid = np.full((len(noises), len(rates)), np.nan)
-        for row, noise in enumerate(noises):
-            for column, rate in enumerate(rates):
-                cell = own[(own["noise"] == noise) & (own["learning_rate"] == rate)]
-                grid[row, column] = (cell["t_KQ"] / cell["t_V"].replace(0, np.nan)).median()
-                colour = grid[row, column]
-                dark = colour >= 4 or colour <= 1 / 16
-                axis.text(
-                    column,
-                    row,
-                    cell_text(cell),
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color="white" if dark else "black",
-                )
-        image = axis.imshow(grid, cmap=DIVERGING, norm=norm, aspect="auto", origin="lower")
-        for edge in range(1, max(len(rates), len(noises))):
-            axis.axvline(edge - 0.5, color="white", linewidth=1)
-            axis.axhline(edge - 0.5, color="white", linewidth=1)
-        axis.set(xlim=(-0.5, len(rates) - 0.5), ylim=(-0.5, len(noises) - 0.5))
-        axis.set_facecolor("0.88")
-        axis.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
-        axis.set_yticks(range(len(noises)), [f"{noise:g}" for noise in noises])
-        axis.tick_params(length=0)
+        image = _draw_map(axis, own, norm)
         axis.set_title(name.replace(", ", ",\n"), fontsize=9)
         axis.set_xlabel("learning rate")
     axes[0, 0].set_ylabel("initial noise")
@@ -152,6 +128,37 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     bar.set_label("$t_{KQ} / t_V$: two stages above 1")
     bar.set_ticks([1 / 16, 1 / 4, 1, 2, 4, 16], labels=["1/16", "1/4", "1", "2", "4", "16"])
     return figure
+
+
+def _draw_map(axis: Axes, times: pd.DataFrame, norm: BoundaryNorm) -> AxesImage:
+    """One map: a row per noise, a column per learning rate."""
+    rates, noises = sorted(times["learning_rate"].unique()), sorted(times["noise"].unique())
+    grid = np.full((len(noises), len(rates)), np.nan)
+    for row, noise in enumerate(noises):
+        for column, rate in enumerate(rates):
+            cell = times[(times["noise"] == noise) & (times["learning_rate"] == rate)]
+            grid[row, column] = (cell["t_KQ"] / cell["t_V"].replace(0, np.nan)).median()
+            colour = grid[row, column]
+            dark = colour >= 4 or colour <= 1 / 16
+            axis.text(
+                column,
+                row,
+                cell_text(cell),
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white" if dark else "black",
+            )
+    image = axis.imshow(grid, cmap=DIVERGING, norm=norm, aspect="auto", origin="lower")
+    for edge in range(1, max(len(rates), len(noises))):
+        axis.axvline(edge - 0.5, color="white", linewidth=1)
+        axis.axhline(edge - 0.5, color="white", linewidth=1)
+    axis.set(xlim=(-0.5, len(rates) - 0.5), ylim=(-0.5, len(noises) - 0.5))
+    axis.set_facecolor("0.88")
+    axis.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
+    axis.set_yticks(range(len(noises)), [f"{noise:g}" for noise in noises])
+    axis.tick_params(length=0)
+    return image
 
 
 def _seeds(seeds: int) -> str:
