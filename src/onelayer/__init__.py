@@ -1,1 +1,44 @@
-"""onelayer: reproduces, with one command, papers on how one-layer transformers learn."""
+"""onelayer: reproduces, with one command, papers on how one-layer transformers learn.
+
+Its public functions, each loaded when it is first asked for:
+
+    import onelayer
+
+    onelayer.results("wikipedia_disjoint")        # a table of the run in results/, typed
+    onelayer.compare("wikipedia_disjoint")        # the same beside the reference run, row by row
+    onelayer.probe_topic_structure(model, tokenizer, texts, topics)    # a model of one's own
+    onelayer.train(onelayer.Ensemble(...), steps=1000)                 # many small models at once
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+# Where each public name is. `__init__.pyi` says the same to editors and type checkers.
+_MODULES = {
+    "results": "onelayer.runs",
+    "compare": "onelayer.runs",
+    "load_checkpoint": "onelayer.models.checkpoints",
+    "load_tokenizer": "onelayer.models.tokenizer",
+    "probe_topic_structure": "onelayer.probing",
+    "Ensemble": "onelayer.ensemble",
+    "Optimizer": "onelayer.ensemble",
+    "RunRandom": "onelayer.ensemble",
+    "Trained": "onelayer.ensemble",
+    "train": "onelayer.ensemble",
+    "train_in_chunks": "onelayer.ensemble",
+    "OnelayerError": "onelayer.errors",
+}
+__all__ = ["__version__", *_MODULES]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

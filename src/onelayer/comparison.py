@@ -44,6 +44,35 @@ class Compared(NamedTuple):
     undecided: list[tuple[str, str, str]]
 
 
+# What the rows of two runs can be to each other.
+OUTCOMES = EQUAL, AGREE, MOVED, ONLY_ONE = ["equal", "agree", "moved", "only one"]
+
+
+def rows_beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Two runs' versions of one tidy table side by side: the rows of ours, then theirs alone.
+
+    Args:
+        ours, theirs: as `onelayer.tables.read_csv` reads them.
+
+    Returns:
+        The keys that both have and `quantity`; `value`, `low`, `high`, `verdict` of ours (missing
+        in a row of theirs alone), and of theirs with the suffix `_reference`; `outcome`, as
+        `Compared` describes it, empty where neither has a value. The index holds keys as texts.
+    """
+    keys = [c for c in ours if c in theirs and (c not in VALUE_COLUMNS or c == "quantity")]
+    sides = [_by_key(frame, keys) for frame in (ours, theirs)]
+    rows = pd.concat([sides[0][keys], sides[1].drop(sides[0].index, errors="ignore")[keys]])
+    mine, other = (side.reindex(rows.index) for side in sides)
+    columns = ["value", "low", "high", "verdict"]
+    rows = pd.concat([rows, mine[columns], other[columns].add_suffix("_reference")], axis=1)
+    has_value = mine["value"].notna(), other["value"].notna()
+    both = has_value[0] & has_value[1]
+    equal = both & (mine["value"] == other["value"])
+    agree = both & _inside(mine, other) & _inside(other, mine)
+    rows["outcome"] = np.select([equal, agree, both, has_value[0] ^ has_value[1]], OUTCOMES, "")
+    return rows
+
+
 def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
     """Compare two runs' versions of one tidy table, row by row of the same keys.
 
@@ -51,29 +80,22 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
         ours, theirs: as `onelayer.tables.read_tables` reads them.
         table: its name.
     """
-    keys = [c for c in ours if c in theirs and (c not in VALUE_COLUMNS or c == "quantity")]
-    sides = [_by_key(frame, keys) for frame in (ours, theirs)]
-    shared = sides[0].index.intersection(sides[1].index, sort=False)
-    mine, other = (side.loc[shared] for side in sides)
-    valued = (mine["value"].notna() & other["value"].notna()).to_numpy()
-    lonely = int((mine["value"].notna() ^ other["value"].notna()).sum())
-    lonely += sum(int(side.drop(shared)["value"].notna().sum()) for side in sides)
-    equal = valued & (mine["value"].to_numpy() == other["value"].to_numpy())
-    agree = valued & ~equal & _inside(mine, other) & _inside(other, mine)
+    rows = rows_beside(ours, theirs)
+    count = rows["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
+    shared = rows[["verdict", "verdict_reference"]].dropna()
     differing = [
-        (", ".join(key), old, new)
-        for key, old, new in zip(shared, other["verdict"], mine["verdict"], strict=True)
-        if old != new
+        (", ".join(row.Index), row.verdict_reference, row.verdict)
+        for row in shared[shared["verdict"] != shared["verdict_reference"]].itertuples()
     ]
     # What moves to or from one of these has not changed its mind.
     undecided = [change for change in differing if {*change[1:]} & {*UNDECIDED, ""}]
     return Compared(
         table,
-        rows=int(valued.sum()),
-        equal=int(equal.sum()),
-        agree=int(agree.sum()),
-        moved=int((valued & ~equal & ~agree).sum()),
-        only_one=lonely,
+        rows=int(count[[EQUAL, AGREE, MOVED]].sum()),
+        equal=int(count[EQUAL]),
+        agree=int(count[AGREE]),
+        moved=int(count[MOVED]),
+        only_one=int(count[ONLY_ONE]),
         changed=[change for change in differing if change not in undecided],
         undecided=undecided,
     )

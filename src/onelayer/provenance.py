@@ -63,10 +63,11 @@ def module_files(name: str) -> list[Path]:
     """Files that importing `onelayer.a.b` executes: every package `__init__` and the module.
 
     Those that hold nothing but a docstring, such as the pages of papers, are left out: no number
-    depends on them.
+    depends on them. So is `onelayer/__init__.py`, which finds public functions for users; steps
+    import modules.
     """
-    place, found = f"{REPOSITORY}/src", []
-    for part in name.split("."):
+    place, found = f"{REPOSITORY}/src/{PACKAGE}", []
+    for part in name.split(".")[1:]:
         place = f"{place}/{part}"
         if (file := _module_file(place)) and not read_source(file).bare:
             found.append(file)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import onelayer
 from onelayer import provenance
 from onelayer.provenance import code_closure, code_digest, library_versions, settings_json
 from onelayer.seeds import generator, stable_seed
@@ -40,6 +41,13 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypa
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
 
 
+def test_no_step_goes_through_the_public_names_which_no_closure_follows() -> None:
+    public = {f"onelayer.{name}" for name in onelayer.__all__}
+    for path in (*ROOT.glob("scripts/*.py"), *ROOT.glob("src/onelayer/**/*.py")):
+        used = provenance.read_source(path).imports & public
+        assert not used, f"{path.relative_to(ROOT)}: import from the module that defines {used}"
+
+
 LOADER = """
 import json, runpy, sys
 loaded = {}
@@ -65,7 +73,7 @@ def test_a_closure_holds_every_module_that_really_gets_imported() -> None:
     )
     for step, files in json.loads(run.stdout).items():
         loaded = [Path(file) for file in files if not provenance.read_source(Path(file)).bare]
-        names = {str(path.relative_to(ROOT)) for path in loaded}
+        names = {str(path.relative_to(ROOT)) for path in loaded} - {"src/onelayer/__init__.py"}
         assert names and names <= set(code_closure(step)), step
 
 

@@ -1,0 +1,93 @@
+"""A model of one's own under the topic probe: the public function `onelayer.probe_topic_structure`.
+
+The probe is that of Li, Li & Risteski (2023), as the workflow applies it to its corpora and models.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import pandas as pd
+from tokenizers import Tokenizer
+from transformers import PreTrainedModel
+
+from onelayer.errors import OnelayerError
+from onelayer.models.tokenizer import piece_ids
+from onelayer.papers.topic_structure.probe.attention import probe_attention
+from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
+from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_embeddings
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topics import WordSettings
+from onelayer.topics.bag_of_words import list_words
+
+
+def probe_topic_structure(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    topics: Mapping[str, Iterable[str]] | pd.DataFrame,
+    *,
+    max_tokens: int = 128,
+    uncertainty: UncertaintySettings | None = None,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """Whether words of one topic attend to each other more, and have more similar embeddings.
+
+    Args:
+        model, tokenizer: as `onelayer.load_checkpoint` and `onelayer.load_tokenizer` load them from
+            a folder.
+        texts: at least two; the model reads each once.
+        topics: words of each topic by its name; or the words that a run kept,
+            `results/topics/<corpus>/kept_words.parquet` (`overlap`, `threshold`, `topic`, `word`).
+            A word that is several pieces in the tokenizer is left out. Give a dozen words a topic
+            or so: resampled words must hold pairs of one topic and of two.
+        max_tokens: texts are cut after the last whole word that fits (tokens, special ones
+            included).
+        uncertainty: resamples of texts and words, permutations of the topics, their seed; None:
+            those of the settings' defaults.
+        progress: wraps long loops in a progress bar.
+
+    Returns:
+        One row per quantity (and `overlap` and `threshold`): `quantity`, `value`, its 95% interval
+        `low`, `high` over texts or words, `n` texts or words. `attention_ratio` and
+        `embedding_cosine_ratio` are same-topic over different-topic; `_null` is what permuted
+        topics give, `_null_corrected` the ratio over it, `_z` its distance in standard deviations
+        of the null. docs/tables.md tells the others.
+
+    Raises:
+        OnelayerError: fewer than two texts or two topics; no word of a topic is one piece; no text
+            has two of the words; the model gives no attention or cannot read `max_tokens`.
+    """
+    if len(texts) < 2:
+        raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
+    kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
+    labels, variants = (
+        labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())]),
+        variants_of(kept),
+    )
+    articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
+    cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
+    sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
+    vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
+    frequencies = frequencies_of(labels, _occurrences(texts, labels.words))
+    uncertainty = uncertainty or UncertaintySettings()
+    measures = [
+        measure_attention([sums], labels, frequencies, uncertainty),
+        measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
+    ]
+    return pd.concat(measures, ignore_index=True).drop(columns="seed")
+
+
+def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:
+    """Topics given by hand in the form of the ambiguity filter's table."""
+    if len(topics) < 2:
+        raise OnelayerError(f"topics: {', '.join(topics) or 'none'}; at least 2 are needed")
+    words = [(place, word.lower()) for place, own in enumerate(topics.values()) for word in own]
+    kept = pd.DataFrame(words, columns=["topic", "word"]).drop_duplicates(ignore_index=True)
+    kept["overlap"] = "overlapping" if kept["word"].duplicated().any() else "disjoint"
+    return kept.assign(threshold="given")
+
+
+def _occurrences(texts: Sequence[str], words: Sequence[str]) -> pd.DataFrame:
+    """How often the texts use each of the words, as the bag of words counts them."""
+    counted = {use.word: use.occurrences for use in list_words(texts, WordSettings(min_letters=1))}
+    return pd.DataFrame({"word": words, "occurrences": [counted.get(word, 0) for word in words]})

@@ -1,0 +1,134 @@
+"""A run's tables by name: the public functions `onelayer.results` and `onelayer.compare`."""
+
+import difflib
+from pathlib import Path
+
+import pandas as pd
+
+from onelayer.comparison import OUTCOMES, REFERENCE, rows_beside
+from onelayer.errors import OnelayerError
+from onelayer.tables import read_csv
+from onelayer.verdicts import KINDS, VERDICTS
+
+NUMBERS = ["value", "low", "high", "published", "published_std", "tolerance", "effect_share"]
+CATEGORIES = {"kind": list(KINDS), "verdict": list(VERDICTS), "outcome": OUTCOMES}
+
+
+def results(
+    table: str, *, run: str | None = None, folder: str | Path | None = None
+) -> pd.DataFrame:
+    """A table of a run.
+
+    Args:
+        table: its name, `wikipedia_disjoint`; or with its paper's, `scan_snap/claims`.
+        run: `quick` for the run in `runs/quick/results`, `reference` for the reference run that is
+            kept in the repository; without it, the run in `results`.
+        folder: the run's folder instead, wherever it lies: the one that holds `tables/`.
+
+    Returns:
+        One row per quantity. First the table's keys: numbers where all of a column are, else texts.
+        Then `quantity`; `value` with its 95% interval `low`, `high` (float64); `n`, the number of
+        documents or seeds (Int64); `published`, `published_std`, `tolerance` (float64); `kind`, of
+        what the number is compared with, and `verdict` (categories in the order of
+        `onelayer.verdicts`, missing where nothing is compared); `effect_share` (float64); `note`.
+
+    Raises:
+        OnelayerError: the folder has no tables, none of that name (the line says which there are),
+            or several.
+    """
+    return _typed(read_csv(_path(table, _folder(run, folder))))
+
+
+def compare(
+    table: str | None = None,
+    *,
+    run: str | None = None,
+    folder: str | Path | None = None,
+    reference: str | Path = REFERENCE,
+) -> pd.DataFrame:
+    """A table of a run beside that of another, row by row; the reference run, if none is named.
+
+    Args:
+        table: its name, as for `results`; None: every table that both have.
+        run, folder: which run, as for `results`.
+        reference: folder of the other run; it holds `tables/`, too.
+
+    Returns:
+        One row for every row of either: `table` (`<paper>/<table>`); the keys and `quantity`;
+        `value`, `low`, `high`, `verdict` of the run; the same of the other with the suffix
+        `_reference`; and `outcome`:
+
+        - `equal`: the same in every digit
+        - `agree`: each value lies in the other's 95% interval
+        - `moved`: one does not, or without an interval they differ by more than rounding
+        - `only one`: only one of the runs has a value
+        - missing: none has
+
+    Raises:
+        OnelayerError: as `results`, for either folder.
+    """
+    mine, other = _paths(_folder(run, folder)), _paths(Path(reference))
+    if table is None:
+        names = sorted(mine.keys() & other.keys())
+    else:
+        names = [_name(table, list(mine), _folder(run, folder))]
+        _name(names[0], list(other), Path(reference))
+    parts = []
+    for name in names:
+        rows = rows_beside(read_csv(mine[name]), read_csv(other[name]))
+        rows.insert(0, "table", name)
+        parts.append(rows)
+    if not parts:
+        raise OnelayerError(f"{_folder(run, folder)} and {reference} have no table in common")
+    return _typed(pd.concat(parts, ignore_index=True))
+
+
+def _folder(run: str | None, folder: str | Path | None) -> Path:
+    if run is not None and folder is not None:
+        raise OnelayerError(f"run={run!r}, folder={str(folder)!r}: name one of the two")
+    if folder is not None:
+        return Path(folder)
+    if run == "reference":
+        return REFERENCE
+    return Path("results") if run is None else Path("runs", run, "results")
+
+
+def _path(table: str, folder: Path) -> Path:
+    paths = _paths(folder)
+    return paths[_name(table, list(paths), folder)]
+
+
+def _paths(folder: Path) -> dict[str, Path]:
+    """Tables of a run by `<paper>/<table>`."""
+    found = sorted(folder.glob("tables/*/*.csv"))
+    if not found:
+        raise OnelayerError(
+            f"{folder}: no tables here; `make results` makes them, run= or folder= names another"
+        )
+    return {f"{path.parent.name}/{path.stem}": path for path in found}
+
+
+def _name(table: str, names: list[str], folder: Path) -> str:
+    """The full name of a table that may be given without its paper."""
+    chosen = [name for name in names if table in (name, name.partition("/")[2])]
+    if len(chosen) > 1:
+        raise OnelayerError(f"{folder}: {table!r} is {' or '.join(chosen)}; name one of them")
+    if not chosen:
+        short = [name.partition("/")[2] for name in names]
+        near = difflib.get_close_matches(table, [*names, *short], n=1)
+        nearest = f"the nearest is {near[0]}; " if near else ""
+        raise OnelayerError(f"{folder}: no table {table!r}; {nearest}there are {', '.join(names)}")
+    return chosen[0]
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, each of the columns of all tables with its type, whatever stands in it."""
+    typed, own = {}, {column: str(column).removesuffix("_reference") for column in table}
+    for column, name in own.items():
+        if name in NUMBERS:
+            typed[column] = table[column].astype("float64")
+        elif name in CATEGORIES:
+            typed[column] = pd.Categorical(table[column].replace("", None), CATEGORIES[name])
+        elif name == "n":
+            typed[column] = table[column].astype("Int64")
+    return table.assign(**typed)
