@@ -90,11 +90,12 @@ bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand d
 schema: install ## write workflow/schemas/config.schema.json from the typed settings
 	python -m onelayer.settings.schema
 
-lock: ## requirements.in -> requirements.lock, envs/onelayer.yaml; upgrades nothing; all: make lock KEEP=
+lock: ## pyproject.toml -> requirements.lock, envs/onelayer.yaml; upgrades nothing; all: make lock KEEP=
 	$(PYTHON) -m venv --clear .venv-lock
-	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in $(KEEP)
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --editable '.[pipeline,cluster,dev,docs]' $(KEEP)
 	( echo '# Every package that the project needs, by version; `make lock` writes it.'; \
-	  .venv-lock/bin/python -m pip freeze --all --exclude wheel \
+	  .venv-lock/bin/python -m pip freeze --all --exclude-editable --exclude wheel \
 	  | sed -E 's/\+[a-z0-9.]+$$//; /^(nvidia|cuda|triton)/d' ) > requirements.lock
 	( echo '# For `snakemake --sdm conda`; written by `make lock`, the same pins as requirements.lock.'; \
 	  printf 'name: onelayer\nchannels:\n  - conda-forge\ndependencies:\n'; \

@@ -12,7 +12,7 @@ Its public functions, each loaded when it is first asked for:
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name is. `__init__.pyi` says the same to editors and type checkers.
 _MODULES = {
