@@ -14,7 +14,7 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint format bench bench-scale schema lock clean
+.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint format docs bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,10 @@ format: install ## format Python and Snakemake files
 	ruff check --fix .
 	ruff format .
 	snakefmt Snakefile workflow
+
+docs: install ## the site of the documentation, with the figures of the run: site/index.html
+	@$(CHECK_CONFIG)
+	@NO_MKDOCS_2_WARNING=1 RESULTS=$(RUN)/results mkdocs build --strict
 
 bench: install ## speed beside a good user's code, the authors' way and a floor, in one run
 	python -m tests.bench

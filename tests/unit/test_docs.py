@@ -1,0 +1,156 @@
+"""The site of the documentation: built without a warning, whole, nothing in it from elsewhere."""
+
+import html
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import pytest
+import yaml
+
+import onelayer
+from onelayer.findings import quotes
+from onelayer.papers import PAPERS
+from tests.conftest import ROOT, clean_environment, copy_project
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+)
+
+
+def build(root: Path, site: Path, results: Path) -> subprocess.CompletedProcess:
+    """Build the site without a network: a proxy that nobody answers stands in the way."""
+    environment = clean_environment(
+        RESULTS=str(results),
+        PYTHONPATH=str(root / "src"),
+        NO_MKDOCS_2_WARNING="1",
+        HTTP_PROXY="http://127.0.0.1:9",
+        HTTPS_PROXY="http://127.0.0.1:9",
+    )
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The site of this checkout beside a run that drew one figure."""
+    folder = tmp_path_factory.mktemp("docs")
+    drawn = folder / "results/figures/scan_snap/scan.png"
+    drawn.parent.mkdir(parents=True)
+    drawn.write_bytes(PIXEL)
+    built = build(ROOT, folder / "site", folder / "results")
+    assert built.returncode == 0 and "WARNING" not in built.stdout, built.stdout
+    return folder / "site"
+
+
+def article(page: Path) -> str:
+    """What a page says, with its markup."""
+    text = page.read_text(encoding="utf-8")
+    return text[text.index("<article") : text.index("</article>")]
+
+
+def words(page: Path) -> str:
+    """What a page says."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", article(page))).split())
+
+
+def test_every_link_and_picture_of_every_page_is_there(site) -> None:
+    pages = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    anchors = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in pages.items()}
+    checked = 0
+    for page in pages.keys() - {site / "404.html"}:
+        for link in re.findall(r'\b(?:href|src)="([^"]+)"', article(page)):
+            if re.match(r"https?:|mailto:|data:", link):
+                continue
+            path, anchor = urldefrag(html.unescape(link))
+            target = (page.parent / path).resolve() if path else page
+            assert target.is_file(), f"{page.name}: {link}"
+            assert not anchor or anchor in anchors[target], f"{page.name}: {link}"
+            checked += 1
+    assert checked > 100
+
+
+def test_a_page_loads_nothing_from_elsewhere(site) -> None:
+    loads = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//")
+    for page in site.rglob("*.html"):
+        assert not loads.search(page.read_text(encoding="utf-8")), page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?(?:https?:)?//", sheet.read_text("utf-8")), sheet.name
+
+
+def test_the_gallery_has_every_figure_with_its_caption_and_command(site) -> None:
+    page = site / "figures.html"
+    text = words(page)
+    for caption in (ROOT / "workflow/report").glob("*_*.rst"):
+        if caption.name.startswith(("figure_", "animation_")):
+            assert f"snakemake --cores all {caption.stem}" in text
+            assert " ".join(caption.read_text(encoding="utf-8").split()) in text
+    shown = re.findall(r'<img [^>]*src="([^"]+)"', article(page))
+    assert sorted(shown) == ["pictures/scan_snap/scan.png", "reference/wikipedia_ratios.png"]
+    assert (site / "pictures/scan_snap/scan.png").read_bytes() == PIXEL
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_paper_has_its_claims_and_its_findings(site, paper) -> None:
+    text = words(site / f"papers/{paper}.html")
+    docstring = __import__(f"onelayer.papers.{paper}", fromlist=["__doc__"]).__doc__
+    lines = docstring.splitlines()
+    claims = [lines[n] for n in range(1, len(lines) - 1)
+              if lines[n + 1].startswith("    ") and not lines[n].startswith("    ")]  # fmt: skip
+    assert claims and all(claim in text for claim in claims)
+    findings = (ROOT / "docs/reference/findings.md").read_text(encoding="utf-8")
+    own = findings[findings.index(f"## {PAPERS[paper]}\n") :]
+    own = own[: own.find("\n## ")] if "\n## " in own else own
+    said = [sentence.replace("**", "") for _, sentence in quotes(own)]
+    assert said and all(sentence in text for sentence in said)
+
+
+def test_the_settings_page_has_every_key_and_every_value_of_the_default(site) -> None:
+    page = article(site / "settings.html")
+    first = re.findall(r"<tr>\n<td><code>([^<]+)</code></td>", page)
+    paths = [html.unescape(path) for path in first]
+    schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text("utf-8"))
+    named = {name.removesuffix("[]") for path in paths for name in path.split(".")}
+    blocks = [schema, *schema["$defs"].values()]
+    assert {key for block in blocks for key in block.get("properties", ())} <= named
+    assert len(paths) == len(set(paths))
+
+    def leaves(value: object, path: str):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield from leaves(inner, f"{path}.{key}" if path else key)
+        else:
+            yield path
+
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    patterns = [re.compile(re.escape(p).replace("<name>", r"[^.]+") + r"(\.|$)") for p in paths]
+    for leaf in leaves(config, ""):
+        listed = [p for p in paths if p.startswith(f"{leaf}[]")]
+        assert listed or any(pattern.match(leaf) for pattern in patterns), leaf
+
+
+def test_the_public_functions_are_described(site) -> None:
+    page = article(site / "api.html")
+    for name, module in onelayer._MODULES.items():
+        assert re.search(rf'id="{re.escape(module)}(\.\w+)*\.{name}"', page), name
+    assert "Raises" in page and "Parameters" in page
+
+
+def test_a_link_that_leads_nowhere_ends_the_build(tmp_path) -> None:
+    project = copy_project(tmp_path / "project")
+    with open(project / "docs/tables.md", "a", encoding="utf-8") as page:
+        page.write("\n[nowhere](nowhere.md) [no heading](running.md#no-heading)\n")
+    built = build(project, tmp_path / "site", tmp_path / "results")
+    assert built.returncode != 0
+    assert "nowhere.md" in built.stdout and "no-heading" in built.stdout
