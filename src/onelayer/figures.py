@@ -1,4 +1,4 @@
-"""The house style of figures: one look, colour-blind safe, the same bytes on every run."""
+"""The one style of figures: one look, colour-blind safe, the same bytes on every run."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -92,7 +92,7 @@ def draw(
     settings: type[Block] = Block,
     inputs: Iterable[str] = (),
 ) -> None:
-    """Run a step that draws, in the house style, and save what it draws as PDF and PNG.
+    """Run a step that draws, in the one style, and save what it draws as PDF and PNG.
 
     Args:
         main: draws the step's figure, or several under the names of their files.

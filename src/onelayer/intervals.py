@@ -1,4 +1,4 @@
-"""95% intervals of means and shares, in the columns of the house tables: one rule for all papers.
+"""95% intervals of means and shares, in the columns that all tables have: one rule for all papers.
 
 Quantiles come from `scipy.special`: `scipy.stats` has the same ones and takes a second to import.
 """

@@ -1,4 +1,4 @@
-"""The house format of tables: tidy CSV for machines; Markdown, LaTeX and HTML for readers.
+"""The one format of tables: tidy CSV for machines; Markdown, LaTeX and HTML for readers.
 
 Every CSV has its key columns, then the columns of `VALUE_COLUMNS`: what was compared (`kind`), how
 far from the published number still counts as it (`tolerance`), the verdict, and our effect as a
@@ -40,7 +40,7 @@ ALL = "all"
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Rows as a table with exactly the house columns; what a row does not give is empty."""
+    """Rows as a table of keys and `VALUE_COLUMNS`, no others; what a row does not give is empty."""
     table = pd.DataFrame(rows)
     for column in VALUE_COLUMNS:
         if column not in table:
@@ -102,7 +102,7 @@ def read_csv(path: Path) -> pd.DataFrame:
     """Read a tidy table back; empty texts stay empty texts.
 
     Raises:
-        OnelayerError: it lacks one of the house columns.
+        OnelayerError: it lacks one of `VALUE_COLUMNS`.
     """
     table = pd.read_csv(path, dtype=dict.fromkeys(("quantity", *TEXTS), str))
     if missing := [column for column in VALUE_COLUMNS if column not in table]:

@@ -1,5 +1,6 @@
 """The site of the documentation: built without a warning, whole, nothing in it from elsewhere."""
 
+import ast
 import html
 import json
 import re
@@ -16,6 +17,7 @@ from onelayer.findings import quotes
 from onelayer.papers import PAPERS
 from tests.conftest import ROOT, clean_environment, copy_project
 
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
@@ -154,3 +156,14 @@ def test_a_link_that_leads_nowhere_ends_the_build(tmp_path) -> None:
     built = build(project, tmp_path / "site", tmp_path / "results")
     assert built.returncode != 0
     assert "nowhere.md" in built.stdout and "no-heading" in built.stdout
+
+
+def test_readers_meet_no_word_of_our_own_for_the_project_or_its_parts() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("workflow/report/*.rst")]
+    for page in (*pages, *ROOT.glob("src/onelayer/**/*.py"), *ROOT.glob("scripts/*.py")):
+        text = page.read_text(encoding="utf-8")
+        if page.suffix == ".py":
+            nodes = (n for n in ast.walk(ast.parse(text)) if isinstance(n, DOCUMENTED))
+            text = "\n".join(filter(None, map(ast.get_docstring, nodes)))
+        found = re.search(r"\b(house|rooms?)\b", text, re.IGNORECASE)
+        assert not found, f"{page.relative_to(ROOT)}: {found[0]}"

@@ -1,1 +1,1 @@
-"""Typed settings: one module per room, `root` for the whole of `config.yaml`."""
+"""Typed settings: one module per stage or paper, `root` for the whole of `config.yaml`."""

@@ -1,4 +1,4 @@
-"""Settings of the corpus room: where a corpus comes from and how it is read."""
+"""Settings of corpora: where a corpus comes from and how it is read."""
 
 import math
 from fractions import Fraction

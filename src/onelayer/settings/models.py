@@ -1,4 +1,4 @@
-"""Settings of the models room: which checkpoints are probed and where they come from."""
+"""Settings of models: which checkpoints are probed and where they come from."""
 
 from typing import Annotated, Literal
 

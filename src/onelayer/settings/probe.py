@@ -1,4 +1,4 @@
-"""Settings of the probe room: what is measured on each model, and with what uncertainty."""
+"""Settings of the probe: what is measured on each model, and with what uncertainty."""
 
 from pydantic import Field, model_validator
 

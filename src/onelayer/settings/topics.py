@@ -1,4 +1,4 @@
-"""Settings of the topics room: words, topic model, ambiguity filter."""
+"""Settings of topics: words, topic model, ambiguity filter."""
 
 from typing import Annotated, Literal
 

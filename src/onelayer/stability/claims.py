@@ -34,7 +34,7 @@ def nothing() -> pd.DataFrame:
 
 
 def measure(settings: ClaimsAgainSettings, execution: Execution = Execution()) -> pd.DataFrame:
-    """All claims but those of pretrained models: `CLAIM` and the house columns."""
+    """All claims but those of pretrained models: `CLAIM` and `VALUE_COLUMNS`."""
     other = settings.machine.other_seeds
     return pd.concat(
         [

@@ -14,7 +14,7 @@ from onelayer.intervals import mean
 from onelayer.tables import number, tidy
 from onelayer.verdicts import NOT_REACHED, Measured, UpperBound, judge
 
-# The paper's symbols as key columns in words: `n` is the house column of sample sizes.
+# The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
 WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length"}
 SIZES = list(WORDS.values())
 THEOREM_1_KEYS = [*SIZES, "delta"]
@@ -38,7 +38,7 @@ NO_MASS = "delta above 1 is no probability mass: ours alone, not judged"
 
 
 def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
-    """t* beside the bound, tidy: `THEOREM_1_KEYS` and the house columns.
+    """t* beside the bound, tidy: `THEOREM_1_KEYS` and `VALUE_COLUMNS`.
 
     Args:
         solved: `sweep.solve_grids`.
@@ -86,7 +86,7 @@ def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
-    """Every run on the full matrix W, tidy: `ATTENTION_KEYS` and the house columns.
+    """Every run on the full matrix W, tidy: `ATTENTION_KEYS` and `VALUE_COLUMNS`.
 
     Args:
         runs: rows of `attention.summary`.
@@ -142,7 +142,7 @@ def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
-    """Theorem 2's hypotheses, window and observed step, tidy: `THEOREM_2_KEYS`, house columns.
+    """Theorem 2's hypotheses, window and observed step, tidy: `THEOREM_2_KEYS`, `VALUE_COLUMNS`.
 
     Means over seeds with 95% t-intervals. Where the hypotheses hold, the published value of
     `observed_step` is the beginning of the window, the earliest T for which the theorem promises a
@@ -217,7 +217,7 @@ def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
-    """What V becomes at W = 0, tidy: `VALUE_KEYS` and the house columns.
+    """What V becomes at W = 0, tidy: `VALUE_KEYS` and `VALUE_COLUMNS`.
 
     Args:
         history: `starts.value_history` of every problem.
@@ -266,7 +266,7 @@ def readable_value(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
-    """Training W and V together seed by seed, tidy: `JOINT_KEYS` and the house columns.
+    """Training W and V together seed by seed, tidy: `JOINT_KEYS` and `VALUE_COLUMNS`.
 
     Args:
         near: runs of `starts.near_runs`.
