@@ -102,9 +102,10 @@ def _paths(folder: Path) -> dict[str, Path]:
     """Tables of a run by `<paper>/<table>`."""
     found = sorted(folder.glob("tables/*/*.csv"))
     if not found:
-        raise OnelayerError(
-            f"{folder}: no tables here; `make results` makes them, run= or folder= names another"
-        )
+        hint = "`make results` makes them, run= or folder= names another"
+        if folder == REFERENCE:  # an installed package has no docs/
+            hint = "the reference run is docs/reference of a checkout; name that folder"
+        raise OnelayerError(f"{folder}: no tables here; {hint}")
     return {f"{path.parent.name}/{path.stem}": path for path in found}
 
 

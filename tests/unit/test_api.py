@@ -148,6 +148,12 @@ def test_a_name_that_two_papers_have_is_not_guessed(tmp_path) -> None:
         onelayer.results("claims", folder=folder)
 
 
+def test_a_reference_run_that_is_not_installed_is_to_be_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("onelayer.runs.REFERENCE", tmp_path / "docs/reference")
+    with refused("no tables here; the reference run is docs/reference of a checkout"):
+        onelayer.results("basins", run="reference")
+
+
 def test_a_file_that_is_no_table_is_refused(tmp_path) -> None:
     (tmp_path / "tables/scan_snap").mkdir(parents=True)
     (tmp_path / "tables/scan_snap/claims.csv").write_text("a,b\n1,2\n")
