@@ -26,7 +26,7 @@ from tests.tiny_models import save_tiny_bert, tiny_config
 from tests.tiny_text import SETTINGS, TOPICS, made_up_articles
 
 TABLES = sorted(f"{p.parent.name}/{p.stem}" for p in REFERENCE.glob("tables/*/*.csv"))
-ARTICLES = made_up_articles(20)["text"].tolist()
+ARTICLES = list(made_up_articles(20)["text"])
 TEXTS = [f"{one} {other}" for one, other in pairwise(ARTICLES)]  # two topics each
 QUICK = UncertaintySettings(document_resamples=100, word_resamples=50, permutations=50)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import onelayer
 from tests.conftest import ROOT
 
 FORMS = sorted(ROOT.glob(".github/ISSUE_TEMPLATE/*.yml"))
@@ -29,7 +30,7 @@ def made_by(target: str) -> list[str]:
 
 
 def test_the_version_and_its_date_are_the_same_everywhere() -> None:
-    version, citation = project()["version"], read("CITATION.cff")
+    version, citation = onelayer.__version__, read("CITATION.cff")
     assert str(citation["version"]) == version
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest, date = re.search(r"^## (\S+), (\S+)$", changes, re.M).groups()
