@@ -1,4 +1,4 @@
-"""Checkpoints of a few thousand weights, one of each family, with the tokenizers these have."""
+"""Checkpoints of a few thousand weights, one of each architecture, and tokenizers like theirs."""
 
 import json
 from pathlib import Path
@@ -21,13 +21,6 @@ SHAPE = {
     "intermediate_size": 32,
     "max_position_embeddings": 64,
 }
-CONFIGS = {
-    "bert": transformers.BertConfig,
-    "roberta": transformers.RobertaConfig,
-    "albert": transformers.AlbertConfig,
-    "electra": transformers.ElectraConfig,
-    "bart": transformers.BartConfig,
-}
 # What the published checkpoints hold beside the bare model.
 PUBLISHED = {
     "bert": transformers.BertForPreTraining,
@@ -36,7 +29,10 @@ PUBLISHED = {
     "electra": transformers.ElectraForPreTraining,
     "bart": transformers.BartModel,
 }
-FAMILIES = tuple(CONFIGS)
+FAMILIES = tuple(PUBLISHED)
+OTHER_ENCODERS = ("distilbert", "mpnet", "xlm-roberta", "camembert", "deberta-v2", "modernbert")
+ENCODERS = (*FAMILIES, *OTHER_ENCODERS)
+CAUSAL = ("gpt2", "gpt_neox", "llama")
 # What the published checkpoints of these families call the parameters of a LayerNorm.
 OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
@@ -49,14 +45,14 @@ def save_tiny_bert(folder: Path, seed: int = 0, **config: object) -> Path:
 def save_tiny(
     family: str, folder: Path, seed: int = 0, published: bool = False, **config: object
 ) -> Path:
-    """Save a tiny checkpoint of a family.
+    """Save a tiny checkpoint of an architecture.
 
     Args:
-        family: one of `FAMILIES`.
+        family: one of `ENCODERS` or `CAUSAL`, as `model_type` says.
         folder: where; must not exist.
         seed: of the weights.
-        published: with the heads, prefixes and missing poolers of the published checkpoint,
-            instead of the bare model.
+        published: one of `FAMILIES` with the heads, prefixes and missing poolers of the published
+            checkpoint, instead of the bare model.
         **config: fields of the configuration other than `SHAPE`'s.
     """
     folder.mkdir(parents=True)
@@ -79,6 +75,12 @@ def save_tiny(
 def tiny_config(family: str, pieces: int, **config: object) -> transformers.PreTrainedConfig:
     """A configuration with factorised embeddings where the family has them."""
     shape = SHAPE | {"vocab_size": pieces}
+    if family not in FAMILIES:  # ids of special tokens are those of `_byte_level`
+        shape |= {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+    if family == "distilbert":
+        shape |= {"hidden_dim": shape.pop("intermediate_size")}
+    if family == "modernbert":
+        shape |= {"cls_token_id": 0, "sep_token_id": 2}
     if family == "bart":
         shape |= {"d_model": shape.pop("hidden_size")}
         shape |= {f"{side}_layers": SHAPE["num_hidden_layers"] for side in ("encoder", "decoder")}
@@ -89,14 +91,23 @@ def tiny_config(family: str, pieces: int, **config: object) -> transformers.PreT
             del shape[name]
     if family in ("albert", "electra"):
         shape["embedding_size"] = 8
-    return CONFIGS[family](**(shape | config))
+    return transformers.AutoConfig.for_model(family, **(shape | config))
 
 
 def tiny_tokenizer(family: str) -> Tokenizer:
-    """WordPiece, byte-level BPE or Unigram, as the family's published tokenizer is."""
-    if family in ("roberta", "bart"):
+    """WordPiece, byte-level BPE or Unigram, as the family's published tokenizer is.
+
+    Causal models mark no end of a text, and most of them no beginning.
+    """
+    if family in ("roberta", "bart", "mpnet", "modernbert"):
         return _byte_level()
-    return _unigram() if family == "albert" else _word_piece()
+    if family in ("gpt2", "gpt_neox"):
+        tokenizer = _byte_level()
+        tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+        return tokenizer
+    if family == "llama":
+        return _spaces_as_prefixes()
+    return _word_piece() if family in ("bert", "electra", "distilbert") else _unigram()
 
 
 def _word_piece() -> Tokenizer:
@@ -140,6 +151,18 @@ def _unigram() -> Tokenizer:
     )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return tokenizer
+
+
+def _spaces_as_prefixes() -> Tokenizer:
+    """Pieces that begin with a space's mark, put there by normalizers, and `<s>` before a text."""
+    tokenizer = _unigram()
+    prefix = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁"), normalizers.Lowercase()]
+    tokenizer.normalizer = normalizers.Sequence(prefix)
+    tokenizer.pre_tokenizer = None
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A", special_tokens=[("[CLS]", 2)]
     )
     return tokenizer
 

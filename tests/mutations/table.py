@@ -609,8 +609,8 @@ FAULTS = [
     ),
     Fault(
         "models/checkpoints.py",
-        "_family(model).embed(model, batch[:, None])[:, 0]",
-        "_family(model).embed(model, batch[None])[0]",
+        "[embedding_output(model, part) for part in texts.split(WORDS_AT_ONCE)]",
+        "[embedding_output(model, texts.T).transpose(0, 1)]",
         "tests/unit/test_models.py::test_the_embedding_layer_adds_position_and_type_and_normalises",
         "words are embedded at different positions",
     ),
@@ -622,12 +622,20 @@ FAULTS = [
         "all random controls are the same model",
     ),
     Fault(
-        "models/families.py",
-        "config.max_position_embeddings - config.pad_token_id - 1",
-        "config.max_position_embeddings - config.pad_token_id",
-        "tests/unit/test_families.py"
-        "::test_no_more_tokens_are_read_than_the_family_has_positions_for",
+        "models/architecture.py",
+        "module.padding_idx + 1",
+        "module.padding_idx",
+        "tests/unit/test_architectures.py"
+        "::test_no_more_tokens_are_read_than_there_are_positions_for",
         "RoBERTa reads a token more than it has positions for",
+    ),
+    Fault(
+        "models/architecture.py",
+        "    return states[0]\n",
+        "    return states[1]\n",
+        "tests/unit/test_architectures.py"
+        "::test_the_first_hidden_state_is_the_output_of_the_models_own_embedding_layer",
+        "words have the output of the first layer for an embedding",
     ),
     Fault(
         "models/folder.py",

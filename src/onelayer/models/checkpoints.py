@@ -1,22 +1,28 @@
 """Pretrained checkpoints from a folder: safetensors only, no remote code, eager attention."""
 
-import contextlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-import transformers
-from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers import AutoModel, PreTrainedModel
 
 from onelayer.errors import OnelayerError
-from onelayer.models.families import Family, family_of, read_config
+from onelayer.models.architecture import (
+    attention_weights,
+    embedding_output,
+    quiet,
+    read_config,
+    readable,
+)
 from onelayer.seeds import stable_seed
 from onelayer.settings.models import TOKENIZER_FILES
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
+# A pooler reads the last layer: published checkpoints may lack it, nothing that is probed needs it.
+NEVER_PROBED = "pooler."
+WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 
 
 def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
@@ -25,13 +31,13 @@ def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
     Heads that a checkpoint was published with (masked words, a discriminator, ...) are left out.
 
     Raises:
-        OnelayerError: no safetensors, a request for remote code, an unknown family, a model that
-            transformers cannot build with eager attention, or weights that are missing, of another
-            shape than the configuration says, or not finite.
+        OnelayerError: no safetensors, a request for remote code, an unknown architecture, a model
+            that transformers cannot build with eager attention, or weights that are missing, of
+            another shape than the configuration says, or not finite.
     """
-    config = read_config(folder)
+    read_config(folder)
     _check_weights_are_safe(folder)
-    with quiet(), _readable(folder):
+    with quiet(), readable(folder):
         model, report = AutoModel.from_pretrained(
             folder,
             attn_implementation="eager",
@@ -43,7 +49,7 @@ def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    _check_complete(folder, report, family_of(config["model_type"], folder).never_probed)
+    _check_complete(folder, report)
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
             raise OnelayerError(
@@ -58,39 +64,24 @@ def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
 
     The weights are those of transformers' own initialisation under `seed`.
     """
-    read_config(source)
+    config = read_config(source)
+    torch.manual_seed(stable_seed("random checkpoint", seed))
     with quiet():
-        model = _random_model(source, seed)
+        with readable(source):
+            model = AutoModel.from_config(config, trust_remote_code=False)
         model.save_pretrained(target)
     for name in TOKENIZER_FILES:
         shutil.copyfile(source / name, target / name)
-
-
-def _random_model(source: Path, seed: int) -> PreTrainedModel:
-    with _readable(source):
-        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
-        torch.manual_seed(stable_seed("random checkpoint", seed))
-        return AutoModel.from_config(config, trust_remote_code=False)
 
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys], float32.
 
     Raises:
-        OnelayerError: the model returns no attention weights for some layer (anything but
-            eager attention returns none), or rows that do not sum to 1.
+        OnelayerError: see `attention_weights`; or rows do not sum to 1.
     """
-    batch = torch.tensor([ids], device=model.device)
-    reader = _family(model).reader(model)
     with torch.inference_mode():
-        weights = reader(input_ids=batch, output_attentions=True).get("attentions") or ()
-    layers = model.config.num_hidden_layers
-    if len(weights) != layers or any(layer is None for layer in weights):
-        raise OnelayerError(
-            f"{type(model).__name__} returned attention weights for {len(weights)} of {layers} "
-            f"layers (attn_implementation {model.config._attn_implementation!r}); the probe "
-            "needs a model with eager attention"
-        )
+        weights = attention_weights(model, input_ids=torch.tensor([ids], device=model.device))
     stacked = torch.stack([layer[0] for layer in weights])
     error = (stacked.sum(dim=-1) - 1).abs().max().item()
     if not error <= ROW_SUM_TOLERANCE:
@@ -104,22 +95,44 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
 def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
 
-    The output adds position 0 and LayerNorm; without it the mean cosine of random embeddings is
-    about 0 and their ratio meaningless.
+    The output adds what the architecture adds before its first layer. In an encoder that is
+    position 0 and LayerNorm, without which the mean cosine of random embeddings is about 0 and
+    their ratio meaningless; in GPT-2 position 0 alone; where attention itself knows the positions
+    (GPT-NeoX, Llama, ModernBERT) no position.
 
     Returns:
         Two float64 tensors on the CPU, [ids, embedding width]; a factorised family (ALBERT,
         ELECTRA) has embeddings of a width of their own.
+
+    Raises:
+        OnelayerError: see `embedding_output`; or its output depends on the words around.
     """
     batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():
+        _check_no_context(model, batch)
         raw = model.get_input_embeddings().weight[batch]
-        output = _family(model).embed(model, batch[:, None])[:, 0]
-    return raw.double().cpu(), output.double().cpu()
+        # Layers cannot read no text: of no words, one is read and dropped.
+        texts = batch[:, None] if ids else batch.new_zeros(1, 1)
+        parts = [embedding_output(model, part) for part in texts.split(WORDS_AT_ONCE)]
+    return raw.double().cpu(), torch.cat(parts)[: len(ids), 0].double().cpu()
 
 
-def _family(model: PreTrainedModel) -> Family:
-    return family_of(model.config.model_type, type(model).__name__)
+def _check_no_context(model: PreTrainedModel, ids: torch.Tensor) -> None:
+    """Refuse hidden states that begin behind a layer, which mixes the words.
+
+    Of two texts that differ in the first word, the second word has one embedding; of two that
+    differ in the second word the first one has (a causal layer mixes forward alone).
+    """
+    if len(ids) < 2:
+        return
+    one, other = ids[0], ids[-1]
+    texts = torch.stack([one, one, one, other, other, one]).view(3, 2)
+    same, ends, begins = embedding_output(model, texts)
+    if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
+        raise OnelayerError(
+            f"{type(model).__name__}: its first hidden state depends on the words around; the "
+            "probe needs the embedding layer's output"
+        )
 
 
 def _check_weights_are_safe(folder: Path) -> None:
@@ -131,38 +144,16 @@ def _check_weights_are_safe(folder: Path) -> None:
         raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
 
 
-def _check_complete(folder: Path, report: Mapping, never_probed: tuple[str, ...]) -> None:
+def _check_complete(folder: Path, report: Mapping) -> None:
     """Refuse what transformers would quietly initialise at random."""
-    missing = sorted(n for n in report["missing_keys"] if not n.startswith(never_probed))
+    missing = sorted(n for n in report["missing_keys"] if not n.startswith(NEVER_PROBED))
     if missing:
         raise OnelayerError(
             f"{folder}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
-            f"must be there{' but those of the ' + never_probed[0][:-1] if never_probed else ''}"
+            "must be there but those of the pooler"
         )
     for name, found, expected in report["mismatched_keys"]:
         raise OnelayerError(
             f"{folder}: weights of {name}: shape {list(found)}; the configuration says "
             f"{list(expected)}"
         )
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Silence transformers' own progress bars and load reports."""
-    verbosity = transformers.logging.get_verbosity()
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers.logging.set_verbosity(verbosity)
-
-
-@contextlib.contextmanager
-def _readable(folder: Path) -> Iterator[None]:
-    """Turn transformers' long errors about a checkpoint into one line."""
-    try:
-        yield
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())
-        raise OnelayerError(f"{folder}: transformers cannot load this model: {reason}") from error

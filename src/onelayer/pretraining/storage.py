@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from onelayer.corpus.storage import open_rows
-from onelayer.models.checkpoints import quiet
+from onelayer.models.architecture import quiet
 from onelayer.pretraining.objectives import Objective, Text, Words, new_objective
 from onelayer.pretraining.text import encoded_articles, segment
 from onelayer.pretraining.vocabulary import predictable_pieces

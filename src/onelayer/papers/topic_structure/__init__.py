@@ -74,7 +74,8 @@ Topic model: online LDA for 6 passes.
 Ambiguity filter: each topic keeps its most representative words; topics disjoint or overlapping.
     onelayer.topics.ambiguity -> filter_ambiguous_words
 Models: BERT, ALBERT, BART, ELECTRA, RoBERTa, and randomly initialised ones.
-    onelayer.models.folder, onelayer.models.checkpoints, onelayer.models.families
+    onelayer.models.folder, onelayer.models.architecture, onelayer.models.checkpoints,
+    onelayer.models.families
     -> fetch_model, fetch_hub_model, copy_local_model, init_random_model
 Ours beside them: small models of these families, pretrained here.
     onelayer.pretraining.text, onelayer.pretraining.objectives, onelayer.pretraining.training,

@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 
 from onelayer.corpus.storage import at, read_articles
 from onelayer.errors import OnelayerError
+from onelayer.models.architecture import longest_text
 from onelayer.models.checkpoints import forward
-from onelayer.models.families import longest_text
 from onelayer.models.tokenizer import EncodedText, encode, piece_ids
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.pairs import (
