@@ -20,6 +20,7 @@ from transformers import AutoModel, BertConfig, BertModel
 from onelayer.corpus.storage import write_articles, write_rows
 from onelayer.errors import OnelayerError
 from onelayer.models.checkpoints import forward, load_checkpoint
+from onelayer.models.folder import check_folders
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.attention import probe_attention
 from onelayer.papers.topic_structure.probe.labels import labels_of, variants_of
@@ -30,6 +31,7 @@ from onelayer.settings.root import load_settings
 from onelayer.topics.model import Topics, write_topics
 from tests.conftest import ROOT, copy_project, run_step, snakemake
 from tests.faults.conftest import error_line
+from tests.tiny_models import edit_config, save_tiny_bert
 from tests.workflow.conftest import merged_config
 
 WORDS = ["frog", "toad", "newt", "fugue", "sonata", "cello"]
@@ -163,6 +165,67 @@ def test_a_bad_overlay_is_refused_in_one_line(fault, project):
     assert run.returncode == 1
     assert [line for line in run.stdout.splitlines() if message in line], run.stdout
     assert "Traceback" not in run.stdout
+
+
+def no_config(folder: Path) -> None:
+    (folder / "config.json").unlink()
+
+
+def no_attention(folder: Path) -> None:
+    edit_config(folder, model_type="mamba")
+
+
+def no_fast_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+def pickle_only(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+FOLDERS = {
+    no_config: "holds no config.json",
+    no_attention: "MambaModel returned attention weights for 0 of 2 layers",
+    no_fast_tokenizer: "holds no tokenizer.json: transformers' AutoTokenizer writes it",
+    pickle_only: "holds no model.safetensors: found pytorch_model.bin, which is pickle and refused",
+}
+
+
+@pytest.mark.parametrize("spoil", FOLDERS)
+def test_a_folder_that_cannot_be_probed_is_refused_with_its_key(spoil, tmp_path):
+    folder = save_tiny_bert(tmp_path / "mine")
+    spoil(folder)
+    with pytest.raises(OnelayerError, match=rf"^config: models.mine.local.path: folder {folder}"):
+        check_folders({"models.mine.local.path": str(folder)})
+    with pytest.raises(OnelayerError, match=FOLDERS[spoil]):
+        check_folders({"models.mine.local.path": str(folder)})
+
+
+LOCAL = {"models": {"mine": {"source": "local", "local": {"path": "nowhere"}}}}
+
+
+def test_only_folders_that_are_probed_and_not_copied_yet_are_looked_at(tmp_path):
+    config = merged_config(None)
+    update_config(config, LOCAL)
+    assert load_settings(config).new_folders(tmp_path) == {}
+    config["models"]["random-mine"] = {"source": "random", "like": "mine"}
+    config["topic_structure"]["wikipedia"]["models"].append("random-mine")
+    settings = load_settings(config)
+    assert settings.new_folders(tmp_path) == {"models.mine.local.path": "nowhere"}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/config.json").touch()
+    assert settings.new_folders(tmp_path) == {}
+
+
+@pytest.mark.workflow
+def test_a_folder_that_cannot_be_probed_is_refused_when_settings_are_read(project):
+    probed = {"topic_structure": {"wikipedia": {"models": ["minilm", "mine"]}}}
+    (project / "overlay.yaml").write_text(yaml.safe_dump(LOCAL | probed))
+    run = snakemake(project, "--dry-run", "--configfile", "overlay.yaml")
+    assert run.returncode == 1
+    message = "config: models.mine.local.path: folder nowhere does not exist"
+    assert [line for line in run.stdout.splitlines() if message in line], run.stdout
+    assert "Traceback" not in run.stdout and "Job stats" not in run.stdout
 
 
 @pytest.mark.workflow

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import safetensors.torch
 from huggingface_hub.errors import HfHubHTTPError
 
 from onelayer.corpus.storage import read_column
@@ -266,6 +267,32 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(hub, model, file, cont
     hub.files[MODEL][file] = content
     line = model.fails()
     assert f"{file} of model tiny/bert at {COMMIT}: {message}" in line
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model_type": "birt"}, "architecture 'birt' is not known to transformers"),
+        ({"model_type": "mamba"}, "MambaModel returned attention weights for 0 of 2 layers"),
+        ({"model_type": "vit"}, "ViTModel reads pixel_values; the probe needs a model that reads"),
+    ],
+)
+def test_a_model_that_cannot_be_probed_is_refused_before_the_weights_come(
+    hub, model, fields, message
+):
+    config = json.loads(hub.files[MODEL]["config.json"])
+    hub.files[MODEL]["config.json"] = json.dumps(config | fields).encode()
+    line = model.fails()
+    assert f"model tiny/bert at {COMMIT}: {message}" in line
+    assert hub.downloads == 1
+
+
+def test_weights_that_are_missing_are_refused_before_anything_is_probed(hub, model, tmp_path):
+    weights = safetensors.torch.load(hub.files[MODEL]["model.safetensors"])
+    del weights["encoder.layer.0.attention.self.key.bias"]
+    hub.files[MODEL]["model.safetensors"] = safetensors.torch.save(weights, {"format": "pt"})
+    line = model.fails()
+    assert f"model tiny/bert at {COMMIT}: 1 weights are missing (encoder.layer.0" in line
 
 
 def test_no_network_is_said_in_one_line_without_the_password_of_a_mirror(model, monkeypatch):

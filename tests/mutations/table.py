@@ -639,8 +639,8 @@ FAULTS = [
     ),
     Fault(
         "models/folder.py",
-        "    _check_json(target, TOKENIZER_CONFIG, source)\n",
-        "",
+        "TOKENIZER_CONFIG: _check_json",
+        "TOKENIZER_CONFIG: lambda path, source: None",
         "tests/faults/test_hub.py"
         "::test_a_request_for_remote_code_is_refused_before_the_weights_come",
         "a tokenizer may ask for remote code",

@@ -6,9 +6,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import AutoConfig
 
 from onelayer.errors import OnelayerError
-from onelayer.models.architecture import embedding_output, longest_text, reader
+from onelayer.models.architecture import (
+    check_architecture,
+    embedding_output,
+    longest_text,
+    reader,
+)
 from onelayer.models.checkpoints import (
     forward,
     load_checkpoint,
@@ -174,3 +180,28 @@ def test_an_architecture_that_transformers_does_not_know_is_named(tmp_path) -> N
     edit_config(folder, model_type="birt")
     with pytest.raises(OnelayerError, match=r"config.json: architecture 'birt' is not known to tr"):
         load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("name", [*ENCODERS, *CAUSAL, "t5", "opt", "bloom"])
+def test_what_can_be_probed_is_seen_in_the_configuration_alone(name, tmp_path) -> None:
+    AutoConfig.for_model(name).save_pretrained(tmp_path)
+    check_architecture(tmp_path, "folder x")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mamba", "MambaModel returned attention weights for 0 of 32 layers"),
+        ("fnet", "FNetModel returned attention weights for 0 of 12 layers"),
+        ("rwkv", r"RwkvModel returned attention weights \[1, 2, 4096\] of 2 tokens"),
+        ("vit", "ViTModel reads pixel_values; the probe needs a model that reads text"),
+        ("whisper", "WhisperModel reads input_features"),
+        ("clip", "CLIPModel cannot read text alone"),
+        ("funnel", "transformers cannot load this model"),
+    ],
+)
+def test_what_cannot_be_probed_is_seen_in_the_configuration_alone(name, message, tmp_path) -> None:
+    AutoConfig.for_model(name).save_pretrained(tmp_path)
+    with pytest.raises(OnelayerError, match=f"^folder x: {message}") as refused:
+        check_architecture(tmp_path, "folder x")
+    assert "\n" not in str(refused.value)

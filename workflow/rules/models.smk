@@ -17,6 +17,15 @@ tokenizers = {
     )
     for name, model in settings.models.items()
 }
+# What cannot be probed is refused before anything is downloaded or fitted. Where there is nothing
+# new nothing is imported: torch takes seconds.
+if workflow.is_main_process and (new_folders := settings.new_folders(Path("results/models"))):
+    from onelayer.models.folder import check_folders
+
+    try:
+        check_folders(new_folders)
+    except OnelayerError as error:
+        raise WorkflowError(str(error)) from None
 
 
 wildcard_constraints:
@@ -52,9 +61,10 @@ use rule step as fetch_hub_model with:
         record=record,
     pathvars:
         step="fetch_hub_model/{downloaded}",
+    priority: 4
     localrule: True
     resources:
-        **asks(500, minutes=60),
+        **asks(2500, minutes=60),
     params:
         **script("fetch_hub_model", lambda w: settings.models[w.downloaded].hub),
 
@@ -68,8 +78,9 @@ use rule step as copy_local_model with:
         record=record,
     pathvars:
         step="copy_local_model/{copied}",
+    priority: 4
     resources:
-        **asks(500, minutes=10),
+        **asks(2500, minutes=10),
     params:
         **script("copy_local_model", lambda w: settings.models[w.copied].local),
 

@@ -3,7 +3,7 @@
 # outputs as the script does, and what differs from here.
 #
 # Of jobs that are ready, those of higher `priority:` start first, then those with larger inputs.
-# 3: what models show on Wikipedia, which is read first, and what it waits for. 2: pretraining and
+# 4: checkpoints from elsewhere, which may turn out not to be what is probed. 3: what models show on Wikipedia, which is read first, and what it waits for. 2: pretraining and
 # what it waits for, the longest way through the workflow. 1: what else is long.
 rule step:
     output:

@@ -16,33 +16,75 @@ import torch
 import transformers
 from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.errors import OnelayerError
 from onelayer.models.families import FAMILIES
 
 
-def read_config(folder: Path) -> PreTrainedConfig:
+def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`.
+
+    Args:
+        folder: where it lies.
+        source: where it comes from, for errors; None: the folder.
 
     Raises:
         OnelayerError: it is missing or no configuration, asks for remote code, or its
             `model_type` is not known to transformers.
     """
     path = folder / "config.json"
+    named = f"config.json of {source}" if source else path
     try:
         config = dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise OnelayerError(f"{path}: not a model configuration ({error})") from None
+        raise OnelayerError(f"{named}: not a model configuration ({error})") from None
     if "auto_map" in config:
-        raise OnelayerError(f"{path}: asks for remote code (auto_map), which is refused")
+        raise OnelayerError(f"{named} asks for remote code (auto_map), which is refused")
     if (model_type := config.get("model_type")) not in transformers.CONFIG_MAPPING:
         raise OnelayerError(
-            f"{path}: architecture {model_type!r} is not known to transformers "
+            f"{named}: architecture {model_type!r} is not known to transformers "
             f"{transformers.__version__}"
         )
-    with readable(folder):
+    with readable(named):
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def check_architecture(folder: Path, source: object) -> None:
+    """Refuse a configuration whose model the probe cannot read; needs no weights and no data.
+
+    A model without memory for its weights (torch's meta device) reads a text of two tokens.
+
+    Args:
+        folder: where `config.json` lies.
+        source: where it comes from, for errors.
+
+    Raises:
+        OnelayerError: see `read_config`; or `AutoModel` opens no such model, it reads something
+            else than text, or gives no attention weights.
+    """
+    config = read_config(folder, source)
+    with quiet(), readable(source), torch.device("meta"):
+        model = AutoModel.from_config(config, attn_implementation="eager", trust_remote_code=False)
+    if model.main_input_name != "input_ids":
+        raise OnelayerError(
+            f"{source}: {type(model).__name__} reads {model.main_input_name}; the probe needs a "
+            "model that reads text"
+        )
+    ids = torch.ones((1, 2), dtype=torch.long, device="meta")
+    try:
+        with quiet(), torch.inference_mode():
+            attention_weights(model.eval(), input_ids=ids, attention_mask=ids)
+    except OnelayerError as error:
+        raise OnelayerError(f"{source}: {error}") from None
+    except Exception as error:  # whatever a model makes of input that it is not made for
+        if "meta" in str(error):
+            return  # a model that looks at values, which are not there: it is seen when it is read
+        reason = " ".join(str(error).split())
+        raise OnelayerError(
+            f"{source}: {type(model).__name__} cannot read text alone ({reason}); the probe needs "
+            "an encoder or a causal model of text"
+        ) from None
 
 
 def reader(model: PreTrainedModel) -> nn.Module:
@@ -126,11 +168,15 @@ def quiet() -> Iterator[None]:
         transformers.logging.set_verbosity(verbosity)
 
 
+# What transformers raises at checkpoints that are not as it expects them.
+_UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError)
+
+
 @contextlib.contextmanager
 def readable(source: object) -> Iterator[None]:
     """Turn transformers' long errors about a checkpoint into one line."""
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except (*_UNREADABLE, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise OnelayerError(f"{source}: transformers cannot load this model: {reason}") from error

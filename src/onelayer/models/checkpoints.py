@@ -25,19 +25,25 @@ NEVER_PROBED = "pooler."
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 
 
-def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
+def load_checkpoint(folder: Path, device: str = "cpu", source: object = None) -> PreTrainedModel:
     """Load a checkpoint for probing: float32, `eval()`, attention weights computed explicitly.
 
     Heads that a checkpoint was published with (masked words, a discriminator, ...) are left out.
+
+    Args:
+        folder: where it lies.
+        device: where the model is.
+        source: where it comes from, for errors; None: the folder.
 
     Raises:
         OnelayerError: no safetensors, a request for remote code, an unknown architecture, a model
             that transformers cannot build with eager attention, or weights that are missing, of
             another shape than the configuration says, or not finite.
     """
-    read_config(folder)
+    read_config(folder, source)
+    source = source or folder
     _check_weights_are_safe(folder)
-    with quiet(), readable(folder):
+    with quiet(), readable(source):
         model, report = AutoModel.from_pretrained(
             folder,
             attn_implementation="eager",
@@ -49,11 +55,11 @@ def load_checkpoint(folder: Path, device: str = "cpu") -> PreTrainedModel:
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    _check_complete(folder, report)
+    _check_complete(report, source)
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
             raise OnelayerError(
-                f"{folder}: weights of {name}: {bad} of {parameter.numel()} are NaN or infinite; "
+                f"{source}: weights of {name}: {bad} of {parameter.numel()} are NaN or infinite; "
                 "all must be finite"
             )
     return model.eval().to(device)
@@ -144,16 +150,16 @@ def _check_weights_are_safe(folder: Path) -> None:
         raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
 
 
-def _check_complete(folder: Path, report: Mapping) -> None:
+def _check_complete(report: Mapping, source: object) -> None:
     """Refuse what transformers would quietly initialise at random."""
     missing = sorted(n for n in report["missing_keys"] if not n.startswith(NEVER_PROBED))
     if missing:
         raise OnelayerError(
-            f"{folder}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
+            f"{source}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
             "must be there but those of the pooler"
         )
     for name, found, expected in report["mismatched_keys"]:
         raise OnelayerError(
-            f"{folder}: weights of {name}: shape {list(found)}; the configuration says "
+            f"{source}: weights of {name}: shape {list(found)}; the configuration says "
             f"{list(expected)}"
         )

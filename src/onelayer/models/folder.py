@@ -5,6 +5,7 @@ Weights as safetensors, never pickle; no code that comes with a checkpoint is ev
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -71,7 +72,7 @@ def gather_checkpoint(source: Source, target: Path) -> None:
     """Copy a checkpoint's files, each checked before the next; the weights come last.
 
     A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one: the probe
-    reads `tokenizer.json`.
+    reads `tokenizer.json`. Of a model that cannot be probed nothing but its configuration comes.
 
     Args:
         source: where they come from.
@@ -79,36 +80,65 @@ def gather_checkpoint(source: Source, target: Path) -> None:
 
     Raises:
         OnelayerError: a file is missing (the line says what is there instead), is not what its
-            name says, or asks for remote code.
+            name says, or asks for remote code; the model cannot be probed, or weights are missing.
     """
     try:
-        source.fetch(CONFIG, target / CONFIG)
-        _check_json(target / CONFIG, CONFIG, source)
-        _fetch_tokenizer_config(source, target / TOKENIZER_CONFIG)
-        source.fetch(TOKENIZER, target / TOKENIZER)
-        _check_tokenizer(target / TOKENIZER, source)
-        source.fetch(WEIGHTS, target / WEIGHTS)
-        _check_weights(target / WEIGHTS, source)
+        for name, check in _CHECKS.items():
+            try:
+                source.fetch(name, target / name)
+            except MissingFileError:
+                if name != TOKENIZER_CONFIG:
+                    raise
+                (target / name).write_text("{}\n", encoding="utf-8")
+            check(target / name, source)
     except MissingFileError:
         _name_missing(source.files(), source)
         raise
+    from onelayer.models.checkpoints import load_checkpoint  # see `_check_config`
+
+    load_checkpoint(target, source=source)
 
 
-def _fetch_tokenizer_config(source: Source, target: Path) -> None:
-    try:
-        source.fetch(TOKENIZER_CONFIG, target)
-    except MissingFileError:
-        target.write_text("{}\n", encoding="utf-8")
-    _check_json(target, TOKENIZER_CONFIG, source)
+def check_folders(folders: Mapping[str, str]) -> None:
+    """Refuse checkpoints on this machine that cannot be probed; reads no weights.
+
+    Args:
+        folders: their paths, by the key of the settings that names them; `~` is the user's home.
+
+    Raises:
+        OnelayerError: as for `gather_checkpoint`, but for single weights; names the key.
+    """
+    for key, path in folders.items():
+        try:
+            _check_in_place(Folder(path))
+        except OnelayerError as error:
+            raise OnelayerError(f"config: {key}: {error}") from None
 
 
-def _check_json(path: Path, name: str, source: Source) -> None:
+def _check_in_place(folder: Folder) -> None:
+    _name_missing(folder.files(), folder)
+    for name, check in _CHECKS.items():
+        if (folder.path / name).is_file():
+            check(folder.path / name, folder)
+
+
+def _check_config(path: Path, source: Source) -> None:
+    # Takes seconds, and where no configuration comes it is not needed.
+    from onelayer.models.architecture import check_architecture
+
+    _check_json(path, source)
+    check_architecture(path.parent, source)
+
+
+def _check_json(path: Path, source: Source) -> None:
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
-        raise OnelayerError(f"{name} of {source}: not a JSON object ({error})") from None
+        raise OnelayerError(f"{path.name} of {source}: not a JSON object ({error})") from None
     if "auto_map" in values:
-        raise OnelayerError(f"{name} of {source} asks for remote code (auto_map), which is refused")
+        raise OnelayerError(
+            f"{path.name} of {source} asks for remote code (auto_map), which is refused"
+        )
 
 
 def _check_tokenizer(path: Path, source: Source) -> None:
@@ -129,6 +159,15 @@ def _check_weights(path: Path, source: Source) -> None:
         ) from None
     if not names:
         raise OnelayerError(f"{WEIGHTS} of {source}: holds no weights")
+
+
+# In the order in which they come: what is small and says most first.
+_CHECKS = {
+    CONFIG: _check_config,
+    TOKENIZER_CONFIG: _check_json,
+    TOKENIZER: _check_tokenizer,
+    WEIGHTS: _check_weights,
+}
 
 
 def _name_missing(files: list[str], source: Source) -> None:

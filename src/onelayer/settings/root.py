@@ -1,6 +1,7 @@
 """The whole of `config.yaml` as one typed model, and readable errors for what does not fit."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pydantic
 from pydantic import Field
@@ -10,7 +11,7 @@ from onelayer.settings.block import Block, Name, describe, nearest
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
-from onelayer.settings.models import ModelSettings, RandomModel
+from onelayer.settings.models import LocalModel, ModelSettings, RandomModel
 from onelayer.settings.pretraining import (
     PretrainedModel,
     PretrainingSettings,
@@ -54,6 +55,23 @@ class Settings(Block):
     def checkpoints(self, model: str) -> list[str]:
         """Names of the checkpoints behind a model: one, or one per seed of a model made here."""
         return [f"{model}-{seed}" for seed in self.seeds(model)] or [model]
+
+    def new_folders(self, copied: Path) -> dict[str, str]:
+        """Folders of checkpoints that are probed and lie on this machine, by key of the settings.
+
+        Args:
+            copied: where checkpoints are copied to; those that are there have been checked.
+        """
+        wikipedia, robustness = self.topic_structure.wikipedia, self.topic_structure.robustness
+        named = {*wikipedia.models, *robustness.models, *self.topics.words.single_piece_in}
+        named |= {getattr(self.models[name], "like", name) for name in named}
+        return {
+            f"models.{name}.local.path": model.local.path
+            for name, model in self.models.items()
+            if isinstance(model, LocalModel)
+            and name in named
+            and not (copied / name / "config.json").exists()
+        }
 
     def pretraining_of(self, model: str, seed: int) -> PretrainModelSettings:
         """What one training of a model of source `pretrain` needs to know."""
