@@ -1152,10 +1152,24 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/probe/pairs.py",
-        "attention.shape[-1] / self.reference_length",
-        "self.reference_length / attention.shape[-1]",
+        "tokens / self.reference_length",
+        "self.reference_length / tokens",
         "tests/unit/test_probe_statistics.py::test_uniform_attention_gives_ratio_one_at_any_length",
         "the correction for length goes the wrong way",
+    ),
+    Fault(
+        "papers/topic_structure/probe/pairs.py",
+        "attention[layer] * keys[:, None]",
+        "attention[layer] * keys.mean()",
+        "tests/oracle/test_causal.py::test_a_random_model_shows_no_topic_structure",
+        "the first rows of causal attention, which have few keys, count for more",
+    ),
+    Fault(
+        "papers/topic_structure/probe/pairs.py",
+        "np.where(places.behind, first * size + second, second * size + first)",
+        "np.where(places.behind, second * size + first, first * size + second)",
+        "tests/oracle/test_pairs.py::test_random_documents_agree",
+        "causal pairs of words are counted from key to query",
     ),
     Fault(
         "papers/topic_structure/probe/pairs.py",

@@ -36,7 +36,7 @@ def distance_bin(i, j):
     raise AssertionError(f"positions {i} and {j} are one")
 
 
-def pair_sums(attention, positions, words, topics, reference_length):
+def pair_sums(attention, positions, words, topics, reference_length, causal=False):
     """Sums and counts of one document.
 
     Args:
@@ -45,6 +45,7 @@ def pair_sums(attention, positions, words, topics, reference_length):
         words: word index at each of these positions, -1 for none.
         topics: for every variant, a list with the topic set of every word.
         reference_length: see `onelayer.papers.topic_structure.probe.pairs`.
+        causal: whether only later tokens attend to earlier ones, the first of all left out.
 
     Returns:
         head_sums[v][c][l][h], counts[v][c], distance_sums[v][c][b], distance_counts[v][c][b] and
@@ -52,7 +53,6 @@ def pair_sums(attention, positions, words, topics, reference_length):
     """
     layers, heads, tokens = attention.shape[0], attention.shape[1], attention.shape[2]
     variants = range(len(topics))
-    scale = tokens / reference_length
     head_sums = [
         [[[0.0 for _ in range(heads)] for _ in range(layers)] for _ in range(4)] for _ in variants
     ]
@@ -63,14 +63,15 @@ def pair_sums(attention, positions, words, topics, reference_length):
 
     for i, word in zip(positions, words, strict=True):
         for j, other in zip(positions, words, strict=True):
-            if i == j:
+            if i == j or (causal and (j > i or j == 0)):
                 continue
+            keys = i + 1 if causal else tokens  # that row i attends to
             weights = attention[:, :, i, j].tolist()  # Python floats are float64
             total = 0.0
             classes = [pair_class(word, other, topics[v]) for v in variants]
             for layer in range(layers):
                 for head in range(heads):
-                    weight = weights[layer][head] * scale
+                    weight = weights[layer][head] * keys / reference_length
                     total += weight
                     for v in variants:
                         head_sums[v][classes[v]][layer][head] += weight

@@ -23,9 +23,10 @@ def topic_sets(labels):
     return [set(np.flatnonzero(row).tolist()) for row in labels]
 
 
-def attention(rng, layers, heads, tokens, sharpness=2.0):
+def attention(rng, layers, heads, tokens, sharpness=2.0, causal=False):
     """Random attention, float32 [layers, heads, tokens, tokens], rows sum to one."""
     scores = np.exp(sharpness * rng.standard_normal((layers, heads, tokens, tokens)))
+    scores = np.tril(scores) if causal else scores
     return (scores / scores.sum(axis=-1, keepdims=True)).astype(np.float32)
 
 

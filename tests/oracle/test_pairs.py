@@ -22,12 +22,13 @@ REFERENCE_LENGTH = 110
 SIZES = [(1, 1, 2, 3, 2, 1), (2, 3, 17, 6, 3, 2), (1, 2, 40, 12, 5, 4), (2, 2, 150, 30, 10, 6)]
 
 
-def compare(attention, positions, word_index, labels):
+def compare(attention, positions, word_index, labels, causal=False):
     """Asserts that the fast sums and the loops agree to 1e-10."""
-    fast = PairCounter(labels, REFERENCE_LENGTH).pair_sums(attention, positions, word_index)
+    counter = PairCounter(labels, REFERENCE_LENGTH, causal)
+    fast = counter.pair_sums(attention, positions, word_index)
     topics = [cases.topic_sets(variant) for variant in labels.membership]
     head_sums, counts, distance_sums, distance_counts, word_pairs = attention_loops.pair_sums(
-        attention, positions.tolist(), word_index.tolist(), topics, REFERENCE_LENGTH
+        attention, positions.tolist(), word_index.tolist(), topics, REFERENCE_LENGTH, causal
     )
     np.testing.assert_array_equal(fast.counts, counts)
     np.testing.assert_array_equal(fast.distance_counts, distance_counts)
@@ -40,22 +41,25 @@ def compare(attention, positions, word_index, labels):
     np.testing.assert_array_equal(fast.word_pairs.counts, expected[:, 1])
 
 
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("seed", range(3))
-def test_random_documents_agree(size, seed):
+def test_random_documents_agree(size, seed, causal):
     layers, heads, tokens, words, topics, variants = size
     rng = np.random.default_rng([seed, tokens])
-    attention = cases.attention(rng, layers, heads, tokens)
+    attention = cases.attention(rng, layers, heads, tokens, causal=causal)
     positions, word_index = cases.document(rng, tokens, words)
-    compare(attention, positions, word_index, cases.labels(rng, words, topics, variants))
+    compare(attention, positions, word_index, cases.labels(rng, words, topics, variants), causal)
 
 
-def test_torch_attention_and_unsorted_positions_agree():
+@pytest.mark.parametrize("causal", [False, True])
+def test_torch_attention_and_unsorted_positions_agree(causal):
     rng = np.random.default_rng(1)
-    attention = torch.from_numpy(cases.attention(rng, 2, 2, 30)).requires_grad_()
+    attention = cases.attention(rng, 2, 2, 30, causal=causal)
+    attention = torch.from_numpy(attention).requires_grad_()
     positions, word_index = cases.document(rng, 30, 8)
     order = rng.permutation(len(positions))
-    compare(attention, positions[order], word_index[order], cases.labels(rng, 8, 3))
+    compare(attention, positions[order], word_index[order], cases.labels(rng, 8, 3), causal)
 
 
 def test_sets_that_share_two_topics_agree():
@@ -66,11 +70,13 @@ def test_sets_that_share_two_topics_agree():
     compare(cases.attention(rng, 1, 2, 20), positions, word_index, labels)
 
 
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("size", [0, 1])
-def test_documents_without_a_pair_agree(size):
+def test_documents_without_a_pair_agree(size, causal):
     rng = np.random.default_rng(3)
     positions, word_index = np.arange(size) + 2, np.zeros(size, dtype=int)
-    compare(cases.attention(rng, 1, 2, 9), positions, word_index, cases.labels(rng, 3, 2))
+    attention = cases.attention(rng, 1, 2, 9, causal=causal)
+    compare(attention, positions, word_index, cases.labels(rng, 3, 2), causal)
 
 
 def test_document_without_labelled_words_agrees():

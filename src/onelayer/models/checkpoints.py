@@ -98,6 +98,11 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     return stacked
 
 
+def is_causal(model: PreTrainedModel, ids: list[int]) -> bool:
+    """Whether no token of a text, of two at least, attends to a later one in any layer."""
+    return not forward(model, ids).triu(1).any()
+
+
 def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
 

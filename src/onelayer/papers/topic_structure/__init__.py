@@ -107,6 +107,9 @@ When topic structure appears: the ratios of the models pretrained here against t
     probe.snapshots, over_tokens, pretraining_figures.figure_over_tokens
     -> measure_snapshots, tabulate_topic_structure_over_tokens, plot_topic_structure_over_tokens
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
+Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
+    probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal
+    -> probe_attention, tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping
 Whether the ratios depend on the topic model: its backend, size and seed.
     onelayer.topics.variation, probe.topic_models, robustness, robustness_figure
     -> fit_topic_models, probe_topic_models

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from onelayer.corpus.storage import at, read_articles
 from onelayer.errors import OnelayerError
 from onelayer.models.architecture import longest_text
-from onelayer.models.checkpoints import forward
+from onelayer.models.checkpoints import forward, is_causal
 from onelayer.models.tokenizer import EncodedText, encode, piece_ids
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.pairs import (
@@ -86,13 +86,17 @@ def probe_attention(
 ) -> AttentionSums:
     """Run the model over the articles and sum its attention weights by pair class.
 
+    Of a causal model, in which no token attends to a later one, those of the lower triangle; see
+    `PairCounter`. What a model is, its weights show.
+
     Raises:
         OnelayerError: `max_tokens` exceeds what the model can read, or no article holds two
             labelled words.
     """
     _check_length(model, settings.max_tokens)
     index = {word: place for place, word in enumerate(labels.words)}
-    counter = PairCounter(labels, settings.reference_length)
+    causal = is_causal(model, encode(tokenizer, " ".join(labels.words[:8]), 8).ids)
+    counter = PairCounter(labels, settings.reference_length, causal)
     pairs = WordPairTotal(len(labels.words))
     shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
     head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)

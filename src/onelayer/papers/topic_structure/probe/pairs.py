@@ -7,6 +7,8 @@ layer and head, for all variants of the topic labels (overlap mode x threshold) 
 Shapes: V variants, W words, K topics, T tokens of the document, S single-piece positions,
 C candidate positions (words that some variant labels), D distinct words among them, P unordered
 pairs of candidates, Q ordered pairs of positions that are not both candidates, B distance bins.
+
+Where attention is causal, only pairs of a query with an earlier key exist: the lower triangle.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ class WordPairs:
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """Sums and counts of one document, over ordered pairs of positions i != j.
+    """Sums and counts of one document, over ordered pairs of positions i != j (causal: i > j > 0).
 
     Attributes:
         head_sums: float64 [V, classes, layers, heads], length-corrected attention weight.
@@ -110,6 +112,8 @@ class _Places:
         forward, backward: int [P], flat index of (first, second) and of (second, first).
         outside: int [Q], flat index of ordered pairs with a word that no variant labels.
         bins, outside_bins: int [P] and [Q], distance bins.
+        behind: bool [P], whether `first` stands behind `second`, where attention is causal and only
+            the later of two can attend; None: both do.
     """
 
     first: np.ndarray
@@ -119,6 +123,7 @@ class _Places:
     outside: np.ndarray
     bins: np.ndarray
     outside_bins: np.ndarray
+    behind: np.ndarray | None
 
 
 class PairCounter:
@@ -132,19 +137,30 @@ class PairCounter:
     weight falls as 1 / tokens, and long documents hold more different-topic pairs: without the
     correction a randomly initialised model shows ratios of 1.016-1.059 instead of 1.
 
+    Where attention is causal, row i (counted from 0) has i + 1 keys, not as many as the document
+    has tokens, and its mean weight is 1 / (i + 1): the first rows have the largest weights, and all
+    of their pairs are close. There a weight is multiplied by (i + 1) / reference_length, so that
+    uniform attention again gives every pair one value, whatever stands where, and ratios of 1. What
+    this leaves: a head that looks at its nearest neighbours alone has weights that do not fall with
+    i, so that at equal distance later pairs count for more (as in long documents above).
+    The first token is left out, as beginning-of-text tokens are: trained causal models send it
+    whatever attention no other token is worth, whether a tokenizer puts such a token there or not.
+
     Args:
         labels: topic labels of all variants.
         reference_length: number of tokens at which a weight counts as it is.
+        causal: whether no token attends to a later one.
 
     Raises:
         ValueError: when `reference_length` is not positive.
     """
 
-    def __init__(self, labels: Labels, reference_length: float) -> None:
+    def __init__(self, labels: Labels, reference_length: float, causal: bool = False) -> None:
         if not reference_length > 0:
             raise ValueError(f"reference_length must be positive, not {reference_length}")
         self.labels = labels
         self.reference_length = float(reference_length)
+        self.causal = causal
         self._membership = labels.membership.astype(np.float32)
         self._labelled = labels.membership.any(axis=2)  # [V, W]
         self._labelled_any = self._labelled.any(axis=0)  # [W]
@@ -165,19 +181,24 @@ class PairCounter:
             other class.
 
         Raises:
-            ValueError: when shapes or indices are out of range or attention is not finite.
+            ValueError: when shapes or indices are out of range, attention is not finite, or it
+                looks ahead and is said to be causal.
         """
         attention = _as_array(attention)
         positions = np.asarray(positions, dtype=np.int64)
         word_index = np.asarray(word_index, dtype=np.int64)
         self._check(attention, positions, word_index)
+        if self.causal:
+            positions, word_index = positions[positions > 0], word_index[positions > 0]
         positions, word_index, candidates = self._candidates_first(positions, word_index)
         words = word_index[:candidates]
-        places = _places(positions, candidates, attention.shape[-1])
+        tokens = attention.shape[-1]
+        places = _places(positions, candidates, tokens, self.causal)
         classes = self._pair_classes(words, places)  # [V, P]
 
-        scale = attention.shape[-1] / self.reference_length
-        head_sums, means = _layer_sums(attention, places, classes)
+        scale = tokens / self.reference_length
+        keys = np.arange(1, tokens + 1) / tokens if self.causal else None
+        head_sums, means = _layer_sums(attention, places, classes, keys)
         if not np.isfinite(head_sums).all():
             raise ValueError("attention has values that are not finite")
         forward, backward, outside = (scale * mean for mean in means)
@@ -199,6 +220,8 @@ class PairCounter:
             )
         if attention.shape[0] * attention.shape[1] == 0:
             raise ValueError("attention has no layers or heads; is attn_implementation 'eager'?")
+        if self.causal and np.triu(attention, 1).any():
+            raise ValueError("causal attention has weights on later tokens")
         if positions.ndim != 1 or positions.shape != word_index.shape:
             raise ValueError(
                 f"positions {list(positions.shape)} and word_index {list(word_index.shape)} "
@@ -300,13 +323,15 @@ def _as_array(attention: Any) -> np.ndarray:
     return np.asarray(attention)
 
 
-def _places(positions: np.ndarray, candidates: int, tokens: int) -> _Places:
+def _places(positions: np.ndarray, candidates: int, tokens: int, causal: bool) -> _Places:
     bin_of = np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="right") - 1
     flat = positions[:, None] * tokens + positions  # [S, S]
     bins = bin_of[np.abs(positions[:, None] - positions)]  # [S, S]
     first, second = np.triu_indices(candidates, 1)
     is_outside = ~np.eye(len(positions), dtype=bool)
     is_outside[:candidates, :candidates] = False
+    if causal:
+        is_outside &= positions[:, None] > positions
     return _Places(
         first=first,
         second=second,
@@ -315,17 +340,24 @@ def _places(positions: np.ndarray, candidates: int, tokens: int) -> _Places:
         outside=flat[is_outside],
         bins=bins[first, second],
         outside_bins=bins[is_outside],
+        behind=positions[first] > positions[second] if causal else None,
     )
 
 
 def _layer_sums(
-    attention: np.ndarray, places: _Places, classes: np.ndarray
+    attention: np.ndarray, places: _Places, classes: np.ndarray, keys: np.ndarray | None
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Attention sums by class for every head, and means over heads for every pair.
 
     Goes layer by layer so that what is gathered stays small. Both directions of a pair have one
-    class, so that half the products do. All sums are of non-negative terms (no differences of
-    totals), so that small classes keep their precision.
+    class, so that half the products do (one of them is 0 in causal attention). All sums are of
+    non-negative terms (no differences of totals), so that small classes keep their precision.
+
+    Args:
+        attention: [layers, heads, T, T].
+        places: of the pairs.
+        classes: int8 [V, P].
+        keys: float64 [T], share of the tokens that each row can attend to; None: all of them.
 
     Returns:
         float64 [V, classes, layers, heads], and the means forward [P], backward [P], outside [Q].
@@ -337,11 +369,13 @@ def _layer_sums(
     flats = (places.forward, places.backward, places.outside)
     means = [np.zeros(len(flat)) for flat in flats]
     # Written to anew for every layer: fresh memory would cost as much as the sums themselves.
-    gathered = [np.empty((heads, len(flat)), dtype=attention.dtype) for flat in flats]
+    dtype = attention.dtype if keys is None else np.float64
+    gathered = [np.empty((heads, len(flat)), dtype=dtype) for flat in flats]
     both = np.empty((heads, len(places.forward)))
     head_sums = np.empty((layers, heads, variants, len(PAIR_CLASSES)))
     for layer in range(layers):
-        weights = attention[layer].reshape(heads, tokens * tokens)
+        weights = attention[layer] if keys is None else attention[layer] * keys[:, None]
+        weights = weights.reshape(heads, tokens * tokens)
         for flat, part, mean in zip(flats, gathered, means, strict=True):
             weights.take(flat, axis=1, out=part, mode="clip")  # all in range; unbuffered
             mean += part.sum(axis=0, dtype=np.float64)
@@ -369,7 +403,8 @@ def _distance_sums(
     row = np.arange(variants)[:, None] * len(PAIR_CLASSES) + classes
     code = (row * bins + places.bins).ravel()
     sums = _sums_by_code(code, np.tile(both, variants), size).reshape(shape)
-    counts = 2 * np.bincount(code, minlength=size).reshape(shape)
+    directions = 2 if places.behind is None else 1
+    counts = directions * np.bincount(code, minlength=size).reshape(shape)
     sums[:, NO_TOPIC] += _sums_by_code(places.outside_bins, outside, bins)
     counts[:, NO_TOPIC] += np.bincount(places.outside_bins, minlength=bins)
     return sums, counts
@@ -387,16 +422,23 @@ def _word_pairs(
         places: the candidates of each pair.
 
     Returns:
-        One row per ordered pair of the D distinct words, D * (D - 1) rows sorted by (query, key).
+        One row per ordered pair of the D distinct words of which one attends to the other: all D *
+        (D - 1), or where attention is causal those whose query stands behind a key; sorted by
+        (query, key).
     """
     distinct, row = np.unique(words, return_inverse=True)
     size = len(distinct)
     first, second = row[places.first], row[places.second]
     sums = _sums_by_code(first * size + second, forward, size * size)
     sums += _sums_by_code(second * size + first, backward, size * size)
-    occurrences = np.bincount(row, minlength=size)
-    counts = np.outer(occurrences, occurrences)
-    query, key = np.nonzero(~np.eye(size, dtype=bool))
+    if places.behind is None:
+        occurrences = np.bincount(row, minlength=size)
+        counts = np.outer(occurrences, occurrences)
+    else:
+        code = np.where(places.behind, first * size + second, second * size + first)
+        counts = np.bincount(code, minlength=size * size).reshape(size, size)
+    np.fill_diagonal(counts, 0)
+    query, key = np.nonzero(counts)
     return WordPairs(
         query=distinct[query],
         key=distinct[key],
