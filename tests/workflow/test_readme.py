@@ -106,6 +106,8 @@ def test_a_console_snippet_works_as_written(block, shell):
             for line in printed.replace("\\\n", " ").splitlines():
                 if line.startswith("snakemake "):
                     shell(planned(line))
+        elif command.startswith("onelayer "):
+            assert "probe_attention " in shell(f"python -m {command} --dry-run")
         elif command.startswith("python scripts/"):
             shell(command)
         else:

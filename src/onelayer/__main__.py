@@ -1,0 +1,144 @@
+"""The command `onelayer`: `onelayer probe CHECKPOINT` probes one model and prints its table.
+
+It writes an overlay that names the checkpoint and a random control of its architecture, and has
+Snakemake make the tables of the two. All that it makes lies in one folder, so that the next
+checkpoint finds the topics there.
+"""
+
+import argparse
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.provenance import REPOSITORY
+
+TABLE = "topic_structure/wikipedia_{overlap}"
+# Of what Snakemake and the steps say, this is passed on: how far it is, and what went wrong.
+_PROGRESS = re.compile(r"^\d+ of \d+ steps \(\d+%\) done$")
+_ERROR = re.compile(r"^(?:ERROR\s+|(?=config: ))(.*)$")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status, 1 after one line that says what is wrong."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        _probe(parsed)
+    except OnelayerError as error:
+        print(f"onelayer: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="onelayer", description="Topic structure in transformers")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    probe = commands.add_parser(
+        "probe", help="probe a checkpoint beside a random control, and print the table"
+    )
+    add = probe.add_argument
+    add("checkpoint", help="a folder, or OWNER/NAME on a hub with --revision")
+    add("--revision", help="commit of the repository on a hub, 40 hexadecimal digits")
+    add("--name", help="its name in the table; default: the last part of CHECKPOINT")
+    add("--corpus", help="a corpus of the settings; default: that of the tables")
+    add("--overlap", choices=("disjoint", "overlapping"), default="disjoint", help="which table")
+    add("--configfile", action="append", default=[], help="an overlay of the settings; repeatable")
+    add("--directory", default="runs/probe", help="where it runs; default: %(default)s")
+    add("--cores", default="all", help="how many cores it may use; default: %(default)s")
+    add("--dry-run", action="store_true", help="say what would run, and run nothing")
+    return parser
+
+
+def _probe(parsed: argparse.Namespace) -> None:
+    source, directory = _source(parsed), Path(parsed.directory)
+    last = Path(parsed.checkpoint).expanduser().resolve().name
+    name = parsed.name or re.sub(r"[^A-Za-z0-9.-]+", "-", last).strip("-.") or "checkpoint"
+    overlay = {
+        "models": {
+            name: source | {"note": f"probed from {parsed.checkpoint}"},
+            f"random-{name}": {"source": "random", "like": name, "note": "random weights"},
+        },
+        "topic_structure": {"wikipedia": {"models": [name, f"random-{name}"]}},
+    }
+    if parsed.corpus:
+        overlay["topic_structure"]["wikipedia"]["corpus"] = parsed.corpus
+    directory.mkdir(parents=True, exist_ok=True)
+    # JSON is YAML.
+    (directory / "overlay.yaml").write_text(json.dumps(overlay, indent=2) + "\n", encoding="utf-8")
+    target = f"table_wikipedia_{parsed.overlap}"
+    try:
+        said = _snakemake(parsed, [*parsed.configfile, directory / "overlay.yaml"], target)
+    except OnelayerError as error:
+        taken = f"config: models.{name}." in str(error) and not parsed.name
+        raise OnelayerError(f"{error}{'; is its --name taken?' if taken else ''}") from None
+    if parsed.dry_run:
+        print(said.partition("Job stats:\n")[2].partition("\n\n")[0] or "Nothing to be done")
+        return
+    table = directory / f"results/tables/{TABLE.format(overlap=parsed.overlap)}.md"
+    print(table.read_text(encoding="utf-8"))
+    print(f"All numbers: {table.with_suffix('.csv')}")
+
+
+def _source(parsed: argparse.Namespace) -> dict[str, object]:
+    """Where the checkpoint comes from, as the settings say it."""
+    folder = Path(parsed.checkpoint).expanduser()
+    if parsed.revision:
+        hub = {"repository": parsed.checkpoint, "revision": parsed.revision}
+        return {"source": "hub", "hub": hub}
+    if not folder.is_dir():
+        raise OnelayerError(
+            f"{parsed.checkpoint}: there is no such folder; a repository on a hub needs --revision"
+        )
+    return {"source": "local", "local": {"path": str(folder.resolve())}}
+
+
+def _snakemake(parsed: argparse.Namespace, overlays: Sequence[object], target: str) -> str:
+    """Run Snakemake, pass on how far it is, and return what it said.
+
+    Raises:
+        OnelayerError: there is no Snakemake or Snakefile, or it failed; the line says why.
+    """
+    installed, snakefile = importlib.util.find_spec("snakemake"), REPOSITORY / "Snakefile"
+    if not installed or not snakefile.exists():
+        missing = f"{snakefile} is not there" if installed else "snakemake is not installed"
+        raise OnelayerError(f"{missing}; `onelayer probe` needs the workflow and its environment")
+    for overlay in overlays:
+        if not Path(str(overlay)).is_file():
+            raise OnelayerError(f"--configfile: {overlay} does not exist")
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        snakefile,
+        "--directory",
+        parsed.directory,
+    ]
+    command += ["--cores", parsed.cores, "--nocolor", *(["--dry-run"] if parsed.dry_run else [])]
+    command += ["--configfile", *overlays, "--", target]
+    lines, errors = [], []
+    with subprocess.Popen(
+        list(map(str, command)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        for line in map(str.rstrip, process.stdout or ()):
+            lines.append(line)
+            errors += [found[1] for found in [_ERROR.match(line.strip())] if found]
+            if _PROGRESS.match(line):
+                print(line, file=sys.stderr)
+    if process.returncode:
+        raise OnelayerError([*errors, *filter(None, lines[-1:]), f"{target} was not made"][0])
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""`onelayer probe`: a checkpoint beside a random control, from a folder to a printed table."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from onelayer.__main__ import main
+from tests import tiny_models
+from tests.conftest import ROOT, clean_environment
+from tests.tiny_models import save_tiny
+
+pytestmark = pytest.mark.workflow
+
+
+def probe(directory: Path, *arguments: object) -> subprocess.CompletedProcess:
+    """Run the command as a user does, in a folder of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "onelayer", "probe", *map(str, arguments), "--cores", "1"],
+        cwd=directory,
+        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+PONDS = ["frog", "toad", "newt", "pond", "reed", "lily", "heron", "carp"]
+OPERAS = ["bach", "opera", "mozart", "fugue", "sonata", "cello", "aria", "tenor"]
+
+
+@pytest.fixture
+def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Settings of a tiny corpus on this machine, whose words are pieces of tiny checkpoints."""
+    monkeypatch.setattr(tiny_models, "WORDS", [*PONDS, *OPERAS, "the"])
+    rng = np.random.default_rng(0)
+    words = [PONDS, OPERAS, [*PONDS, *OPERAS]]
+    texts = [" ".join(rng.choice([*words[i % 3], "the"], size=25)) for i in range(80)]
+    articles = {"id": [str(i) for i in range(80)], "title": "", "text": texts}
+    pd.DataFrame(articles).to_parquet(tmp_path / "tiny.parquet")
+    corpus = {
+        "source": {"paths": [str(tmp_path / "tiny.parquet")]},
+        "parse": {"format": "parquet"},
+        "credit": "nobody",
+    }
+    topics = {
+        "words": {"min_documents": 2, "max_document_share": 1, "single_piece_in": ["tiny-gpt2"]},
+        "lda": {"topics": 2, "passes": 2},
+        "ambiguity": {"overlaps": ["disjoint"], "thresholds": [{"count": 6}, {"count": 7}]},
+    }
+    settings = {
+        "corpora": {"tiny": corpus},
+        "topics": topics,
+        "probe": {
+            "attention": {"documents": 40, "max_tokens": 32},
+            "uncertainty": {"document_resamples": 100, "word_resamples": 50, "permutations": 50},
+        },
+        "topic_structure": {"robustness": {"models": ["tiny-gpt2"]}},
+    }
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(settings))
+    return tmp_path / "tiny.yaml"
+
+
+def test_a_causal_checkpoint_gets_its_table_and_a_second_run_makes_nothing(tmp_path, overlay):
+    folder = save_tiny("gpt2", tmp_path / "tiny-gpt2")
+    arguments = (folder, "--corpus", "tiny", "--configfile", overlay)
+    run = probe(tmp_path, *arguments)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.splitlines()[-1].endswith("steps (100%) done")
+    lines = run.stdout.splitlines()
+    assert lines[0].startswith("# Topic structure on Wikipedia, disjoint topics")
+    for model in ("tiny-gpt2", "random-tiny-gpt2"):
+        assert [line for line in lines if line.startswith(f"| {model} ")], run.stdout
+    table = pd.read_csv(tmp_path / lines[-1].removeprefix("All numbers: "))
+    rows = table[(table["model"] == "random-tiny-gpt2") & (table["quantity"] == "attention_ratio")]
+    assert (rows.loc[rows["seed"] == "all", "value"] - 1).abs().max() < 0.02
+    again = probe(tmp_path, *arguments, "--dry-run")
+    assert again.stdout == "Nothing to be done\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: there is no such folder; a repository on a hub needs --revision"),
+        (["a/b", "--revision", "main"], "config: models.b.hub.revision: a revision is the 40 hex"),
+        (["{mine}", "--corpus", "vital"], "unknown name 'vital' (did you mean 'vital-articles'?)"),
+        (["{mine}", "--configfile", "no.yaml"], "--configfile: no.yaml does not exist"),
+        (["{empty}"], "config: models.empty.local.path: folder {empty} holds no config.json"),
+    ],
+)
+def test_what_cannot_be_probed_is_one_line(arguments, message, tmp_path):
+    folders = {"mine": save_tiny("bert", tmp_path / "mine"), "empty": tmp_path / "empty"}
+    folders["empty"].mkdir()
+    run = probe(tmp_path, *(argument.format(**folders) for argument in arguments))
+    assert run.returncode == 1 and run.stdout == ""
+    [line] = run.stderr.splitlines()
+    assert line.startswith("onelayer: ") and message.format(**folders) in line
+
+
+def test_a_step_that_fails_is_named_in_one_line(tmp_path, overlay):
+    folder = save_tiny("gpt2", tmp_path / "tiny-gpt2", max_position_embeddings=16)
+    run = probe(tmp_path, folder, "--corpus", "tiny", "--configfile", overlay)
+    assert run.returncode == 1 and run.stdout == ""
+    said = run.stderr.splitlines()[-1]
+    assert said.startswith("onelayer: probe_attention: probe.attention.max_tokens: 32; this model")
+
+
+def test_the_command_is_installed_under_its_name():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"onelayer": f"{main.__module__}:main"}
