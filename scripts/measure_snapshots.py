@@ -5,7 +5,8 @@ import pandas as pd
 from onelayer.device import resolve_device
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots, tightest_variant
+from onelayer.papers.topic_structure.probe.labels import tightest_variant
+from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots
 from onelayer.pretraining.storage import read_snapshots
 from onelayer.settings.probe import SnapshotMeasureSettings
 from onelayer.step import Step, run

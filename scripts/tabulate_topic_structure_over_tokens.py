@@ -9,7 +9,8 @@ from onelayer.tables import Report, tabulate
 def main(step: Step) -> Report:
     models = {model.name: model.settings for model in step.settings.models}
     table = over_tokens.assemble(over_tokens.read_measures(models, step.inputs.measures), models)
-    return Report(table, over_tokens.readable(table), over_tokens.TITLE, over_tokens.NOTES)
+    title, notes = over_tokens.title(models), over_tokens.notes(models)
+    return Report(table, over_tokens.readable(table), title, notes)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ OVERLAYS = {
     "an unknown source": (
         "models: {minilm: {source: web}}",
         "config: models.minilm: input tag 'web' found using 'source' does not match any of the "
-        "expected tags: 'wheel', 'hub', 'local', 'pretrain', 'random'",
+        "expected tags: 'wheel', 'hub', 'local', 'series', 'pretrain', 'random'",
     ),
     "an unknown corpus": (
         "topic_structure: {wikipedia: {corpus: vital-article}}",
@@ -94,6 +94,31 @@ OVERLAYS = {
     "no commit at all": (
         "models: {mine: {source: hub, hub: {repository: a/b}}}",
         "config: models.mine.hub: no revision is given: a revision is the 40 hexadecimal digits",
+    ),
+    "a branch in a series": (
+        "models: {mine: {source: series, hub: {repository: a/b, revisions: {1000: step1000}}}}",
+        "config: models.mine.hub.revisions.1000: a revision is the 40 hexadecimal digits",
+    ),
+    "a series without a checkpoint": (
+        "models: {mine: {source: series}}",
+        "config: models.mine: a series has checkpoints in `folders` or in revisions of a `hub`",
+    ),
+    "a series after no tokens": (
+        "models: {mine: {source: series, folders: {0: a}}}",
+        "config: models.mine.folders.0: input should be greater than or equal to 1, found",
+    ),
+    "a series among the rows of a table": (
+        "{models: {mine: {source: series, folders: {9: a}}},"
+        " topic_structure: {wikipedia: {models: [mine]}}}",
+        "config: topic_structure.wikipedia.models: unknown name 'mine' (did you mean 'mine-9'?)",
+    ),
+    "a model over tokens that is no series": (
+        "topic_structure: {wikipedia: {over_tokens: {series: [minilm]}}}",
+        "config: topic_structure.wikipedia.over_tokens.series: unknown name 'minilm'",
+    ),
+    "a checkpoint of a series with another model's name": (
+        "models: {a: {source: series, folders: {9: x}}, a-9: {source: local, local: {path: y}}}",
+        "config: models.a-9: a checkpoint of a series has this name",
     ),
     "an unknown key in a corpus from a hub": (
         "corpora: {mine: {source: {dataset: a/b, revision: x, confg: y}, credit: me}}",

@@ -1202,9 +1202,9 @@ FAULTS = [
         "the beginning of a sorted corpus is probed",
     ),
     Fault(
-        "papers/topic_structure/probe/snapshots.py",
-        '(kept["overlap"] == first["overlap"]) & (kept["threshold"] == first["threshold"])',
-        'kept["overlap"] == first["overlap"]',
+        "papers/topic_structure/probe/labels.py",
+        '(rows["overlap"] == first["overlap"]) & (rows["threshold"] == first["threshold"])',
+        'rows["overlap"] == first["overlap"]',
         "tests/unit/test_topic_models.py"
         "::test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold",
         "the words of all thresholds are called the tightest one's",

@@ -16,6 +16,7 @@ from onelayer.papers.topic_structure.probe.labels import (
     Variant,
     labels_of,
     stack_labels,
+    tightest_variant,
     variants_of,
 )
 from onelayer.papers.topic_structure.probe.measures import measure_attention
@@ -223,7 +224,7 @@ def test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold() -> None
         for overlap in ("disjoint", "overlapping")
         for threshold in ("top 1", "top 2")
     )
-    [variant] = variants_of(snapshots.tightest_variant(words))
+    [variant] = variants_of(tightest_variant(words))
     assert str(variant) == "top 1, disjoint"
 
 

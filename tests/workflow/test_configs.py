@@ -17,16 +17,23 @@ from tests.workflow.conftest import CAPTIONS, OVERLAYS, ask, listed, merged_conf
 
 pytestmark = pytest.mark.workflow
 
-# A file system that is nobody's: the checkpoint there is never read.
-FOLDER = "models: {mine: {source: local, local: {path: /nowhere}}}"
+# A file system that is nobody's: the checkpoints there are never read.
+FOLDER = """models:
+  mine: {source: local, local: {path: /nowhere}}
+  way: {source: series, folders: {9: /nowhere}}
+"""
+FROM_A_FOLDER = (
+    "results/models/mine/config.json",
+    "results/measures/vital-articles/way/snapshots.parquet",
+)
 
 
 @pytest.fixture(scope="module")
 def steps(answers, code, tmp_path_factory):
-    """The jobs of every overlay, and one that copies a checkpoint out of a folder."""
+    """The jobs of every overlay, and those that need a checkpoint or a series out of a folder."""
     overlay = tmp_path_factory.mktemp("folder") / "overlay.yaml"
     overlay.write_text(FOLDER)
-    local = ask(code, overlay, paths=["results/models/mine/config.json"])
+    local = ask(code, overlay, paths=FROM_A_FOLDER)
     return [step for answer in (*answers.values(), local) for step in answer.steps]
 
 

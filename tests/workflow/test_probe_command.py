@@ -12,7 +12,7 @@ import yaml
 
 from onelayer.__main__ import main
 from tests import tiny_models
-from tests.conftest import ROOT, clean_environment
+from tests.conftest import ROOT, clean_environment, snakemake
 from tests.tiny_models import save_tiny
 
 pytestmark = pytest.mark.workflow
@@ -81,6 +81,48 @@ def test_a_causal_checkpoint_gets_its_table_and_a_second_run_makes_nothing(tmp_p
     assert (rows.loc[rows["seed"] == "all", "value"] - 1).abs().max() < 0.02
     again = probe(tmp_path, *arguments, "--dry-run")
     assert again.stdout == "Nothing to be done\n"
+
+
+def test_a_series_of_checkpoints_goes_through_the_figure_over_tokens(tmp_path, overlay, fresh):
+    """Two checkpoints of one model; then one more whose folder is not there."""
+    folders = {
+        1000: save_tiny("gpt_neox", tmp_path / "step1", seed=1),
+        64_000: save_tiny("gpt_neox", tmp_path / "step64", seed=2),
+    }
+    settings = yaml.safe_load(overlay.read_text())
+    named = [f"way-{tokens}" for tokens in folders]
+    settings["models"] = {
+        "way": {"source": "series", "folders": {t: str(path) for t, path in folders.items()}}
+    }
+    settings["topics"]["words"]["single_piece_in"] = ["way"]
+    settings["topic_structure"] = {
+        "wikipedia": {"corpus": "tiny", "models": named, "over_tokens": {"series": ["way"]}},
+        "robustness": {"models": [named[0]]},
+    }
+    path = tmp_path / "series.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    target = "topic_structure_over_tokens"
+    arguments = ("--configfile", path, "--", f"table_{target}", f"figure_{target}")
+    run = snakemake(fresh, "--cores", "1", *arguments)
+    assert run.returncode == 0, run.stdout
+    table = pd.read_csv(fresh / f"results/tables/topic_structure/{target}.csv")
+    ratios = table[table["quantity"] == "attention_ratio"]
+    assert ratios["tokens_seen"].tolist() == [1000, 64_000]
+    assert set(table["threshold"]) == {"top 6"} and table["value"].notna().all()
+    # As if each stood in the main tables alone.
+    for tokens, name in zip(folders, named, strict=True):
+        own = pd.read_parquet(fresh / f"results/measures/tiny/{name}/attention.parquet")
+        own = own[(own["quantity"] == "attention_ratio") & (own["threshold"] == "top 6")]
+        assert ratios.set_index("tokens_seen").loc[tokens, "value"] == pytest.approx(
+            own["value"].item(), rel=1e-8
+        )
+
+    settings["models"]["way"]["folders"][128_000] = str(tmp_path / "step128")
+    path.write_text(yaml.safe_dump(settings))
+    run = snakemake(fresh, "--cores", "1", *arguments)
+    assert run.returncode == 1 and "Traceback" not in run.stdout
+    message = f"config: models.way.folders.128000: folder {tmp_path / 'step128'} does not exist"
+    assert [line for line in run.stdout.splitlines() if message in line], run.stdout
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
     """Run a command in a project whose user has a checkpoint, texts and a counted corpus."""
     home = tmp_path_factory.mktemp("home")
     project = copy_project(home / "onelayer")
-    save_tiny_bert(home / "checkpoints/mine")
+    for name in ("mine", "step1000", "step64000"):
+        save_tiny_bert(home / "checkpoints" / name)
     for name in ("", "-multistream"):
         dump = home / f"enwiki-latest-pages-articles{name}.xml.bz2"
         dump.write_bytes(bz2.compress(b"<mediawiki/>"))
@@ -117,7 +118,9 @@ def test_a_console_snippet_works_as_written(block, shell):
 @pytest.mark.parametrize("block", snippets("yaml"))
 def test_a_yaml_snippet_is_an_overlay_that_plans_what_it_names(block, shell):
     (shell.project / "overlay.yaml").write_text(block)
-    targets = "table_wikipedia_disjoint table_topic_model_robustness"
+    targets = (
+        "table_wikipedia_disjoint table_topic_model_robustness table_topic_structure_over_tokens"
+    )
     plan = shell(planned(f"snakemake --configfile overlay.yaml -- {targets}"))
     overlay = yaml.safe_load(block)
     for name in (*overlay.get("models", ()), *overlay.get("corpora", ())):

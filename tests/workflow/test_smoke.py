@@ -32,7 +32,8 @@ FORMS = {
 RATIOS = ("embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio")
 
 
-# What is on a hub or a disk, or in parts, has tests of its own (test_hub.py, test_parts.py).
+# What is on a hub or a disk, or in parts, has tests of its own (test_hub.py, test_parts.py,
+# test_probe_command.py).
 ELSEWHERE = {
     "fetch_hub_model",
     "fetch_dataset",
@@ -44,6 +45,7 @@ ELSEWHERE = {
     "probe_attention_part",
     "merge_attention",
     "extract_embeddings",
+    "gather_series",
 }
 
 

@@ -2,7 +2,7 @@
 # in one folder.
 sources = {
     source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
-    for source in ("wheel", "hub", "local", "pretrain", "random")
+    for source in ("wheel", "hub", "local", "series", "pretrain", "random")
 }
 # An output cannot depend on a wildcard: each random model is made with the seeds of all of them.
 random_seeds = sorted(
@@ -34,6 +34,7 @@ wildcard_constraints:
     copied=sources["local"] or "none",
     pretrained=sources["pretrain"] or "none",
     random=sources["random"] or "none",
+    series=sources["series"] or "none",
     seed="[0-9]+",
     model="|".join(map(re.escape, settings.models)),
     checkpoint="|".join(

@@ -169,6 +169,28 @@ use rule step as measure_embeddings with:
         ),
 
 
+# A checkpoint of a series is a model of its own: what it measures is gathered.
+use rule step as gather_series with:
+    input:
+        attention=lambda w: expand(
+            rules.measure_attention.output.measures,
+            corpus=w.corpus,
+            model=settings.checkpoints(w.series),
+        ),
+        embeddings=lambda w: expand(
+            rules.measure_embeddings.output.measures,
+            corpus=w.corpus,
+            model=settings.checkpoints(w.series),
+        ),
+    output:
+        measures="results/measures/{corpus}/{series}/snapshots.parquet",
+        record=record,
+    pathvars:
+        step="gather_series/{corpus}/{series}",
+    params:
+        **script("gather_series", tokens=lambda w: settings.models[w.series].tokens),
+
+
 use rule step as measure_snapshots with:
     input:
         snapshots=lambda w: expand(

@@ -6,6 +6,15 @@ pretrained_models = [m for m in probed_models if m["settings"].source == "pretra
 # Random embeddings all look the same: the first shows it.
 random_models = [m["name"] for m in probed_models if m["settings"].source == "random"]
 word_group_models = [m for m in wikipedia.models if m not in random_models[1:]]
+models_over_tokens = [
+    *pretrained_models,
+    *({"name": n, "settings": settings.models[n]} for n in wikipedia.over_tokens.series),
+]
+measures_over_tokens = expand(
+    "results/measures/{corpus}/{model}/snapshots.parquet",
+    corpus=wikipedia.corpus,
+    model=[m["name"] for m in models_over_tokens],
+)
 
 
 wildcard_constraints:
@@ -191,46 +200,38 @@ use rule step as plot_topics with:
 
 use rule step as tabulate_topic_structure_over_tokens with:
     input:
-        measures=expand(
-            rules.measure_snapshots.output.measures,
-            corpus=wikipedia.corpus,
-            pretrained=[m["name"] for m in pretrained_models],
-        ),
+        measures=measures_over_tokens,
     output:
         tables=table(
             "topic_structure/topic_structure_over_tokens",
             "Wikipedia: pretraining",
             "table: tokens seen",
-            made=bool(pretrained_models),
+            made=bool(models_over_tokens),
         ),
         record=record,
     pathvars:
         step="tabulate_topic_structure_over_tokens",
     localrule: True
     params:
-        **script("tabulate_topic_structure_over_tokens", models=pretrained_models),
+        **script("tabulate_topic_structure_over_tokens", models=models_over_tokens),
 
 
 use rule step as plot_topic_structure_over_tokens with:
     input:
-        measures=expand(
-            rules.measure_snapshots.output.measures,
-            corpus=wikipedia.corpus,
-            pretrained=[m["name"] for m in pretrained_models],
-        ),
+        measures=measures_over_tokens,
     output:
         figures=figure(
             "topic_structure/topic_structure_over_tokens",
             "Wikipedia: pretraining",
             "figure: tokens seen",
-            made=bool(pretrained_models),
+            made=bool(models_over_tokens),
         ),
         record=record,
     pathvars:
         step="plot_topic_structure_over_tokens",
     localrule: True
     params:
-        **script("plot_topic_structure_over_tokens", models=pretrained_models),
+        **script("plot_topic_structure_over_tokens", models=models_over_tokens),
 
 
 use rule step as tabulate_pretraining_losses with:

@@ -26,6 +26,7 @@ def _inside(path: str) -> str:
     return path
 
 
+Tokens = Annotated[int, Field(ge=1)]
 Revision = Annotated[
     str,
     AfterValidator(_commit),
@@ -60,6 +61,15 @@ class HubRepository(Commit):
 
     repository: RepositoryName
     """Owner and name, as in `google-bert/bert-base-uncased`."""
+
+
+class HubRevisions(Block):
+    """A repository on a Hugging Face hub at several commits: one model on its way."""
+
+    repository: RepositoryName
+    """Owner and name, as in `EleutherAI/pythia-160m`."""
+    revisions: dict[Tokens, Revision] = Field(min_length=1)
+    """Commits (40 hexadecimal digits each) by tokens seen."""
 
 
 class HubDataset(Commit):

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Name, Seed, Sha256
-from onelayer.settings.hub import DiskFolder, HubRepository
+from onelayer.settings.hub import DiskFolder, HubRepository, HubRevisions, Tokens
 from onelayer.settings.pretraining import PretrainedModel
 
 # What a checkpoint consists of, wherever it comes from.
@@ -83,8 +83,43 @@ class RandomModel(Block):
     """What a reader of the table must know about this model."""
 
 
+class SeriesModel(Block):
+    """One model on its way: checkpoints by tokens seen, each probed like a model of its own."""
+
+    source: Literal["series"]
+    """Where it comes from."""
+    folders: dict[Tokens, str] = {}
+    """Folders on this machine by tokens seen; or `hub`."""
+    hub: HubRevisions | None = None
+    """Revisions of one repository on a hub by tokens seen; or `folders`."""
+    published_as: str | None = None
+    """Row of the published table whose colour it has in figures."""
+    note: str = ""
+    """What a reader of the table must know about these checkpoints."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "SeriesModel":
+        if bool(self.folders) == bool(self.hub):
+            raise ValueError("a series has checkpoints in `folders` or in revisions of a `hub`")
+        return self
+
+    @property
+    def tokens(self) -> list[int]:
+        """Tokens seen at each checkpoint, ascending."""
+        return sorted(self.folders or self.hub.revisions)
+
+    def checkpoint(self, tokens: int) -> LocalModel | HubModel:
+        """The checkpoint after so many tokens, as a model of its own."""
+        common = {"published_as": self.published_as, "note": self.note}
+        if self.folders:
+            local = DiskFolder(path=self.folders[tokens])
+            return LocalModel(source="local", local=local, **common)
+        hub = {"repository": self.hub.repository, "revision": self.hub.revisions[tokens]}
+        return HubModel(source="hub", hub=HubRepository(**hub), **common)
+
+
 ModelSettings = Annotated[
-    WheelModel | HubModel | LocalModel | PretrainedModel | RandomModel,
+    WheelModel | HubModel | LocalModel | SeriesModel | PretrainedModel | RandomModel,
     Field(discriminator="source"),
 ]
 

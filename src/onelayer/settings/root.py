@@ -11,7 +11,7 @@ from onelayer.settings.block import Block, Name, describe, nearest
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
-from onelayer.settings.models import LocalModel, ModelSettings, RandomModel
+from onelayer.settings.models import LocalModel, ModelSettings, RandomModel, SeriesModel
 from onelayer.settings.pretraining import (
     PretrainedModel,
     PretrainingSettings,
@@ -53,8 +53,10 @@ class Settings(Block):
         return getattr(self.models[model], "seeds", [])
 
     def checkpoints(self, model: str) -> list[str]:
-        """Names of the checkpoints behind a model: one, or one per seed of a model made here."""
-        return [f"{model}-{seed}" for seed in self.seeds(model)] or [model]
+        """Names of the checkpoints behind a model: one, one per seed, or those of a series."""
+        source = self.models[model]
+        numbers = source.tokens if isinstance(source, SeriesModel) else self.seeds(model)
+        return [f"{model}-{number}" for number in numbers] or [model]
 
     def new_folders(self, copied: Path) -> dict[str, str]:
         """Folders of checkpoints that are probed and lie on this machine, by key of the settings.
@@ -65,8 +67,14 @@ class Settings(Block):
         wikipedia, robustness = self.topic_structure.wikipedia, self.topic_structure.robustness
         named = {*wikipedia.models, *robustness.models, *self.topics.words.single_piece_in}
         named |= {getattr(self.models[name], "like", name) for name in named}
+        for name in {*wikipedia.over_tokens.series, *named}:
+            named |= {*self.checkpoints(name)}
+        keys = {n: f"models.{n}.local.path" for n in named}
+        for name, model in self.models.items():
+            if isinstance(model, SeriesModel):
+                keys |= {f"{name}-{t}": f"models.{name}.folders.{t}" for t in model.folders}
         return {
-            f"models.{name}.local.path": model.local.path
+            keys[name]: model.local.path
             for name, model in self.models.items()
             if isinstance(model, LocalModel)
             and name in named
@@ -105,8 +113,22 @@ def load_settings(config: Mapping) -> Settings:
     except pydantic.ValidationError as error:
         problems = [describe(problem, config) for problem in error.errors()]
         raise OnelayerError("; ".join(["config: " + text for text in problems])) from None
+    settings = settings.model_copy(update={"models": _with_series(settings.models)})
     _check_references(settings)
     return settings
+
+
+def _with_series(models: Mapping[str, ModelSettings]) -> dict[str, ModelSettings]:
+    """The models, and behind them every checkpoint of a series as a model of its own."""
+    checkpoints = {
+        f"{name}-{tokens}": model.checkpoint(tokens)
+        for name, model in models.items()
+        if isinstance(model, SeriesModel)
+        for tokens in model.tokens
+    }
+    if taken := sorted({*checkpoints} & {*models}):
+        raise OnelayerError(f"config: models.{taken[0]}: a checkpoint of a series has this name")
+    return {**models, **checkpoints}
 
 
 def _check_references(settings: Settings) -> None:
@@ -114,10 +136,14 @@ def _check_references(settings: Settings) -> None:
     _known("topic_structure.wikipedia.corpus", wikipedia.corpus, settings.corpora)
     text = settings.scan_snap.language_model
     _known("scan_snap.language_model.corpus", text.corpus, settings.corpora)
+    series = [name for name, m in settings.models.items() if isinstance(m, SeriesModel)]
+    for name in wikipedia.over_tokens.series:
+        _known("topic_structure.wikipedia.over_tokens.series", name, series)
+    single = [name for name in settings.models if name not in series]
     for name in wikipedia.models:
-        _known("topic_structure.wikipedia.models", name, settings.models)
+        _known("topic_structure.wikipedia.models", name, single)
     for name in settings.topic_structure.robustness.models:
-        _known("topic_structure.robustness.models", name, settings.models)
+        _known("topic_structure.robustness.models", name, single)
     for name in settings.topics.words.single_piece_in:
         _known("topics.words.single_piece_in", name, settings.models)
     _known("pretraining.corpus", settings.pretraining.corpus, settings.corpora)

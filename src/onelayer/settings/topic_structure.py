@@ -31,10 +31,13 @@ class WordGroup(Block):
 
 
 class OverTokensSettings(Block):
-    """The ratios of models pretrained here against tokens seen, from their snapshots."""
+    """The ratios against tokens seen, of models pretrained here and of series of checkpoints."""
 
     documents: int = Field(200, ge=2)
-    """Articles whose attention is probed at every snapshot (documents)."""
+    """Articles whose attention is probed at every snapshot of a model pretrained here; a series'
+    checkpoints are probed on as many as other models (documents)."""
+    series: list[Name] = []
+    """Models of `models` of source `series`."""
 
 
 class WikipediaSettings(Block):
@@ -152,7 +155,7 @@ class PretrainedTableSettings(Block):
     """What tables and figures of models pretrained here need to know."""
 
     models: list[NamedModel] = Field(min_length=1)
-    """Models of source `pretrain`, in the order of rows and of input files."""
+    """Models of source `pretrain` or `series`, in the order of rows and of input files."""
 
 
 class FigureSettings(Block):
@@ -175,6 +178,13 @@ class TopicModelProbeSettings(Block):
     """Intervals and nulls."""
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
+
+
+class SeriesSettings(Block):
+    """What the measures of a series of checkpoints need to know (assembled)."""
+
+    tokens: list[int]
+    """Tokens seen at each checkpoint, in the order of input files."""
 
 
 class RobustnessTableSettings(Block):

@@ -8,7 +8,8 @@ from onelayer.execution import Execution
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure import losses
 from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots, tightest_variant
+from onelayer.papers.topic_structure.probe.labels import tightest_variant
+from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots
 from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.pretraining.training import Training, train
 from onelayer.settings.pretraining import PretrainModelSettings

@@ -103,9 +103,11 @@ Attention ratios are larger at tighter thresholds, and for disjoint topics.
 
 Beyond the paper
 
-When topic structure appears: the ratios of the models pretrained here against tokens seen.
+When topic structure appears: the ratios of the models pretrained here, or of series of
+checkpoints from elsewhere, against tokens seen.
     probe.snapshots, over_tokens, pretraining_figures.figure_over_tokens
-    -> measure_snapshots, tabulate_topic_structure_over_tokens, plot_topic_structure_over_tokens
+    -> measure_snapshots, gather_series, tabulate_topic_structure_over_tokens,
+    plot_topic_structure_over_tokens
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
     probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal

@@ -1,4 +1,7 @@
-"""When does topic structure appear? The ratios of models pretrained here against tokens seen."""
+"""When does topic structure appear? The ratios against tokens seen.
+
+Of models pretrained here at their snapshots, and of series of checkpoints from elsewhere.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -7,7 +10,8 @@ import pandas as pd
 
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
-from onelayer.settings.models import ModelSettings
+from onelayer.papers.topic_structure.probe.labels import tightest_variant
+from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.tables import ALL, interval, number, tidy
 from onelayer.verdicts import Number, judge
 
@@ -19,6 +23,7 @@ RATIOS = {
 SUFFIXES = ("", "_null", "_null_corrected", "_z")
 QUANTITIES = [f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES]
 TITLE = "Topic structure against tokens seen, models pretrained here"
+SERIES_TITLE = "Topic structure against tokens seen"
 NOTES = [
     "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
     "frequency strata; z: its distance from that null in standard deviations.",
@@ -26,6 +31,10 @@ NOTES = [
     "main tables.",
     over_seeds.NOTE,
 ]
+SERIES_NOTE = (
+    "{}: checkpoints from elsewhere, probed on as many articles as in the main tables; their "
+    "intervals leave the training out."
+)
 
 
 def assemble(
@@ -43,6 +52,36 @@ def assemble(
     ]
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
     return judge(tidy(table[table["quantity"].isin(QUANTITIES)], KEYS), Number())
+
+
+def gather(tokens: Sequence[int], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Measures of a series of checkpoints as `probe.snapshots` gives those of a pretraining.
+
+    Args:
+        tokens: seen by each checkpoint.
+        tables: rows of `probe.measures` of each, of every overlap mode and threshold.
+
+    Returns:
+        The rows of the first overlap mode and threshold, with `tokens` behind them.
+    """
+    parts = [
+        tightest_variant(table).assign(tokens=seen)
+        for seen, table in zip(tokens, tables, strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def title(models: Mapping[str, ModelSettings]) -> str:
+    """The table's title, which says whose models these are."""
+    series = any(isinstance(model, SeriesModel) for model in models.values())
+    return SERIES_TITLE if series else TITLE
+
+
+def notes(models: Mapping[str, ModelSettings]) -> list[str]:
+    """What stands below the table: on all models, and on series of checkpoints."""
+    series = {name: m for name, m in models.items() if isinstance(m, SeriesModel)}
+    own = [f"{name}: {model.note}" for name, model in series.items() if model.note]
+    return [*NOTES, *([SERIES_NOTE.format(", ".join(series)), *own] if series else [])]
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -31,6 +31,12 @@ def variants_of(kept: pd.DataFrame) -> list[Variant]:
     return [Variant(overlap, threshold) for overlap, threshold in pairs]
 
 
+def tightest_variant(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first overlap mode and threshold alone, of kept words or of measures."""
+    first = rows.iloc[0]
+    return rows[(rows["overlap"] == first["overlap"]) & (rows["threshold"] == first["threshold"])]
+
+
 def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Labels:
     """Membership in every topic, by variant, of every kept word that can be probed.
 

@@ -16,12 +16,6 @@ from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 Snapshots = Iterable[tuple[int, PreTrainedModel]]
 
 
-def tightest_variant(kept: pd.DataFrame) -> pd.DataFrame:
-    """The kept words of the first overlap mode and threshold alone."""
-    first = kept.iloc[0]
-    return kept[(kept["overlap"] == first["overlap"]) & (kept["threshold"] == first["threshold"])]
-
-
 def measure_snapshots(
     seeds: Mapping[int, Snapshots],
     tokenizer: Tokenizer,
