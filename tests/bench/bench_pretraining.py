@@ -75,7 +75,7 @@ def cases(small: bool = False) -> Iterator[Case]:
         device="cpu",
     )
     for family in FAMILIES:
-        yield _case(Task(settings.of(family, 0, None), 300 if small else 11_000))
+        yield _case(Task(settings.of(family, 0), 300 if small else 11_000))
 
 
 def _case(task: Task) -> Case:
