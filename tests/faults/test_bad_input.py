@@ -588,7 +588,7 @@ def test_remote_code_is_refused(model):
     config = json.loads(path.read_text()) | {"auto_map": {"AutoModel": "evil.Model"}}
     path.write_text(json.dumps(config))
     (model / "evil.py").write_text("raise SystemExit('ran remote code')")
-    with pytest.raises(OnelayerError, match=r"config\.json: asks for remote code \(auto_map\)"):
+    with pytest.raises(OnelayerError, match=r"config\.json asks for remote code \(auto_map\)"):
         load_checkpoint(model)
 
 

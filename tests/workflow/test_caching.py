@@ -64,7 +64,7 @@ def test_editing_a_module_reruns_exactly_the_steps_that_import_it(finished, modu
 
 
 @pytest.mark.parametrize(
-    "name", ["settings/root.py", "registry.py", "papers/scan_snap/__init__.py"]
+    "name", ["settings/root.py", "allocation.py", "papers/scan_snap/__init__.py"]
 )
 def test_editing_what_no_number_depends_on_reruns_nothing(finished, name):
     edit(finished / "src/onelayer" / name)

@@ -179,9 +179,7 @@ use rule step as plot_word_groups with:
         step="plot_word_groups",
     localrule: True
     params:
-        **script(
-            "plot_word_groups", models=word_group_models, word_groups=wikipedia.word_groups
-        ),
+        **script("plot_word_groups", models=word_group_models, word_groups=wikipedia.word_groups),
 
 
 use rule step as plot_topics with:
