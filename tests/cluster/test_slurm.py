@@ -43,7 +43,9 @@ def test_one_table_through_slurm_is_the_local_one(slurm, fresh, smoke_run):
     jobs = [job for job in slurm.jobs() if job["folder"] == str(fresh)]
     assert [job["state"] for job in jobs] == ["COMPLETED"] * 2
     assert rules_of(jobs) == {"parse_articles"}
-    assert {(job["mem"], job["cpus"], job["minutes"]) for job in jobs} == {("1000M", "1", "1:00:00")}
+    assert {(job["mem"], job["cpus"], job["minutes"]) for job in jobs} == {
+        ("1000M", "1", "1:00:00")
+    }
     for kind in ("csv", "md", "tex", "html"):
         table = f"{TABLE}.{kind}"
         assert (fresh / table).read_bytes() == (smoke_run / table).read_bytes()
