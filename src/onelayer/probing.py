@@ -60,10 +60,8 @@ def probe_topic_structure(
     if len(texts) < 2:
         raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
     kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
-    labels, variants = (
-        labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())]),
-        variants_of(kept),
-    )
+    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
+    variants = variants_of(kept)
     articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
     cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
     sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)

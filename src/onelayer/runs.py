@@ -7,7 +7,7 @@ import pandas as pd
 
 from onelayer.comparison import OUTCOMES, REFERENCE, rows_beside
 from onelayer.errors import OnelayerError
-from onelayer.tables import read_csv
+from onelayer.tables import by_table, read_csv
 from onelayer.verdicts import KINDS, VERDICTS
 
 NUMBERS = ["value", "low", "high", "published", "published_std", "tolerance", "effect_share"]
@@ -106,7 +106,7 @@ def _paths(folder: Path) -> dict[str, Path]:
         if folder == REFERENCE:  # an installed package has no docs/
             hint = "the reference run is docs/reference of a checkout; name that folder"
         raise OnelayerError(f"{folder}: no tables here; {hint}")
-    return {f"{path.parent.name}/{path.stem}": path for path in found}
+    return by_table(found)
 
 
 def _name(table: str, names: list[str], folder: Path) -> str:

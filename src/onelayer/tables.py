@@ -112,13 +112,18 @@ def read_csv(path: Path) -> pd.DataFrame:
     return table.fillna(dict.fromkeys(TEXTS, ""))
 
 
+def by_table(paths: Iterable[Path]) -> dict[str, Path]:
+    """Files `<paper>/<table>.csv`, wherever they lie, by their tables' names, `<paper>/<table>`."""
+    return {f"{path.parent.name}/{path.stem}": path for path in paths}
+
+
 def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
-    """Tidy tables by their names, `<paper>/<table>`, of files `<paper>/<table>.csv` anywhere.
+    """Tidy tables by their names, as `by_table` names them.
 
     Raises:
         OnelayerError: as `read_csv`.
     """
-    return {f"{path.parent.name}/{path.stem}": read_csv(path) for path in paths}
+    return {name: read_csv(path) for name, path in by_table(paths).items()}
 
 
 def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
