@@ -46,6 +46,7 @@ def weights(
         curves: `training.curves` of this initialisation.
         published: rows `matrix`, `iteration`, `published` of this initialisation; may be empty.
     """
+    published = published[published["iteration"] <= curves["iteration"].max()]
     figure = plt.figure(figsize=(MIDDLE, 5.3))
     upper, lower = figure.subfigures(2, 1, height_ratios=[1.9, 1])
     axes = upper.subplots(2, len(iterations), squeeze=False)
@@ -61,10 +62,12 @@ def weights(
     ):
         _draw_band(axis, curves, f"{name}_share", {"color": colour, "lw": 1.5})
         theirs = published[published["matrix"] == name]
-        axis.plot(
+        # Whole markers at the axis' ends; none at all would leave the layout no room.
+        [markers] = axis.plot(
             theirs["iteration"], theirs["published"], ls="", marker="o", ms=5, mfc="white",
             color="black", zorder=4, clip_on=False,
         )  # fmt: skip
+        markers.set_in_layout(False)
         axis.axhline(1, color="0.7", lw=0.8, zorder=0)
         axis.set(xlabel="iteration", title=label, ylim=(0, 1.05))
         axis.set_xlim(0, curves["iteration"].max())
