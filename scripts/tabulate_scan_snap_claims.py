@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from onelayer.claims import readable
 from onelayer.papers.scan_snap import claims
 from onelayer.papers.scan_snap.entropy_sweep import read_published
 from onelayer.settings.scan_snap import ClaimSettings
@@ -19,7 +20,7 @@ def main(step: Step) -> Report:
         step.settings.scan_iterations,
         step.settings.sweep_iterations,
     )
-    return Report(table, claims.readable(table), claims.TITLE, claims.NOTES)
+    return Report(table, readable(table), claims.TITLE, claims.NOTES)
 
 
 if __name__ == "__main__":

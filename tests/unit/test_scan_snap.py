@@ -11,6 +11,7 @@ import torch
 import yaml
 
 from onelayer.checkpoint import Checkpoint
+from onelayer.claims import readable
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
 from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training
@@ -121,7 +122,7 @@ def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     at_end = runs[runs["iteration"] == 100].groupby("lr_Z")["entropy"].mean()
     assert by.loc["lr_Z_difference", "value"] == pytest.approx(at_end[3.0] - at_end[0.5])
     assert not table.duplicated(["claim", "setting", "quantity"]).any()
-    assert len(claims.readable(table)) == len(table)
+    assert len(readable(table)) == len(table)
 
 
 def test_attention_that_stands_still_shows_nothing(scan, sweep):
@@ -173,7 +174,7 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     entropies = alone.loc["entropy_change"].set_index("seed")["value"]
     assert entropies.to_dict() == pytest.approx({"0": -1.0, "1": -0.9})
     assert (alone["verdict"] == "").all() and (alone["n"] == 1).all()
-    assert len(claims.readable(table)) == (table["seed"] == "all").sum()
+    assert len(readable(table)) == (table["seed"] == "all").sum()
     assert abs(text.loc["entropy_change", "value"] - -0.95) < 1e-12
     assert text.loc["top1_change", "value"] == pytest.approx(0.55)
     assert text.loc["received[1–10]_change", "verdict"] == "differs"
