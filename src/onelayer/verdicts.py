@@ -22,10 +22,12 @@ KINDS = {
     "claim": "a sentence of the paper that has a direction and no number",
 }
 VERDICTS = {
-    "within": "our 95% interval reaches the number compared with; at most the bound",
+    "within": "our 95% interval reaches the number compared with, and not also 'no effect' where "
+    "that number is one; at most the bound",
     "direction": "not that, and all of our interval lies on its side of 'no effect'",
     "differs": "none of our interval does; above the bound",
-    "open": "a part of our interval does: it decides nothing",
+    "open": "a part of our interval does, or it reaches that number and 'no effect' alike: it "
+    "decides nothing",
     "not reached": "the run did not get there: it did not train, diverged, or ended too early",
     "not run": "not measured; the reason is in the note",
 }
@@ -97,6 +99,8 @@ class Number(Comparison):
 
     - `not run`: nothing was measured.
     - empty: there is no published number.
+    - `open`: our interval reaches the published number and the reference alike, where an effect is
+      claimed: it cannot tell one from the other. A wide interval is no agreement.
     - `within`: our interval reaches the published number, give or take its tolerance and two
       published standard deviations where they are known.
     - `direction`: all of our interval lies on the claimed side, or is no effect where none is
@@ -137,7 +141,8 @@ class Number(Comparison):
         if not math.isnan(ours.published_std):
             slack += 2 * ours.published_std
         if low - slack <= ours.published <= high + slack:
-            return "within"
+            undecided = self._effect(ours) and ours.low <= self.reference <= ours.high
+            return "open" if undecided else "within"
         if self.reference is None:
             return "differs"
         if not (effect := self._effect(ours)):

@@ -151,7 +151,7 @@ def test_rank_one_stands_beside_the_authors_weights_and_within_0_and_1():
     assert table[["matrix", "iteration"]].to_numpy().tolist() == [["W_1", 100], ["W_V", 100]]
     assert table["value"].tolist() == [0.5, 0.5]
     assert table["low"].min() == 0 and table["high"].max() == 1
-    assert table["verdict"].tolist() == ["within", ""]
+    assert table["verdict"].tolist() == ["open", ""]  # of all between 0 and 1
 
 
 def test_the_ablation_counts_trapped_seeds_and_says_when_the_first_escapes():

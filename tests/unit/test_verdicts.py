@@ -38,6 +38,10 @@ THEORY = Number(0.5, kind="theory", relative=1e-3)
         ((1.00, 1.00, 1.00), 1.32, NAN, "differs"),  # at the reference: none of it above
         ((1.50, 1.46, 1.54), 0.70, NAN, "differs"),
         ((1.50, 0.90, 2.00), 2.50, NAN, "open"),  # reaches both sides
+        ((1.20, 0.90, 1.50), 1.32, NAN, "open"),  # the published number and 'no effect' alike
+        ((1.20, 1.00, 1.40), 1.32, NAN, "open"),
+        ((1.20, 1.01, 1.40), 1.32, NAN, "within"),
+        ((1.20, 0.90, 1.50), 1.001, NAN, "within"),  # no effect claimed
         ((0.95, 0.80, 1.10), 1.32, NAN, "open"),
         ((0.95, 0.80, 1.10), 0.50, NAN, "open"),
         ((1.002, 1.001, 1.003), 0.999, NAN, "direction"),  # no effect claimed, none found

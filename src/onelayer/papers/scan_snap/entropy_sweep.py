@@ -96,7 +96,8 @@ def reader_notes(table: pd.DataFrame) -> list[str]:
         "seeds. A seed has the same data and start under all learning rates.",
         "Verdicts: 'within' our interval reaches the published value, give or take two of its "
         "standard deviations and half a unit of its last digit; 'direction' our interval lies on "
-        f"its side of {INITIAL_ENTROPY:.3f}; 'differs' on the other; 'open' on both; 'not reached' "
+        f"its side of {INITIAL_ENTROPY:.3f}; 'differs' on the other; 'open' on both, the "
+        "published value among them or not; 'not reached' "
         "all runs diverged or stayed where they started.",
     ]
 
