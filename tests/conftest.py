@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.steps import run_script
+
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
 
@@ -100,10 +102,13 @@ def cpu_seconds() -> float:
 
 def run_step(project: Path, step: str, *arguments: object, **environment: str):
     """Run one script by hand, as the README shows."""
+    whole = clean_environment(PYTHONPATH=str(project / "src"), **environment)
+    if not environment:
+        return run_script(f"scripts/{step}.py", *arguments, folder=project, environment=whole)
     return subprocess.run(
         [sys.executable, f"scripts/{step}.py", *map(str, arguments)],
         cwd=project,
-        env=clean_environment(PYTHONPATH=str(project / "src"), **environment),
+        env=whole,
         capture_output=True,
         text=True,
         timeout=300,

@@ -3,8 +3,8 @@
 import hashlib
 import re
 import subprocess
-import sys
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+import onelayer.fetch
 from tests.conftest import ROOT, clean_environment
+from tests.steps import run_script
 
 PACKAGE, VERSION = "tiny-corpus", "1.0"
 WHEEL = "tiny_corpus-1.0-py3-none-any.whl"
@@ -112,24 +114,21 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         server.server_close()
 
 
+def without_pauses() -> None:
+    """Try again at once what failed."""
+    onelayer.fetch.FIRST_PAUSE = 0
+    time.sleep = lambda seconds: None
+
+
 @pytest.fixture
 def fetch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
     """Run a fetching step by hand as the README shows, but without pauses between attempts."""
-    program = (
-        "import runpy, sys, time, onelayer.fetch; onelayer.fetch.FIRST_PAUSE = 0;"
-        " time.sleep = lambda seconds: None;"
-        " sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
 
     def run(step: str, *arguments: object) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [sys.executable, "-c", program, f"scripts/{step}.py", *map(str, arguments)],
-            cwd=ROOT,
-            env=clean_environment(PYTHONPATH=str(ROOT / "src"), TMPDIR=str(tmp_path)),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        environment = clean_environment(PYTHONPATH=str(ROOT / "src"), TMPDIR=str(tmp_path))
+        script = f"scripts/{step}.py"
+        return run_script(
+            script, *arguments, folder=ROOT, environment=environment, first=without_pauses
         )
 
     return run
