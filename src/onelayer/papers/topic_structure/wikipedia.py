@@ -227,8 +227,8 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
         "Verdicts: 'within' our interval reaches the published value, give or take half a unit of "
         "its last digit; 'direction' all of it lies on the published side of 1; 'differs' none "
         "does; 'open' a part does, or the interval reaches 1 too. Beside them our effect as a "
-        "share of the published one, which is negligible below a tenth. Random models are controls: "
-        "both within .005 of 1 is their 'direction'.",
+        "share of the published one, which is negligible below a tenth. Random models are "
+        "controls: both within .005 of 1 is their 'direction'.",
     ]
 
 
