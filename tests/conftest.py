@@ -56,6 +56,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         )
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many cases of bad input were generated, by all test processes together."""
+    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    tried = sum(
+        value
+        for report in reports
+        if report.when == "call"
+        for name, value in report.user_properties
+        if name == "generated cases"
+    )
+    if tried:
+        terminalreporter.write_line(f"{tried} cases of generated bad input")
+
+
 def copy_project(target: Path) -> Path:
     """Copy what git would hand out: tracked files and new ones that it does not ignore."""
     listed = subprocess.run(

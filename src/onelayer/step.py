@@ -29,7 +29,7 @@ from onelayer.liveness import count_as_alive
 from onelayer.progress import log as progress_log
 from onelayer.progress import watched
 from onelayer.provenance import code_digest, library_versions, sums
-from onelayer.settings.block import Block, describe
+from onelayer.settings.block import Block, check_plain, describe, shown
 
 log = logging.getLogger("onelayer")
 Made = TypeVar("Made")
@@ -305,12 +305,15 @@ def _stay_offline() -> None:
 def _parse_settings(block: type[pydantic.BaseModel], text: str) -> pydantic.BaseModel:
     try:
         values = json.loads(text)
+        check_plain(values)
         return block.model_validate(values)
     except json.JSONDecodeError as error:
-        raise OnelayerError(f"--settings: not JSON: {error}; found {text!r}") from None
+        raise OnelayerError(f"--settings: not JSON: {error}; found {shown(text)}") from None
     except pydantic.ValidationError as error:
         problem = describe(error.errors()[0], values)
         raise OnelayerError(f"--settings: {problem}") from None
+    except (ValueError, RecursionError) as error:
+        raise OnelayerError(f"--settings: {error}; found {shown(text)}") from None
 
 
 def _check_inputs(given: Mapping[str, Sequence[Path]]) -> None:

@@ -1,11 +1,17 @@
 """The base of every settings block, and the field types that blocks share."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import Field
+
+MOST = 2**63 - 1  # what libraries count with
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_TAGS = ("source", "method")  # keys whose values say which of several blocks one is
+_SHOWN = 80  # characters of a value in an error
 
 
 class Block(pydantic.BaseModel):
@@ -19,18 +25,56 @@ class Block(pydantic.BaseModel):
     @classmethod
     def _name_unknown_keys(cls, values: Any) -> Any:
         # pydantic would refuse them too, but without saying what is known here.
-        known = list(cls.model_fields)
+        known = cls.model_fields
         for key in values if isinstance(values, dict) else ():
             if key not in known:
                 hint = nearest(key, known)
-                raise ValueError(f"unknown key '{key}'{hint}; known here: {', '.join(known)}")
+                raise ValueError(f"unknown key {shown(key)}{hint}; known here: {', '.join(known)}")
         return values
+
+
+def check_plain(value: object, path: tuple = ()) -> None:
+    """Refuse numbers that no computation here takes, and text that no file here can hold.
+
+    Args:
+        value: settings before they are validated.
+        path: keys that lead to it.
+
+    Raises:
+        ValueError: names the key.
+    """
+    if isinstance(value, str):
+        if not value.isprintable() and (odd := _ODD.search(value)):
+            raise ValueError(
+                f"{'.'.join(path)}: text has no control characters but tabs and ends of lines, and "
+                f"no half characters; found {odd[0]!a} at place {odd.start()}"
+            )
+    elif isinstance(value, int):
+        if abs(value) > MOST:
+            raise ValueError(
+                f"{'.'.join(path)}: whole numbers are at most {MOST}, found {shown(value)}"
+            )
+    elif isinstance(value, dict | list | tuple):
+        inside = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in inside:
+            if not isinstance(key, int):
+                check_plain(key, path)
+            check_plain(part, (*path, str(key)))
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """` (did you mean 'name'?)` for the most similar name, or nothing if none is similar."""
     close = difflib.get_close_matches(str(word), list(names), n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        text = f"a number of {value.bit_length()} bits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
 
 
 def describe(problem: Mapping, config: object) -> str:
@@ -45,18 +89,27 @@ def describe(problem: Mapping, config: object) -> str:
         path.append(str(problem["loc"][-1]))
     where = ".".join(path) or "(top level)"
     message = problem["msg"].removeprefix("Value error, ")
+    if "tag" in problem.get("ctx", {}):
+        message = message.replace(f"'{problem['ctx']['tag']}'", shown(problem["ctx"]["tag"]))
     of_a_block = isinstance(problem["input"], Mapping) or problem["type"] == "missing"
-    found = "" if of_a_block else f", found {problem['input']!r}"
+    found = "" if of_a_block else f", found {shown(problem['input'])}"
     return f"{where}: {message[0].lower()}{message[1:]}{found}"
 
 
 def _key_path(location: tuple, config: object) -> list[str]:
     """The path as YAML shows it: without the tags that pydantic adds for a union."""
-    path, here = [], config
+    path, here, tagged = [], config, None
     for part in location:
-        if isinstance(here, list) or (isinstance(here, Mapping) and part in here):
-            path.append(str(part))
+        if isinstance(here, Mapping) and here is not tagged and part in map(here.get, _TAGS):
+            tagged = here  # a key may have the tag's name, too
+            continue
+        if isinstance(here, Mapping) and part in here:
             here = here[part]
+        elif isinstance(here, list | tuple) and isinstance(part, int):
+            here = here[part] if part < len(here) else None
+        else:
+            continue
+        path.append(str(part))
     return path
 
 
@@ -66,9 +119,10 @@ def part_names(parts: int) -> list[str]:
     return [f"{part:0{digits}}-of-{parts}" for part in range(parts)] if parts > 1 else []
 
 
+Title = Annotated[str, Field(min_length=1, max_length=80)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
 Threads = Annotated[int, Field(ge=1, le=256)]
 Device = Literal["auto", "cpu", "cuda"]

@@ -122,7 +122,9 @@ class DatasetPart(HubDataset, Part):
 
 
 def _kind_of_source(source: Any) -> str:
-    keys = source if isinstance(source, dict) else vars(source)
+    keys = vars(source) if isinstance(source, Block) else source
+    if not isinstance(keys, dict):  # which is said of a wheel
+        return "wheel"
     if "dataset" in keys or "repository" in keys:
         return "hub"
     return "local" if "paths" in keys else "wheel"

@@ -26,7 +26,18 @@ def _inside(path: str) -> str:
     return path
 
 
+def _on_disk(path: str) -> str:
+    if not path.strip() or "\n" in path:
+        raise ValueError("a path is one line, and not empty")
+    try:
+        Path(path).expanduser().exists()
+    except (OSError, RuntimeError) as error:  # a name that is too long, a user whom nobody knows
+        raise ValueError(f"no such path can be: {error.args[-1]}") from None
+    return path
+
+
 Tokens = Annotated[int, Field(ge=1)]
+DiskPath = Annotated[str, AfterValidator(_on_disk)]
 Revision = Annotated[
     str,
     AfterValidator(_commit),
@@ -93,7 +104,7 @@ class HubDataset(Commit):
 class DiskFiles(Block):
     """Files on this machine."""
 
-    paths: list[str] = Field(min_length=1)
+    paths: list[DiskPath] = Field(min_length=1)
     """Paths from where Snakemake runs, or absolute, or from `~`; read in this order. Of a folder
     all files whose names end as the format's do, those in folders in it too, in order of path."""
 
@@ -109,7 +120,7 @@ class DiskFiles(Block):
 class DiskFolder(Block):
     """A folder on this machine."""
 
-    path: str
+    path: DiskPath
     """Path from where Snakemake runs, or absolute, or from `~`."""
 
     def present(self, names: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Seed, Share, Threads
+from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title
 
 Initialisation = Literal["standard", "rank_one", "paper"]
 INDEPENDENT = 1e-9  # |p + q - 1| below this
@@ -162,7 +162,7 @@ class InitialisationSettings(EnsembleSettings, InitialisationShownSettings):
 class Variant(Block):
     """One change of the training; what is not named stays as in `transformer.training`."""
 
-    name: str = Field(min_length=1)
+    name: Title
     """Its row in the table."""
     initialisation: Initialisation = "standard"
     """Where the runs start."""

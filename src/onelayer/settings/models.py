@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Name, Seed, Sha256
-from onelayer.settings.hub import DiskFolder, HubRepository, HubRevisions, Tokens
+from onelayer.settings.hub import DiskFolder, DiskPath, HubRepository, HubRevisions, Tokens
 from onelayer.settings.pretraining import PretrainedModel
 
 # What a checkpoint consists of, wherever it comes from.
@@ -88,7 +88,7 @@ class SeriesModel(Block):
 
     source: Literal["series"]
     """Where it comes from."""
-    folders: dict[Tokens, str] = {}
+    folders: dict[Tokens, DiskPath] = {}
     """Folders on this machine by tokens seen; or `hub`."""
     hub: HubRevisions | None = None
     """Revisions of one repository on a hub by tokens seen; or `folders`."""

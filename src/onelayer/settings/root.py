@@ -7,7 +7,7 @@ import pydantic
 from pydantic import Field
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.block import Block, Name, describe, nearest
+from onelayer.settings.block import Block, Name, check_plain, describe, nearest, shown
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
@@ -22,6 +22,8 @@ from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.stability import ClaimsAgainSettings, Machine, StabilitySettings
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
+
+MOST_PROBLEMS = 5  # named at once
 
 
 class Settings(Block):
@@ -109,10 +111,15 @@ def load_settings(config: Mapping) -> Settings:
             allowed and, for an unknown key or name, the nearest known one.
     """
     try:
+        check_plain(config)
         settings = Settings.model_validate(dict(config))
     except pydantic.ValidationError as error:
-        problems = [describe(problem, config) for problem in error.errors()]
-        raise OnelayerError("; ".join(["config: " + text for text in problems])) from None
+        problems = ["config: " + describe(problem, config) for problem in error.errors()]
+        if more := len(problems[MOST_PROBLEMS:]):
+            problems[MOST_PROBLEMS:] = [f"and {more} problems more"]
+        raise OnelayerError("; ".join(problems)) from None
+    except ValueError as error:
+        raise OnelayerError(f"config: {error}") from None
     settings = settings.model_copy(update={"models": _with_series(settings.models)})
     _check_references(settings)
     return settings
@@ -211,6 +218,6 @@ def _known(key: str, value: str, names: Iterable[str]) -> None:
     names = list(names)
     if value not in names:
         raise OnelayerError(
-            f"config: {key}: unknown name '{value}'{nearest(value, names)}; "
+            f"config: {key}: unknown name {shown(value)}{nearest(value, names)}; "
             f"known: {', '.join(sorted(names))}"
         )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from onelayer.settings.block import Block, Name, Seed, Threads
+from onelayer.settings.block import Block, Name, Seed, Threads, Title
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
@@ -24,7 +24,7 @@ EachOnce = AfterValidator(_each_once)
 class WordGroup(Block):
     """A few words that a reader takes for one topic."""
 
-    topic: str
+    topic: Title
     """The topic's name in the figure."""
     words: list[str] = Field(min_length=1)
     """Its words."""

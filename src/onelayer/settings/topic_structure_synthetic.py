@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Name, Threads
+from onelayer.settings.block import Block, Device, Name, Threads, Title
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
@@ -170,7 +170,7 @@ class OverStepsSettings(Block):
 class StageSetting(OptimizerSettings):
     """One training from near-zero matrices."""
 
-    name: str
+    name: Title
     """Its name in the table and the figure."""
     embedding: EmbeddingKind
     """`one_hot` or `layer_norm` (the authors' code)."""
@@ -187,7 +187,7 @@ class StageSetting(OptimizerSettings):
 class StageMap(Block):
     """Where two stages appear, over learning rate and initial noise."""
 
-    name: str
+    name: Title
     """The panel's title."""
     embedding: EmbeddingKind
     """`one_hot` or `layer_norm`."""
