@@ -19,6 +19,10 @@ _REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
 # filter_wiki leaves bold and italic quotes and the rules around headings in place.
 _EMPHASIS = re.compile(r"'{2,}")
 _PAGE, _END_OF_PAGE = b"<page>", b"</page>"
+# What may stand before the dump itself: what XML says of itself, and space.
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s/>]")
+LONGEST_HEAD = 1 << 12
+LONGEST_PAGE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
 _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
@@ -29,7 +33,7 @@ def read_dump(path: Path) -> Iterator[Article]:
         OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
     """
     with bz2.open(path, "rb") as stream:
-        yield from _articles(stream, path)
+        yield from _articles(_Bounded(stream), path)
 
 
 def read_dump_slice(path: Path, stretch: tuple[Fraction, Fraction]) -> Iterator[Article]:
@@ -47,18 +51,60 @@ def read_dump_slice(path: Path, stretch: tuple[Fraction, Fraction]) -> Iterator[
     """
     first, last = (int(share * path.stat().st_size) for share in stretch)
     chunks = _text(path, first, last)
-    yield from _articles(SimpleNamespace(read=lambda _: next(chunks, b"")), path)
+    yield from _articles(_Bounded(SimpleNamespace(read=lambda _: next(chunks, b""))), path)
 
 
 def _articles(stream: BinaryIO, path: Path) -> Iterator[Article]:
     try:
         for title, markup, page_id in extract_pages(stream, filter_namespaces=("0",)):
             if not _REDIRECT.match(markup):
-                yield str(page_id), title, _plain(markup), None
-    except (OSError, EOFError, ParseError, StopIteration, RuntimeError) as error:
-        raise OnelayerError(
-            f"{path}: not a complete MediaWiki dump (.xml.bz2): {type(error).__name__} {error}"
-        ) from None
+                yield str(page_id), title or "", _plain(markup), None
+    except AttributeError:  # the parser looks into what it has not found
+        reason = "a page lacks its title, ns, id or revision with its text"
+    except (OSError, EOFError, ParseError, StopIteration, RuntimeError, ValueError) as error:
+        reason = f"{type(error).__name__} {' '.join(str(error).split())}"
+    else:
+        return
+    raise OnelayerError(f"{path}: not a complete MediaWiki dump (.xml.bz2): {reason}")
+
+
+class _Bounded:
+    """A dump's XML as its parser reads it: nothing but a dump, and no page without an end.
+
+    Entities can be declared only before the first element, where a dump has nothing.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._begun = False
+        self._open = 0  # bytes since a page ended
+        self._tail = b""
+
+    def read(self, size: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            ValueError: something else than a dump begins; a page is too long.
+        """
+        piece = self._stream.read(size)
+        if not self._begun:
+            while not _ROOT.match(piece) and len(piece) < LONGEST_HEAD:
+                if not (more := self._stream.read(size)):
+                    break
+                piece += more
+            if piece and not _ROOT.match(piece):
+                raise ValueError(
+                    f"it begins with {piece[:40]!r}; a dump begins with <mediawiki>, in UTF-8, and "
+                    "declares no entities"
+                )
+            self._begun = True
+        seam = self._tail + piece
+        end = seam.rfind(_END_OF_PAGE)
+        self._open = len(seam) - end if end >= 0 else self._open + len(piece)
+        self._tail = seam[1 - len(_END_OF_PAGE) :]
+        if self._open > LONGEST_PAGE:
+            raise ValueError(f"a page is longer than {LONGEST_PAGE} bytes")
+        return piece
 
 
 def _text(path: Path, first: int, last: int) -> Iterator[bytes]:
@@ -72,6 +118,8 @@ def _header(path: Path) -> bytes:
     text = b""
     for _, block in read_blocks(path, 0):
         text += block
+        if len(text) > LONGEST_PAGE:
+            raise ValueError(f"no page begins within {LONGEST_PAGE} bytes")
         if (place := text.find(_PAGE)) >= 0:
             return text[:place]
     raise EOFError("no page in it")
@@ -83,6 +131,8 @@ def _pages(path: Path, first: int, last: int) -> Iterator[bytes]:
     held, here, own = bytearray(), 0, 0
     for place, block in read_blocks(path, first):
         held += block
+        if len(held) > LONGEST_PAGE:
+            raise ValueError(f"a page is longer than {LONGEST_PAGE} bytes")
         if place < 8 * last:
             own += len(block)
         start = held.find(_PAGE)

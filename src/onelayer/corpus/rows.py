@@ -6,17 +6,21 @@ file, lies in the scratch folder of the step and never in the user's home.
 
 import glob
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from datasets import ClassLabel, Dataset, DownloadConfig, Features, Value, load_dataset
+from datasets.utils.extract import Extractor
 
 from onelayer.corpus.articles import COLUMNS, Article
 from onelayer.corpus.storage import BATCH, at, open_rows
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import Column, RowFormat, Slice
+from onelayer.unpacking import check_growth, packed_as, unpack
 
 ARROW = ".arrow"
 TEXTS = ("string", "large_string", "string_view")
@@ -54,6 +58,9 @@ def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Datase
         OnelayerError: a file cannot be read as what it should be, with its name.
     """
     reader, options = _READERS[format]
+    named, paths = paths, [_plain(path, place, scratch) for place, path in enumerate(paths)]
+    for path in paths:
+        _CHECKED.get(reader, lambda path: None)(path)
     try:
         if reader == "csv":
             # Every column as text: `007` is an id.
@@ -72,10 +79,50 @@ def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Datase
         reason = error.__cause__ or error
         if getattr(reason, "errno", None):  # a full disk, a file that must not be read
             raise reason from None
-    for path in paths if len(paths) > 1 else ():
+    for path in named if len(named) > 1 else ():
         load_rows([path], format, scratch)  # the first that fails says its name
     said = str(reason).strip().splitlines() or ["it is empty"]
-    raise OnelayerError(f"{paths[0]}: not a whole {format} file ({said[0]})")
+    raise OnelayerError(f"{named[0]}: not a whole {format} file ({said[0]})")
+
+
+def _plain(path: Path, place: int, scratch: Path) -> Path:
+    """A file, or what it unpacks to: `datasets` would unpack whatever comes, and without end."""
+    if not path.is_file():
+        return path
+    plain = path
+    if kind := packed_as(path):
+        plain = scratch / "unpacked" / f"{place}-{path.name}"
+        plain.parent.mkdir(parents=True, exist_ok=True)
+        unpack(path, kind, plain)
+    try:
+        inside = Extractor.infer_extractor_format(plain)
+    except Exception as error:  # of every kind, from tarfile, zipfile and what they open
+        inside = f"damaged ({type(error).__name__})"
+    if inside:
+        raise OnelayerError(f"{path}: a {inside} archive; unpack it, and name the files in it")
+    return plain
+
+
+def _check_parquet(path: Path) -> None:
+    """Look at what a file says of itself before anything of it is read."""
+    try:
+        said = pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        return  # the reader says why
+    groups = (said.row_group(place) for place in range(said.num_row_groups))
+    least = 4 * said.num_rows  # what the places of so many texts take
+    check_growth(path, path.stat().st_size, max(least, sum(g.total_byte_size for g in groups)))
+
+
+def _check_json(path: Path) -> None:
+    """Refuse rows that are `null`: pyarrow's reader does not survive them."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(1 << 16), b""), 1):
+            if line.strip(b" \t\r\n,[]") == b"null":
+                raise OnelayerError(f"{path}: line {number} is null; a row is an object")
+
+
+_CHECKED = {"parquet": _check_parquet, "json": _check_json}
 
 
 def read_rows(
@@ -114,10 +161,17 @@ def articles_of_rows(
     for piece, rows, first in read_rows(pieces, format, scratch):
         names = {column: columns.get(column, column) for column in COLUMNS}
         _check_columns(piece.path, rows, {"text": names["text"], **columns})
+        _check_simple(piece.path, rows, names.values())
         label = rows.features.get(names["label"])
         topics = label.names if isinstance(label, ClassLabel) else None
         for batch in rows.iter(BATCH):
             values = {column: batch[name] for column, name in names.items() if name in batch}
+            if None in values.get("id", ()):
+                place = first + values["id"].index(None)
+                raise OnelayerError(
+                    f"{piece.path}: column {names['id']} holds nothing in row {place}; each "
+                    "article needs an id, or none has one"
+                )
             yield from _articles(values, topics, piece.slice.file, first)
             first += len(values["text"])
 
@@ -153,6 +207,14 @@ def _check_columns(path: Path, rows: Dataset, needed: Mapping[str, str]) -> None
         raise OnelayerError(f"{path}: column {needed['text']} holds {kind}, not text")
 
 
+def _check_simple(path: Path, rows: Dataset, names: Iterable[str]) -> None:
+    for name in names:
+        if not isinstance(kind := rows.features.get(name, Value("string")), Value | ClassLabel):
+            raise OnelayerError(
+                f"{path}: column {name} holds {type(kind).__name__.lower()}, not text or numbers"
+            )
+
+
 def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Article]:
     """Articles of text files, one each: its id is the file's number, its title the file's name.
 
@@ -174,4 +236,4 @@ def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> 
     for piece, rows, _ in read_rows(pieces, format, scratch):
         _check_columns(piece.path, rows, {"text": "text"})
         for batch in rows.iter(BATCH):
-            yield from (line.removesuffix("\n") for line in batch["text"])
+            yield from ((line or "").removesuffix("\n") for line in batch["text"])

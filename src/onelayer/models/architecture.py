@@ -9,17 +9,25 @@ layer gives to its first layer, all through what transformers offers for every m
 import contextlib
 import json
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.errors import OnelayerError
 from onelayer.models.families import FAMILIES
+from onelayer.settings.block import shown
+
+MOST_MODULES = 1000  # layers, experts in a layer, labels; the largest models have fewer
+MOST_SIZE = 2**31
+_POSITIVE = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size")
+_OF_MODULES = re.compile("layer|expert|block|label")
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
@@ -37,17 +45,34 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     named = f"config.json of {source}" if source else path
     try:
         config = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise OnelayerError(f"{named}: not a model configuration ({error})") from None
     if "auto_map" in config:
         raise OnelayerError(f"{named} asks for remote code (auto_map), which is refused")
-    if (model_type := config.get("model_type")) not in transformers.CONFIG_MAPPING:
+    _check_values(config, named)
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
         raise OnelayerError(
-            f"{named}: architecture {model_type!r} is not known to transformers "
+            f"{named}: architecture {shown(model_type)} is not known to transformers "
             f"{transformers.__version__}"
         )
     with readable(named):
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def _check_values(config: Mapping, named: object) -> None:
+    """Refuse counts by which building the model would never end; its sizes take no memory yet.
+
+    And attention by compiled code that a repository on a hub holds, which transformers would run.
+    """
+    for key, value in config.items():
+        if "implementation" in key and not (isinstance(value, str) and "/" not in value):
+            raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
+        most = MOST_MODULES if _OF_MODULES.search(key) else MOST_SIZE
+        if isinstance(value, int) and abs(value) > most:
+            raise OnelayerError(f"{named}: {key} is {shown(value)}; at most {most} is taken")
+        if isinstance(value, int) and value < 1 and key in _POSITIVE:
+            raise OnelayerError(f"{named}: {key} is {shown(value)}; at least 1 is taken")
 
 
 def check_architecture(folder: Path, source: object) -> None:
@@ -168,8 +193,12 @@ def quiet() -> Iterator[None]:
         transformers.logging.set_verbosity(verbosity)
 
 
+MOST_SAID = 400  # characters of what transformers says
 # What transformers raises at checkpoints that are not as it expects them.
-_UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError)
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError, ArithmeticError),
+    *(IndexError, AssertionError, ImportError, StrictDataclassError),
+)
 
 
 @contextlib.contextmanager
@@ -179,4 +208,6 @@ def readable(source: object) -> Iterator[None]:
         yield
     except (*_UNREADABLE, SafetensorError) as error:
         reason = " ".join(str(error).split())
+        if len(reason) > MOST_SAID:
+            reason = f"{reason[:MOST_SAID]}..."
         raise OnelayerError(f"{source}: transformers cannot load this model: {reason}") from error

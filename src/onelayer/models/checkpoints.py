@@ -1,11 +1,13 @@
 """Pretrained checkpoints from a folder: safetensors only, no remote code, eager attention."""
 
+import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from transformers import AutoModel, PreTrainedModel
+from safetensors import safe_open
+from transformers import AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.errors import OnelayerError
 from onelayer.models.architecture import (
@@ -22,6 +24,7 @@ from onelayer.settings.models import TOKENIZER_FILES
 ROW_SUM_TOLERANCE = 1e-4
 # A pooler reads the last layer: published checkpoints may lack it, nothing that is probed needs it.
 NEVER_PROBED = "pooler."
+SPARE_WEIGHTS = 10**8  # so many more than a file holds do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 
 
@@ -40,9 +43,10 @@ def load_checkpoint(folder: Path, device: str = "cpu", source: object = None) ->
             that transformers cannot build with eager attention, or weights that are missing, of
             another shape than the configuration says, or not finite.
     """
-    read_config(folder, source)
+    config = read_config(folder, source)
     source = source or folder
     _check_weights_are_safe(folder)
+    _check_size(config, folder, source)
     with quiet(), readable(source):
         model, report = AutoModel.from_pretrained(
             folder,
@@ -153,6 +157,26 @@ def _check_weights_are_safe(folder: Path) -> None:
             f"found {', '.join(others)}, which is pickle and refused" if others else "none found"
         )
         raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
+
+
+def _check_size(config: PreTrainedConfig, folder: Path, source: object) -> None:
+    """Refuse a configuration of a model far larger than the weights that come with it.
+
+    transformers would make memory for all of it before anything is compared.
+    """
+    with quiet(), readable(source), torch.device("meta"):
+        model = AutoModel.from_config(config, attn_implementation="eager", trust_remote_code=False)
+    described, held = sum(p.numel() for p in model.parameters()), 0
+    with readable(source):
+        for path in folder.glob("*.safetensors"):
+            with safe_open(path, framework="numpy") as file:
+                shapes = [file.get_slice(name).get_shape() for name in list(file.keys())]
+                held += sum(map(math.prod, shapes))
+    if described > 2 * held + SPARE_WEIGHTS:
+        raise OnelayerError(
+            f"{source}: config.json describes a model of {described} weights, and the files of "
+            f"weights hold {held}"
+        )
 
 
 def _check_complete(report: Mapping, source: object) -> None:

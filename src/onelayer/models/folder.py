@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.settings.hub import leads_out
 from onelayer.settings.models import CHECKPOINT_FILES
 
 CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG = CHECKPOINT_FILES
@@ -55,7 +56,19 @@ class Folder:
         """
         if not (self.path / file).is_file():
             raise MissingFileError(f"{self} holds no file {file}")
+        self.check_link(file)
         shutil.copyfile(self.path / file, target)
+
+    def check_link(self, file: str) -> None:
+        """Refuse a link out of the folder.
+
+        Raises:
+            OnelayerError: names what it leads to.
+        """
+        if target := leads_out(self.path / file, self.path):
+            raise OnelayerError(
+                f"{self}: {file} is a link out of it, to {target}; put the file itself there"
+            )
 
     def files(self) -> list[str]:
         """Names of its files.
@@ -119,6 +132,7 @@ def _check_in_place(folder: Folder) -> None:
     _name_missing(folder.files(), folder)
     for name, check in _CHECKS.items():
         if (folder.path / name).is_file():
+            folder.check_link(name)
             check(folder.path / name, folder)
 
 
@@ -133,7 +147,7 @@ def _check_config(path: Path, source: Source) -> None:
 def _check_json(path: Path, source: Source) -> None:
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise OnelayerError(f"{path.name} of {source}: not a JSON object ({error})") from None
     if "auto_map" in values:
         raise OnelayerError(

@@ -2,12 +2,13 @@
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from onelayer.settings.block import Block, Name, Sha256, part_names
-from onelayer.settings.hub import DiskFiles, HubDataset
+from onelayer.settings.hub import DiskFiles, HubDataset, leads_out
 
 
 class WheelFile(Block):
@@ -202,6 +203,19 @@ class CorpusSettings(Block):
             )
         if self.parts > 1 and self.parse.max_articles is not None:
             raise ValueError("give either parts or max_articles: choosing needs the whole corpus")
+        return self
+
+    @model_validator(mode="after")
+    def _links_stay_inside(self) -> "CorpusSettings":
+        folders = self.source.paths if isinstance(self.source, DiskFiles) else []
+        for folder in (Path(path).expanduser() for path in folders):
+            if folder.is_dir():
+                for path in (Path(name) for name in self.files("")):
+                    if path.is_relative_to(folder) and (target := leads_out(path, folder)):
+                        raise ValueError(
+                            f"paths: {path} is a link out of its folder, to {target}; name the "
+                            "file itself"
+                        )
         return self
 
     @model_validator(mode="after")

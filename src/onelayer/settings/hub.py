@@ -117,6 +117,17 @@ class DiskFiles(Block):
         return found
 
 
+def leads_out(path: Path, folder: Path) -> Path | None:
+    """Where a file of a folder lies if that is elsewhere: what somebody packed may hold such links.
+
+    A snapshot in the cache of a hub's client consists of links into the `blobs` beside it.
+    """
+    target, home = path.resolve(), folder.resolve()
+    if home.parent.name == "snapshots":
+        home = home.parent.parent
+    return None if target.is_relative_to(home) else target
+
+
 class DiskFolder(Block):
     """A folder on this machine."""
 

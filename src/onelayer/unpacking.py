@@ -1,0 +1,78 @@
+"""How much a compressed file may grow to; what would grow more fills no disk and no memory.
+
+A few kilobytes can stand for terabytes. Text and weights shrink to a tenth at the most; what is
+announced, or comes, beyond `MOST_GROWTH` times a file's size is refused.
+"""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+
+MOST_GROWTH = 200
+ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
+OPENED = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+_MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
+_PIECE = 1 << 20
+
+
+def most_bytes(packed: int) -> int:
+    """To how many bytes so many may grow."""
+    return max(ALWAYS_TAKEN, MOST_GROWTH * packed)
+
+
+def check_growth(what: object, packed: int, unpacked: int) -> None:
+    """Refuse what announces too much.
+
+    Args:
+        what: the file, for the error.
+        packed, unpacked: its size (bytes).
+
+    Raises:
+        OnelayerError: it grows more than allowed.
+    """
+    if unpacked > most_bytes(packed):
+        raise OnelayerError(
+            f"{what}: {packed} bytes would unpack to {unpacked}; at most {most_bytes(packed)} are "
+            "taken"
+        )
+
+
+def packed_as(path: Path) -> str | None:
+    """A key of `OPENED` if a file begins as such a file does."""
+    with open(path, "rb") as file:
+        begin = file.read(6)
+    return next((kind for kind, magic in _MAGIC.items() if begin.startswith(magic)), None)
+
+
+def unpack(source: Path, kind: str, target: Path) -> None:
+    """Unpack a compressed file, piece by piece.
+
+    Args:
+        source: the file.
+        kind: a key of `OPENED`.
+        target: where to.
+
+    Raises:
+        OnelayerError: it is not whole, or grows more than allowed.
+    """
+    most, written = most_bytes(source.stat().st_size), 0
+    try:
+        with OPENED[kind](source, "rb") as packed, open(target, "wb") as file:
+            while piece := packed.read(_PIECE):
+                written += len(piece)
+                if written > most:
+                    raise OnelayerError(
+                        f"{source}: {source.stat().st_size} bytes unpack to more than {most}, "
+                        "the most that is taken"
+                    )
+                file.write(piece)
+    except (EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+        raise OnelayerError(f"{source}: not a whole {kind} file ({error})") from None
+    except OSError as error:
+        if error.errno:  # a full disk
+            raise
+        raise OnelayerError(f"{source}: not a whole {kind} file ({error})") from None
