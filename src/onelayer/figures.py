@@ -67,6 +67,11 @@ _STYLE = {
 }
 
 
+def plain(text: object) -> str:
+    """Text of settings or a corpus as a figure shows it: a dollar in it begins no formula."""
+    return str(text).replace("$", r"\$")
+
+
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """Everything drawn inside looks like the rest of the project's figures."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.tables import interval, number
+from onelayer.tables import interval, markdown, number
 from onelayer.verdicts import AGREE, UNDECIDED
 
 # What the verdicts of all rows together say of the claim, and the word for it.
@@ -121,6 +121,8 @@ class Rows:
         found = self._table[column].unique()
         if len(found) > 1:
             raise ValueError(f"{column} differs between {self.rows} rows: {list(found)[:5]}")
+        if isinstance(found[0], str):
+            return markdown(found[0])
         return int(found[0]) if column == "n" else found[0]
 
     def __format__(self, spec: str) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.registry import FORMS
+from onelayer.tables import markdown_table
 from onelayer.verdicts import KINDS, VERDICTS
 
 # Key (kind, verdict). A row without a counterpart has a verdict only where it has no value.
@@ -31,7 +32,7 @@ def index_page(
         tables: one line for each table, by its CSV file, relative to `results/`.
         figures: the same of PNG files of figures, and GIF files of animations.
     """
-    body = counts.to_markdown(index=False, disable_numparse=True)
+    body = markdown_table(counts)
     text = ["# Results", "", "What was found, in sentences: [findings.md](findings.md).", ""]
     text += ["## Verdicts", "", body, "", *(f"- {line}" for line in MEANINGS)]
     text += ["", "## Tables", "", "| table | what it shows |", "|---|---|"]

@@ -22,6 +22,7 @@ LOOKS = {
     "open": ("open", SIGNS["open"]),
     "measured": ("not-run", SIGNS["not run"]),
 }
+_COMMENT = re.compile(r"<!-- (?:finding: [a-z0-9_]+|end) -->")
 # Within the report a link opens the result in the report; elsewhere the file that it names.
 _OPENING = """
 const path = "results/" + (event.target.closest("a")?.getAttribute("href") ?? "");
@@ -46,7 +47,9 @@ def overview_page(
         counts: verdicts of all tables, a row for each kind, a column for each verdict; texts.
         figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.
     """
-    sentences = MarkdownIt().render(findings.partition("\n")[2])
+    # Findings stand between comments, by which other pages quote them; no other HTML is let in.
+    text = _COMMENT.sub("", findings.partition("\n")[2])
+    sentences = MarkdownIt("commonmark", {"html": False}).render(text)
     sentences = re.sub(r'(href="tables/[^"]*)\.md"', r'\1.html"', sentences)
     for outcome, word in OUTCOMES.items():
         colour, sign = LOOKS[outcome]

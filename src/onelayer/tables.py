@@ -8,6 +8,7 @@ reason.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,9 +128,25 @@ def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
 
 
 def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
-    body = table.to_markdown(index=False, disable_numparse=True)
-    lines = [f"# {title}", "", body, "", *(f"- {note}" for note in notes)]
+    body = markdown_table(table)
+    lines = [f"# {markdown(title)}", "", body, "", *(f"- {markdown(note)}" for note in notes)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+# What would begin a cell, an element or an address in the middle of a text.
+_MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
+
+
+def markdown(text: object) -> str:
+    """Text as Markdown shows it, in one line: no cell, element, link or picture begins in it."""
+    plain = " ".join(str(text).split())
+    return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", plain)
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """A table of texts in Markdown."""
+    escaped = table.map(markdown).rename(columns=markdown)
+    return escaped.to_markdown(index=False, disable_numparse=True)
 
 
 def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
@@ -173,7 +190,7 @@ _LATEX = {
 
 
 def _latex(text: object) -> str:
-    return "".join(_LATEX.get(symbol, symbol) for symbol in str(text))
+    return "".join(_LATEX.get(symbol, symbol) for symbol in " ".join(str(text).split()))
 
 
 def number(value: float, digits: int = 2) -> str:

@@ -39,5 +39,7 @@ def command_line(wildcards, input, output):
     words = []
     for name, files in (*input.items(), *output.items()):
         words.append(f"--{name.replace('_', '-')}")
-        words += [shlex.quote(file) for file in ([files] if isinstance(files, str) else files)]
+        # A file's name may begin as an option does.
+        places = [files] if isinstance(files, str) else files
+        words += [shlex.quote(f"./{file}" if file.startswith("-") else file) for file in places]
     return " ".join(words)

@@ -91,7 +91,7 @@ def _plain(path: Path, place: int, scratch: Path) -> Path:
         return path
     plain = path
     if kind := packed_as(path):
-        plain = scratch / "unpacked" / f"{place}-{path.name}"
+        plain = scratch / "unpacked" / str(place)  # no ending, from which a reader would guess
         plain.parent.mkdir(parents=True, exist_ok=True)
         unpack(path, kind, plain)
     try:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from onelayer.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, plain
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS
 
 
@@ -53,7 +53,7 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.01)
     bar.set_label("attention (square-root colours)")
     sentence = numbered_words([str(token) for token in next(iter(trainings.values()))["tokens"]])
-    figure.supxlabel(sentence, fontsize=7.5, x=0.02, ha="left")
+    figure.supxlabel(plain(sentence), fontsize=7.5, x=0.02, ha="left")
     return figure
 
 

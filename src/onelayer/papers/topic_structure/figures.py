@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine, plain
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
@@ -256,7 +256,7 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
             own.
         groups: words by topic, in the order of rows.
     """
-    words = [word for group in groups.values() for word in group]
+    words = [plain(word) for group in groups.values() for word in group]
     edges = np.cumsum([len(group) for group in groups.values()])[:-1] - 0.5
     columns = min(4, len(dots) + 1)  # one more for what the colours mean
     lines = -(-(len(dots) + 1) // columns)
@@ -323,7 +323,7 @@ def topics(words: pd.DataFrame, shares: pd.DataFrame, shown_words: int = 6) -> F
     bars = axes[0, -1]
     if grid.shape[1]:
         sns.heatmap(
-            grid.loc[order],
+            grid.loc[order].rename(columns=plain),
             ax=axes[0, 0],
             cmap="Blues",
             vmin=0,

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine, plain
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 
 
@@ -50,7 +50,7 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
         note = f"$t_V \\leq t_{{KQ}}$ in {runs['in_order'].sum()} of {len(runs) - lost} runs"
         if lost:
             note += f", {lost} diverged"
-        axis.set_title(f"{name}\n{note}")
+        axis.set_title(f"{plain(name)}\n{note}")
         axis.set_xlim(0, own["step"].max())
         despine(axis)
     handles = [
@@ -116,7 +116,7 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     for axis, name in zip(axes.flat, names, strict=True):
         own = times[times["name"] == name]
         image = _draw_map(axis, own, norm)
-        axis.set_title(name.replace(", ", ",\n"), fontsize=9)
+        axis.set_title(plain(name).replace(", ", ",\n"), fontsize=9)
         axis.set_xlabel("learning rate")
     axes[0, 0].set_ylabel("initial noise")
     seeds = times.groupby(["name", "learning_rate", "noise"])["seed"].nunique()
