@@ -179,6 +179,14 @@ def test_a_snapshot_of_the_hubs_cache_is_no_link_out_of_its_folder(whole, tmp_pa
     check_folders({"models.mine.local.path": str(snapshot)})
 
 
+@pytest.mark.parametrize("name", CHECKPOINT_FILES)
+def test_no_link_out_of_a_folder_is_looked_into(name, whole, tmp_path):
+    folder = Path(shutil.copytree(whole, tmp_path / "mine"))
+    linked(name, "outside")(folder)
+    with pytest.raises(OnelayerError, match=rf"{name} is a link out of it, to .*/outside; put"):
+        check_folders({"models.mine.local.path": str(folder)})
+
+
 def test_no_memory_is_made_for_a_model_that_its_weights_do_not_fill(whole, tmp_path):
     folder = Path(shutil.copytree(whole, tmp_path / "mine"))
     edit_config(folder, vocab_size=2**31 - 1, hidden_size=2**16, num_attention_heads=2)
