@@ -14,7 +14,7 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint format docs bench bench-scale schema lock clean
+.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,12 @@ lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 	python -m onelayer.settings.schema --check
+
+audit: ## known vulnerabilities of the versions in requirements.lock, by pip-audit; needs a network
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	.venv-lock/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip
+	rm -rf .venv-lock
 
 format: install ## format Python and Snakemake files
 	ruff check --fix .

@@ -51,7 +51,7 @@ def test_the_checks_of_a_change_are_those_of_the_makefile_on_every_python() -> N
     jobs = workflow["jobs"].values()
     steps = [step for job in jobs for step in job["steps"]]
     targets = {step["run"].split()[1] for step in steps if "run" in step}
-    assert targets == {"lint", "test"}
+    assert targets == {"lint", "test", "audit"}
     assert all(made_by(target) for target in targets)
     for step in steps:
         assert "run" in step or re.fullmatch(r"[\w/-]+@v\d+\.\d+\.\d+", step["uses"])
@@ -59,6 +59,11 @@ def test_the_checks_of_a_change_are_those_of_the_makefile_on_every_python() -> N
     assert pythons == ["3.11", "3.12", "3.13"]
     assert project()["requires-python"] == f">={pythons[0]}"
     assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_the_audit_asks_for_every_version_of_the_lock() -> None:
+    [audit] = [line for line in made_by("audit") if "pip-audit " in line]
+    assert audit.split()[1:3] == ["--requirement", "requirements.lock"]
 
 
 def test_hooks_check_what_make_lint_checks_with_tools_of_the_environment() -> None:
