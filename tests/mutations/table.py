@@ -120,16 +120,16 @@ FAULTS = [
     # What decided a result
     Fault(
         "manifest.py",
-        "if (path, found) not in records:",
-        "if path not in recorded:",
+        "if (path, found) in self.steps:",
+        "if path in self.newest:",
         "tests/unit/test_manifest_and_index.py"
         "::test_a_result_without_a_record_or_changed_since_is_refused",
         "a stale record vouches for a changed file",
     ),
     Fault(
         "manifest.py",
-        'found |= dict.fromkeys(record["outputs"].items(), record)',
-        'found = dict.fromkeys(record["outputs"].items(), record) | found',
+        'self.steps |= dict.fromkeys(record["outputs"].items(), record)',
+        'self.steps = dict.fromkeys(record["outputs"].items(), record) | self.steps',
         "tests/unit/test_manifest_and_index.py"
         "::test_of_two_records_of_the_same_bytes_the_newer_counts",
         "of two records of the same bytes the older one counts",
