@@ -45,9 +45,9 @@ results: install ## run everything: tables, figures, results/index.md; CONFIG=co
 report: results ## one self-contained HTML with all tables and figures: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) --report results/report.html --report-stylesheet $(CURDIR)/workflow/report/report.css
 
-verify: install ## recompute the sums in results/manifest.json
+verify: install ## compare every file in results/ with the record of the step that made it
 	@$(CHECK_CONFIG)
-	$(SNAKEMAKE) --cores 1 verify
+	python -m onelayer.manifest $(RUN)/results
 
 compare: install ## your tables beside those of the reference run, docs/reference
 	@$(CHECK_CONFIG)

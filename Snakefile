@@ -24,6 +24,7 @@ include: "workflow/rules/checkout.smk"
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
+from onelayer.occupancy import check_writable, occupy
 from onelayer.provenance import script
 from onelayer.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
@@ -40,7 +41,18 @@ atexit.register(gc.freeze)
 # After `kill -9` the same command goes on, without --unlock. Of another workflow's jobs, whose
 # module this is, nothing is known here.
 if workflow.is_main_process and not is_module:
+    try:
+        check_writable()
+    except OnelayerError as error:
+        raise WorkflowError(str(error)) from None
     remove_stale_locks()
+
+
+onstart:
+    try:
+        occupy()
+    except OnelayerError as error:
+        raise WorkflowError(str(error)) from None
 
 
 configfile: f"{checkout}/config.yaml"

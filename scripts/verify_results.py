@@ -5,8 +5,7 @@ from onelayer.step import Step, log, run
 
 
 def main(step: Step) -> None:
-    shown, before = verify_results(step.inputs.results)
-    log.info("%d tables and figures hold, and %d files that led to them", shown, before)
+    log.info(verify_results(step.inputs.results))
 
 
 if __name__ == "__main__":

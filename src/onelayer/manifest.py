@@ -1,13 +1,17 @@
 """The manifest: for every table and figure its sum, and everything that decided its numbers.
 
+`python -m onelayer.manifest results` verifies a run, also one that may only be read.
+
 A step's record has the sum of each of its inputs and outputs. Nothing is taken for a result of this
 project unless a record names its very bytes, and the bytes of all that its step has read.
 """
 
 import json
+import os
 import platform
 import shlex
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,14 +130,15 @@ def build_manifest(files: Sequence[Path], records: Records) -> dict:
     return {"commit": _commit(), "platform": platform.platform(), "results": entries}
 
 
-def verify_results(results: Path) -> tuple[int, int]:
+def verify_results(results: Path) -> str:
     """Compare every file that steps made with their records, and the manifest with both.
 
     Args:
         results: a run's folder `results`.
 
     Returns:
-        How many tables and figures (their files) hold, and how many files that led to them.
+        What holds, in words. Of files that led to tables and figures, those that only another user
+        may read are counted: of them the records speak.
 
     Raises:
         OnelayerError: files are missing or are not what steps wrote, or there is no manifest; the
@@ -144,7 +149,8 @@ def verify_results(results: Path) -> tuple[int, int]:
     shown = {
         str(path) for kind in SHOWN for path in (results / kind).rglob("[!.]*") if path.is_file()
     }
-    found = {path: file_sha256(Path(path)) for path in sorted(kept | shown)}
+    closed = {path for path in kept - shown if not os.access(path, os.R_OK)}
+    found = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
     # What earlier settings left behind has been made, but perhaps not from what is here now.
     whys = _unmade(found, records)
     manifest, differences = results / MANIFEST, []
@@ -163,7 +169,9 @@ def verify_results(results: Path) -> tuple[int, int]:
     else:
         differences = [f"{manifest}: there is none; the command for all results writes it"]
     _refuse(whys, differences)
-    return len(shown), len(found) - len(shown)
+    unseen = f"; {len(closed)} more may not be read" if closed else ""
+    before = len(found) - len(shown)
+    return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
 
 
 def _unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
@@ -209,3 +217,20 @@ def _commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit + ("+" if changes else "")
+
+
+def main() -> None:
+    """Verify the run whose folder `results` the command line names."""
+    results = Path(*sys.argv[1:]).resolve()
+    try:
+        if not results.is_dir():
+            raise OnelayerError(f"{results}: there is no such folder of results")
+        os.chdir(results.parent)  # records name files as the run did
+        text = verify_results(Path(results.name))
+    except OnelayerError as error:
+        sys.exit(str(error))
+    sys.stdout.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()
