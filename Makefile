@@ -14,7 +14,7 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint format docs bench bench-scale schema lock clean
+.PHONY: help install quick results report verify compare reference test test-fast test-faults test-slurm mutate lint format docs bench bench-scale schema lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,6 +62,9 @@ test: install ## the whole test suite: minutes
 
 test-fast: install ## unit and oracle tests: a minute
 	$(PYTEST) tests/unit tests/oracle -m "not workflow"
+
+test-faults: install ## kill runs, steps and trainings at random moments; count what is survived: minutes
+	python -m pytest tests/faults -m faults --capture=no
 
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm

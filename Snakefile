@@ -13,6 +13,7 @@ import shlex
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -24,7 +25,7 @@ include: "workflow/rules/checkout.smk"
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
-from onelayer.occupancy import check_writable, occupy
+from onelayer.occupancy import check_writable, memory_lost, occupy
 from onelayer.provenance import script
 from onelayer.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
@@ -45,6 +46,11 @@ if workflow.is_main_process and not is_module:
         check_writable()
     except OnelayerError as error:
         raise WorkflowError(str(error)) from None
+    if memory_lost():
+        logger.warning(
+            "Snakemake's memory, .snakemake/metadata, is lost: it sees no change of settings or code "
+            "since the results here were made. Had there been any: --forceall; if not: --touch"
+        )
     remove_stale_locks()
 
 

@@ -14,11 +14,11 @@ from onelayer.liveness import FOLDER
 
 
 def check_writable() -> None:
-    """Refuse a folder of which nothing can be made: another user's, or on a read-only disk.
+    """Refuse a folder in which nothing can be made: another user's, or on a read-only or full disk.
 
     Raises:
         OnelayerError: the working directory, or what Snakemake and steps keep in it, may only be
-            read.
+            read; or there is no space left.
     """
     for place in (Path(), FOLDER, FOLDER / "alive", FOLDER / "locks", Path("results")):
         if place.exists() and not os.access(place, os.W_OK):
@@ -29,6 +29,15 @@ def check_writable() -> None:
                 f"{place.resolve()}{owner} may not be written: name a folder of your own by "
                 "`--directory`; `python -m onelayer.manifest results` verifies what is here"
             )
+    disk = os.statvfs(Path())
+    if disk.f_blocks and not disk.f_bavail:
+        raise OnelayerError(f"{Path.cwd()}: the disk is full; with space on it the command goes on")
+
+
+def memory_lost() -> bool:
+    """Whether steps were run here of which Snakemake no longer knows the settings and the code."""
+    metadata = FOLDER / "metadata"
+    return Path("results/records").is_dir() and not (metadata.is_dir() and any(metadata.iterdir()))
 
 
 def occupy() -> None:
