@@ -45,7 +45,7 @@ LOCALES = {
 
 
 @pytest.fixture(scope="module")
-def project(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unchanged(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the finished smoke run; every test leaves the same bytes in it."""
     place = tmp_path_factory.mktemp("conditions") / "project"
     return Path(shutil.copytree(smoke_run, place, symlinks=True))
@@ -74,7 +74,7 @@ def locale_of(name: str, folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", LOCALES)
 def test_neither_locale_nor_style_nor_a_missing_terminal_reaches_a_byte(
-    name, project, smoke_run, tmp_path
+    name, unchanged, smoke_run, tmp_path
 ):
     style = tmp_path / "matplotlibrc"
     style.write_text(MATPLOTLIBRC)
@@ -90,7 +90,7 @@ def test_neither_locale_nor_style_nor_a_missing_terminal_reaches_a_byte(
     with open(tmp_path / "out", "wb") as output:
         run = subprocess.run(
             [sys.executable, "-m", "snakemake", *ONE_CORE, *AGAIN],
-            cwd=project,
+            cwd=unchanged,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -101,7 +101,7 @@ def test_neither_locale_nor_style_nor_a_missing_terminal_reaches_a_byte(
     said = (tmp_path / "out").read_text(encoding="utf-8", errors="replace")
     assert run.returncode == 0, said
     assert "(Rule: plot_time_to_perfect)" in said and "(Rule: parse_articles)" in said
-    assert differing(project, smoke_run) == []
+    assert differing(unchanged, smoke_run) == []
 
 
 def test_without_snakemakes_memory_nothing_is_made_twice_and_a_line_says_so(finished, smoke_run):
@@ -156,13 +156,13 @@ def verified(project: Path, *user: str) -> subprocess.CompletedProcess:
 
 
 @pytest.fixture(params=["another user's", "a read-only disk's"])
-def closed(request, project: Path, tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
+def closed(request, unchanged: Path, tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
     """A finished folder that cannot be written, and what makes a command that of such a user."""
     root = os.getuid() == 0
     if request.param.startswith("a read-only"):
         folder = tmp_path / "disk"
         folder.mkdir()
-        bind = subprocess.run(["mount", "--bind", project, folder], check=False)
+        bind = subprocess.run(["mount", "--bind", unchanged, folder], check=False)
         if bind.returncode:
             pytest.skip("a folder cannot be mounted read-only here")
         try:
@@ -171,7 +171,7 @@ def closed(request, project: Path, tmp_path: Path) -> Iterator[tuple[Path, list[
         finally:
             subprocess.run(["umount", "--lazy", folder], check=True)
         return
-    folder = Path(shutil.copytree(project, tmp_path / "project", symlinks=True))
+    folder = Path(shutil.copytree(unchanged, tmp_path / "project", symlinks=True))
     for path in [folder, *folder.rglob("*")]:
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~0o222)

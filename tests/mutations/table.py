@@ -136,6 +136,20 @@ FAULTS = [
     ),
     Fault(
         "manifest.py",
+        "_refuse(_unmade(found, records) | _read_unmade(found, records))",
+        "_refuse(_unmade(found, records))",
+        "tests/unit/test_manifest_and_index.py::test_what_was_made_of_edited_files_is_no_result",
+        "a table made of an edited file passes for a result",
+    ),
+    Fault(
+        "figures.py",
+        "        matplotlib.rcdefaults()\n",
+        "",
+        "tests/unit/test_figures.py::test_a_users_own_style_reaches_no_byte_of_a_figure",
+        "a user's matplotlibrc changes the figures",
+    ),
+    Fault(
+        "manifest.py",
         'waiting.extend(record["inputs"].items())',
         'waiting.extend(record["outputs"].items())',
         "tests/unit/test_manifest_and_index.py"
