@@ -14,7 +14,7 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean
+.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,9 +45,9 @@ results: install ## run everything: tables, figures, results/index.md; CONFIG=co
 report: results ## one self-contained HTML with all tables and figures: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) --report results/report.html --report-stylesheet $(CURDIR)/workflow/report/report.css
 
-verify: install ## recompute the sums in results/manifest.json
+verify: install ## compare every file in results/ with the record of the step that made it
 	@$(CHECK_CONFIG)
-	$(SNAKEMAKE) --cores 1 verify
+	python -m onelayer.manifest $(RUN)/results
 
 compare: install ## your tables beside those of the reference run, docs/reference
 	@$(CHECK_CONFIG)
@@ -63,10 +63,13 @@ test: install ## the whole test suite: minutes
 test-fast: install ## unit and oracle tests: a minute
 	$(PYTEST) tests/unit tests/oracle -m "not workflow"
 
+test-faults: install ## kill runs, steps and trainings at random moments; count what is survived: minutes
+	python -m pytest tests/faults -m faults --capture=no
+
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ## do the tests notice faults? 183 slips, one at a time: minutes
+mutate: install ## do the tests notice faults? 185 slips, one at a time: minutes
 	python -m tests.mutations
 
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema

@@ -13,6 +13,7 @@ import shlex
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -24,6 +25,7 @@ include: "workflow/rules/checkout.smk"
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
 from onelayer.liveness import remove_stale_locks
+from onelayer.occupancy import check_writable, memory_lost, occupy
 from onelayer.provenance import script
 from onelayer.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
@@ -40,7 +42,23 @@ atexit.register(gc.freeze)
 # After `kill -9` the same command goes on, without --unlock. Of another workflow's jobs, whose
 # module this is, nothing is known here.
 if workflow.is_main_process and not is_module:
+    try:
+        check_writable()
+    except OnelayerError as error:
+        raise WorkflowError(str(error)) from None
+    if memory_lost():
+        logger.warning(
+            "Snakemake's memory, .snakemake/metadata, is lost: it sees no change of settings or code "
+            "since the results here were made. Had there been any: --forceall; if not: --touch"
+        )
     remove_stale_locks()
+
+
+onstart:
+    try:
+        occupy()
+    except OnelayerError as error:
+        raise WorkflowError(str(error)) from None
 
 
 configfile: f"{checkout}/config.yaml"

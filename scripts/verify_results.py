@@ -1,12 +1,12 @@
-"""Verify the results: recompute the sum of every table and figure in the manifest."""
+"""Verify the results: compare every file with the record of the step that made it."""
 
-from onelayer.manifest import verify_manifest
+from onelayer.manifest import verify_results
 from onelayer.step import Step, log, run
 
 
 def main(step: Step) -> None:
-    log.info("%d tables and figures hold", verify_manifest(step.inputs.manifest))
+    log.info(verify_results(step.inputs.results))
 
 
 if __name__ == "__main__":
-    run(main, inputs=["manifest"])
+    run(main, inputs=["results/"])

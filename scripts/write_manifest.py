@@ -7,7 +7,7 @@ from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    records = read_records(step.outputs.manifest.with_name("records").rglob("[!.]*.json"))
+    records = read_records(step.outputs.manifest.parent)
     manifest = build_manifest(step.inputs.results, records)
     text = json.dumps(manifest, indent=1, sort_keys=True)
     step.outputs.manifest.write_text(text + "\n", encoding="utf-8")

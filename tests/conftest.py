@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
 
 # What takes long to make and is made once, by the process that has all tests of it.
-STAY_TOGETHER = ("battered", "slurm", "report", "answers", "shell")
+STAY_TOGETHER = ("battered", "unchanged", "slurm", "report", "answers", "shell")
 
 # Before any test loads torch: one thread in pytest's own process, as steps have. Several threads on
 # shared cores spend their time waiting for each other.

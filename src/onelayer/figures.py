@@ -74,8 +74,13 @@ def plain(text: object) -> str:
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Everything drawn inside looks like the rest of the project's figures."""
-    with matplotlib.rc_context(_STYLE):
+    """Everything drawn inside looks like the rest of the project's figures.
+
+    Whatever a user's matplotlibrc says: the style stands on matplotlib's own defaults.
+    """
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
         yield
 
 

@@ -1,38 +1,112 @@
-"""The manifest: for every table and figure its sum, and everything that decided its numbers."""
+"""The manifest: for every table and figure its sum, and everything that decided its numbers.
+
+`python -m onelayer.manifest results` verifies a run, also one that may only be read.
+
+A step's record has the sum of each of its inputs and outputs. Nothing is taken for a result of this
+project unless a record names its very bytes, and the bytes of all that its step has read.
+"""
 
 import json
+import os
 import platform
+import shlex
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.provenance import REPOSITORY, file_sha256
 
-# What a step wrote: its record by path and sum of each output.
-Records = Mapping[tuple[str, str], dict]
+MANIFEST = "manifest.json"
+# Folders of what a reader takes along; each of their files is made by a step.
+SHOWN = ("tables", "figures", "animations")
+NAMED = 10  # files in one line
+DECIDED_BY = ("step", "settings", "code", "libraries", "device")
 
 
-def read_records(paths: Iterable[Path]) -> Records:
+@dataclass
+class Records:
+    """What steps wrote about themselves.
+
+    Attributes:
+        folder: the run's `results`: steps made every file in it, those elsewhere are sources.
+        steps: the record (settings, code digest, library versions, device, sums of inputs and
+            outputs) by path and sum of each output. Steps that these settings do not need any more
+            may be among them: a record counts for the very bytes that it names; of two that name
+            the same the newer one.
+        newest: the sum in the newest record of each path.
+    """
+
+    folder: Path
+    steps: dict[tuple[str, str], dict] = field(default_factory=dict)
+    newest: dict[str, str] = field(default_factory=dict)
+
+    def add(self, record: dict) -> None:
+        """Take a record that is newer than all so far; `KeyError` where it lacks a part."""
+        record = {key: record[key] for key in (*DECIDED_BY, "inputs", "outputs")}
+        self.steps |= dict.fromkeys(record["outputs"].items(), record)
+        self.newest |= record["outputs"]
+
+    def refusal(self, path: str, found: str, reader: str = "") -> str | None:
+        """Why a file with these bytes is not what a step wrote; None if it is.
+
+        Args:
+            path, found: the file and its SHA-256.
+            reader: the step that read these bytes, if it is not the file as it is now.
+        """
+        if (path, found) in self.steps:
+            return None
+        if path in self.newest:
+            expected = self.newest[path]
+            step = self.steps[path, expected]["step"]
+            seen = f"{reader} read" if reader else "found"
+            return f"{path}: not what {step} wrote: expected sha256 {expected}, {seen} {found}"
+        if Path(path).is_relative_to(self.folder):
+            return f"{path}: no step recorded that it made this file"
+        return None
+
+    def before(self, path: str, found: str) -> list[dict]:
+        """The record of a file's own step and those of all steps before it, nearest first."""
+        steps, waiting, seen = [], [(path, found)], set()
+        while waiting:
+            record = self.steps.get(waiting.pop(0))
+            if record is None or id(record) in seen:
+                continue
+            seen.add(id(record))
+            steps.append(record)
+            waiting.extend(record["inputs"].items())
+        return steps
+
+
+def read_records(results: Path) -> Records:
     """Read what every step wrote about itself.
 
     Args:
-        paths: records (settings, code digest, library versions, device, sums of inputs and
-            outputs). Steps that these settings do not need any more may be among them: a record
-            counts for the very bytes that it names; of two that name the same the newer one.
+        results: a run's folder `results`.
+
+    Raises:
+        OnelayerError: a record is broken.
     """
-    found: dict[tuple[str, str], dict] = {}
+    paths = (results / "records").rglob("[!.]*.json")
+    found = Records(results)
     for path in sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path)):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        found |= dict.fromkeys(record["outputs"].items(), record)
+        try:
+            found.add(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise OnelayerError(
+                f"{path}: not what a step writes about itself; remove it, and `verify` names the "
+                "files that it was about"
+            ) from None
     return found
 
 
-def build_manifest(results: Sequence[Path], records: Records) -> dict:
+def build_manifest(files: Sequence[Path], records: Records) -> dict:
     """Describe every result by its sum and the steps that led to it.
 
     Args:
-        results: files of tables and figures.
+        files: those of tables and figures.
         records: as `read_records` finds them.
 
     Returns:
@@ -40,34 +114,95 @@ def build_manifest(results: Sequence[Path], records: Records) -> dict:
         records of its own step and of all steps before it, nearest first.
 
     Raises:
-        OnelayerError: a result has no record, or differs from the sum its step recorded.
+        OnelayerError: a result, or what a step before it has read, is not what its step wrote.
     """
-    recorded = dict(records.keys())
-    entries = {}
-    for path in sorted(map(str, results)):
-        if path not in recorded:
-            raise OnelayerError(f"{path}: no step recorded that it made this file")
-        found = file_sha256(Path(path))
-        if (path, found) not in records:
-            raise OnelayerError(
-                f"{path}: changed since its step wrote it: expected sha256 {recorded[path]}, "
-                f"found {found}"
-            )
-        entries[path] = {"sha256": found, "steps": _lineage((path, found), records)}
+    found = {str(path): file_sha256(path) for path in sorted(files)}
+    _refuse(_unmade(found, records) | _read_unmade(found, records))
+    entries = {
+        path: {
+            "sha256": sha256,
+            "steps": [
+                {key: record[key] for key in DECIDED_BY} for record in records.before(path, sha256)
+            ],
+        }
+        for path, sha256 in found.items()
+    }
     return {"commit": _commit(), "platform": platform.platform(), "results": entries}
 
 
-def _lineage(result: tuple[str, str], records: Records) -> list[dict]:
-    steps, waiting, seen = [], [result], set()
-    while waiting:
-        record = records.get(waiting.pop(0))
-        if record is None or id(record) in seen:
-            continue
-        seen.add(id(record))
-        kept = ("step", "settings", "code", "libraries", "device")
-        steps.append({key: record[key] for key in kept})
-        waiting.extend(record["inputs"].items())
-    return steps
+def verify_results(results: Path) -> str:
+    """Compare every file that steps made with their records, and the manifest with both.
+
+    Args:
+        results: a run's folder `results`.
+
+    Returns:
+        What holds, in words. Of files that led to tables and figures, those that only another user
+        may read are counted: of them the records speak.
+
+    Raises:
+        OnelayerError: files are missing or are not what steps wrote, or there is no manifest; the
+            line names each with its step, both sums, and what makes it again.
+    """
+    records = read_records(results)
+    kept = {path for path in records.newest if Path(path).is_file()}
+    shown = {
+        str(path) for kind in SHOWN for path in (results / kind).rglob("[!.]*") if path.is_file()
+    }
+    closed = {path for path in kept - shown if not os.access(path, os.R_OK)}
+    found = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
+    # What earlier settings left behind has been made, but perhaps not from what is here now.
+    whys = _unmade(found, records)
+    manifest, differences = results / MANIFEST, []
+    if manifest.is_file():
+        entries = json.loads(manifest.read_text(encoding="utf-8"))["results"]
+        sums = {path: entry["sha256"] for path, entry in entries.items()}
+        whys = _read_unmade(sums, records) | whys
+        differences = [
+            f"{path}: {manifest} has sha256 {sha256}, found {found.get(path, 'no file')}"
+            for path, sha256 in sums.items()
+            if found.get(path) != sha256 and path not in whys
+        ]
+        if not differences:  # findings and index then speak of the same tables
+            last = {path: sha256 for path, sha256 in found.items() if Path(path).parent == results}
+            whys = _read_unmade(last, records) | whys
+    else:
+        differences = [f"{manifest}: there is none; the command for all results writes it"]
+    _refuse(whys, differences)
+    unseen = f"; {len(closed)} more may not be read" if closed else ""
+    before = len(found) - len(shown)
+    return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
+
+
+def _unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+    """Which files are not what a step wrote, and why."""
+    whys = {path: records.refusal(path, sha256) for path, sha256 in found.items()}
+    return {path: why for path, why in whys.items() if why}
+
+
+def _read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+    """The same of what was read by the steps of these files and by those before them."""
+    whys = {}
+    for path, sha256 in found.items():
+        for record in records.before(path, sha256):
+            for source, read in record["inputs"].items():
+                if why := records.refusal(source, read, record["step"]):
+                    whys[source] = why
+    return whys
+
+
+def _refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
+    """Say what does not hold, and what makes it again, in one line; nothing if all holds."""
+    lines = [*whys.values(), *differences]
+    if not lines:
+        return
+    more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    files = " ".join(map(shlex.quote, whys))
+    advice = ""
+    if whys:
+        forced = f"--forcerun {files}" if len(whys) <= NAMED else "--forceall"
+        advice = f". The command that made them does so again with {forced}"
+    raise OnelayerError(f"{'; '.join(lines[:NAMED])}{more}{advice}")
 
 
 def _commit() -> str | None:
@@ -84,24 +219,18 @@ def _commit() -> str | None:
     return commit + ("+" if changes else "")
 
 
-def verify_manifest(manifest: Path) -> int:
-    """Recompute the sum of every table and figure.
+def main() -> None:
+    """Verify the run whose folder `results` the command line names."""
+    results = Path(*sys.argv[1:]).resolve()
+    try:
+        if not results.is_dir():
+            raise OnelayerError(f"{results}: there is no such folder of results")
+        os.chdir(results.parent)  # records name files as the run did
+        text = verify_results(Path(results.name))
+    except OnelayerError as error:
+        sys.exit(str(error))
+    sys.stdout.write(f"{text}\n")
 
-    Returns:
-        How many files hold.
 
-    Raises:
-        OnelayerError: files are missing or differ; the line names each with both sums.
-    """
-    entries = json.loads(manifest.read_text(encoding="utf-8"))["results"]
-    problems = []
-    for path, entry in entries.items():
-        if not Path(path).is_file():
-            problems.append(f"{path} is missing")
-        elif (found := file_sha256(Path(path))) != entry["sha256"]:
-            problems.append(f"{path}: expected sha256 {entry['sha256']}, found {found}")
-    if problems:
-        raise OnelayerError(
-            f"{len(problems)} of {len(entries)} files differ: {'; '.join(problems)}"
-        )
-    return len(entries)
+if __name__ == "__main__":
+    main()

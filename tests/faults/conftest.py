@@ -17,6 +17,15 @@ import onelayer.fetch
 from tests.conftest import ROOT, clean_environment
 from tests.steps import run_script
 
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, and say so, what `make test` has no time for."""
+    if "faults" not in config.option.markexpr:
+        for item in items:
+            if item.get_closest_marker("faults"):
+                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-faults"))
+
+
 PACKAGE, VERSION = "tiny-corpus", "1.0"
 WHEEL = "tiny_corpus-1.0-py3-none-any.whl"
 
@@ -143,3 +152,33 @@ def error_line(run: subprocess.CompletedProcess) -> str:
     others = [line for line in run.stderr.splitlines() if not re.match(r"ERROR |WARNING ", line)]
     assert not others, run.stderr
     return errors[0]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one mebibyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    mount = subprocess.run(command, capture_output=True, text=True, check=False)
+    if mount.returncode:
+        pytest.skip(f"mounting a small tmpfs is not permitted here: {mount.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def results(project: Path) -> dict[str, bytes]:
+    """Content of every result by path, but for how long steps took and what they logged."""
+    folder = project / "results"
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.relative_to(folder).parts[0] not in ("benchmarks", "logs")
+    }
+
+
+def parts(project: Path) -> list[Path]:
+    """What half-written files are called."""
+    return list((project / "results").rglob(".part-*"))

@@ -3,32 +3,15 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 from transformers import BertConfig
 
 from onelayer.corpus.storage import write_articles
 from onelayer.settings.models import CHECKPOINT_FILES
 from tests.conftest import ROOT, run_step
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, build_wheel, error_line, sha256
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one mebibyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    mount = subprocess.run(command, capture_output=True, text=True, check=False)
-    if mount.returncode:
-        pytest.skip(f"mounting a small tmpfs is not permitted here: {mount.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def assert_disk_full(run: subprocess.CompletedProcess, folder: Path) -> None:

@@ -120,19 +120,33 @@ FAULTS = [
     # What decided a result
     Fault(
         "manifest.py",
-        "if (path, found) not in records:",
-        "if path not in recorded:",
+        "if (path, found) in self.steps:",
+        "if path in self.newest:",
         "tests/unit/test_manifest_and_index.py"
         "::test_a_result_without_a_record_or_changed_since_is_refused",
         "a stale record vouches for a changed file",
     ),
     Fault(
         "manifest.py",
-        'found |= dict.fromkeys(record["outputs"].items(), record)',
-        'found = dict.fromkeys(record["outputs"].items(), record) | found',
+        'self.steps |= dict.fromkeys(record["outputs"].items(), record)',
+        'self.steps = dict.fromkeys(record["outputs"].items(), record) | self.steps',
         "tests/unit/test_manifest_and_index.py"
         "::test_of_two_records_of_the_same_bytes_the_newer_counts",
         "of two records of the same bytes the older one counts",
+    ),
+    Fault(
+        "manifest.py",
+        "_refuse(_unmade(found, records) | _read_unmade(found, records))",
+        "_refuse(_unmade(found, records))",
+        "tests/unit/test_manifest_and_index.py::test_what_was_made_of_edited_files_is_no_result",
+        "a table made of an edited file passes for a result",
+    ),
+    Fault(
+        "figures.py",
+        "        matplotlib.rcdefaults()\n",
+        "",
+        "tests/unit/test_figures.py::test_a_users_own_style_reaches_no_byte_of_a_figure",
+        "a user's matplotlibrc changes the figures",
     ),
     Fault(
         "manifest.py",

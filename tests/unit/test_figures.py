@@ -1,9 +1,12 @@
 """What figures compute for themselves, and what they mark: it is on no other page."""
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
+from onelayer.figures import house_style, save
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
 from onelayer.papers.scan_snap import text_figures
@@ -144,3 +147,22 @@ def test_ratio_counts_as_found_only_with_its_whole_interval_above_one() -> None:
     ratios = pd.DataFrame({"low": [0.99, 1.01, 1.01]}, index=[10, 20, 30])
     z = pd.Series([9.0, 2.9, 3.1], index=[10, 20, 30])
     assert pretraining_figures.found(ratios, z).tolist() == [False, False, True]
+
+
+def test_a_users_own_style_reaches_no_byte_of_a_figure(tmp_path) -> None:
+    def drawn(name: str) -> list[bytes]:
+        files = [tmp_path / f"{name}.{form}" for form in ("pdf", "png")]
+        with house_style():
+            figure, axes = plt.subplots()
+            axes.plot([1, 3, 2], label="a")
+            axes.imshow([[1, 2], [3, 4]])
+            axes.legend()
+            save(figure, *files)
+        plt.close(figure)
+        return [file.read_bytes() for file in files]
+
+    expected = drawn("ours")
+    theirs = {"axes.grid": True, "axes.facecolor": "yellow", "image.cmap": "jet"}
+    more = {"lines.linestyle": "--", "savefig.bbox": "tight", "pdf.compression": 0}
+    with matplotlib.rc_context(theirs | more):
+        assert drawn("theirs") == expected

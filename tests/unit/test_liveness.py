@@ -1,12 +1,14 @@
-"""Claims about the locks that a killed run leaves and that a living one needs."""
+"""Claims about the locks that a killed run leaves and a living one needs, and their folder."""
 
 import fcntl
 import os
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
-from onelayer import liveness
+from onelayer import liveness, occupancy
+from onelayer.errors import OnelayerError
 
 
 @pytest.fixture
@@ -31,3 +33,30 @@ def test_the_locks_of_a_step_that_is_alive_stay(lock: Path) -> None:
     liveness.remove_stale_locks()
     assert lock.exists()
     os.close(alive)
+
+
+def test_one_run_is_at_work_in_a_folder(lock: Path) -> None:
+    occupancy.occupy()
+    with pytest.raises(OnelayerError, match=f"^{Path.cwd()}: another run is at work here"):
+        occupancy.occupy()
+
+
+def test_a_folder_on_a_full_disk_is_refused(lock: Path, monkeypatch) -> None:
+    occupancy.check_writable()
+    full = namedtuple("full", ("f_blocks", "f_bavail"))
+    monkeypatch.setattr(os, "statvfs", lambda _: full(10, 0))
+    with pytest.raises(OnelayerError, match="the disk is full"):
+        occupancy.check_writable()
+    monkeypatch.setattr(os, "statvfs", lambda _: full(0, 0))  # of a file system that does not say
+    occupancy.check_writable()
+
+
+def test_memory_is_lost_where_steps_ran_and_snakemake_knows_none_of_them(lock: Path) -> None:
+    assert not occupancy.memory_lost()
+    Path("results/records").mkdir(parents=True)
+    assert occupancy.memory_lost()
+    known = liveness.FOLDER / "metadata" / "table"
+    known.parent.mkdir()
+    assert occupancy.memory_lost()
+    known.touch()
+    assert not occupancy.memory_lost()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from PIL import Image
 from onelayer import manifest
 from onelayer.errors import OnelayerError
 from onelayer.index import count_verdicts, index_page, shown_counts, summary
-from onelayer.manifest import build_manifest, read_records, verify_manifest
+from onelayer.manifest import build_manifest, read_records, verify_results
 from onelayer.overview import overview_page
 from onelayer.provenance import REPOSITORY, file_sha256
 from onelayer.tables import VALUE_COLUMNS
@@ -23,93 +24,169 @@ from onelayer.tables import VALUE_COLUMNS
 CAPTIONS = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))
 
 
+TABLE = "results/tables/p/t.csv"
+TOPICS = "results/topics/lda"
+HOLDS = "1 tables and figures hold, and 1 files that led to them"
+
+
+def record(step: str, inputs: dict[str, str], *outputs: str, **more: str) -> Path:
+    """Write what a step says about itself after it has written these files."""
+    kept = {"settings": {"of": step}, "code": f"digest of {step}", "libraries": "numpy 2"}
+    sums = {name: file_sha256(Path(name)) for name in outputs}
+    written = {"step": step, "device": "cpu", "inputs": inputs, "outputs": sums} | kept | more
+    path = Path(f"results/records/{step}.json")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(written))
+    return path
+
+
+def fit(text: str) -> None:
+    """`fit` makes topics of a source that no step made."""
+    Path(TOPICS).write_text(text)
+    record("fit", {"articles.txt": "0" * 64}, TOPICS)
+
+
+def tabulate(text: str) -> None:
+    """`tabulate` makes a table of topics as they are."""
+    Path(TABLE).write_text(text)
+    record("tabulate", {TOPICS: file_sha256(Path(TOPICS))}, TABLE)
+
+
+def write_manifest() -> dict:
+    manifest = build_manifest([Path(TABLE)], read_records(Path("results")))
+    Path("results/manifest.json").write_text(json.dumps(manifest))
+    return manifest
+
+
 @pytest.fixture
-def results(tmp_path, monkeypatch):
-    """Two steps: `fit` made model.bin, `tabulate` made table.csv from it."""
+def results(tmp_path, monkeypatch) -> Path:
+    """A run of two steps: `fit` made topics, `tabulate` a table of them."""
     monkeypatch.chdir(tmp_path)
-    Path("model.bin").write_bytes(b"model")
-    Path("table.csv").write_text("a\n1\n")
-    records = []
-    for step, source, target in (
-        ("fit", {}, "model.bin"),
-        ("tabulate", {"model.bin": file_sha256(Path("model.bin"))}, "table.csv"),
-    ):
-        record = {
-            "step": step,
-            "settings": {"of": step},
-            "code": f"digest of {step}",
-            "libraries": "numpy 2",
-            "device": "cpu",
-            "inputs": source,
-            "outputs": {target: file_sha256(Path(target))},
-        }
-        path = Path(f"{step}.json")
-        path.write_text(json.dumps(record))
-        records.append(path)
-    return read_records(records)
+    for file in (TABLE, TOPICS):
+        Path(file).parent.mkdir(parents=True)
+    fit("topics")
+    tabulate("a\n1\n")
+    return Path("results")
+
+
+def refusal(check: Callable[[], object]) -> str:
+    with pytest.raises(OnelayerError) as caught:
+        check()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 def test_a_manifest_names_every_step_that_led_to_a_result(results) -> None:
-    entry = build_manifest([Path("table.csv")], results)["results"]["table.csv"]
-    assert entry["sha256"] == file_sha256(Path("table.csv"))
+    entry = write_manifest()["results"][TABLE]
+    assert entry["sha256"] == file_sha256(Path(TABLE))
     assert [step["step"] for step in entry["steps"]] == ["tabulate", "fit"]
     assert entry["steps"][1]["settings"] == {"of": "fit"}
     assert entry["steps"][1]["code"] == "digest of fit"
 
 
 def test_a_result_without_a_record_or_changed_since_is_refused(results) -> None:
-    with pytest.raises(OnelayerError, match=r"other\.csv: no step"):
-        build_manifest([Path("other.csv")], results)
-    Path("table.csv").write_text("a\n2\n")
-    with pytest.raises(OnelayerError, match=r"table\.csv: changed since"):
-        build_manifest([Path("table.csv")], results)
+    made = file_sha256(Path(TABLE))
+    Path(TABLE).write_text("a\n2\n")
+    for check in (write_manifest, lambda: verify_results(results)):
+        line = refusal(check)
+        now = file_sha256(Path(TABLE))
+        assert f"{TABLE}: not what tabulate wrote: expected sha256 {made}, found {now}" in line
+        assert line.endswith(f"with --forcerun {TABLE}")
+    Path("results/records/tabulate.json").unlink()
+    for check in (write_manifest, lambda: verify_results(results)):
+        assert f"{TABLE}: no step recorded that it made this file" in refusal(check)
 
 
-def test_records_of_steps_that_made_other_bytes_are_passed_over(results, tmp_path) -> None:
-    made = {"outputs": {"model.bin": "0" * 64}, "inputs": {}}
-    kept = ("settings", "code", "libraries", "device")
-    stale = made | {"step": "fit_before"} | dict.fromkeys(kept, "")
-    path = tmp_path / "fit_before.json"
-    path.write_text(json.dumps(stale))
-    records = read_records([path, Path("fit.json"), Path("tabulate.json")])
-    entry = build_manifest([Path("table.csv")], records)["results"]["table.csv"]
-    assert [step["step"] for step in entry["steps"]] == ["tabulate", "fit"]
+def test_a_file_among_the_tables_that_no_step_made_is_named(results) -> None:
+    write_manifest()
+    Path("results/tables/p/mine.csv").touch()
+    assert "results/tables/p/mine.csv: no step recorded" in refusal(lambda: verify_results(results))
+
+
+def test_what_was_made_of_edited_files_is_no_result(results) -> None:
+    made = file_sha256(Path(TOPICS))
+    Path(TOPICS).write_text("by hand")
+    edited = file_sha256(Path(TOPICS))
+    tabulate("a\n3\n")
+    why = f"{TOPICS}: not what fit wrote: expected sha256 {made}, "
+    line = refusal(write_manifest)
+    assert f"{why}tabulate read {edited}" in line and line.endswith(f"--forcerun {TOPICS}")
+    assert f"{why}found {edited}" in refusal(lambda: verify_results(results))
+
+    Path(TOPICS).write_text("topics")  # as if nothing had been
+    assert f"{why}tabulate read {edited}" in refusal(write_manifest)
+    tabulate("a\n1\n")
+    write_manifest()
+    assert verify_results(results) == HOLDS
+
+
+def test_what_was_made_of_a_file_without_a_record_is_no_result(results) -> None:
+    write_manifest()
+    Path("results/records/fit.json").unlink()
+    for check in (write_manifest, lambda: verify_results(results)):
+        assert f"{TOPICS}: no step recorded that it made this file" in refusal(check)
+
+
+def test_what_earlier_settings_left_behind_does_no_harm(results) -> None:
+    stale = Path("results/tables/p/of_a_model_that_is_gone.csv")
+    stale.touch()
+    record("tabulate_it", {TOPICS: file_sha256(Path(TOPICS))}, str(stale))
+    fit("new topics")
+    tabulate("a\n4\n")
+    assert set(write_manifest()["results"]) == {TABLE}
+    assert verify_results(results) == HOLDS.replace("1", "2", 1)
+
+
+def test_topics_that_were_cleared_away_are_not_missed(results) -> None:
+    write_manifest()
+    Path(TOPICS).unlink()
+    assert verify_results(results) == HOLDS.replace("and 1", "and 0")
 
 
 def test_of_two_records_of_the_same_bytes_the_newer_counts(results) -> None:
-    newer = json.loads(Path("fit.json").read_text()) | {"code": "digest of newer code"}
-    Path("again.json").write_text(json.dumps(newer))
-    for seconds, name in enumerate(("fit.json", "again.json")):
-        os.utime(name, (seconds, seconds))
-    records = read_records([Path("again.json"), Path("fit.json")])
-    [step] = build_manifest([Path("model.bin")], records)["results"]["model.bin"]["steps"]
-    assert step["code"] == "digest of newer code"
+    newer = record("fit_again", {}, TOPICS)
+    for first, second in ((0, 1), (1, 0)):
+        os.utime("results/records/fit.json", (first, first))
+        os.utime(newer, (second, second))
+        steps = write_manifest()["results"][TABLE]["steps"]
+        assert steps[1]["step"] == ("fit_again" if second else "fit")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"outputs": {}}', '{"outputs": []}'])
+def test_a_broken_record_is_named(results, text) -> None:
+    Path("results/records/fit.json").write_text(text)
+    line = refusal(lambda: verify_results(results))
+    assert line.startswith("results/records/fit.json: not what a step writes about itself")
+
+
+def test_of_many_files_the_line_names_a_few(results) -> None:
+    for number in range(11):
+        Path(f"results/tables/p/{number}.csv").touch()
+    line = refusal(lambda: verify_results(results))
+    assert line.count("no step recorded") == 10 and "; and 2 more. " in line
+    assert line.endswith("with --forceall")
 
 
 def test_a_commit_is_marked_where_tracked_files_differ_from_it(results, monkeypatch) -> None:
     own = ["-c", "user.name=test", "-c", "user.email=test@test"]
-    for words in (["init"], ["add", "model.bin"], [*own, "commit", "-m", "one"]):
+    for words in (["init"], ["add", TOPICS], [*own, "commit", "-m", "one"]):
         subprocess.run(["git", *words], check=True, capture_output=True)
     monkeypatch.setattr(manifest, "REPOSITORY", Path.cwd())
-    commit = build_manifest([], results)["commit"]
+    commit = build_manifest([], read_records(results))["commit"]
     assert len(commit) == 40
-    Path("model.bin").write_bytes(b"edited")
-    assert build_manifest([], results)["commit"] == commit + "+"
+    Path(TOPICS).write_bytes(b"edited")
+    assert build_manifest([], read_records(results))["commit"] == commit + "+"
 
 
-def test_verification_names_what_differs_and_what_is_missing(results, tmp_path) -> None:
-    manifest = tmp_path / "manifest.json"
-    manifest.write_text(json.dumps(build_manifest([Path("table.csv"), Path("model.bin")], results)))
-    assert verify_manifest(manifest) == 2
-    before = file_sha256(Path("table.csv"))
-    Path("table.csv").write_text("a\n2\n")
-    Path("model.bin").unlink()
-    with pytest.raises(OnelayerError) as caught:
-        verify_manifest(manifest)
-    message = str(caught.value)
-    assert "model.bin is missing" in message
-    assert before in message
-    assert file_sha256(Path("table.csv")) in message
+def test_verification_names_what_the_manifest_has_otherwise_and_what_is_missing(results) -> None:
+    assert "results/manifest.json: there is none" in refusal(lambda: verify_results(results))
+    write_manifest()
+    before = file_sha256(Path(TABLE))
+    tabulate("a\n5\n")  # a table alone, of new settings
+    has = f"{TABLE}: results/manifest.json has sha256 {before}, found "
+    assert f"{has}{file_sha256(Path(TABLE))}" in refusal(lambda: verify_results(results))
+    Path(TABLE).unlink()
+    assert f"{has}no file" in refusal(lambda: verify_results(results))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.mutations import Fault
 from tests.mutations.table import FAULTS
 
 # What runs Snakemake; a fault is to be noticed within seconds.
-WORKFLOW = {"smoke_run", "finished", "fresh", "battered", "lda_missing", "project"}
+WORKFLOW = {"smoke_run", "finished", "fresh", "battered", "unchanged", "lda_missing", "project"}
 
 
 @functools.cache

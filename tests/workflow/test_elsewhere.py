@@ -52,7 +52,7 @@ def test_snakemake_runs_from_anywhere(tmp_path):
         (("quick", "CONFIG=config/smoke.yaml"), "--directory runs/smoke --configfile"),
         (("results", "CONFIG=config/smoke.yaml"), "--directory runs/smoke --configfile"),
         (("report", "CONFIG=config/smoke.yaml"), "--directory runs/smoke --configfile"),
-        (("verify", "CONFIG=../mine.v2.yaml"), "--directory runs/mine.v2 --configfile ../mine"),
+        (("report", "CONFIG=../mine.v2.yaml"), "--directory runs/mine.v2 --configfile ../mine"),
     ],
 )
 def test_make_puts_each_configuration_in_a_folder_of_its_own(arguments, place, code):

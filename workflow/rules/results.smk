@@ -11,6 +11,7 @@ use rule step as write_manifest with:
         results=[file for kind in FORMS for made in results.made(kind) for file in made.files],
     output:
         manifest="results/manifest.json",
+        record=record,
     pathvars:
         step="write_manifest",
     localrule: True
@@ -31,6 +32,7 @@ use rule step as write_index with:
         index="results/index.md",
         verdicts=report("results/verdicts.html", category="Verdicts", labels={"result": "counts"}),
         overview="results/overview.html",
+        record=record,
     pathvars:
         step="write_index",
     localrule: True
@@ -64,14 +66,14 @@ rule verify:
     threads: 1
     resources:
         **asks(500, minutes=5),
-    # The manifest is no input, or a changed setting would rebuild what is to be verified.
+    # The results are no input, or a changed setting would rebuild what is to be verified.
     params:
         script=script("verify_results")["script"],
-        manifest=rules.write_manifest.output.manifest,
+        results=os.path.dirname(rules.write_manifest.output.manifest),
     message:
-        "Recompute the sums of all tables and figures"
+        "Compare every file with the record of the step that made it"
     shell:
-        "python {params.script:q} --manifest {params.manifest} --log {log}"
+        "python {params.script:q} --results {params.results} --log {log}"
 
 
 for target, files in results.targets().items():
