@@ -11,17 +11,17 @@ operation, with the numbers that the host passed, and `replay` runs just that ag
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
-from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 DEVICE = "fake"
+COMPOSITE = "CompositeImplicitAutograd"
 aten = torch.ops.aten
 COPIES = {aten._to_copy.default, aten.copy_.default}
 # Operations whose result has a size that the host must know.
@@ -103,18 +103,22 @@ class FakeGpu(TorchDispatchMode):
 
     def run(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """One operation, on the CPU tensors behind its arguments."""
-        tensors = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, Tensor)]
+        tensors = list(_tensors(args)) + list(_tensors(kwargs.values()))
         of_device = [leaf for leaf in tensors if isinstance(leaf, FakeTensor)]
         wanted = kwargs.get("device")
         made_there = wanted is not None and torch.device(wanted).type == DEVICE
         if not of_device and not made_there:
             return func(*args, **kwargs)
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), COMPOSITE):
+            with self:  # of which inference mode shows the whole, and all else the parts
+                return func.decompose(*args, **kwargs)
         self._note(func, args, kwargs, tensors, of_device)
         plain = {k: "cpu" if k == "device" else v for k, v in kwargs.items()}
         plain.pop("pin_memory", None)
         if self.recording is not None:
             self._remember(func, args, kwargs)
-        found = func(*tree_map(_raw, args), **tree_map(_raw, plain))
+        raw, plain = _raw(args), {name: _raw(value) for name, value in plain.items()}
+        found = func(*raw, **plain)
         to_host = wanted is not None and not made_there
         to_host |= func is aten.copy_.default and not isinstance(args[0], FakeTensor)
         if to_host or func is aten._local_scalar_dense.default:
@@ -122,13 +126,11 @@ class FakeGpu(TorchDispatchMode):
         if func is aten._to_copy.default and any(found is tensor.raw for tensor in of_device):
             found = found.clone()
         self.kernels += 1
-        wrapped = tree_map(
-            lambda leaf: FakeTensor(leaf) if isinstance(leaf, Tensor) else leaf, found
-        )
+        wrapped = _wrapped(found)
         if of_device:
             wrapped = return_and_correct_aliasing(func, args, kwargs, wrapped)
         if self.recording is not None:
-            self.recording.append((func, tree_map(_raw, args), tree_map(_raw, plain), found))
+            self.recording.append((func, raw, plain, found))
         return wrapped
 
     def _note(self, func, args, kwargs, tensors, of_device) -> None:
@@ -165,7 +167,7 @@ class FakeGpu(TorchDispatchMode):
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             written = args[place] if place < len(args) else kwargs.get(argument.name)
-            for leaf in tree_flatten(written)[0]:
+            for leaf in _tensors([written]):
                 if isinstance(leaf, FakeTensor):
                     memory = leaf.raw.untyped_storage()
                     self.before.setdefault(memory.data_ptr(), (memory, memory.clone()))
@@ -176,8 +178,25 @@ class FakeGpu(TorchDispatchMode):
         self.waits[str(what)] += 1
 
 
-def _raw(leaf: Any) -> Any:
-    return leaf.raw if isinstance(leaf, FakeTensor) else leaf
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
+
+
+def _raw(value: Any) -> Any:
+    """The same with the CPU tensors behind those of the device."""
+    if isinstance(value, FakeTensor):
+        return value.raw
+    return type(value)(map(_raw, value)) if isinstance(value, list | tuple) else value
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return FakeTensor(value)
+    return type(value)(map(_wrapped, value)) if isinstance(value, list | tuple) else value
 
 
 class Graph:
@@ -207,8 +226,8 @@ class Graph:
         self.gpu.replayed += 1
         for func, args, kwargs, found in self.operations:
             again = func(*args, **kwargs)
-            for old, new in zip(tree_flatten(found)[0], tree_flatten(again)[0], strict=True):
-                if isinstance(old, Tensor) and old.data_ptr() != new.data_ptr():
+            for old, new in zip(_tensors([found]), _tensors([again]), strict=True):
+                if old.data_ptr() != new.data_ptr():
                     old.copy_(new)
 
 
@@ -217,6 +236,7 @@ def fake_gpu() -> Iterator[FakeGpu]:
     """The device, while a block runs."""
     if not getattr(torch, DEVICE, None):
         _setup_privateuseone_for_python_backend(DEVICE)
+        torch.get_device_module(DEVICE).get_amp_supported_dtype = lambda: [torch.bfloat16]
     # `torch.tensor(..., device=...)` then makes its numbers on the host and copies them.
     before = torch._C._only_lift_cpu_tensors()
     torch._C._set_only_lift_cpu_tensors(True)

@@ -11,7 +11,9 @@ from onelayer import graphs
 from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
 from onelayer.ensemble import training as loop
+from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
+from onelayer.models.families import FAMILIES
 from onelayer.papers.local_to_global import attention, canonical, integrator
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
@@ -21,9 +23,13 @@ from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
+from onelayer.pretraining import training as pretraining
+from onelayer.pretraining.objectives import new_objective
 from onelayer.settings import local_to_global, scan_snap
+from onelayer.settings.pretraining import AdamWSettings
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
 from tests.fake_gpu import DEVICE, FakeGpu, fake_gpu
+from tests.tiny_text import task
 
 ASKED = {"copy to the host": 1}
 GPU = Execution(DEVICE)
@@ -33,6 +39,8 @@ GPU = Execution(DEVICE)
 def gpu(monkeypatch):
     """A GPU that is none, with graphs and 1 GB of memory."""
     monkeypatch.setattr("onelayer.device.total_memory", lambda device: 2**30)
+    # Tensors that are wrapped know no inference mode.
+    monkeypatch.setattr(torch, "inference_mode", torch.no_grad)
     with fake_gpu() as device:
         monkeypatch.setitem(graphs.GRAPHS, DEVICE, device.new_graph)
         yield device
@@ -42,7 +50,7 @@ def gpu(monkeypatch):
 def waits(gpu, monkeypatch) -> Callable:
     """Makes a method note what the host waited for in each of its calls."""
 
-    def watched(owner: type, name: str) -> list[dict[str, int]]:
+    def watched(owner: object, name: str) -> list[dict[str, int]]:
         found, method = [], getattr(owner, name)
 
         def counting(*args, **kwargs):
@@ -83,8 +91,8 @@ def ensemble(device: str, optimizer: Optimizer) -> Ensemble:
     )
 
 
-def trained(device: str, name: str, steps: int = 30, **options):
-    observed = {"observe_at": range(0, steps + 1, 10), "loss_every": 3}
+def trained(device: str, name: str, steps: int = 12, **options):
+    observed = {"observe_at": range(0, steps + 1, 5), "loss_every": 3}
     return train(ensemble(device, OPTIMIZERS[name]), steps, **observed, **options)
 
 
@@ -107,8 +115,8 @@ def test_an_ensemble_gives_the_same_on_a_gpu_and_no_step_waits(
         monkeypatch.delitem(graphs.GRAPHS, DEVICE)
     steps = waits(loop._GpuRun, "advance")
     same(trained(DEVICE, name), trained("cpu", name))
-    assert steps == [{}] * 29 + [ASKED]  # at the end: which runs diverged
-    assert gpu.replayed == (27 if graphed else 0)
+    assert steps == [{}] * 11 + [ASKED]  # at the end: which runs diverged
+    assert gpu.replayed == (9 if graphed else 0)
 
 
 def test_a_diverged_run_is_named_on_a_gpu_too(gpu, caplog):
@@ -124,7 +132,7 @@ def test_a_killed_training_goes_on_to_the_same_numbers_on_a_gpu(gpu, tmp_path):
 
     def killed(items, **_):
         for item in items:
-            if item == 17:
+            if item == 7:
                 raise StoppedError
             yield item
 
@@ -187,14 +195,14 @@ CHAIN = Chain(0.5, 0.8)
 
 
 def test_trajectories_on_a_gpu_end_where_they_do_on_the_cpu(gpu, waits):
-    start = torch.from_numpy(grid(3.0, 8))
+    start = torch.from_numpy(grid(3.0, 4))
 
     def field(theta):
         return canonical.flow(theta, CHAIN)
 
-    here = integrator.integrate(field, start)
+    here = integrator.integrate(field, start, max_steps=50)
     gpu.forget()
-    there = integrator.integrate(field, start.to(DEVICE))
+    there = integrator.integrate(field, start.to(DEVICE), max_steps=50)
     for name in ("theta", "time", "steps", "at_rest"):
         close(getattr(there, name).cpu(), getattr(here, name), tolerance=1e-12)
     looks = -(-int(here.steps.max()) // integrator._LOOK_EVERY) + 2
@@ -298,3 +306,35 @@ def test_the_language_model_trains_to_the_same_on_a_gpu(gpu, waits):
     steps = waits(loop._GpuRun, "advance")
     same(train_language_model(text, settings, GPU), train_language_model(text, settings))
     assert steps == [{}] * 5 + [ASKED]
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_pretraining_is_the_same_on_a_gpu_and_no_batch_waits(gpu, waits, family):
+    settings, words, training, held_out = task(family, tokens=700)
+
+    def trained(execution: Execution):
+        objective = new_objective(family, settings.size, words, settings.objective, settings.seed)
+        return pretraining.train(objective, training, held_out, settings, execution)
+
+    batches = waits(pretraining, "_train_on")
+    ours = trained(GPU)
+    assert batches and not any(batches)
+    theirs = trained(Execution())
+    assert list(ours.history) == list(theirs.history)
+    first = [value for (tokens, *_), value in ours.history.items() if tokens == 0]
+    close(first, list(theirs.history.values())[: len(first)])
+    # AdamW makes steps of one size of gradients that are nothing but rounding.
+    assert list(ours.history.values()) == pytest.approx(list(theirs.history.values()), abs=0.05)
+    assert ours.snapshots.keys() == theirs.snapshots.keys()
+
+
+def test_gradients_that_blow_up_on_a_gpu_are_named_by_their_batch(gpu):
+    def message(execution: Execution) -> str:
+        optimizer = AdamWSettings(learning_rate=1e30, warmup=0)
+        settings, words, training, held_out = task("bert", tokens=700, optimizer=optimizer)
+        objective = new_objective("bert", settings.size, words, settings.objective, 0)
+        with pytest.raises(OnelayerError, match="gradients are not finite after") as found:
+            pretraining.train(objective, training, held_out, settings, execution)
+        return str(found.value)
+
+    assert message(GPU) == message(Execution())

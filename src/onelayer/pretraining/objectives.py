@@ -245,16 +245,18 @@ class ReplacedTokens(Objective):
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
         replaced[inputs["positions"]] = (guesses != inputs["labels"]).float()
-        scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float().flatten()
-        # [CLS] and [SEP] are never replaced and say nothing.
-        words_only = (inputs["ids"] != CLS_ID) & (inputs["ids"] != SEP_ID)
-        scores, replaced = scores[words_only.flatten()], replaced[words_only.flatten()]
+        scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float()
+        # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
+        scores, replaced = (
+            part.view_as(inputs["ids"])[:, 1:-1].flatten() for part in (scores, replaced)
+        )
         found = binary_cross_entropy_with_logits(scores, replaced)
+        hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
             "loss": words + self.settings.discriminator_weight * found,
             "words_loss": words,
             "replaced_tokens_loss": found,
-            "replaced_tokens_found": (scores[replaced > 0] > 0).float().mean(),
+            "replaced_tokens_found": hits / replaced.sum(),
         }
 
 
