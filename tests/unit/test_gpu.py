@@ -9,11 +9,19 @@ import torch
 
 from onelayer import graphs
 from onelayer.checkpoint import Checkpoint
+from onelayer.device import to_device
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
 from onelayer.ensemble import training as loop
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
+from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.families import FAMILIES
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.papers.decision_lists import attention as decision_lists
+from onelayer.papers.decision_lists.attention import AttentionRun
+from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_seed
+from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining
+from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.papers.local_to_global import attention, canonical, integrator
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
@@ -21,18 +29,23 @@ from onelayer.papers.local_to_global.training import Group, train_group
 from onelayer.papers.scan_snap import simulation
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
+from onelayer.papers.topic_structure.probe.attention import probe_articles
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
 from onelayer.pretraining import training as pretraining
 from onelayer.pretraining.objectives import new_objective
 from onelayer.settings import local_to_global, scan_snap
+from onelayer.settings.decision_lists import DescentRun, SampledRun
 from onelayer.settings.pretraining import AdamWSettings
+from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
 from tests.fake_gpu import DEVICE, FakeGpu, fake_gpu
+from tests.tiny_models import save_tiny
 from tests.tiny_text import task
 
 ASKED = {"copy to the host": 1}
 GPU = Execution(DEVICE)
+GENERATOR = torch.Generator
 
 
 @pytest.fixture
@@ -338,3 +351,81 @@ def test_gradients_that_blow_up_on_a_gpu_are_named_by_their_batch(gpu):
         return str(found.value)
 
     assert message(GPU) == message(Execution())
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_the_probe_on_a_gpu_gives_the_cpus_sums_and_copies_no_attention(gpu, name, tmp_path):
+    folder = save_tiny(name, tmp_path / "tiny")
+    words = ["frog", "toad", "pond", "bach", "mozart", "opera"]
+    kept = pd.DataFrame({"word": words, "topic": [0, 0, 0, 1, 1, 1]})
+    kept = kept.assign(overlap="disjoint", threshold="top 3", probability=0.1)
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice([*words, "the"], size)) for size in (9, 4, 9, 6, 9, 3)]
+    articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
+
+    def probed(device: str):
+        return probe_articles(
+            load_checkpoint(folder).to(device),
+            load_tokenizer(folder),
+            articles,
+            kept,
+            AttentionProbeSettings(max_tokens=32, reference_length=10),
+        )
+
+    theirs = probed("cpu")
+    gpu.forget()
+    ours = probed(DEVICE)
+    for own in ("head_sums", "distance_sums", "distance_counts"):
+        close(getattr(ours, own), getattr(theirs, own), tolerance=1e-6)
+    for own in ("query", "key", "sums", "counts"):
+        close(getattr(ours.word_pairs, own), getattr(theirs.word_pairs, own), tolerance=1e-6)
+    assert len(gpu.downloads) == 4  # one of each length
+
+
+@pytest.mark.parametrize("method", ["sampled", "descent"])
+def test_decision_lists_are_learned_to_the_same_on_a_gpu(gpu, waits, method, monkeypatch):
+    monkeypatch.setattr(torch, "Generator", lambda device: GENERATOR(device="cpu"))
+    drawn = Sampler._distinct_draws
+
+    def draws_of_the_cpu(sampler) -> torch.Tensor:
+        with monkeypatch.context() as here:
+            here.setattr(sampler, "device", "cpu")
+            return to_device(drawn(sampler), DEVICE)
+
+    monkeypatch.setattr(Sampler, "_unwatched_draws", draws_of_the_cpu)
+    blocks = {
+        "sampled": SampledRun(L=10, n=3, m=2, method="sampled", batch=32, record_every=4),
+        "descent": DescentRun(L=10, n=3, m=2, method="descent", batch=32, record_every=7),
+    }
+    run = AttentionRun(blocks[method].model_copy(update={"max_steps": 50}), seed=0)
+    theirs, steps = decision_lists.train(run), waits(GpuTraining, "step")
+    ours = decision_lists.train(run, GPU)
+    assert ours.steps == theirs.steps
+    assert ours.t_star == pytest.approx(theirs.t_star, nan_ok=True)
+    np.testing.assert_allclose(ours.column_times, theirs.column_times, rtol=1e-9)
+    np.testing.assert_allclose(ours.W, theirs.W, rtol=1e-9, atol=1e-12)
+    pd.testing.assert_frame_equal(ours.history, theirs.history, rtol=1e-9)
+    assert theirs.steps > LOOK_EVERY
+    asked = [number for number, waited in enumerate(steps, 1) if waited]
+    assert asked == list(range(LOOK_EVERY, len(steps) + 1, LOOK_EVERY))
+
+
+def test_subsets_of_which_the_host_reads_nothing_have_the_right_chances(gpu, monkeypatch):
+    monkeypatch.setattr(torch, "Generator", lambda device: GENERATOR(device="cpu"))
+    lists, n, count = lists_of_seed(7, 2, 0), 3, 20_000
+    for weights in (None, np.arange(1.0, 8.0)):
+        sampler = Sampler(np.random.default_rng(0), lists, n, count, weights, DEVICE)
+        gpu.forget()
+        tokens = sampler.tokens()
+        assert not gpu.waits
+        found = np.sort(tokens.cpu().numpy(), axis=1)
+        assert (np.diff(found, axis=1) > 0).all()
+        sequences = enumerate_sequences(7, n, weights)
+        expected = {
+            tuple(sorted(s)): p
+            for s, p in zip(sequences.tokens, sequences.probability, strict=True)
+        }
+        subsets, times = np.unique(found, axis=0, return_counts=True)
+        chances = np.array([expected[tuple(subset)] for subset in subsets])
+        assert len(subsets) == len(expected)
+        assert (abs(times - count * chances) < 5 * np.sqrt(count * chances)).all()

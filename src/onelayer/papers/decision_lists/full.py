@@ -292,7 +292,8 @@ class GpuTraining(Training):
         accuracies = [strict_accuracy(self.W, batch) for batch in self._held]
         certified = (self._above > 0).double().mean()
         means = torch.stack(losses).mean(), torch.stack(accuracies).mean()
-        return torch.stack([self.h * self._taken, *means, self.source.order(self.W), certified])
+        time = self.h * self._taken.double()
+        return torch.stack([time, *means, self.source.order(self.W), certified])
 
     def settle(self, record_every: int) -> None:
         """Fetch where the training is, and what was recorded on the way."""
