@@ -66,7 +66,7 @@ test-fast: install ## unit and oracle tests: a minute
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ## do the tests notice faults? 193 slips, one at a time: minutes
+mutate: install ## do the tests notice faults? 196 slips, one at a time: minutes
 	python -m tests.mutations
 
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
