@@ -42,7 +42,7 @@ def to_device(values: np.ndarray | Tensor, device: str | torch.device) -> Tensor
     values = torch.as_tensor(values)
     if not on_gpu(device):
         return values.to(device)
-    if torch.cuda.is_available():
+    if torch.device(device).type == "cuda":
         values = values.pin_memory()
     return values.to(device, non_blocking=True)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 log = logging.getLogger("onelayer")
 
 WARM_UP = 3  # steps of one shape before its graph: libraries set themselves up
-MOST_GRAPHS = 12  # each has memory of its own
+MOST_GRAPHS = 12
 MOST_SHAPES = 200  # from here on shapes do not come again often enough
 
 
@@ -37,6 +37,7 @@ class Graphed:
     def __init__(self, step: Callable[[Any], Any], device: str | torch.device) -> None:
         self.step, self.device = step, torch.device(device)
         self.graphed = self.device.type in GRAPHS
+        self._pool: Any = None  # memory that all graphs of this step share
         self._seen: dict[Hashable, int] = {}
         self._written: dict[Hashable, tuple[Any, Any, list[Tensor], Any]] = {}
 
@@ -62,13 +63,14 @@ class Graphed:
             return False
         graph, held = GRAPHS[self.device.type](), _in_own_memory(inputs)
         try:
-            with graph.captured():
+            with graph.captured(self._pool):
                 outputs = self.step(held)
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             log.warning("no CUDA graph of this step, which goes on kernel by kernel: %s", reason)
             self.graphed = False
             return False
+        self._pool = graph.pool()
         self._written[key] = graph, held, _tensors(held), outputs
         return True
 
@@ -79,9 +81,13 @@ class CudaGraph:
     def __init__(self) -> None:
         self._graph = torch.cuda.CUDAGraph()
 
-    def captured(self) -> Any:
-        """A context in which launches are written down, not made."""
-        return torch.cuda.graph(self._graph)
+    def captured(self, pool: Any) -> Any:
+        """A context in which launches are written down, not made; their memory is of a pool."""
+        return torch.cuda.graph(self._graph, pool=pool)
+
+    def pool(self) -> Any:
+        """The pool that holds its memory."""
+        return self._graph.pool()
 
     def replay(self) -> None:
         """Launch what was written down."""
