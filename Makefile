@@ -14,7 +14,7 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults
+.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,7 +69,7 @@ test-faults: install ## kill runs, steps and trainings at random moments; count 
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ## do the tests notice faults? 185 slips, one at a time: minutes
+mutate: install ## do the tests notice faults? 216 slips, one at a time: minutes
 	python -m tests.mutations
 
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
@@ -96,6 +96,9 @@ docs: install ## the site of the documentation, with the figures of the run: sit
 
 bench: install ## speed beside a good user's code, the authors' way and a floor, in one run
 	python -m tests.bench
+
+bench-gpu: install ## every training, sweep and probe on the CPU and a GPU: seconds, limits, agreement; ARGS="--default"
+	@python -m tests.bench.gpu $(ARGS)
 
 bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand documents: results/scale/
 	python -m tests.bench.scale

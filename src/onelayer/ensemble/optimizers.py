@@ -77,6 +77,14 @@ class Updater:
         self.groups = self._groups(optimizer.kind)
         self.decays = {name: bool((decay > 0).any()) for name, decay in self.weight_decay.items()}
         self.state = self._empty_state()
+        self._factors: Tensor | None = None
+
+    def tabulate_schedule(self, steps: int) -> None:
+        """Put the schedule of so many steps on the device, for steps that only the device knows."""
+        if self.schedule is not None:
+            found = [torch.as_tensor(self.schedule(t), dtype=torch.float64) for t in range(steps)]
+            rows = torch.stack(found).reshape(steps, -1) if steps else torch.zeros(0, 1)
+            self._factors = rows.to(self.device)
 
     def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
         """A setting as float64 [runs]."""
@@ -129,16 +137,19 @@ class Updater:
             tensor[runs[self.groups[name.rpartition(".")[2]]]] = 0
 
     @torch.no_grad()
-    def update(self, gradients: Mapping[str, Tensor], step: int, alive: Tensor) -> None:
+    def update(self, gradients: Mapping[str, Tensor], step: int | Tensor, alive: Tensor) -> None:
         """Update the parameters in place; gradients may be overwritten.
 
         Args:
             gradients: [runs, ...] by parameter, finite.
-            step: 0 for the first update.
+            step: 0 for the first update; a tensor int64 [] that the host does not read, where the
+                schedule is tabulated.
             alive: bool [runs]; the parameters of other runs stay as they are.
         """
         factor = alive.to(torch.float64)
-        if self.schedule is not None:
+        if self._factors is not None:
+            factor = factor * self._factors.index_select(0, step.reshape(1))[0]
+        elif self.schedule is not None:
             now = torch.as_tensor(self.schedule(step), dtype=torch.float64)
             factor = factor * now.to(self.device)
         if self.clip is not None:
@@ -161,7 +172,7 @@ class Updater:
         # torch's clip_grad_norm_ adds the same 1e-6.
         factor = (self.clip.to(norm.dtype) / (norm + 1e-6)).clamp_(max=1)
         for gradient in gradients.values():
-            gradient.mul_(_column(factor, gradient))
+            gradient.mul_(per_run(factor.to(gradient.dtype), gradient))
 
 
 class _Settings:
@@ -172,7 +183,7 @@ class _Settings:
     """
 
     def __init__(
-        self, owner: Updater, kind: str, rows: slice | Tensor, step: int, factor: Tensor
+        self, owner: Updater, kind: str, rows: slice | Tensor, step: int | Tensor, factor: Tensor
     ) -> None:
         self.owner, self.kind, self.rows, self.factor = owner, kind, rows, factor
         self.dtype = next(iter(owner.parameters.values())).dtype
@@ -250,9 +261,9 @@ class _Update:
         return self.gradient.addcmul(self._column(decay), self.part)
 
     def _column(self, values: Tensor) -> Tensor:
-        return _column(values, self.part)
+        return per_run(values.to(self.part.dtype), self.part)
 
 
-def _column(values: Tensor, like: Tensor) -> Tensor:
-    """Values per run, [runs], in the type of a parameter and shaped to multiply it."""
-    return values.to(like.dtype).reshape(-1, *(1,) * (like.ndim - 1))
+def per_run(values: Tensor, like: Tensor) -> Tensor:
+    """Values per run, [runs], shaped to go with all of a parameter [runs, ...]."""
+    return values.reshape(-1, *(1,) * (like.ndim - 1))

@@ -1,4 +1,8 @@
-"""The training loop of an ensemble: steps, observations, frozen runs, checkpoints."""
+"""The training loop of an ensemble: steps, observations, frozen runs, checkpoints.
+
+On a GPU the host launches steps and does not look at them: which runs are finite, which are frozen
+and what they lost stays on the device, and the host asks every `LOOK_EVERY` steps.
+"""
 
 import hashlib
 import logging
@@ -11,13 +15,17 @@ import torch
 from torch import Tensor
 
 from onelayer.checkpoint import Checkpoint, under
-from onelayer.ensemble.optimizers import Optimizer, Updater
+from onelayer.device import on_gpu
+from onelayer.ensemble.optimizers import Optimizer, Updater, per_run
 from onelayer.execution import Execution
+from onelayer.graphs import Graphed
 
 log = logging.getLogger("onelayer")
 
 Tensors = dict[str, Tensor]
 NAMED_RUNS = 5  # diverged runs named one by one in the log; the others are counted
+LOOK_EVERY = 100  # steps on a GPU after which the host asks which runs diverged
+HELD_BYTES = 2**28  # observations that wait on a GPU before they are copied to the host
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +120,8 @@ def train(
     Raises:
         ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`.
     """
-    run = _Run(ensemble, steps, observe, observe_at, loss_every)
+    of_device = _GpuRun if on_gpu(_device_of(ensemble.parameters)) else _Run
+    run = of_device(ensemble, steps, observe, observe_at, loss_every)
     checkpoint = identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
     first = run.restore(checkpoint)
     with _subnormals_as_zero():
@@ -124,6 +133,10 @@ def train(
             checkpoint.write_if_due(run.state, step + 1)
     checkpoint.remove()
     return run.result()
+
+
+def _device_of(parameters: Tensors) -> torch.device:
+    return next(iter(parameters.values())).device
 
 
 def identified(
@@ -194,7 +207,7 @@ class _Run:
             for name, tensor in ensemble.parameters.items()
         }
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
-        device = next(iter(self.values.values())).device
+        device = _device_of(self.values)
         self.updater = Updater(ensemble.optimizer, self.values)
         self.diverged_at = torch.full((ensemble.runs,), -1, device=device)
         self.all_alive = True
@@ -208,10 +221,7 @@ class _Run:
         """One update of every run that is alive."""
         loss, gradients = self._gradients(self.ensemble.batch(step))
         alive = self.diverged_at < 0
-        finite = torch.isfinite(loss)
-        for gradient in gradients.values():
-            # A sum of finite numbers is finite, short of numbers that are lost anyway.
-            finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
+        finite = _finite(loss, gradients)
         if not bool((finite | ~alive).all()):
             self._freeze(alive & ~finite, step)
             alive &= finite
@@ -236,7 +246,9 @@ class _Run:
         self.diverged_at[runs] = step
         self.all_alive = False
         self.updater.forget(runs)
-        frozen = runs.nonzero().flatten().tolist()
+        self._warn(runs.nonzero().flatten().tolist(), step)
+
+    def _warn(self, frozen: Sequence[int], step: int) -> None:
         for run in frozen[:NAMED_RUNS]:
             name = self.ensemble.label(run)
             log.warning("%s: not finite at step %d; frozen there, the others go on", name, step)
@@ -282,3 +294,96 @@ class _Run:
             observed_at=self.observe_at,
             diverged_at=self.diverged_at.cpu(),
         )
+
+
+class _GpuRun(_Run):
+    """The same on a GPU, where the host never waits for a step."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        steps: int,
+        observe: Callable[[Tensors], Tensors] | None,
+        observe_at: Iterable[int],
+        loss_every: int,
+    ) -> None:
+        super().__init__(ensemble, steps, observe, observe_at, loss_every)
+        self.steps, self.known = steps, torch.full((ensemble.runs,), -1)
+        self.now = torch.zeros_like(self.diverged_at[0])  # updates done, where kernels read it
+        self.updater.tabulate_schedule(steps)
+        self._bytes_waiting = 0
+        self._graphed = Graphed(self._update, self.now.device)
+
+    def advance(self, step: int) -> None:
+        """One update of every run that is alive; what the host learns of it, it learns later."""
+        row = self._graphed(self.ensemble.batch(step))
+        if step % self.loss_every == 0:
+            self.losses[step // self.loss_every].copy_(row)
+        if (step + 1) % LOOK_EVERY == 0 or step + 1 == self.steps:
+            self._ask()
+
+    def _update(self, batch: Any) -> Tensor:
+        """One update; the losses of the runs that are alive, [runs]. Changes tensors alone."""
+        loss, gradients = self._gradients(batch)
+        alive, finite = self.diverged_at < 0, _finite(loss, gradients)
+        self.diverged_at.copy_(torch.where(alive & ~finite, self.now, self.diverged_at))
+        alive &= finite
+        gradients = {n: g.masked_fill(~per_run(alive, g), 0) for n, g in gradients.items()}
+        self.updater.update(gradients, self.now, alive)
+        self.now += 1
+        return torch.where(alive, loss.to(torch.float64), torch.nan)
+
+    def _ask(self) -> None:
+        """Name the runs that were frozen since the host asked last."""
+        found = self.diverged_at.cpu()
+        new = torch.where(self.known < 0, found, -1)
+        for step in sorted({int(step) for step in new if step >= 0}):
+            self._warn(torch.nonzero(new == step).flatten().tolist(), step)
+        self.known = found
+
+    def look(self, step: int) -> None:
+        """Keep what is asked for after `step` updates, on the device until there is much of it."""
+        if step not in self.observe_at:
+            return
+        with torch.no_grad():
+            seen = self.observe(self.values) if self.observe else self.values
+        for name, tensor in seen.items():
+            self.observed.setdefault(name, []).append(tensor.detach().clone())
+            self._bytes_waiting += tensor.nbytes
+        if self._bytes_waiting > HELD_BYTES:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        """Bring what was observed to the host."""
+        for name, rows in self.observed.items():
+            there = [tensor for tensor in rows if on_gpu(tensor.device)]
+            if there:
+                here = torch.stack(there).cpu().unbind()
+                self.observed[name] = [*rows[: len(rows) - len(there)], *here]
+        self._bytes_waiting = 0
+
+    def state(self) -> Tensors:
+        """Everything that the next step depends on, and everything kept so far."""
+        self._fetch()
+        return super().state()
+
+    def restore(self, checkpoint: Checkpoint) -> int:
+        """Take up a checkpoint's state if there is one; returns the number of updates done."""
+        step = super().restore(checkpoint)
+        self.now.fill_(step)
+        self.known = self.diverged_at.cpu()
+        return step
+
+    def result(self) -> Trained:
+        """What training leaves."""
+        self._fetch()
+        return super().result()
+
+
+def _finite(loss: Tensor, gradients: Tensors) -> Tensor:
+    """Whether loss and gradients of every run are, bool [runs]."""
+    finite = torch.isfinite(loss)
+    for gradient in gradients.values():
+        # A sum of finite numbers is finite, short of numbers that are lost anyway.
+        finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
+    return finite

@@ -93,13 +93,21 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     with torch.inference_mode():
         weights = attention_weights(model, input_ids=torch.tensor([ids], device=model.device))
     stacked = torch.stack([layer[0] for layer in weights])
-    error = (stacked.sum(dim=-1) - 1).abs().max().item()
+    check_row_sums(model, (stacked.sum(dim=-1) - 1).abs().max().item())
+    return stacked
+
+
+def check_row_sums(model: PreTrainedModel, error: float) -> None:
+    """Refuse attention whose rows sum to 1 within `error` alone.
+
+    Raises:
+        OnelayerError: the error is larger than rounding.
+    """
     if not error <= ROW_SUM_TOLERANCE:
         raise OnelayerError(
             f"{type(model).__name__}: attention rows sum to 1 within {error:.2g}; at most "
             f"{ROW_SUM_TOLERANCE:g} allowed (is the model in eval mode?)"
         )
-    return stacked
 
 
 def is_causal(model: PreTrainedModel, ids: list[int]) -> bool:

@@ -1,6 +1,6 @@
 """Tokenizers as the probe needs them: whole texts, no padding, pieces traced back to words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,10 @@ class EncodedText:
     ids: list[int]
     positions: list[int]
     words: list[str]
+
+    def indices(self, index: Mapping[str, int]) -> list[int]:
+        """The words by index, -1 for those that have none, [single]."""
+        return [index.get(word, -1) for word in self.words]
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
+from onelayer.device import on_gpu
 from onelayer.models.families import FAMILIES
 from onelayer.pretraining.corruption import Masked, fill_in_spans, mask_words
 from onelayer.pretraining.text import Batch, Segments
@@ -245,16 +246,18 @@ class ReplacedTokens(Objective):
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
         replaced[inputs["positions"]] = (guesses != inputs["labels"]).float()
-        scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float().flatten()
-        # [CLS] and [SEP] are never replaced and say nothing.
-        words_only = (inputs["ids"] != CLS_ID) & (inputs["ids"] != SEP_ID)
-        scores, replaced = scores[words_only.flatten()], replaced[words_only.flatten()]
+        scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float()
+        # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
+        scores, replaced = (
+            part.view_as(inputs["ids"])[:, 1:-1].flatten() for part in (scores, replaced)
+        )
         found = binary_cross_entropy_with_logits(scores, replaced)
+        hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
             "loss": words + self.settings.discriminator_weight * found,
             "words_loss": words,
             "replaced_tokens_loss": found,
-            "replaced_tokens_found": (scores[replaced > 0] > 0).float().mean(),
+            "replaced_tokens_found": hits / replaced.sum(),
         }
 
 
@@ -293,7 +296,10 @@ class Denoising(Objective):
         """`loss`: of the predictable words in spans."""
         read = self.saved.model.encoder(input_ids=inputs["ids"]).last_hidden_state
         written = self.saved.model.decoder(
-            input_ids=inputs["written"], encoder_hidden_states=read, use_cache=False
+            input_ids=inputs["written"],
+            attention_mask=_causal_mask(inputs["written"]),
+            encoder_hidden_states=read,
+            use_cache=False,
         ).last_hidden_state
         return {"loss": _word_loss(self._head, written, inputs)}
 
@@ -395,6 +401,17 @@ def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     masses = (logits.softmax(-1) * 2.0**30).int().cumsum(-1, dtype=torch.int32)
     targets = (draws.double() * masses[:, -1]).int()
     return torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
+
+
+def _causal_mask(ids: Tensor) -> Tensor | None:
+    """Which words see which, [1, 1, words, words] bool, on a GPU; None: the decoder makes it.
+
+    It would ask there whether any word is padding, and wait.
+    """
+    if not on_gpu(ids.device):
+        return None
+    words = ids.shape[1]
+    return torch.ones(words, words, dtype=torch.bool, device=ids.device).tril()[None, None]
 
 
 def _set_bias(bias: Tensor, values: Tensor) -> None:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from onelayer.checkpoint import Checkpoint, under
+from onelayer.device import to_device
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
 from onelayer.pretraining.attention import keep_attention_in_float32
@@ -36,7 +37,10 @@ class Training:
         steps: batches trained on.
         history: values by (tokens, split, quantity).
         snapshots: weights of the bare model by tokens seen.
-        recent: sums and number of batches of each training quantity since the last history point.
+        recent: sums of each training quantity since the last history point, float64 on the device,
+            and the number of `batches`.
+        blown_up: tokens seen before the first batch whose gradients were not finite, on the device;
+            -1 for none. The host asks where it reads losses, and before a state is kept.
     """
 
     objective: Objective
@@ -46,10 +50,12 @@ class Training:
     steps: int = 0
     history: dict[tuple[int, str, str], float] = field(default_factory=dict)
     snapshots: dict[int, dict[str, Tensor]] = field(default_factory=dict)
-    recent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    recent: dict[str, Tensor | float] = field(default_factory=lambda: defaultdict(float))
+    blown_up: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
         self.objective.model.to(self.device).train()
+        self.blown_up = torch.full((), -1, device=self.device)
         if self.settings.precision == "bfloat16" and self.device == "cpu":
             keep_attention_in_float32(self.objective.model)
         self.optimizer = _adamw(self.objective.model, self.settings.optimizer)
@@ -117,19 +123,24 @@ def _train_on(run: Training, text: Text, batch: Batch) -> None:
     norm = nn.utils.clip_grad_norm_(
         run.objective.model.parameters(), run.settings.optimizer.most_norm
     )
-    if not torch.isfinite(norm):
-        raise OnelayerError(
-            f"gradients are not finite after {batch.before} tokens; "
-            "lower pretraining.optimizer.learning_rate"
-        )
+    first = torch.isfinite(norm).logical_not_() & (run.blown_up < 0)
+    run.blown_up.masked_fill_(first, batch.before)
     rate = learning_rate(batch.before, run.settings.tokens, run.settings.optimizer)
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     run.optimizer.step()
     for name, value in losses.items():
-        run.recent[name] += value.item()
+        run.recent[name] = run.recent[name] + value.detach().double()
     run.recent["batches"] += 1
     run.steps += 1
+
+
+def _check_finite(run: Training) -> None:
+    if (tokens := int(run.blown_up)) >= 0:
+        raise OnelayerError(
+            f"gradients are not finite after {tokens} tokens; "
+            "lower pretraining.optimizer.learning_rate"
+        )
 
 
 def learning_rate(tokens: int, budget: int, settings: AdamWSettings) -> float:
@@ -144,12 +155,14 @@ def _observe(run: Training, text: Text, held_out: list[Batch], batch: Batch, las
     """Write down losses and keep a snapshot where this batch passed a point."""
     spacing = run.settings.tokens / HISTORY_POINTS
     if last or int(batch.after / spacing) > int(batch.before / spacing):
+        _check_finite(run)
         count = run.recent.pop("batches")
         for name, total in run.recent.items():
-            run.history[batch.after, "training", name] = total / count
+            run.history[batch.after, "training", name] = float(total) / float(count)
         run.recent.clear()
     doubled = batch.after.bit_length() > batch.before.bit_length()
     if last or (doubled and batch.after >= run.settings.first_snapshot):
+        _check_finite(run)
         for name, value in _held_out_losses(run, text, held_out).items():
             run.history[batch.after, "held-out", name] = value
         run.snapshots[batch.after] = probed_weights(run.objective)
@@ -157,15 +170,15 @@ def _observe(run: Training, text: Text, held_out: list[Batch], batch: Batch, las
 
 def _held_out_losses(run: Training, text: Text, held_out: list[Batch]) -> dict[str, float]:
     """Mean losses on held-out text, always under the same masks."""
-    sums: dict[str, float] = defaultdict(float)
+    sums: dict[str, Tensor | float] = defaultdict(float)
     run.objective.model.eval()
     with torch.inference_mode(), _precision(run):
         for batch in held_out:
             inputs = _tensors(run.objective.inputs(text, batch), run.device)
             for name, value in run.objective.losses(inputs).items():
-                sums[name] += value.item() / len(held_out)
+                sums[name] = sums[name] + value.double() / len(held_out)
     run.objective.model.train()
-    return dict(sums)
+    return {name: float(total) for name, total in sums.items()}
 
 
 def probed_weights(objective: Objective) -> dict[str, Tensor]:
@@ -190,7 +203,7 @@ def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
 
 
 def _tensors(arrays: dict[str, np.ndarray], device: str) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+    return {name: to_device(array, device) for name, array in arrays.items()}
 
 
 def _precision(run: Training) -> torch.autocast:
@@ -199,6 +212,7 @@ def _precision(run: Training) -> torch.autocast:
 
 def _state(run: Training) -> dict[str, Tensor]:
     """Everything that the rest of a training depends on, as tensors by name."""
+    _check_finite(run)
     parameters = run.named_parameters
     state = {f"model/{name}": parameter for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
@@ -209,7 +223,7 @@ def _state(run: Training) -> dict[str, Tensor]:
     for key, value in run.history.items():
         state["history/" + "/".join(map(str, key))] = torch.tensor(value, dtype=torch.float64)
     for name, value in run.recent.items():
-        state[f"recent/{name}"] = torch.tensor(value, dtype=torch.float64)
+        state[f"recent/{name}"] = torch.as_tensor(value, dtype=torch.float64)
     return state
 
 
@@ -230,4 +244,5 @@ def _resume(run: Training, checkpoint: Checkpoint) -> None:
     for name, weight in under("snapshot", state).items():
         tokens, _, parameter = name.partition("/")
         run.snapshots.setdefault(int(tokens), {})[parameter] = weight
-    run.recent.update({name: float(v) for name, v in under("recent", state).items()})
+    recent = under("recent", state)
+    run.recent.update({name: to_device(total, run.device) for name, total in recent.items()})

@@ -247,7 +247,7 @@ class _Common(Block):
     batch: int = Field(40, ge=1)
     """Documents in a training step (documents)."""
     chunk: int = Field(20, ge=1)
-    """Most runs in one tensor program; more on a GPU (runs)."""
+    """Most runs in one tensor program on a CPU; a GPU takes what its memory holds (runs)."""
     device: Device = "auto"
     """Where models are trained; `auto` takes a GPU if there is one."""
     threads: Threads = 1

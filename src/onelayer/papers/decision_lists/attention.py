@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from onelayer.device import on_gpu
 from onelayer.execution import Execution
 from onelayer.papers.decision_lists.constants import gamma, theorem_1_bound, theorem_1_scale
 from onelayer.papers.decision_lists.data import (
@@ -20,6 +21,7 @@ from onelayer.papers.decision_lists.data import (
 from onelayer.papers.decision_lists.full import (
     AllSequences,
     FullFlow,
+    GpuTraining,
     Training,
     euler,
     follow,
@@ -77,10 +79,11 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
         return follow(training, heun, block, execution)
     rng = generator("decision lists, drawn", *run.key.values())
     source = Sampler(rng, lists, block.n, block.batch, run.weights, execution.device)
+    of_device = GpuTraining if on_gpu(execution.device) else Training
     if block.method == "sampled":
-        training = Training(source, c, block.step * block.n / c, block.chunks)
+        training = of_device(source, c, block.step * block.n / c, block.chunks)
         return follow(training, heun, block, execution)
-    return follow(Training(source, c, block.eta), euler, block, execution)
+    return follow(of_device(source, c, block.eta), euler, block, execution)
 
 
 def train_runs(

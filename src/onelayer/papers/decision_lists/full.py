@@ -7,7 +7,7 @@ and for any distribution. With V = cP the permutation drops out of all of it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +15,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from onelayer.device import to_device
 from onelayer.execution import Execution
+from onelayer.graphs import Graphed
 from onelayer.papers.decision_lists.data import DecisionLists, Sequences
 from onelayer.papers.decision_lists.model import (
     Batch,
@@ -27,10 +29,12 @@ from onelayer.papers.decision_lists.model import (
     order,
     strict_accuracy,
 )
+from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.settings.decision_list_sizes import check_sizes
 from onelayer.settings.decision_lists import Run
 
 HISTORY = ["time", "loss", "accuracy", "order", "certified"]
+LOOK_EVERY = 20  # steps on a GPU after which the host asks whether every query is right
 Scheme = Callable[[Tensor, float, Callable[[Tensor], Tensor]], Tensor]
 
 
@@ -135,7 +139,10 @@ class Training:
         crossing: float64 [L], times at which they became positive; NaN while they are not.
         history: rows of `HISTORY`.
         steps: steps taken.
+        settled: whether all of this is known to the host.
     """
+
+    settled = True
 
     def __init__(self, source: Source, c: float, h: float, chunks: int = 1) -> None:
         self.source, self.c, self.h, self.chunks = source, c, h, chunks
@@ -157,6 +164,12 @@ class Training:
         """Gradient of the loss over the step's sequences, [L, L]."""
         return sum(gradient_w(W, self.c, batch) for batch in self._batches) / self.chunks
 
+    def step(self, scheme: Scheme, record_every: int) -> None:
+        """Take one step, and record what is due."""
+        self.advance(scheme)
+        if self.steps % record_every == 0 or self.perfect:
+            self.record()
+
     def advance(self, scheme: Scheme) -> None:
         """Take one step on fresh sequences, and note which columns became right inside it."""
         self._draw()
@@ -172,7 +185,7 @@ class Training:
         """Add a row to the history, measured on the step's sequences."""
         W, lists = self.W.cpu().numpy(), self.source.lists
         losses = [float(loss_w(self.W, self.c, batch)) for batch in self._batches]
-        accuracies = [strict_accuracy(self.W, batch) for batch in self._batches]
+        accuracies = [float(strict_accuracy(self.W, batch)) for batch in self._batches]
         self.history.append(
             [
                 self.h * self.steps,
@@ -214,8 +227,99 @@ class Training:
             history=pd.DataFrame(self.history, columns=HISTORY),
         )
 
+    def settle(self, record_every: int) -> None:
+        """Let the host know where the training is."""
+
     def _draw(self) -> None:
         self._batches = [self.source.draw() for _ in range(self.chunks)]
+
+
+class GpuTraining(Training):
+    """The same on a GPU, where no step waits for the host.
+
+    Whether every query is right stays on the device: from then on steps change nothing, and the
+    host asks every `LOOK_EVERY` steps. What is recorded stays there until then.
+
+    Args:
+        source, c, h, chunks: as `Training`.
+    """
+
+    settled = False
+
+    def __init__(self, source: Sampler, c: float, h: float, chunks: int = 1) -> None:
+        super().__init__(source, c, h, chunks)
+        self._above, self._crossing, self._taken = (
+            to_device(values, source.device).clone()
+            for values in (self.above, self.crossing, np.zeros((), dtype=np.int64))
+        )
+        self._held = [
+            replace(b, pairs=b.pairs.clone(), target=b.target.clone()) for b in self._batches
+        ]
+        self._rows: list[tuple[int, Tensor]] = []
+        self._scheme: Scheme | None = None
+        self._graphed = Graphed(self._advance, source.device)
+
+    def step(self, scheme: Scheme, record_every: int) -> None:
+        """Launch one step, and what is to be recorded."""
+        self._draw()
+        self._scheme = scheme
+        self._graphed(self._batches)
+        self.steps, self.settled = self.steps + 1, False
+        if self.steps % record_every == 0:
+            self._rows.append((self.steps, self._measured()))
+        if self.steps % LOOK_EVERY == 0:
+            self.settle(record_every)
+
+    def _advance(self, drawn: list[Batch]) -> None:
+        """One step on these sequences unless every query is right; changes tensors alone."""
+        active = (self._above <= 0).any()
+        for held, new in zip(self._held, drawn, strict=True):
+            for old, fresh in ((held.pairs, new.pairs), (held.target, new.target)):
+                old.copy_(torch.where(active, fresh, old))
+        self._batches = self._held
+        W = torch.where(active, self._scheme(self.W, self.h, self.gradient), self.W)
+        below, above = self._above, self.source.margins(W)
+        rose = (below <= 0) & (above > 0) & active
+        time = self.h * (self._taken - below / (above - below))
+        crossing = torch.where(rose, time, self._crossing).masked_fill(above <= 0, torch.nan)
+        for own, new in ((self.W, W), (self._above, above), (self._crossing, crossing)):
+            own.copy_(new)
+        self._taken += active
+
+    def _measured(self) -> Tensor:
+        """A row of the history, float64 [columns]."""
+        losses = [loss_w(self.W, self.c, batch) for batch in self._held]
+        accuracies = [strict_accuracy(self.W, batch) for batch in self._held]
+        certified = (self._above > 0).double().mean()
+        means = torch.stack(losses).mean(), torch.stack(accuracies).mean()
+        time = self.h * self._taken.double()
+        return torch.stack([time, *means, self.source.order(self.W), certified])
+
+    def settle(self, record_every: int) -> None:
+        """Fetch where the training is, and what was recorded on the way."""
+        if self.settled:
+            return
+        if self.perfect_at_last() and self.steps % record_every:
+            self._rows.append((self.steps, self._measured()))
+        kept = [row for step, row in self._rows if step <= self.steps]
+        self.history += torch.stack(kept).tolist() if kept else []
+        self._rows, self.settled = [], True
+
+    def perfect_at_last(self) -> bool:
+        """Fetch margins, times and steps; whether every query is right."""
+        found = torch.stack([self._above, self._crossing, self._taken.expand_as(self._above)])
+        above, crossing, taken = found.cpu().numpy()
+        self.above, self.crossing, self.steps = above, crossing, int(taken[0])
+        return self.perfect
+
+    def restore(self, kept: Mapping[str, Tensor], steps: int) -> None:
+        """Go back to where `tensors` were taken, after so many steps."""
+        W = self.W
+        super().restore(kept, steps)
+        self.W = W.copy_(self.W)
+        self._above.copy_(kept["above"])
+        self._crossing.copy_(kept["crossing"])
+        self._taken.fill_(steps)
 
 
 def follow(training: Training, scheme: Scheme, run: Run, execution: Execution) -> FullFlow:
@@ -236,9 +340,9 @@ def follow(training: Training, scheme: Scheme, run: Run, execution: Execution) -
     for _ in execution.progress(range(training.steps, run.max_steps), unit="step"):
         if training.perfect:
             break
-        training.advance(scheme)
-        if training.steps % run.record_every == 0 or training.perfect:
-            training.record()
-        checkpoint.write_if_due(training.tensors, training.steps)
+        training.step(scheme, run.record_every)
+        if training.settled:
+            checkpoint.write_if_due(training.tensors, training.steps)
+    training.settle(run.record_every)
     checkpoint.remove()
     return training.flow()

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from onelayer.device import to_device
 from onelayer.papers.decision_lists.data import PADDING, DecisionLists, Sequences
 
 
@@ -72,7 +73,7 @@ def batch_of(lists: DecisionLists, sequences: Sequences, device: str = "cpu") ->
     pairs = tokens[:, None, :] * L + tokens[:, :, None]
     target = lists.determining_places(tokens)[:, :, None]
     weight = (sequences.probability / tokens.shape[1])[:, None, None]
-    return Batch(*(torch.from_numpy(array).to(device) for array in (pairs, target, weight)), L)
+    return Batch(*(to_device(array, device) for array in (pairs, target, weight)), L)
 
 
 def rows_of(lists: DecisionLists, sequences: Sequences) -> Rows:
@@ -128,13 +129,14 @@ def margins(W: Tensor, batch: Batch) -> Tensor:
     return scores.gather(2, batch.target).squeeze(2) - others
 
 
-def strict_accuracy(W: Tensor, batch: Batch) -> float:
-    """Probability, over sequences and positions, that p_b* exceeds every other p; ties are wrong.
+def strict_accuracy(W: Tensor, batch: Batch) -> Tensor:
+    """Probability, over sequences and positions, that p_b* exceeds every other p; a scalar.
 
+    Ties are wrong.
     With V = cP this is the accuracy of the label too: the logits are c p and 0.
     """
     right = (margins(W, batch) > 0).to(batch.weight.dtype)
-    return float((right * batch.weight.squeeze(2)).sum())
+    return (right * batch.weight.squeeze(2)).sum()
 
 
 def _exponentials(logits: Tensor, L: int) -> tuple[Tensor, Tensor, Tensor]:

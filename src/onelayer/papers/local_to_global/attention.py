@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from onelayer.device import on_gpu
+
 BLOCK = 128  # positions of queries at a time: their exponentials fit a processor's cache
+GPU_BYTES = 2**29  # exponentials at a time of all runs on a GPU, which wants few large products
 FLOOR = 60.0  # a key this far below a query's largest logit counts as this far below it
 
 
@@ -86,14 +89,16 @@ def _blocks(q: Tensor, k: Tensor) -> Iterator[_Block]:
     the largest logit keeps them finite.
     """
     R, T, _, d = q.shape
-    at_once = R if q.is_cuda else 1
-    place = torch.arange(min(BLOCK, T), device=q.device).repeat_interleave(2)
+    at_once, block = 1, BLOCK
+    if on_gpu(q.device):
+        at_once, block = R, max(BLOCK, GPU_BYTES // (4 * R * T * q.element_size()))
+    place = torch.arange(2 * min(block, T), device=q.device) // 2
     allowed = (place <= place.unsqueeze(-1)).to(q.dtype)
     later = torch.zeros_like(allowed).masked_fill_(allowed == 0, -torch.inf)
     for first in range(0, R, at_once):
         runs = slice(first, min(first + at_once, R))
-        for start in range(0, T, BLOCK):
-            stop = min(start + BLOCK, T)
+        for start in range(0, T, block):
+            stop = min(start + block, T)
             queries, keys, n = slice(start, stop), slice(0, stop), 2 * (stop - start)
             S = (q[runs, queries].flatten(1, 2) * d**-0.5) @ k[runs, keys].flatten(1, 2).mT
             S[..., 2 * start :].add_(later[:n, :n])

@@ -14,10 +14,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from onelayer.device import on_gpu, to_device
 from onelayer.ensemble import RunRandom
 
 Parameters = dict[str, Tensor]
 BLOCK = 350  # rows of logits at once in the decoder: 1.4 MB at 1,000 tokens
+GPU_BYTES = 2**30  # logits of all runs at once on a GPU
 FEED_FORWARD = ("feed_forward_in", "feed_forward_out")
 
 
@@ -92,7 +94,7 @@ class Reader:
         self.length, self.rows = length, len(text) // batch
         if self.rows <= length:
             raise ValueError(f"{len(text)} tokens: too few for {batch} columns of {length}")
-        self.columns = torch.from_numpy(text[: self.rows * batch].reshape(batch, -1)).to(device)
+        self.columns = to_device(text[: self.rows * batch].reshape(batch, -1), device)
         self.starts = RunRandom(seeds, device).integers(self.rows, 1, use="first window")
 
     def __call__(self, step: int) -> Windows:
@@ -177,27 +179,13 @@ class _DecoderLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx, states: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         """Loss of every run from states [R, N, d], W [R, V, d], bias [R, V], targets [R, N]."""
-        runs, rows, _ = states.shape
-        loss = states.new_zeros(runs)
+        loss = states.new_zeros(len(states))
         slopes = torch.empty_like(states), torch.zeros_like(W), torch.zeros_like(bias)
-        wanted = any(ctx.needs_input_grad)
-        for run in range(runs):
-            for start in range(0, rows, BLOCK):
-                block = slice(start, start + BLOCK)
-                target = targets[run, block, None]
-                logits = torch.addmm(bias[run], states[run, block], W[run].T)
-                top, own = logits.amax(dim=1, keepdim=True), logits.gather(1, target)
-                slope = logits.sub_(top).exp_()
-                total = slope.sum(dim=1, keepdim=True)
-                loss[run] += (total.log() + top - own).sum()
-                if wanted:
-                    slope.div_(total)
-                    slope.scatter_add_(1, target, slope.new_full((1, 1), -1).expand_as(target))
-                    torch.mm(slope, W[run], out=slopes[0][run, block])
-                    slopes[1][run].addmm_(slope.T, states[run, block])
-                    slopes[2][run] += slope.sum(dim=0)
+        wanted = slopes if any(ctx.needs_input_grad) else None
+        decode = _decode_all_runs if on_gpu(states.device) else _decode_run_by_run
+        decode(states, W, bias, targets, loss, wanted)
         ctx.save_for_backward(*slopes)
-        return loss / rows
+        return loss / states.shape[1]
 
     @staticmethod
     def backward(ctx, factor: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
@@ -206,6 +194,48 @@ class _DecoderLoss(torch.autograd.Function):
         factor = factor[:, None] / states.shape[1]
         wide = factor[:, :, None]
         return states * wide, W * wide, bias * factor, None
+
+
+Slopes = tuple[Tensor, Tensor, Tensor]
+
+
+def _decode_run_by_run(
+    states: Tensor, W: Tensor, bias: Tensor, targets: Tensor, loss: Tensor, slopes: Slopes | None
+) -> None:
+    """Add up the loss of every run in `loss` [R], and write slopes as `states`, `W` and `bias`."""
+    for run in range(len(states)):
+        for start in range(0, states.shape[1], BLOCK):
+            block = slice(start, start + BLOCK)
+            target = targets[run, block, None]
+            logits = torch.addmm(bias[run], states[run, block], W[run].T)
+            top, own = logits.amax(dim=1, keepdim=True), logits.gather(1, target)
+            slope = logits.sub_(top).exp_()
+            total = slope.sum(dim=1, keepdim=True)
+            loss[run] += (total.log() + top - own).sum()
+            if slopes is not None:
+                slope.div_(total)
+                slope.scatter_add_(1, target, slope.new_full((1, 1), -1).expand_as(target))
+                torch.mm(slope, W[run], out=slopes[0][run, block])
+                slopes[1][run].addmm_(slope.T, states[run, block])
+                slopes[2][run] += slope.sum(dim=0)
+
+
+def _decode_all_runs(
+    states: Tensor, W: Tensor, bias: Tensor, targets: Tensor, loss: Tensor, slopes: Slopes | None
+) -> None:
+    """The same in few large products, as a GPU wants them."""
+    at_once = max(1, GPU_BYTES // (len(W) * W.shape[1] * W.element_size()))
+    for start in range(0, states.shape[1], at_once):
+        block = slice(start, start + at_once)
+        target = targets[:, block, None]
+        logs = torch.baddbmm(bias[:, None], states[:, block], W.mT).log_softmax(dim=2)
+        loss -= logs.gather(2, target).sum(dim=(1, 2))
+        if slopes is not None:
+            slope = logs.exp_()
+            slope.scatter_add_(2, target, -torch.ones_like(slope[:, :, :1]))
+            slopes[0][:, block] = slope @ W
+            slopes[1].baddbmm_(slope.mT, states[:, block])
+            slopes[2].add_(slope.sum(dim=1))
 
 
 def positions(length: int, width: int, device: str | torch.device = "cpu") -> Tensor:

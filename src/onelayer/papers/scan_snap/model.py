@@ -9,13 +9,14 @@ its classes, and the columns of Y for contextual tokens. Shapes: R runs = S stre
 runs that share each, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a class.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from onelayer.device import to_device
 from onelayer.ensemble import RunRandom
 from onelayer.papers.scan_snap.data import (
     COMMON,
@@ -27,6 +28,7 @@ from onelayer.papers.scan_snap.data import (
 )
 
 Parameters = dict[str, Tensor]
+STEPS_AT_ONCE = 50  # of which a GPU gets the batches together
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,32 +41,75 @@ class Batch:
         members: [S, F, B], 1 where a sequence is of a class, else 0.
         targets: int64 [S, 1, B, 1], id of the next token.
         bounds: S lists of F + 1 numbers; class f of a stream holds sequences bounds[f] to
-            bounds[f + 1].
+            bounds[f + 1]; None on a GPU, which goes through all classes at once.
     """
 
     task: Task
     log_counts: Tensor
     members: Tensor
     targets: Tensor
-    bounds: list[list[int]]
+    bounds: list[list[int]] | None
 
 
 def draw_batch(
     task: Task, seeds: Sequence[int], step: int, dtype: torch.dtype, device: str
 ) -> Batch:
     """The batch of one step for streams with these seeds."""
-    drawn = [draw_counts(task, seed, step) for seed in seeds]
-    counts = np.stack([one.counts.T for one in drawn])
+    counts, classes, bounds = _drawn(task, seeds, [step])
+    counts, classes = to_device(counts[0], device), to_device(classes[0], device)
+    return _batch_of(task, counts, classes, bounds, dtype)
+
+
+class GpuBatches:
+    """`draw_batch` on a GPU: the batches of `STEPS_AT_ONCE` steps are copied there together.
+
+    Args:
+        task: sizes.
+        seeds: of the streams.
+        dtype, device: of the tensors.
+    """
+
+    def __init__(self, task: Task, seeds: Sequence[int], dtype: torch.dtype, device: str) -> None:
+        self.task, self.seeds, self.dtype, self.device = task, seeds, dtype, device
+        self._first, self._counts, self._classes = -STEPS_AT_ONCE, None, None
+
+    def __call__(self, step: int) -> Batch:
+        """The batch of a step."""
+        first = step - step % STEPS_AT_ONCE
+        if first != self._first:
+            steps = range(first, first + STEPS_AT_ONCE)
+            counts, classes, _ = _drawn(self.task, self.seeds, steps)
+            self._counts = to_device(counts, self.device)
+            self._classes, self._first = to_device(classes, self.device), first
+        here = step - first
+        return _batch_of(self.task, self._counts[here], self._classes[here], None, self.dtype)
+
+
+def _drawn(
+    task: Task, seeds: Sequence[int], steps: Iterable[int]
+) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
+    """Counts [steps, S, 20, B], int64 classes [steps, S, B], and bounds of the last step."""
+    drawn = [[draw_counts(task, seed, step) for seed in seeds] for step in steps]
     names = np.arange(task.classes)
-    classes = np.stack([np.repeat(names, np.diff(one.bounds)) for one in drawn])
-    targets = torch.from_numpy(classes + task.first_next).to(device)
-    members = torch.from_numpy(classes[:, None] == names[:, None]).to(device)
+    counts = np.stack([np.stack([one.counts.T for one in step]) for step in drawn])
+    classes = [[np.repeat(names, np.diff(one.bounds)) for one in step] for step in drawn]
+    return counts, np.array(classes), [one.bounds.tolist() for one in drawn[-1]]
+
+
+def _batch_of(
+    task: Task,
+    counts: Tensor,
+    classes: Tensor,
+    bounds: list[list[int]] | None,
+    dtype: torch.dtype,
+) -> Batch:
+    names = torch.arange(task.classes, device=classes.device)
     return Batch(
         task=task,
-        log_counts=torch.from_numpy(counts).to(device).to(dtype).log_()[:, None],
-        members=members.to(dtype),
-        targets=targets[:, None, :, None],
-        bounds=[one.bounds.tolist() for one in drawn],
+        log_counts=counts.to(dtype).log_()[:, None],
+        members=(classes[:, None] == names[:, None]).to(dtype),
+        targets=(classes + task.first_next)[:, None, :, None],
+        bounds=bounds,
     )
 
 
@@ -109,13 +154,13 @@ def attention_logits(task: Task, Z: Tensor) -> Tensor:
 
 def contextual_attention(task: Task, Z: Tensor) -> Tensor:
     """c_{l|n} proportional to P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
-    chances = torch.from_numpy(TOKEN_CHANCES).to(Z.device)
+    chances = to_device(TOKEN_CHANCES, Z.device)
     return torch.softmax(attention_logits(task, Z).double() + chances.log(), dim=2)
 
 
 def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
-    task, streams = batch.task, len(batch.bounds)
+    task, streams = batch.task, len(batch.members)
     Y = parameters["Y"].unflatten(0, (streams, -1))
     z = attention_logits(task, parameters["Z"]).unflatten(0, (streams, -1))  # [S, K, F, 20]
     runs = z.shape[1]
@@ -125,14 +170,17 @@ def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]
     norm = attention.square().sum(2, keepdim=True).sqrt_()
     x = attention / norm
 
-    logs = torch.log_softmax(_logits(Y, x, batch), dim=3)
+    forward, backward = _logits, _backward
+    if batch.bounds is None:
+        forward, backward = _logits_of_all, _backward_of_all
+    logs = torch.log_softmax(forward(Y, x, batch), dim=3)
     targets = batch.targets.expand(-1, runs, -1, -1)
     loss = -logs.gather(3, targets).mean(dim=(2, 3))
     # B times d loss / d logits = softmax - one-hot
     slope = logs.exp_()
     slope.scatter_add_(3, targets, slope.new_full((1, 1, 1, 1), -1).expand_as(targets))
 
-    slope_Y, slope_x = _backward(Y, x / task.batch, slope, batch)
+    slope_Y, slope_x = backward(Y, x / task.batch, slope, batch)
     slope_a = slope_x.addcmul_(x, (x * slope_x).sum(2, keepdim=True), value=-1).div_(norm)
     slope_z = slope_a.sub_((attention * slope_a).sum(2, keepdim=True)).mul_(attention)
     by_class = slope_z.flatten(1, 2) @ batch.members.mT  # [S, K * 20, F]
@@ -167,6 +215,29 @@ def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor
         slope_Y[s, :, tokens] = x[s, :, COMMON:, rows] @ own
         slope_x[s, :, COMMON:, rows] = Y[s, :, tokens] @ own.mT
     return slope_Y, slope_x
+
+
+def _of_all(x: Tensor, batch: Batch) -> Tensor:
+    """The combined vectors over all contextual tokens, [S, K, I, B], 0 where a class has none.
+
+    Sums over 20 slots become sums over all tokens, most of them 0: more work in few large products,
+    where `_logits` and `_backward` make three small ones for each class of each stream.
+    """
+    own = x[:, :, None, COMMON:] * batch.members[:, None, :, None]  # [S, K, F, 10, B]
+    return torch.cat([x[:, :, :COMMON], own.flatten(2, 3)], dim=2)
+
+
+def _logits_of_all(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
+    """`_logits` with all classes at once."""
+    return _of_all(x, batch).mT @ Y
+
+
+def _backward_of_all(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """`_backward` with all classes at once."""
+    slope_of_all = Y @ slope.mT  # [S, K, I, B]
+    by_class = slope_of_all[:, :, COMMON:].unflatten(2, (batch.task.classes, DISTINCT))
+    own = (by_class * batch.members[:, None, :, None]).sum(dim=2)
+    return _of_all(x, batch) @ slope, torch.cat([slope_of_all[:, :, :COMMON], own], dim=2)
 
 
 def _gather_slopes(task: Task, by_class: Tensor) -> Tensor:

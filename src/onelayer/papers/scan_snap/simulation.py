@@ -10,6 +10,7 @@ import math
 import pandas as pd
 import torch
 
+from onelayer.device import fitting, on_gpu
 from onelayer.ensemble import Ensemble, Optimizer, Trained, train_in_chunks
 from onelayer.execution import Execution
 from onelayer.papers.scan_snap import model
@@ -17,8 +18,8 @@ from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
 from onelayer.settings.scan_snap import SimulationSettings
 
-# Parameters, momentum and gradients of about so many runs stay in a core's cache; a GPU wants more.
-CHUNK = {"cpu": 16, "cuda": 4000}
+# Parameters, momentum and gradients of about so many runs stay in a core's cache.
+CHUNK = 16
 
 
 def simulate(
@@ -71,11 +72,15 @@ def ensemble_of(
     """The ensemble of some runs of one size, `part` as `chunk_size` makes it."""
     table = runs(settings).iloc[part]
     streams = table["seed"].unique().tolist()
+
+    def draw(step: int) -> model.Batch:
+        return model.draw_batch(task, streams, step, dtype, device)
+
     lr_Z = torch.tensor(table["lr_Z"].to_numpy())
     lr_Y = lr_Z * torch.tensor(table["lr_Y_multiplier"].to_numpy())
     return Ensemble(
         model.initial_parameters(task, table["seed"].tolist(), settings.initial, dtype, device),
-        lambda step: model.draw_batch(task, streams, step, dtype, device),
+        model.GpuBatches(task, streams, dtype, device) if on_gpu(device) else draw,
         Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
         gradients=model.gradients,
         labels=[
@@ -96,13 +101,26 @@ def _train(
     return train_in_chunks(
         lambda part: ensemble_of(settings, task, part, execution.device, dtype),
         pairs * settings.seeds,
-        chunk_size(pairs, CHUNK[execution.device]),
+        chunk_size(pairs, _most_runs(task, execution.device, dtype)),
         settings.observed[-1],
         observe=lambda parameters: {"c": model.contextual_attention(task, parameters["Z"])},
         observe_at=settings.observed,
         loss_every=settings.observed[-1],
         execution=execution,
     )
+
+
+def _most_runs(task: Task, device: str, dtype: torch.dtype) -> int:
+    """Runs of one ensemble: those that a core's cache holds, or a GPU's memory.
+
+    On a GPU a run has parameters, momentum and gradients, and a batch's logits, combined vectors
+    over all tokens and their slopes.
+    """
+    if not on_gpu(device):
+        return CHUNK
+    numbers = 6 * task.contextual * task.vocabulary
+    numbers += 4 * task.batch * (task.vocabulary + task.contextual)
+    return fitting(numbers * dtype.itemsize, device)
 
 
 def _tabulate(settings: SimulationSettings, task: Task, trained: Trained) -> pd.DataFrame:

@@ -3,10 +3,12 @@
 import torch
 from torch import Tensor
 
+from onelayer.device import fitting, on_gpu, to_device
 from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import Parameters
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, frequency_bins, shown_window
 
+SEQUENCES = 16  # evaluated at once; a GPU takes what its memory holds
 SPARSE = 0.1  # a key below this share of uniform attention counts as dropped
 
 
@@ -17,13 +19,16 @@ class Observer:
         text: the corpus.
         runs: number of runs.
         device: where the model is.
-        at_once: sequences evaluated at once; decides memory alone.
     """
 
-    def __init__(self, text: Text, runs: int, device: str, at_once: int = 16) -> None:
-        self.windows = torch.from_numpy(text.held_out).to(device).split(at_once)
-        self.shown = torch.from_numpy(text.held_out[shown_window(text.held_out), :-1]).to(device)
-        self.bins = torch.from_numpy(frequency_bins(len(text.vocabulary))).to(device)
+    def __init__(self, text: Text, runs: int, device: str) -> None:
+        at_once = SEQUENCES
+        if on_gpu(device):
+            T, V = text.held_out.shape[1], len(text.vocabulary)
+            at_once = fitting(runs * T * (80 * T + 8 * V), device)
+        self.windows = to_device(text.held_out, device).split(at_once)
+        self.shown = to_device(text.held_out[shown_window(text.held_out), :-1], device)
+        self.bins = to_device(frequency_bins(len(text.vocabulary)), device)
         self.runs = runs
 
     def __call__(self, parameters: Parameters) -> dict[str, Tensor]:

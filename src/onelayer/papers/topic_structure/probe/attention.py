@@ -14,10 +14,12 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.corpus.storage import at, read_articles
+from onelayer.device import on_gpu
 from onelayer.errors import OnelayerError
 from onelayer.models.architecture import longest_text
 from onelayer.models.checkpoints import forward, is_causal
 from onelayer.models.tokenizer import EncodedText, encode, piece_ids
+from onelayer.papers.topic_structure.probe.batches import sums_in_batches
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.pairs import (
     DISTANCE_LABELS,
@@ -100,9 +102,19 @@ def probe_attention(
     pairs = WordPairTotal(len(labels.words))
     shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
     head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)
-    for place, text in enumerate(progress(articles["text"].tolist(), unit="doc")):
-        encoded = encode(tokenizer, text, settings.max_tokens)
-        one = _document_sums(model, encoded, index, counter)
+    texts = articles["text"].tolist()
+
+    def read(text: str) -> EncodedText:
+        return encode(tokenizer, text, settings.max_tokens)
+
+    if on_gpu(model.device):
+        found = sums_in_batches(model, [read(text) for text in texts], index, counter, progress)
+    else:
+        found = enumerate(
+            _document_sums(model, read(text), index, counter)
+            for text in progress(texts, unit="doc")
+        )
+    for place, one in found:
         head_sums = head_sums + one.head_sums
         distance_sums[place], distance_counts[place] = one.distance_sums, one.distance_counts
         pairs.add(one.word_pairs)
@@ -133,5 +145,5 @@ def _check_length(model: PreTrainedModel, max_tokens: int) -> None:
 def _document_sums(
     model: PreTrainedModel, encoded: EncodedText, index: dict[str, int], counter: PairCounter
 ) -> PairSums:
-    word_index = [index.get(word, -1) for word in encoded.words]
+    word_index = encoded.indices(index)
     return counter.pair_sums(forward(model, encoded.ids), encoded.positions, word_index)

@@ -13,6 +13,7 @@ Where attention is causal, only pairs of a query with an earlier key exist: the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -104,7 +105,7 @@ class PairSums:
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
+class Places:
     """Where the pairs of one document lie in its attention matrix, and how far apart they are.
 
     Attributes:
@@ -124,6 +125,25 @@ class _Places:
     bins: np.ndarray
     outside_bins: np.ndarray
     behind: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """All of a document but its attention.
+
+    Attributes:
+        tokens: T.
+        words: int [C], word of each candidate.
+        places: of the pairs.
+        classes: int8 [V, P].
+        keys: float64 [T], share of the tokens that each row can attend to; None: all of them.
+    """
+
+    tokens: int
+    words: np.ndarray
+    places: Places
+    classes: np.ndarray
+    keys: np.ndarray | None
 
 
 class PairCounter:
@@ -185,43 +205,75 @@ class PairCounter:
                 looks ahead and is said to be causal.
         """
         attention = _as_array(attention)
-        positions = np.asarray(positions, dtype=np.int64)
-        word_index = np.asarray(word_index, dtype=np.int64)
-        self._check(attention, positions, word_index)
-        if self.causal:
-            positions, word_index = positions[positions > 0], word_index[positions > 0]
-        positions, word_index, candidates = self._candidates_first(positions, word_index)
-        words = word_index[:candidates]
-        tokens = attention.shape[-1]
-        places = _places(positions, candidates, tokens, self.causal)
-        classes = self._pair_classes(words, places)  # [V, P]
-
-        scale = tokens / self.reference_length
-        keys = np.arange(1, tokens + 1) / tokens if self.causal else None
-        head_sums, means = _layer_sums(attention, places, classes, keys)
-        if not np.isfinite(head_sums).all():
-            raise ValueError("attention has values that are not finite")
-        forward, backward, outside = (scale * mean for mean in means)
-        distance_sums, distance_counts = _distance_sums(
-            forward + backward, outside, places, classes
-        )
-        return PairSums(
-            head_sums=scale * head_sums,
-            counts=distance_counts.sum(axis=2),
-            distance_sums=distance_sums,
-            distance_counts=distance_counts,
-            word_pairs=_word_pairs(forward, backward, words, places),
-        )
-
-    def _check(self, attention: np.ndarray, positions: np.ndarray, word_index: np.ndarray) -> None:
         if attention.ndim != 4 or attention.shape[2] != attention.shape[3]:
             raise ValueError(
                 f"attention must be [layers, heads, tokens, tokens], not {list(attention.shape)}"
             )
         if attention.shape[0] * attention.shape[1] == 0:
             raise ValueError("attention has no layers or heads; is attn_implementation 'eager'?")
-        if self.causal and np.triu(attention, 1).any():
+        looks_ahead = self.causal and np.triu(attention, 1).any()
+        document = self.document(attention.shape[-1], positions, word_index)
+        found = _layer_sums(attention, document.places, document.classes, document.keys)
+        return self.sums_of(document, *found, looks_ahead)
+
+    def document(self, tokens: int, positions: Any, word_index: Any) -> Document:
+        """What the sums of a document of so many tokens need beside its attention.
+
+        Args:
+            tokens: T.
+            positions, word_index: as `pair_sums`.
+
+        Raises:
+            ValueError: when shapes or indices are out of range.
+        """
+        positions = np.asarray(positions, dtype=np.int64)
+        word_index = np.asarray(word_index, dtype=np.int64)
+        self._check(tokens, positions, word_index)
+        if self.causal:
+            positions, word_index = positions[positions > 0], word_index[positions > 0]
+        positions, word_index, candidates = self._candidates_first(positions, word_index)
+        words = word_index[:candidates]
+        places = _places(positions, candidates, tokens, self.causal)
+        classes = self._pair_classes(words, places)  # [V, P]
+        keys = np.arange(1, tokens + 1) / tokens if self.causal else None
+        return Document(tokens, words, places, classes, keys)
+
+    def sums_of(
+        self,
+        document: Document,
+        head_sums: np.ndarray,
+        means: Sequence[np.ndarray],
+        looks_ahead: bool,
+    ) -> PairSums:
+        """The sums of a document, from what was added up over its attention.
+
+        Args:
+            document: what else is known of it.
+            head_sums: float64 [V, classes, layers, heads].
+            means: over heads, of the pairs forward [P], backward [P], outside [Q].
+            looks_ahead: whether any token attends to a later one, where attention is causal.
+
+        Raises:
+            ValueError: as `pair_sums`.
+        """
+        if looks_ahead:
             raise ValueError("causal attention has weights on later tokens")
+        if not np.isfinite(head_sums).all():
+            raise ValueError("attention has values that are not finite")
+        places, scale = document.places, document.tokens / self.reference_length
+        forward, backward, outside = (scale * mean for mean in means)
+        distance_sums, distance_counts = _distance_sums(
+            forward + backward, outside, places, document.classes
+        )
+        return PairSums(
+            head_sums=scale * head_sums,
+            counts=distance_counts.sum(axis=2),
+            distance_sums=distance_sums,
+            distance_counts=distance_counts,
+            word_pairs=_word_pairs(forward, backward, document.words, places),
+        )
+
+    def _check(self, tokens: int, positions: np.ndarray, word_index: np.ndarray) -> None:
         if positions.ndim != 1 or positions.shape != word_index.shape:
             raise ValueError(
                 f"positions {list(positions.shape)} and word_index {list(word_index.shape)} "
@@ -229,8 +281,8 @@ class PairCounter:
             )
         if positions.size == 0:
             return
-        if positions.min() < 0 or positions.max() >= attention.shape[2]:
-            raise ValueError(f"positions must lie in 0..{attention.shape[2] - 1}")
+        if positions.min() < 0 or positions.max() >= tokens:
+            raise ValueError(f"positions must lie in 0..{tokens - 1}")
         if np.bincount(positions).max() > 1:
             raise ValueError("positions must be distinct")
         if word_index.min() < -1 or word_index.max() >= len(self.labels.words):
@@ -249,7 +301,7 @@ class PairCounter:
         order = np.concatenate([np.flatnonzero(candidate), np.flatnonzero(~candidate)])
         return positions[order], word_index[order], int(candidate.sum())
 
-    def _pair_classes(self, words: np.ndarray, places: _Places) -> np.ndarray:
+    def _pair_classes(self, words: np.ndarray, places: Places) -> np.ndarray:
         """Pair class of every two candidates in every variant: int8 [V, P]."""
         membership = self._membership[:, words]  # [V, C, K]
         labelled = self._labelled[:, words]  # [V, C]
@@ -323,7 +375,7 @@ def _as_array(attention: Any) -> np.ndarray:
     return np.asarray(attention)
 
 
-def _places(positions: np.ndarray, candidates: int, tokens: int, causal: bool) -> _Places:
+def _places(positions: np.ndarray, candidates: int, tokens: int, causal: bool) -> Places:
     bin_of = np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="right") - 1
     flat = positions[:, None] * tokens + positions  # [S, S]
     bins = bin_of[np.abs(positions[:, None] - positions)]  # [S, S]
@@ -332,7 +384,7 @@ def _places(positions: np.ndarray, candidates: int, tokens: int, causal: bool) -
     is_outside[:candidates, :candidates] = False
     if causal:
         is_outside &= positions[:, None] > positions
-    return _Places(
+    return Places(
         first=first,
         second=second,
         forward=flat[first, second],
@@ -345,7 +397,7 @@ def _places(positions: np.ndarray, candidates: int, tokens: int, causal: bool) -
 
 
 def _layer_sums(
-    attention: np.ndarray, places: _Places, classes: np.ndarray, keys: np.ndarray | None
+    attention: np.ndarray, places: Places, classes: np.ndarray, keys: np.ndarray | None
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Attention sums by class for every head, and means over heads for every pair.
 
@@ -387,7 +439,7 @@ def _layer_sums(
 
 
 def _distance_sums(
-    both: np.ndarray, outside: np.ndarray, places: _Places, classes: np.ndarray
+    both: np.ndarray, outside: np.ndarray, places: Places, classes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of the mean attention and counts of pairs, by class and distance: two [V, classes, B].
 
@@ -411,7 +463,7 @@ def _distance_sums(
 
 
 def _word_pairs(
-    forward: np.ndarray, backward: np.ndarray, words: np.ndarray, places: _Places
+    forward: np.ndarray, backward: np.ndarray, words: np.ndarray, places: Places
 ) -> WordPairs:
     """Mean attention between different words, added up within the document.
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from onelayer.device import fitting, on_gpu, to_device
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic.data import Rows
@@ -24,6 +25,10 @@ from onelayer.papers.topic_structure.synthetic.model import (
 )
 from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import LossKind
+
+STEPS_AT_ONCE = 32  # of which a GPU gets the batches together
+# Padded to multiples of these there, so that there are few shapes.
+ROWS, TARGETS = 64, 256
 
 
 def initial_parameters(
@@ -64,7 +69,7 @@ def initial_parameters(
         elif name.startswith("b_"):
             value = torch.zeros_like(uniform)
         else:
-            width = torch.tensor(noise, dtype=dtype, device=uniform.device)
+            width = torch.tensor(noise, dtype=dtype).to(uniform.device)
             value = uniform * width.reshape(-1, *[1] * len(shape))
         found[name] = value
     return found
@@ -99,18 +104,19 @@ class Batches:
         self.rows, self.documents = rows, documents
         self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
         in_order = len(self.seeds) == 1 or np.array_equal(group, np.arange(len(self.seeds)))
-        self.group = None if in_order else torch.from_numpy(group).to(device)
-        self.log_keys = torch.from_numpy(rows.keys).to(device, dtype).log()
-        self.query = torch.from_numpy(rows.query).to(device)
+        self.group = None if in_order else to_device(group, device)
+        self.log_keys = to_device(rows.keys, device).to(dtype).log()
+        self.query = to_device(rows.query, device)
         document = rows.document
-        self.document = torch.from_numpy(document).to(device)
+        self.document = to_device(document, device)
         row, token = rows.targets.nonzero()
         self.first_target = np.searchsorted(row, rows.first)
         D = rows.keys.shape[1]
         self.cell = (row - rows.first[document[row]]) * D + token  # within its document
-        self.count = torch.from_numpy(rows.targets[row, token]).to(device, dtype)
-        self.weight = torch.from_numpy(rows.targets.sum(axis=1, keepdims=True)).to(device, dtype)
+        self.count = to_device(rows.targets[row, token], device).to(dtype)
+        self.weight = to_device(rows.targets.sum(axis=1, keepdims=True), device).to(dtype)
         self.device = device
+        self._block, self._first_of_block = (), -1
         self._order = lru_cache(maxsize=2 * len(self.seeds))(self._shuffle)
 
     def _shuffle(self, seed: int, epoch: int) -> np.ndarray:
@@ -124,15 +130,7 @@ class Batches:
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
-        documents = np.stack([self.drawn(seed, step) for seed in self.seeds])
-        row, real_row, count = _ragged(self.rows.first, documents)
-        target, real, targets_of = _ragged(self.first_target, documents)
-        before = (count.cumsum(axis=1) - count) * self.rows.keys.shape[1]
-        cell = np.zeros_like(target)
-        cell[real] = self.cell[target[real]] + np.repeat(before.ravel(), targets_of.ravel())
-        row, target, cell, real_row, real = (
-            torch.from_numpy(array).to(self.device) for array in (row, target, cell, real_row, real)
-        )
+        row, target, cell, real_row, real = self._places(step)
         # What pads a group is some row without targets, and some target that is counted 0 times.
         targets = Targets(
             cell, _rows(self.count, target) * real, _rows(self.weight, row) * real_row.unsqueeze(-1)
@@ -140,18 +138,48 @@ class Batches:
         log_keys = _rows(self.log_keys, _rows(self.document, row))
         return Batch(log_keys, _rows(self.query, row), targets, self.group)
 
+    def _places(self, step: int) -> tuple[Tensor, ...]:
+        """`_of_steps` of one step, on the device; a GPU gets those of many steps together."""
+        if not on_gpu(self.device):
+            return tuple(to_device(array, self.device) for array in self._of_steps([step]))
+        first = step - step % STEPS_AT_ONCE
+        if first != self._first_of_block:
+            found = self._of_steps(range(first, first + STEPS_AT_ONCE), (ROWS, TARGETS))
+            shape = (STEPS_AT_ONCE, len(self.seeds), -1)
+            self._block = [to_device(array.reshape(shape), self.device) for array in found]
+            self._first_of_block = first
+        return tuple(array[step - first] for array in self._block)
+
+    def _of_steps(
+        self, steps: Iterable[int], multiples: tuple[int, int] = (1, 1)
+    ) -> tuple[np.ndarray, ...]:
+        """Rows and targets of all groups of some steps, [steps * groups, ...].
+
+        Rows, targets and their cells int64, then which rows and which targets are real, bool.
+        """
+        documents = np.stack([self.drawn(seed, step) for step in steps for seed in self.seeds])
+        row, real_row, count = _ragged(self.rows.first, documents, multiples[0])
+        target, real, targets_of = _ragged(self.first_target, documents, multiples[1])
+        before = (count.cumsum(axis=1) - count) * self.rows.keys.shape[1]
+        cell = np.zeros_like(target)
+        cell[real] = self.cell[target[real]] + np.repeat(before.ravel(), targets_of.ravel())
+        return row, target, cell, real_row, real
+
 
 def _rows(table: Tensor, index: Tensor) -> Tensor:
     """table[index]; several times as fast where rows are long."""
     return table.index_select(0, index.reshape(-1)).reshape(*index.shape, *table.shape[1:])
 
 
-def _ragged(first: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ragged(
+    first: np.ndarray, documents: np.ndarray, multiple: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Items of documents, one group's after the other, padded to the longest group.
 
     Args:
         first: first item of each document, int64 [all documents + 1].
         documents: int64 [groups, documents].
+        multiple: of which the padded length is one.
 
     Returns:
         Items, int64 [groups, longest], zeros at the end; which of them are real, bool; and
@@ -159,7 +187,7 @@ def _ragged(first: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.nd
     """
     count = first[documents + 1] - first[documents]
     end = count.cumsum(axis=1)
-    place = np.arange(end[:, -1].max())
+    place = np.arange(-(-end[:, -1].max() // multiple) * multiple)
     real = place < end[:, -1:]
     items = np.zeros(real.shape, dtype=np.int64)
     start = np.repeat((first[documents] - (end - count)).ravel(), count.ravel())
@@ -198,7 +226,7 @@ class Plan:
 
     Attributes:
         batch: documents in a step.
-        chunk: most runs in one tensor program.
+        chunk: most runs in one tensor program on a CPU.
         steps: updates.
         embedding, loss: the model, as in `model.gradients`.
         trained: names of the trained parameters; None for all.
@@ -236,7 +264,7 @@ def train_runs(
     """
     device = execution.device
     frozen = {
-        name: torch.from_numpy(matrix).to(device, torch.float32)
+        name: to_device(matrix, device).to(torch.float32)
         for name, matrix in (plan.frozen or {}).items()
     }
 
@@ -269,13 +297,24 @@ def train_runs(
     return train_in_chunks(
         build,
         len(runs),
-        plan.chunk,
+        _most_runs(rows, plan, device),
         plan.steps,
         observe=lambda parameters: observe(parameters | given(parameters)),
         observe_at=tuple(observe_at) or (plan.steps,),
         loss_every=10,
         execution=execution,
     )
+
+
+def _most_runs(rows: Rows, plan: Plan, device: str) -> int:
+    """Runs of one tensor program: what the plan says, on a GPU what its memory holds.
+
+    A run has matrices D x D, among them three with gradient and two moments, and a batch's rows.
+    """
+    if not on_gpu(device):
+        return plan.chunk
+    D, of_batch = rows.keys.shape[1], plan.batch * len(rows.query) / len(rows.keys)
+    return max(plan.chunk, fitting(4 * (24 * D * D + 10 * of_batch * D), device))
 
 
 def without_bias(embedding: Embedding, frozen: Iterable[str] = ()) -> tuple[str, ...] | None:
