@@ -10,13 +10,22 @@ import yaml
 from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
-from onelayer.papers.decision_lists import attention, data, joint, starts, sweep, tables
+from onelayer.papers.decision_lists import (
+    attention,
+    constants,
+    data,
+    joint,
+    starts,
+    sweep,
+    tables,
+)
 from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.settings.decision_lists import (
     AttentionSettings,
+    EnumeratedSize,
+    FullRun,
     NearStart,
     ReducedFlowSettings,
-    Size,
     SmallStart,
 )
 from onelayer.settings.root import load_settings
@@ -61,6 +70,17 @@ SMALL = {"L": 12, "n": 4, "m": 2, "optimiser": "gd", "eta": 1}
             ["attention.runs.0", "n = 8 of L = 64", "too many to enumerate"],
         ),
         ("attention.runs", [RUN | {"method": "sgd"}], ["attention.runs.0", "'sgd'", "'descent'"]),
+        (
+            "attention.runs",
+            [RUN | {"shortest": 2}],
+            ["attention.runs.0", "shortest = 2", "below m = 2"],
+        ),
+        (
+            "theorem_1.grids",
+            [{"L": [16], "n": [4], "m": [4, 3], "shortest": 3}],
+            ["theorem_1.grids.0", "shortest = 3", "below m = 3"],
+        ),
+        ("attention.runs", [RUN | {"method": "factored", "deviation": 0}], ["deviation", "0"]),
         ("attention.runs", [RUN | {"delta": -1}], ["attention.runs.0", "delta", "-1"]),
         ("attention.runs", [RUN | {"zipf": -1}], ["attention.runs.0", "zipf", "-1"]),
         ("attention.runs", [RUN | {"eta": 1}], ["attention.runs.0", "unknown key 'eta'"]),
@@ -109,6 +129,25 @@ def test_a_setting_that_two_grids_name_is_solved_once():
     assert [max(times) for times in solved["separation"]] == solved["t_star"].tolist()
 
 
+def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
+    """The reduced flow's row beside the full flow on all sequences, and gamma's own definition."""
+    grid = {"L": [12], "n": [4], "m": [3], "shortest": 1}
+    solved = sweep.solve_grids(reduced_flow(grid, shown={"L": 12, "n": 4, "m": 3}))
+    row = solved.set_index("shortest").loc[1]
+    block = FullRun(L=12, n=4, m=3, shortest=1, method="full")
+    run = attention.AttentionRun(block, seed=5)
+    assert sorted(run.lists.lengths.tolist()) == [1] * 4 + [2] * 4 + [3] * 4
+    flow = attention.train(run)
+    assert row["t_star"] == pytest.approx(flow.t_star, rel=1e-9)
+    assert row["order"] == 1.0
+    assert row["gamma"] == pytest.approx(constants.gamma(run.lists, 4), rel=1e-12)
+    assert row["bound"] == pytest.approx(constants.theorem_1_bound(12, 3, row["gamma"]))
+    summary = attention.summary(run, flow)
+    assert summary["exact_t_star"] == pytest.approx(flow.t_star, rel=1e-9)
+    table = tables.attention_training(pd.DataFrame([summary]))
+    assert table["list_length"].unique().tolist() == ["1 to 3"]
+
+
 @pytest.mark.parametrize(
     ("shown", "line"),
     [
@@ -126,6 +165,7 @@ METHODS = {
     "full": {"step": 0.1},
     "sampled": {"step": 0.1, "batch": 64, "chunks": 2},
     "descent": {"eta": 0.02, "batch": 64},
+    "factored": {"step": 0.2, "deviation": 0.1},
 }
 
 
@@ -204,7 +244,7 @@ def test_sequences_drawn_again_after_a_repeat_are_uniform():
 
 
 def test_no_v_beats_the_ceiling_of_uniform_attention():
-    problem = starts.Problem(Size(L=6, n=3, m=2), seed=1)
+    problem = starts.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
     lists, right = problem.lists, 0.0
     for sequence in data.enumerate_sequences(6, 3).tokens.tolist():
         labels = []
@@ -219,7 +259,7 @@ def test_no_v_beats_the_ceiling_of_uniform_attention():
 
 
 def test_v_is_drawn_so_that_p_is_the_diagonal():
-    problem = starts.Problem(Size(L=6, n=3, m=2), seed=1)
+    problem = starts.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
     drawn = starts.value_in_label_order(problem, joint.ValueRun(problem.lists.matrix, None))
     assert (drawn["value"] == (drawn["row"] == drawn["column"])).all()
 
