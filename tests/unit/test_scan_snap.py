@@ -14,13 +14,18 @@ from onelayer.checkpoint import Checkpoint
 from onelayer.claims import readable
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
-from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training
+from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training, transition
+from onelayer.papers.scan_snap.assumptions import simulate_changes
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.papers.scan_snap.simulation import chunk_size, simulate
 from onelayer.papers.scan_snap.text import Text
 from onelayer.settings.root import load_settings
-from onelayer.settings.scan_snap import SimulationSettings, TrainTextSettings
+from onelayer.settings.scan_snap import (
+    AssumptionStepSettings,
+    SimulationSettings,
+    TrainTextSettings,
+)
 from tests.conftest import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -107,6 +112,9 @@ def test_chunks_are_whole_streams_or_equal_parts_of_one(settings, most, size):
 
 def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100)
+    described = table["quantity"].str.startswith("drop_time[")
+    assert (table.loc[described, "verdict"] == "").all() and described.sum() == 4
+    table = table[~described]
     assert table["verdict"].isin(["within", "direction", "differs", "open"]).all()
     assert set(table.loc[table["published"].notna(), "kind"]) == {"published"}
     assert set(table.loc[table["published"].isna(), "kind"]) == {"claim"}
@@ -131,6 +139,7 @@ def test_attention_that_stands_still_shows_nothing(scan, sweep):
     still[ATTENTION] = np.tile(attention, (still["iteration"].nunique(), 1))
     table = claims.assemble(still, sweep, PUBLISHED, {}, 100, 100)
     own = table[table["setting"].str.contains("iterations")]
+    own = own[~own["quantity"].str.startswith("drop_")]
     assert (own["verdict"] == "not reached").all() and len(own) == 7
     stuck = sweep.copy()
     stuck[ATTENTION] = np.tile(TOKEN_CHANCES, (len(stuck), 1))
@@ -211,6 +220,55 @@ def test_measures_of_known_attention():
     tied, places = np.array([[3, 1, 3, 0], [0, 0, 0, 1]]), np.tile(np.arange(4), (2, 1))
     expected = [scipy.stats.spearmanr(*rows).statistic for rows in zip(tied, places, strict=True)]
     assert measures.spearman(tied, places) == pytest.approx(expected)
+
+
+def test_drops_and_transitions_of_known_paths():
+    """Token 0 loses .8% an iteration, token 1 from iteration 5 on, the others stay."""
+    times = np.arange(41)
+    c = np.full((41, 2, 20), 0.05)
+    c[:, :, 0] *= (1 - 0.008 * times)[:, None]
+    c[:, :, 1] *= (1 - 0.008 * np.maximum(times - 5, 0))[:, None]
+    drops = measures.drop_times(times, c)
+    assert (drops[:, 0] == 2).all() and (drops[:, 1] == 7).all()
+    assert np.isnan(drops[:, 2:]).all()
+    # A logistic way is fastest in its middle; a way that only gathers speed has no transition.
+    c = np.full((41, 3, 20), 0.05)
+    c[:, 0, 0] += 0.5 / (1 + np.exp(-(times - 12) / 2))
+    c[:, 1, 0] += 0.5 * np.exp((times - 41) / 4)
+    found = measures.transition_times(times, c)
+    assert abs(found[0] - 12) <= 0.5 and np.isnan(found[1]) and np.isnan(found[2])
+
+
+def test_exponents_of_a_power_law_are_its_own():
+    pairs = [(z, y, seed) for z in (0.5, 1, 2) for y in (1, 3, 9) for seed in (0, 1)]
+    times = pd.DataFrame(pairs, columns=["lr_Z", "lr_Y", "seed"])
+    times["time"] = 7 * times["lr_Z"] ** -0.2 * times["lr_Y"] ** -0.5 * (1 + times["seed"])
+    times.loc[times.index[-1], "time"] = np.nan  # a run of seed 1 that did not get there
+    found = transition.exponents(times)
+    assert found.loc[0].to_dict() == pytest.approx({"lr_Z": -0.2, "lr_Y": -0.5})
+    assert found.loc[1].isna().all()
+
+
+def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep):
+    rates = {"lr_Z": [0.5, 2.0], "lr_Y_multiplier": [0.5, 2.0], "iterations": 40, "longer": 1}
+    both = simulate(SCAN.model_copy(update=rates | {"seeds": 3}))
+    short = SCAN.model_copy(update={"seeds": 2, "length": 32, "batch": 64})
+    changes = simulate_changes(
+        AssumptionStepSettings(lengths=[8], lr_Y_multiplier=[0.1], scan=short)
+    )
+    assert set(changes["assumption"]) == {"length", "decoder", "positions"}
+    table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100, both, changes)
+    assert not table.duplicated(["claim", "setting", "quantity"]).any()
+    by = table[~table["place"].str.contains("assumption")].set_index("quantity")
+    assert by.loc["drop_time_spearman", "verdict"] == "direction"
+    assert abs(by.loc["drop_time[1]", "value"] - 11) < 2  # 64 seeds: median 11
+    assert by.loc["lr_Y_exponent", "verdict"] == "direction"
+    changed = table[table["place"].str.contains("assumption")]
+    assert changed.groupby("place").size().to_dict() == {
+        f"abstract, assumption ({letter})": 4 for letter in "abc"
+    }
+    losing = changed[changed["quantity"] == "common_mass_change"]
+    assert (losing["value"] < -0.05).all()
 
 
 def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path):

@@ -82,6 +82,22 @@ class SimulationSettings(Block):
         return sorted({*early, *late, self.iterations, self.longer * self.iterations})
 
 
+class AssumptionSettings(Block):
+    """The scan again with one of the paper's assumptions changed; all else as in `scan`.
+
+    That there are no positions is changed in any case: to learned ones.
+    """
+
+    lengths: list[Annotated[int, Field(ge=2, le=100_000)]] = Field([8, 32, 512], min_length=1)
+    """Tokens in a sequence, the query token included, in place of `scan.length`."""
+    lr_Y_multiplier: list[Rate] = Field([0.1, 0.3, 3.0, 10.0], min_length=1)
+    """lr_Y / lr_Z, where the decoder learns slower or faster than in `scan`."""
+    seeds: int = Field(10, ge=2, le=10_000)
+    """Seeds of data and start (runs of every change)."""
+    longer: int = Field(4, ge=2)
+    """Train so many times `scan.iterations` in all, to see whether attention stays."""
+
+
 class TextTrainingSettings(Block):
     """One way to train the language model."""
 
@@ -162,23 +178,41 @@ class ScanSnapSettings(Block):
     """Entropy of attention against learning rates (Fig. 6)."""
     phase_map: SimulationSettings
     """The same on a fine grid of learning rates."""
+    transition: SimulationSettings
+    """When attention stops gathering speed, against both learning rates."""
+    assumptions: AssumptionSettings
+    """Positions, input length and the decoder's speed, one at a time."""
     language_model: LanguageModelSettings
     """Attention on real text (Fig. 7)."""
 
     @pydantic.model_validator(mode="after")
     def _check_sizes(self) -> "ScanSnapSettings":
-        for name, block in (("scan", self.scan), ("phase_map", self.phase_map)):
+        for name in ("scan", "phase_map", "transition"):
+            block = getattr(self, name)
             if len(block.num_last) > 1:
                 raise ValueError(f"{name}.num_last: one size; found {block.num_last}")
         for name in ("lr_Z", "lr_Y_multiplier"):
             rates = getattr(self.scan, name)
             if not isinstance(rates, list) or len(rates) > 1:
                 raise ValueError(f"scan.{name}: one rate, [1.0] for example")
-        if self.scan.every != 1:
-            raise ValueError(
-                f"scan.every: must be 1 (its speed is measured); found {self.scan.every}"
-            )
+        for name in ("scan", "transition"):
+            if (every := getattr(self, name).every) != 1:
+                raise ValueError(f"{name}.every: must be 1 (its speed is measured); found {every}")
         return self
+
+    @property
+    def changed_assumptions(self) -> "AssumptionStepSettings":
+        """What the step that trains them needs to know."""
+        own = self.assumptions
+        scan = self.scan.model_copy(update={"seeds": own.seeds, "longer": own.longer})
+        return AssumptionStepSettings(**vars(own), scan=scan)
+
+
+class AssumptionStepSettings(AssumptionSettings):
+    """Changes and what is changed (assembled from other blocks)."""
+
+    scan: SimulationSettings
+    """The scan, with the seeds and iterations of its changes."""
 
 
 class TrainTextSettings(LanguageModelSettings):
