@@ -24,6 +24,7 @@ from onelayer.settings.root import load_settings
 from onelayer.settings.scan_snap import (
     AssumptionStepSettings,
     SimulationSettings,
+    TextTrainingSettings,
     TrainTextSettings,
 )
 from tests.conftest import ROOT
@@ -48,6 +49,7 @@ SWEEP = SimulationSettings(
     initial="uniform",
     seeds=3,
 )
+GENTLE = TextTrainingSettings(name="gentle", optimizer="adam", lr=1e-3, lr_feed_forward=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +178,7 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
         for t in (0, 5, 10)
         if (seed, t) != (2, 10)  # a run that diverged on the way counts nowhere
     ]
-    table = claims.assemble(scan, sweep, PUBLISHED, {"gentle": pd.DataFrame(rows)}, 100, 100)
+    table = claims.assemble(scan, sweep, PUBLISHED, {GENTLE: pd.DataFrame(rows)}, 100, 100)
     found = table[table["setting"] == "real text, gentle"].set_index("quantity")
     text, alone = found[found["seed"] == "all"], found[found["seed"] != "all"]
     assert (text["n"] == 2).all()
@@ -193,10 +195,53 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     assert "received[11–100]_change" in text.index
     flat = pd.DataFrame(rows)
     flat.loc[flat["quantity"] == "loss", "value"] = 7.0
-    table = claims.assemble(scan, sweep, PUBLISHED, {"flat": flat}, 100, 100)
-    text = table[(table["setting"] == "real text, flat") & (table["seed"] == "all")]
+    table = claims.assemble(scan, sweep, PUBLISHED, {GENTLE: flat}, 100, 100)
+    text = table[(table["setting"] == "real text, gentle") & (table["seed"] == "all")]
     assert len(text) and (text["verdict"] == "not reached").all()
     assert text["note"].str.contains("a run stood still").all()
+
+
+def test_a_training_without_positions_stands_beside_its_twin(scan, sweep):
+    """After as many iterations, seed by seed; seeds that only one of them has are left out."""
+
+    def measured(seeds, iterations, shift):
+        rows = [
+            {"seed": seed, "iteration": t, "quantity": q, "value": v - 0.01 * t + shift * (t > 0)}
+            for q, v in (("loss", 7.0), ("entropy", 2.5), ("top1", 0.2), ("sparse", 0.5),
+                         ("received[1–10]", 1.0), ("received[11–100]", 1.0))
+            for seed in range(seeds)
+            for t in iterations
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    without = GENTLE.model_copy(update={"name": "no-positions", "positions": False})
+    elsewhere = GENTLE.model_copy(update={"name": "far", "corpus": "wikitext"})
+    text = {
+        GENTLE: measured(3, (0, 10, 20), 0),
+        without: measured(4, (0, 10), -0.3),
+        elsewhere: measured(2, (0, 10), 5),
+    }
+    table = claims.assemble(scan, sweep, PUBLISHED, text, 100, 100)
+    assert (table["setting"] == "real text, far, wikitext").any()
+    found = table[table["claim"] == "no positional encoding"].set_index("quantity")
+    assert set(found["setting"]) == {"real text, no-positions"} and len(found) == 5
+    assert np.allclose(found["value"], -0.3) and (found["n"] == 3).all()
+    assert "at iteration 10" in found.loc["loss_without_positions", "note"]
+
+
+def test_a_training_has_its_own_corpus_seeds_and_iterations():
+    block = load_settings(DEFAULT).scan_snap.language_model
+    own = {"seeds": 5, "iterations": 700, "corpus": "dump-excerpt", "positions": False}
+    training = GENTLE.model_copy(update=own)
+    block = block.model_copy(update={"trainings": [*block.trainings, training]})
+    found = block.of("gentle")
+    assert found.training.positions and (found.seeds, found.corpus) == (3, "vital-articles")
+    assert found.maps_at == [0, 500, 1000, 1500]
+    block = block.model_copy(update={"trainings": [training]})
+    found = block.of("gentle")
+    assert (found.seeds, found.iterations, found.corpus) == (5, 700, "dump-excerpt")
+    assert found.maps_at == [0, 500, 700] and found.observed[-1] == 700
+    assert block.corpora == ["dump-excerpt"]
 
 
 def test_diverged_runs_are_counted_and_never_averaged_in(sweep):
@@ -320,6 +365,11 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
         ("entropy_sweep.initial", "ones", ["entropy_sweep.initial", "'zero'", "'ones'"]),
         ("phase_map.lr_Z", {"low": 2, "high": 1, "points": 5}, ["low must be less than high"]),
         ("language_model.corpus", "wiki", ["language_model.corpus", "'wiki'", "dump-excerpt"]),
+        (
+            "language_model.trainings",
+            [GENTLE.model_dump() | {"corpus": "wiki"}],
+            ["language_model.trainings: corpus", "'wiki'", "dump-excerpt"],
+        ),
         ("language_model.maps_at", [2000], ["maps_at must lie within iterations (1500)"]),
         ("language_model.max_articles", 0, ["language_model.max_articles", "equal to 1", "0"]),
         ("language_model.width", 7, ["language_model.width", "multiple of 2"]),

@@ -1,7 +1,6 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, a language model, tables and figures.
 scan_snap = settings.scan_snap
 trainings = [training.name for training in scan_snap.language_model.trainings]
-text_corpus = scan_snap.language_model.corpus
 
 
 wildcard_constraints:
@@ -37,7 +36,10 @@ use rule step as simulate_scan_snap_assumptions with:
 
 use rule step as train_text_model with:
     input:
-        articles=expand(rules.parse_articles.output.articles, corpus=text_corpus),
+        articles=lambda w: expand(
+            rules.parse_articles.output.articles,
+            corpus=scan_snap.language_model.of(w.training).corpus,
+        ),
     output:
         measures="results/scan_snap/language_model/{training}.parquet",
         maps="results/scan_snap/language_model/{training}.npz",
@@ -49,11 +51,7 @@ use rule step as train_text_model with:
     resources:
         **asks(2500, minutes=60, device=scan_snap.language_model.device),
     params:
-        **script(
-            "train_text_model",
-            scan_snap.language_model,
-            training=lambda w: scan_snap.language_model.trainings[trainings.index(w.training)],
-        ),
+        **script("train_text_model", lambda w: scan_snap.language_model.of(w.training)),
 
 
 use rule step as tabulate_entropy_sweep with:
@@ -89,7 +87,7 @@ use rule step as tabulate_scan_snap_claims with:
             "tabulate_scan_snap_claims",
             scan_iterations=scan_snap.scan.iterations,
             sweep_iterations=scan_snap.entropy_sweep.iterations,
-            trainings=trainings,
+            trainings=scan_snap.language_model.trainings,
         ),
 
 

@@ -109,6 +109,14 @@ class TextTrainingSettings(Block):
     """Learning rate of everything but the two feed-forward matrices."""
     lr_feed_forward: Rate
     """Learning rate of the two feed-forward matrices."""
+    positions: bool = True
+    """Whether sinusoidal positions are added to the embeddings; the paper's theory has none."""
+    corpus: Name | None = None
+    """A corpus of `corpora` in place of the language model's; null: that one."""
+    seeds: Count | None = None
+    """Seeds in place of the language model's; null: those (runs)."""
+    iterations: int | None = Field(None, ge=3)
+    """Updates in place of the language model's; null: those."""
 
 
 class LanguageModelSettings(Block):
@@ -161,6 +169,25 @@ class LanguageModelSettings(Block):
         if len(set(names)) < len(names):
             raise ValueError(f"trainings must have different names; found {', '.join(names)}")
         return self
+
+    @property
+    def corpora(self) -> list[str]:
+        """Corpora of the trainings, in their order, each once."""
+        return list(dict.fromkeys(one.corpus or self.corpus for one in self.trainings))
+
+    def of(self, name: str) -> "TrainTextSettings":
+        """One training, with what it has in place of the common settings."""
+        training = next(one for one in self.trainings if one.name == name)
+        iterations = training.iterations or self.iterations
+        within = [t for t in self.maps_at if t <= iterations]
+        own = {
+            "corpus": training.corpus or self.corpus,
+            "seeds": training.seeds or self.seeds,
+            "iterations": iterations,
+            "maps_at": within if len(within) == len(self.maps_at) else [*within, iterations],
+            "trainings": [training],
+        }
+        return TrainTextSettings.model_validate(vars(self) | own | {"training": training})
 
     @property
     def observed(self) -> list[int]:
@@ -245,5 +272,5 @@ class ClaimSettings(Block):
     """Iterations of Fig. 4."""
     sweep_iterations: int = Field(ge=10)
     """Iterations of Fig. 6."""
-    trainings: list[Name]
+    trainings: list[TextTrainingSettings]
     """Trainings of the language model in the order of input files."""

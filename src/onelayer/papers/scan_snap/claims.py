@@ -10,6 +10,7 @@ from onelayer.claims import Claim, of_seeds, tabulated
 from onelayer.papers.scan_snap import measures, transition
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import UNMOVED, WINDOW, spearman
+from onelayer.settings.scan_snap import TextTrainingSettings
 from onelayer.verdicts import Direction
 
 CORRELATIONS = (
@@ -30,7 +31,7 @@ def assemble(
     scan: pd.DataFrame,
     sweep: pd.DataFrame,
     published: pd.DataFrame,
-    text: Mapping[str, pd.DataFrame],
+    text: Mapping[TextTrainingSettings, pd.DataFrame],
     scan_iterations: int,
     sweep_iterations: int,
     transitions: pd.DataFrame | None = None,
@@ -43,6 +44,7 @@ def assemble(
         sweep: simulation of Fig. 6.
         published: `entropy_sweep.read_published`.
         text: measures of each training of the language model, `text_training.tabulate_measures`.
+            One without positions stands beside that which differs from it in nothing else.
         scan_iterations, sweep_iterations: iterations of the paper's two figures.
         transitions: simulation over both learning rates; None leaves its claims out.
         changes: simulation of changed assumptions, `assumptions.simulate_changes`; None likewise.
@@ -53,7 +55,10 @@ def assemble(
     if changes is not None:
         claims += _changed_claims(changes, scan_iterations)
     claims += _rate_claims(sweep, published, sweep_iterations)
-    claims += [claim for name, table in text.items() for claim in _text_claims(name, table)]
+    for training, table in text.items():
+        claims += _text_claims(training, table)
+    for pair, tables in _with_and_without_positions(text):
+        claims += _position_claims(pair, *tables)
     return tabulated(claims)
 
 
@@ -242,11 +247,16 @@ def _contrast(grids: np.ndarray) -> np.ndarray:
     return (grids[..., -1] - grids[..., 0]).mean(axis=-1)
 
 
-def _text_claims(name: str, table: pd.DataFrame) -> list[Claim]:
+def _on_text(training: TextTrainingSettings) -> str:
+    """Which training on which text."""
+    return f"real text, {training.name}" + (f", {training.corpus}" if training.corpus else "")
+
+
+def _text_claims(training: TextTrainingSettings, table: pd.DataFrame) -> list[Claim]:
     """What attention does on real text between the first and the last iteration."""
     change = _change(table)
     bins = [q for q in change if q.startswith("received[")]
-    setting = f"real text, {name}"
+    setting = _on_text(training)
     still = not (change["loss"] < 0).all()
     sparse, common = "attention becomes sparse", "common tokens lose attention"
     beyond = "beyond the paper"
@@ -264,6 +274,43 @@ def _text_claims(name: str, table: pd.DataFrame) -> list[Claim]:
         )
     ]  # fmt: skip
     return list(map(_still, claims)) if still else claims
+
+
+def _with_and_without_positions(
+    text: Mapping[TextTrainingSettings, pd.DataFrame],
+) -> list[tuple[TextTrainingSettings, tuple[pd.DataFrame, pd.DataFrame]]]:
+    """Trainings without positions, with their measures and those of the same one with positions."""
+    found = []
+    for training, table in text.items():
+        twin = (training.optimizer, training.lr, training.lr_feed_forward, training.corpus)
+        for other, beside in text.items():
+            its = (other.optimizer, other.lr, other.lr_feed_forward, other.corpus)
+            if not training.positions and other.positions and twin == its:
+                found.append((training, (table, beside)))
+    return found
+
+
+def _position_claims(
+    training: TextTrainingSettings, without: pd.DataFrame, beside: pd.DataFrame
+) -> list[Claim]:
+    """Measures without positions minus those with them, after as many iterations, seed by seed."""
+    last = min(table["iteration"].max() for table in (without, beside))
+    keys = ["quantity", "seed"]
+    ends = [
+        table[table["iteration"] == last].set_index(keys)["value"] for table in (without, beside)
+    ]
+    difference = (ends[0] - ends[1]).dropna()
+    bins = [q for q in beside["quantity"].unique() if q.startswith("received[")]
+    claims = []
+    for quantity in ("loss", "entropy", "sparse", bins[0], bins[-1]):
+        seeds = difference[difference.index.get_level_values("quantity") == quantity]
+        with_them = ends[1][ends[1].index.get_level_values("quantity") == quantity].mean()
+        note = f"without positions minus with them, which have {with_them:.3f}, at iteration {last}"
+        claims.append(
+            Claim("no positional encoding", ASSUMPTIONS["positions"], _on_text(training),
+                  f"{quantity}_without_positions", of_seeds(seeds), note)
+        )  # fmt: skip
+    return claims
 
 
 def _still(claim: Claim) -> Claim:

@@ -1,5 +1,7 @@
 """What is measured of the language model's attention on held-out text (Fig. 7 and beyond)."""
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -17,14 +19,18 @@ class Observer:
         text: the corpus.
         runs: number of runs.
         device: where the model is.
+        positional: whether the model adds positions.
         at_once: sequences evaluated at once; decides memory alone.
     """
 
-    def __init__(self, text: Text, runs: int, device: str, at_once: int = 16) -> None:
+    def __init__(
+        self, text: Text, runs: int, device: str, positional: bool = True, at_once: int = 16
+    ) -> None:
         self.windows = torch.from_numpy(text.held_out).to(device).split(at_once)
         self.shown = torch.from_numpy(text.held_out[shown_window(text.held_out), :-1]).to(device)
         self.bins = torch.from_numpy(frequency_bins(len(text.vocabulary))).to(device)
         self.runs = runs
+        self.forward = functools.partial(language_model.forward, positional=positional)
 
     def __call__(self, parameters: Parameters) -> dict[str, Tensor]:
         """Per run: `loss` (nats), `entropy` (nats), `top1`, `sparse`, `received`, `map`.
@@ -36,7 +42,7 @@ class Observer:
         sums: dict[str, Tensor] = {}
         for windows in self.windows:
             tokens = windows[None].expand(self.runs, -1, -1)
-            states, attention = language_model.forward(parameters, tokens[:, :, :-1])
+            states, attention = self.forward(parameters, tokens[:, :, :-1])
             loss = language_model.decoder_loss(parameters, states, tokens[:, :, 1:])
             loss *= len(windows)
             found = measure(attention.double(), self.bins[windows[:, :-1]]) | {"loss": loss}
@@ -45,7 +51,7 @@ class Observer:
         received, pairs = sums.pop("received"), sums.pop("pairs")
         means = {name: value / sequences for name, value in sums.items()}
         shown = self.shown.expand(self.runs, 1, -1)
-        _, attention = language_model.forward(parameters, shown)
+        _, attention = self.forward(parameters, shown)
         return means | {"received": received / pairs, "map": attention[:, 0]}
 
 
