@@ -12,6 +12,7 @@ from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
 from onelayer.papers.decision_lists import (
     attention,
+    claims,
     constants,
     data,
     joint,
@@ -370,3 +371,57 @@ def test_every_row_of_a_table_has_its_own_key():
         run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.1},
     ]
     assert len({tables.start_name(start) for start in starts_of}) == len(starts_of)
+
+
+def summary(**changes):
+    row = {"L": 12, "n": 4, "m": 2, "delta": 1.0, "zipf": 0.0, "method": "full", "seed": 0}
+    row |= {"shortest": 2, "t_star": 2.0, "median_column_time": 1.5, "exact_t_star": 2.0}
+    row |= {"gamma": 0.01, "bound": 100.0, "steps": 9}
+    return row | {"accuracy": 1.0, "order": 1.0, "certified": 1.0} | changes
+
+
+def test_claims_are_the_worst_of_what_the_tables_say():
+    factored = {"method": "factored, N(0, 0.1^2)", "exact_t_star": 2.0}
+    value = [
+        {"vocabulary": 12, "sequence_length": 4, "list_length": 2, "seed": seed, "quantity": q,
+         "value": v + 0.01 * seed}
+        for q, v in (("argmax_accuracy", 0.9), ("centred_cosine", 0.8),
+                     ("task_accuracy_ceiling", 0.5))
+        for seed in range(5)
+    ]  # fmt: skip
+    run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "accuracy": 1.0, "scale": "theorem_2"}
+    run |= {"epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
+    both = [run | {"seed": s, "first_perfect": p} for s, p in enumerate([2.0, 7.0, np.nan])]
+    found = claims.assemble(
+        {
+            "theorem_1": tables.theorem_1(
+                pd.concat([solved(), solved(L=20, t_star_to_bound_ratio=0.5), solved(delta=20.0)])
+            ),
+            "attention_training": tables.attention_training(
+                pd.DataFrame(
+                    [
+                        summary(),
+                        summary(seed=1, t_star=150.0),
+                        *(summary(seed=s, t_star=8.0 + s, **factored) for s in range(3)),
+                    ]
+                )
+            ),
+            "theorem_2": tables.theorem_2(near(True, [1.0, 2.0])),
+            "value_from_uniform_attention": tables.tidy(value, tables.VALUE_KEYS),
+            "joint_training": tables.joint_training(pd.DataFrame(both), pd.DataFrame()),
+        }
+    )
+    assert not found.duplicated(["claim", "setting", "quantity"]).any()
+    exact = found[found["setting"].str.startswith("exact")].set_index("quantity")
+    worst = exact.loc["time_to_bound_ratio"]
+    assert (worst["value"], worst["n"], worst["verdict"]) == (0.5, 2, "within")
+    assert exact.loc["list_order", "verdict"] == "within"
+    full = found[found["setting"].str.startswith("W alone")].set_index("quantity")
+    assert full.loc["time_to_bound_ratio", "verdict"] == "differs"  # 150 of 100
+    by = found.set_index("quantity")
+    assert by.loc["time_of_factors", "value"] == pytest.approx(4.5)
+    step = by.loc["first_perfect_step"]
+    assert (step["value"], step["published"], step["verdict"]) == (1.5, 10.5, "within")
+    assert by.loc["argmax_accuracy", "verdict"] == "direction"
+    assert by.loc["task_accuracy_ceiling", "verdict"] == "direction"
+    assert by.loc["share_perfect", "value"] == pytest.approx(2 / 3)
