@@ -7,7 +7,8 @@ THEOREM_1_NOTES = [
     "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
     "lists of equal length m; '1 to 4': of unequal length, each length for as many tokens, which "
     "take as long as the slowest length alone. t* is the first time at which every sequence is "
-    "classified strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > W[a_{k+1}, a].",
+    "classified strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > "
+    "W[a_{k+1}, a].",
     "The paper publishes no numbers but the bound 4 m / (log(L) γ), which stands in 'published' "
     "beside t_star; 'within' means that t* is at most the bound, and 'bound / t*' how loose it "
     "is.",
