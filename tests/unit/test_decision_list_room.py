@@ -391,7 +391,10 @@ def test_claims_are_the_worst_of_what_the_tables_say():
     ]  # fmt: skip
     run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "accuracy": 1.0, "scale": "theorem_2"}
     run |= {"epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
-    both = [run | {"seed": s, "first_perfect": p} for s, p in enumerate([2.0, 7.0, np.nan])]
+    both = [
+        run | {"seed": s, "first_perfect": p, "epsilon": epsilon}
+        for s, p, epsilon in [(0, 2.0, 1.0), (1, 7.0, 1.0), (0, np.nan, 2.0)]
+    ]
     found = claims.assemble(
         {
             "theorem_1": tables.theorem_1(

@@ -294,7 +294,7 @@ def _position_claims(
     training: TextTrainingSettings, without: pd.DataFrame, beside: pd.DataFrame
 ) -> list[Claim]:
     """Measures without positions minus those with them, after as many iterations, seed by seed."""
-    last = min(table["iteration"].max() for table in (without, beside))
+    last = max(set(without["iteration"]) & set(beside["iteration"]))
     keys = ["quantity", "seed"]
     ends = [
         table[table["iteration"] == last].set_index(keys)["value"] for table in (without, beside)

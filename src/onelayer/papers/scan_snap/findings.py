@@ -72,6 +72,22 @@ FINDINGS = [
         "lr_Y_exponent",
         "The phase transition comes earlier with a larger lr_Y (exponent of its time)",
     ),
+    Finding(
+        "assumptions",
+        _CLAIMS,
+        {
+            "quantity": "common_mass_change",
+            "place": [f"abstract, assumption ({letter})" for letter in "abc"],
+        },
+        holds="The common tokens lose attention without the paper's assumptions, too: with learned "
+        "positions, with shorter inputs, with a slower decoder (change of their share {it:2} in "
+        "{it.rows} settings).",
+        fails="Where an assumption is changed the common tokens do not lose attention: {it:2}.",
+        mixed="Where an assumption is changed the common tokens lose attention in {it.agree} of "
+        "{it.rows} settings: {it:2}.",
+        open="Where an assumption is changed it is open whether the common tokens lose attention: "
+        "{it:2}.",
+    ),
     _claim(
         "not_winner_take_all",
         "largest_attention",
