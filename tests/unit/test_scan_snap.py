@@ -22,6 +22,7 @@ from onelayer.papers.scan_snap.simulation import chunk_size, simulate
 from onelayer.papers.scan_snap.text import Text
 from onelayer.settings.root import load_settings
 from onelayer.settings.scan_snap import (
+    AssumptionSettings,
     AssumptionStepSettings,
     SimulationSettings,
     TextTrainingSettings,
@@ -297,10 +298,9 @@ def test_exponents_of_a_power_law_are_its_own():
 def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep):
     rates = {"lr_Z": [0.5, 2.0], "lr_Y_multiplier": [0.5, 2.0], "iterations": 40, "longer": 1}
     both = simulate(SCAN.model_copy(update=rates | {"seeds": 3}))
-    short = SCAN.model_copy(update={"seeds": 2, "length": 32, "batch": 64})
-    changes = simulate_changes(
-        AssumptionStepSettings(lengths=[8], lr_Y_multiplier=[0.1], scan=short)
-    )
+    short = vars(SCAN) | {"seeds": 2, "length": 32, "batch": 64}
+    changed = AssumptionSettings(lengths=[8], lr_Y_multiplier=[0.1])
+    changes = simulate_changes(AssumptionStepSettings(**short, changes=changed))
     assert set(changes["assumption"]) == {"length", "decoder", "positions"}
     table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100, both, changes)
     assert not table.duplicated(["claim", "setting", "quantity"]).any()

@@ -231,15 +231,15 @@ class ScanSnapSettings(Block):
     def changed_assumptions(self) -> "AssumptionStepSettings":
         """What the step that trains them needs to know."""
         own = self.assumptions
-        scan = self.scan.model_copy(update={"seeds": own.seeds, "longer": own.longer})
-        return AssumptionStepSettings(**vars(own), scan=scan)
+        scan = vars(self.scan) | {"seeds": own.seeds, "longer": own.longer}
+        return AssumptionStepSettings(**scan, changes=own)
 
 
-class AssumptionStepSettings(AssumptionSettings):
-    """Changes and what is changed (assembled from other blocks)."""
+class AssumptionStepSettings(SimulationSettings):
+    """The scan, and what is changed of it (assembled from other blocks)."""
 
-    scan: SimulationSettings
-    """The scan, with the seeds and iterations of its changes."""
+    changes: AssumptionSettings
+    """Lengths and decoder speeds; seeds and iterations are the scan's then."""
 
 
 class TrainTextSettings(LanguageModelSettings):

@@ -79,7 +79,7 @@ def _draw_solved(axis: Axes, problems: pd.DataFrame) -> None:
             markersize=4, linestyle="none",
         )  # fmt: skip
         middles.append(x.to_numpy().mean())
-        names.append("L {0}\nm {2}".format(*_sizes(*size)))
+        names.append("L {0}\nm {2}".format(*_sizes(*size)).replace(" to ", "–"))
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set(ylim=(0, 1.05), ylabel="task accuracy at the end", xlabel="problems, one mark a seed")
     axis.set_xticks(middles, names)

@@ -26,17 +26,16 @@ def simulate_changes(
         `assumption` (`positions`, `length` or `decoder`) and `changed`, to what, in words; then as
         `simulation.simulate`.
     """
-    base = settings.scan
-    changes = {
-        ("length", f"{length} tokens"): base.model_copy(update={"length": length})
-        for length in settings.lengths
+    changed = {
+        ("length", f"{length} tokens"): {"length": length} for length in settings.changes.lengths
     } | {
-        ("decoder", f"lr_Y / lr_Z = {rate:g}"): base.model_copy(update={"lr_Y_multiplier": [rate]})
-        for rate in settings.lr_Y_multiplier
+        ("decoder", f"lr_Y / lr_Z = {rate:g}"): {"lr_Y_multiplier": [rate]}
+        for rate in settings.changes.lr_Y_multiplier
     }
+    changes = {key: settings.model_copy(update=update) for key, update in changed.items()}
     tables = {key: simulate(own, execution.part(" ".join(key))) for key, own in changes.items()}
     alone = execution.part("positions")
-    tables["positions", "learned positions"] = simulate_with_positions(base, alone)
+    tables["positions", "learned positions"] = simulate_with_positions(settings, alone)
     found = pd.concat(tables, names=KEYS).reset_index(KEYS)
     return found.reset_index(drop=True)
 
