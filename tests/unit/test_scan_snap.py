@@ -295,12 +295,13 @@ def test_exponents_of_a_power_law_are_its_own():
     assert found.loc[1].isna().all()
 
 
-def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep):
+def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep, tmp_path):
     rates = {"lr_Z": [0.5, 2.0], "lr_Y_multiplier": [0.5, 2.0], "iterations": 40, "longer": 1}
     both = simulate(SCAN.model_copy(update=rates | {"seeds": 3}))
     short = vars(SCAN) | {"seeds": 2, "length": 32, "batch": 64}
     changed = AssumptionSettings(lengths=[8], lr_Y_multiplier=[0.1])
-    changes = simulate_changes(AssumptionStepSettings(**short, changes=changed))
+    execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint"))
+    changes = simulate_changes(AssumptionStepSettings(**short, changes=changed), execution)
     assert set(changes["assumption"]) == {"length", "decoder", "positions"}
     table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100, both, changes)
     assert not table.duplicated(["claim", "setting", "quantity"]).any()

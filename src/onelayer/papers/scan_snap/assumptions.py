@@ -32,8 +32,10 @@ def simulate_changes(
         ("decoder", f"lr_Y / lr_Z = {rate:g}"): {"lr_Y_multiplier": [rate]}
         for rate in settings.changes.lr_Y_multiplier
     }
-    changes = {key: settings.model_copy(update=update) for key, update in changed.items()}
-    tables = {key: simulate(own, execution.part(" ".join(key))) for key, own in changes.items()}
+    tables = {
+        key: simulate(settings.model_copy(update=update), execution.part(place, key))
+        for place, (key, update) in enumerate(changed.items())
+    }
     alone = execution.part("positions")
     tables["positions", "learned positions"] = simulate_with_positions(settings, alone)
     found = pd.concat(tables, names=KEYS).reset_index(KEYS)
