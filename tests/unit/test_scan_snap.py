@@ -242,6 +242,9 @@ def test_a_training_has_its_own_corpus_seeds_and_iterations():
     found = block.of("gentle")
     assert (found.seeds, found.iterations, found.corpus) == (5, 700, "dump-excerpt")
     assert found.maps_at == [0, 500, 700] and found.observed[-1] == 700
+    halved = training.model_copy(update={"iterations": 500})
+    halved = block.model_copy(update={"trainings": [halved]})
+    assert halved.of("gentle").maps_at == [0, 500]
     assert block.corpora == ["dump-excerpt"]
 
 

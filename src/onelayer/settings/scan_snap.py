@@ -179,12 +179,14 @@ class LanguageModelSettings(Block):
         """One training, with what it has in place of the common settings."""
         training = next(one for one in self.trainings if one.name == name)
         iterations = training.iterations or self.iterations
-        within = [t for t in self.maps_at if t <= iterations]
+        maps_at = [t for t in self.maps_at if t <= iterations]
+        if len(maps_at) < len(self.maps_at):
+            maps_at = list(dict.fromkeys([*maps_at, iterations]))
         own = {
             "corpus": training.corpus or self.corpus,
             "seeds": training.seeds or self.seeds,
             "iterations": iterations,
-            "maps_at": within if len(within) == len(self.maps_at) else [*within, iterations],
+            "maps_at": maps_at,
             "trainings": [training],
         }
         return TrainTextSettings.model_validate(vars(self) | own | {"training": training})

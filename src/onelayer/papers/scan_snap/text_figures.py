@@ -51,8 +51,10 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
         row[0].set_ylabel(f"{name}\nquery token")
         for axis in row[len(one["maps"]) :]:
             axis.set_axis_off()
-    for axis in axes[-1]:
-        axis.set_xlabel("key token")
+    for column in axes.T:
+        lowest = [axis for axis in column if axis.axison][-1]
+        lowest.set_xlabel("key token")
+        lowest.tick_params(labelbottom=True)
     bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.01)
     bar.set_label("attention (square-root colours)")
     of_words: dict[str, list[str]] = {}
