@@ -19,9 +19,12 @@ def main(step: Step) -> Report:
         dict(zip(step.settings.trainings, text, strict=True)),
         step.settings.scan_iterations,
         step.settings.sweep_iterations,
+        pd.read_parquet(step.inputs.transition),
+        pd.read_parquet(step.inputs.assumptions),
     )
     return Report(table, readable(table), claims.TITLE, claims.NOTES)
 
 
 if __name__ == "__main__":
-    tabulate(main, settings=ClaimSettings, inputs=["scan", "sweep", "published", "text*"])
+    inputs = ["scan", "transition", "assumptions", "sweep", "published", "text*"]
+    tabulate(main, settings=ClaimSettings, inputs=inputs)

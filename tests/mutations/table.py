@@ -890,6 +890,21 @@ FAULTS = [
         "::test_a_time_is_judged_against_the_bound_and_nothing_else",
         "the default delta is not judged",
     ),
+    Fault(
+        "papers/decision_lists/full.py",
+        "torch.stack([W_Q @ G.T, W_K @ G])",
+        "torch.stack([W_Q @ G, W_K @ G])",
+        "tests/oracle/test_decision_lists.py::test_gradients_for_w_k_and_w_q_agree_with_autograd",
+        "the gradient of W_K takes W's for its transpose",
+    ),
+    Fault(
+        "papers/decision_lists/sweep.py",
+        'each["gamma"].min()',
+        'each["gamma"].max()',
+        "tests/unit/test_decision_list_room.py"
+        "::test_lists_of_unequal_length_take_as_long_as_the_slowest_length",
+        "the bound of unequal lists is that of the length that comes easiest",
+    ),
     # Local to global
     Fault(
         "papers/local_to_global/canonical.py",
@@ -1089,6 +1104,21 @@ FAULTS = [
         "tests/oracle/test_scan_snap_text.py"
         "::test_the_decoders_loss_by_blocks_equals_torchs_cross_entropy",
         "the largest logit is taken out and not put back",
+    ),
+    Fault(
+        "papers/scan_snap/positions.py",
+        "u.square().sum(2, keepdim=True) + a.square().sum(2, keepdim=True)",
+        "u.square().sum(2, keepdim=True)",
+        "tests/oracle/test_scan_snap.py"
+        "::test_loss_and_gradients_with_positions_equal_those_of_the_plain_model",
+        "places count nothing in the norm of the combined vector",
+    ),
+    Fault(
+        "papers/scan_snap/measures.py",
+        "c < (1 - UNMOVED) * c[0]",
+        "c > (1 + UNMOVED) * c[0]",
+        "tests/unit/test_scan_snap.py::test_drops_and_transitions_of_known_paths",
+        "a token drops where it gains",
     ),
     # Topic structure: the probe
     Fault(

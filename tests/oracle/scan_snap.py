@@ -20,15 +20,26 @@ def sequences_of(task, counts, bounds, order):
 
 
 def mean_loss(Y, Z, sequences):
-    """Mean cross-entropy; attention over positions, one softmax per sequence."""
-    losses = []
+    """Mean cross-entropy; attention over positions, one softmax per sequence.
+
+    With positions Y and Z have a column more for each place, after those of the M tokens.
+    """
+    M, losses = len(Y), []
     for tokens, query, following in sequences:
-        scores = torch.stack([Z[query, token] for token in tokens])
+        places = range(M, M + len(tokens)) if Y.shape[1] > M else [None] * len(tokens)
+        scores = torch.stack(
+            [
+                Z[query, token] + (0 if place is None else Z[query, place])
+                for token, place in zip(tokens, places, strict=True)
+            ]
+        )
         attention = torch.softmax(scores, dim=0)
-        combined = torch.zeros(len(Y), dtype=Y.dtype)
-        for weight, token in zip(attention, tokens, strict=True):
-            one_hot = torch.zeros(len(Y), dtype=Y.dtype)
+        combined = torch.zeros(Y.shape[1], dtype=Y.dtype)
+        for weight, token, place in zip(attention, tokens, places, strict=True):
+            one_hot = torch.zeros(Y.shape[1], dtype=Y.dtype)
             one_hot[token] = 1
+            if place is not None:
+                one_hot[place] = 1
             combined = combined + weight * one_hot
         logits = Y @ (combined / combined.square().sum().sqrt())
         losses.append(torch.logsumexp(logits, dim=0) - logits[following])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.papers.decision_lists import constants, data, hessian, model, reduced
+from onelayer.papers.decision_lists import constants, data, full, hessian, model, reduced
 from onelayer.papers.decision_lists.reduced import Setting
 from tests.oracle import decision_lists as loops
 
@@ -72,6 +72,26 @@ def test_gradient_for_w_agrees_with_autograd(case, c):
     (expected,) = torch.autograd.grad(model.loss(W, V, case.rows), W)
     closed = model.gradient_w(W.detach(), c, case.batch)
     torch.testing.assert_close(closed, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_gradients_for_w_k_and_w_q_agree_with_autograd():
+    """And along the flow W_K W_K^T - W_Q W_Q^T stays what it was."""
+    case = Case(7, 4, 3, None)
+    start = case.rng.normal(0.0, 0.5, (2, 7, 7))
+    source = full.AllSequences(case.lists, case.sequences)
+    training = full.FactoredTraining(source, 3.0, 0.01, start)
+    factors = torch.from_numpy(start).requires_grad_()
+    model.loss_w(factors[0].T @ factors[1], 3.0, case.batch).backward()
+    found = training.gradient_of_factors(torch.from_numpy(start))
+    np.testing.assert_allclose(found, factors.grad, atol=1e-14)
+
+    def balance(factors):
+        return factors[0] @ factors[0].T - factors[1] @ factors[1].T
+
+    for _ in range(50):
+        training.advance(full.heun)
+    moved = (training.factors - torch.from_numpy(start)).abs().max()
+    assert (balance(training.factors) - balance(torch.from_numpy(start))).abs().max() < 1e-4 * moved
 
 
 def test_loss_for_w_and_v_agrees_with_loops_in_every_run(case):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from onelayer.ensemble import Ensemble, Optimizer, train
-from onelayer.papers.scan_snap import model
+from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import Task, draw_counts
 from tests.oracle import scan_snap as plain
 
@@ -39,6 +39,52 @@ def test_loss_and_gradients_equal_those_of_the_plain_model(step):
         assert (full_Y - Y.grad).abs().max() <= 1e-12
         assert (full_Z - Z.grad).abs().max() <= 1e-12
         assert Z.grad.abs().max() > 1e-4
+
+
+def test_loss_and_gradients_with_positions_equal_those_of_the_plain_model():
+    """One-hot tokens and places side by side, full matrices, one sequence at a time."""
+    seeds, T, M = [3, 8], TASK.length - 1, TASK.vocabulary
+    parameters = positions.initial_parameters(TASK, seeds, "uniform", torch.float64, "cpu")
+    generator = torch.Generator().manual_seed(0)
+    for name in "RQ":
+        parameters[name] = torch.randn(parameters[name].shape, generator=generator).double()
+    parameters = {name: tensor.requires_grad_() for name, tensor in parameters.items()}
+    batch = positions.write_sequences(TASK, seeds, 1)
+    found = positions.loss(parameters, batch)
+    found.sum().backward()
+    for run in range(len(seeds)):
+        own = {name: tensor[run].detach() for name, tensor in parameters.items()}
+        Y, Z = plain.full_matrices(TASK, own["Y"], own["Z"])
+        of_places = torch.zeros(M, T, dtype=torch.float64)
+        of_places[TASK.contextual : TASK.contextual + TASK.num_last] = own["R"]
+        Y, Z = torch.cat([Y, own["Q"].T], dim=1), torch.cat([Z, of_places], dim=1)
+        Y.requires_grad_(), Z.requires_grad_()
+        sequences = []
+        for slots, f in zip(batch.slots[run].tolist(), batch.classes[run].tolist(), strict=True):
+            tokens = [slot if slot < 10 else 10 + 10 * f + slot - 10 for slot in slots]
+            query = TASK.contextual + f // TASK.next_per_last
+            sequences.append((tokens, query, TASK.contextual + TASK.num_last + f))
+        expected = plain.mean_loss(Y, Z, sequences)
+        expected.backward()
+        assert abs(found[run] - expected) <= 1e-12
+        slopes = {name: tensor.grad[run] for name, tensor in parameters.items()}
+        full_Y, full_Z = plain.full_matrices(TASK, slopes["Y"], slopes["Z"])
+        assert (full_Y - Y.grad[:, :M]).abs().max() <= 1e-12
+        assert (full_Z - Z.grad[:, :M]).abs().max() <= 1e-12
+        assert (slopes["Q"].T - Y.grad[:, M:]).abs().max() <= 1e-12
+        rows = slice(TASK.contextual, TASK.contextual + TASK.num_last)
+        assert (slopes["R"] - Z.grad[rows, M:]).abs().max() <= 1e-12
+        assert min(slope.abs().max() for slope in slopes.values()) > 1e-4
+
+
+def test_written_sequences_have_the_counts_of_the_batch():
+    batch = positions.write_sequences(TASK, [3, 8], 2)
+    for run, seed in enumerate([3, 8]):
+        drawn = draw_counts(TASK, seed, 2)
+        counts = [np.bincount(row, minlength=20) for row in batch.slots[run].numpy()]
+        assert (np.stack(counts) == drawn.counts).all()
+        assert (np.diff(batch.slots[run].numpy(), axis=1) < 0).any()  # not sorted
+        assert (np.bincount(batch.classes[run], minlength=4) == np.diff(drawn.bounds)).all()
 
 
 def test_training_equals_torch_sgd_on_the_plain_model():

@@ -56,23 +56,25 @@ def sinusoids(T, d):
     return table
 
 
-@pytest.mark.parametrize("run", [0, 1])
-def test_loss_gradients_and_attention_equal_torchs_encoder_layer(parameters, tokens, run):
+@pytest.mark.parametrize(("run", "positional"), [(0, True), (1, True), (0, False)])
+def test_loss_gradients_and_attention_equal_torchs_encoder_layer(
+    parameters, tokens, run, positional
+):
     layer, own, names = torch_model(parameters, run)
     embedding = own["embedding"].detach().requires_grad_()
     decoder = own["decoder"].detach().requires_grad_()
     inputs, targets = tokens[run, :, :-1], tokens[run, :, 1:]
-    x = embedding[inputs] * math.sqrt(8) + sinusoids(6, 8)
+    x = embedding[inputs] * math.sqrt(8) + positional * sinusoids(6, 8)
     mask = torch.nn.Transformer.generate_square_subsequent_mask(6, dtype=torch.float64)
     _, attention = layer.self_attn(x, x, x, attn_mask=mask)
     logits = layer(x, src_mask=mask) @ decoder.T + own["decoder_bias"].detach()
     expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
     expected.backward()
 
-    found = language_model.loss(parameters, Windows(tokens, 0))
+    found = language_model.loss(parameters, Windows(tokens, 0), positional=positional)
     slopes = torch.autograd.grad(found[run], list(parameters.values()), allow_unused=True)
     slopes = dict(zip(parameters, slopes, strict=True))
-    _, weights = language_model.forward(parameters, tokens[:, :, :-1])
+    _, weights = language_model.forward(parameters, tokens[:, :, :-1], positional=positional)
     # Sinusoids are float32 in the model.
     assert abs(found[run] - expected) < 1e-6
     assert (weights[run] - attention).abs().max() < 1e-6

@@ -10,13 +10,23 @@ import yaml
 from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
-from onelayer.papers.decision_lists import attention, data, joint, starts, sweep, tables
+from onelayer.papers.decision_lists import (
+    attention,
+    claims,
+    constants,
+    data,
+    joint,
+    starts,
+    sweep,
+    tables,
+)
 from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.settings.decision_lists import (
     AttentionSettings,
+    EnumeratedSize,
+    FullRun,
     NearStart,
     ReducedFlowSettings,
-    Size,
     SmallStart,
 )
 from onelayer.settings.root import load_settings
@@ -61,6 +71,17 @@ SMALL = {"L": 12, "n": 4, "m": 2, "optimiser": "gd", "eta": 1}
             ["attention.runs.0", "n = 8 of L = 64", "too many to enumerate"],
         ),
         ("attention.runs", [RUN | {"method": "sgd"}], ["attention.runs.0", "'sgd'", "'descent'"]),
+        (
+            "attention.runs",
+            [RUN | {"shortest": 2}],
+            ["attention.runs.0", "shortest = 2", "below m = 2"],
+        ),
+        (
+            "theorem_1.grids",
+            [{"L": [16], "n": [4], "m": [4, 3], "shortest": 3}],
+            ["theorem_1.grids.0", "shortest = 3", "below m = 3"],
+        ),
+        ("attention.runs", [RUN | {"method": "factored", "deviation": 0}], ["deviation", "0"]),
         ("attention.runs", [RUN | {"delta": -1}], ["attention.runs.0", "delta", "-1"]),
         ("attention.runs", [RUN | {"zipf": -1}], ["attention.runs.0", "zipf", "-1"]),
         ("attention.runs", [RUN | {"eta": 1}], ["attention.runs.0", "unknown key 'eta'"]),
@@ -109,6 +130,25 @@ def test_a_setting_that_two_grids_name_is_solved_once():
     assert [max(times) for times in solved["separation"]] == solved["t_star"].tolist()
 
 
+def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
+    """The reduced flow's row beside the full flow on all sequences, and gamma's own definition."""
+    grid = {"L": [12], "n": [4], "m": [3], "shortest": 1}
+    solved = sweep.solve_grids(reduced_flow(grid, shown={"L": 12, "n": 4, "m": 3}))
+    row = solved.set_index("shortest").loc[1]
+    block = FullRun(L=12, n=4, m=3, shortest=1, method="full")
+    run = attention.AttentionRun(block, seed=5)
+    assert sorted(run.lists.lengths.tolist()) == [1] * 4 + [2] * 4 + [3] * 4
+    flow = attention.train(run)
+    assert row["t_star"] == pytest.approx(flow.t_star, rel=1e-9)
+    assert row["order"] == 1.0
+    assert row["gamma"] == pytest.approx(constants.gamma(run.lists, 4), rel=1e-12)
+    assert row["bound"] == pytest.approx(constants.theorem_1_bound(12, 3, row["gamma"]))
+    summary = attention.summary(run, flow)
+    assert summary["exact_t_star"] == pytest.approx(flow.t_star, rel=1e-9)
+    table = tables.attention_training(pd.DataFrame([summary]))
+    assert table["list_length"].unique().tolist() == ["1 to 3"]
+
+
 @pytest.mark.parametrize(
     ("shown", "line"),
     [
@@ -126,6 +166,7 @@ METHODS = {
     "full": {"step": 0.1},
     "sampled": {"step": 0.1, "batch": 64, "chunks": 2},
     "descent": {"eta": 0.02, "batch": 64},
+    "factored": {"step": 0.2, "deviation": 0.1},
 }
 
 
@@ -204,7 +245,7 @@ def test_sequences_drawn_again_after_a_repeat_are_uniform():
 
 
 def test_no_v_beats_the_ceiling_of_uniform_attention():
-    problem = starts.Problem(Size(L=6, n=3, m=2), seed=1)
+    problem = starts.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
     lists, right = problem.lists, 0.0
     for sequence in data.enumerate_sequences(6, 3).tokens.tolist():
         labels = []
@@ -219,7 +260,7 @@ def test_no_v_beats_the_ceiling_of_uniform_attention():
 
 
 def test_v_is_drawn_so_that_p_is_the_diagonal():
-    problem = starts.Problem(Size(L=6, n=3, m=2), seed=1)
+    problem = starts.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
     drawn = starts.value_in_label_order(problem, joint.ValueRun(problem.lists.matrix, None))
     assert (drawn["value"] == (drawn["row"] == drawn["column"])).all()
 
@@ -330,3 +371,60 @@ def test_every_row_of_a_table_has_its_own_key():
         run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.1},
     ]
     assert len({tables.start_name(start) for start in starts_of}) == len(starts_of)
+
+
+def summary(**changes):
+    row = {"L": 12, "n": 4, "m": 2, "delta": 1.0, "zipf": 0.0, "method": "full", "seed": 0}
+    row |= {"shortest": 2, "t_star": 2.0, "median_column_time": 1.5, "exact_t_star": 2.0}
+    row |= {"gamma": 0.01, "bound": 100.0, "steps": 9}
+    return row | {"accuracy": 1.0, "order": 1.0, "certified": 1.0} | changes
+
+
+def test_claims_are_the_worst_of_what_the_tables_say():
+    factored = {"method": "factored, N(0, 0.1^2)", "exact_t_star": 2.0}
+    value = [
+        {"vocabulary": 12, "sequence_length": 4, "list_length": 2, "seed": seed, "quantity": q,
+         "value": v + 0.01 * seed}
+        for q, v in (("argmax_accuracy", 0.9), ("centred_cosine", 0.8),
+                     ("task_accuracy_ceiling", 0.5))
+        for seed in range(5)
+    ]  # fmt: skip
+    run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "accuracy": 1.0, "scale": "theorem_2"}
+    run |= {"epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
+    both = [
+        run | {"seed": s, "first_perfect": p, "epsilon": epsilon}
+        for s, p, epsilon in [(0, 2.0, 1.0), (1, 7.0, 1.0), (0, np.nan, 2.0)]
+    ]
+    found = claims.assemble(
+        {
+            "theorem_1": tables.theorem_1(
+                pd.concat([solved(), solved(L=20, t_star_to_bound_ratio=0.5), solved(delta=20.0)])
+            ),
+            "attention_training": tables.attention_training(
+                pd.DataFrame(
+                    [
+                        summary(),
+                        summary(seed=1, t_star=150.0),
+                        *(summary(seed=s, t_star=8.0 + s, **factored) for s in range(3)),
+                    ]
+                )
+            ),
+            "theorem_2": tables.theorem_2(near(True, [1.0, 2.0])),
+            "value_from_uniform_attention": tables.tidy(value, tables.VALUE_KEYS),
+            "joint_training": tables.joint_training(pd.DataFrame(both), pd.DataFrame()),
+        }
+    )
+    assert not found.duplicated(["claim", "setting", "quantity"]).any()
+    exact = found[found["setting"].str.startswith("exact")].set_index("quantity")
+    worst = exact.loc["time_to_bound_ratio"]
+    assert (worst["value"], worst["n"], worst["verdict"]) == (0.5, 2, "within")
+    assert exact.loc["list_order", "verdict"] == "within"
+    full = found[found["setting"].str.startswith("W alone")].set_index("quantity")
+    assert full.loc["time_to_bound_ratio", "verdict"] == "differs"  # 150 of 100
+    by = found.set_index("quantity")
+    assert by.loc["time_of_factors", "value"] == pytest.approx(4.5)
+    step = by.loc["first_perfect_step"]
+    assert (step["value"], step["published"], step["verdict"]) == (1.5, 10.5, "within")
+    assert by.loc["argmax_accuracy", "verdict"] == "direction"
+    assert by.loc["task_accuracy_ceiling", "verdict"] == "direction"
+    assert by.loc["share_perfect", "value"] == pytest.approx(2 / 3)

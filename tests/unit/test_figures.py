@@ -35,7 +35,7 @@ def test_distance_from_rank_one_is_that_of_the_worst_matrix_seed_and_iteration()
 
 
 def test_accuracy_of_v_stands_beside_the_ceiling_of_its_own_problem() -> None:
-    keys = {"L": 12, "n": 4, "m": 2}
+    keys = {"L": 12, "n": 4, "m": 2, "shortest": 2}
     history = pd.DataFrame(
         [
             {**keys, "seed": seed, "step": step, "task_accuracy": accuracy}

@@ -14,13 +14,20 @@ from onelayer.checkpoint import Checkpoint
 from onelayer.claims import readable
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
-from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training
+from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training, transition
+from onelayer.papers.scan_snap.assumptions import simulate_changes
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.papers.scan_snap.simulation import chunk_size, simulate
 from onelayer.papers.scan_snap.text import Text
 from onelayer.settings.root import load_settings
-from onelayer.settings.scan_snap import SimulationSettings, TrainTextSettings
+from onelayer.settings.scan_snap import (
+    AssumptionSettings,
+    AssumptionStepSettings,
+    SimulationSettings,
+    TextTrainingSettings,
+    TrainTextSettings,
+)
 from tests.conftest import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -43,6 +50,7 @@ SWEEP = SimulationSettings(
     initial="uniform",
     seeds=3,
 )
+GENTLE = TextTrainingSettings(name="gentle", optimizer="adam", lr=1e-3, lr_feed_forward=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +115,9 @@ def test_chunks_are_whole_streams_or_equal_parts_of_one(settings, most, size):
 
 def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100)
+    described = table["quantity"].str.startswith("drop_time[")
+    assert (table.loc[described, "verdict"] == "").all() and described.sum() == 4
+    table = table[~described]
     assert table["verdict"].isin(["within", "direction", "differs", "open"]).all()
     assert set(table.loc[table["published"].notna(), "kind"]) == {"published"}
     assert set(table.loc[table["published"].isna(), "kind"]) == {"claim"}
@@ -131,6 +142,7 @@ def test_attention_that_stands_still_shows_nothing(scan, sweep):
     still[ATTENTION] = np.tile(attention, (still["iteration"].nunique(), 1))
     table = claims.assemble(still, sweep, PUBLISHED, {}, 100, 100)
     own = table[table["setting"].str.contains("iterations")]
+    own = own[~own["quantity"].str.startswith("drop_")]
     assert (own["verdict"] == "not reached").all() and len(own) == 7
     stuck = sweep.copy()
     stuck[ATTENTION] = np.tile(TOKEN_CHANCES, (len(stuck), 1))
@@ -167,7 +179,7 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
         for t in (0, 5, 10)
         if (seed, t) != (2, 10)  # a run that diverged on the way counts nowhere
     ]
-    table = claims.assemble(scan, sweep, PUBLISHED, {"gentle": pd.DataFrame(rows)}, 100, 100)
+    table = claims.assemble(scan, sweep, PUBLISHED, {GENTLE: pd.DataFrame(rows)}, 100, 100)
     found = table[table["setting"] == "real text, gentle"].set_index("quantity")
     text, alone = found[found["seed"] == "all"], found[found["seed"] != "all"]
     assert (text["n"] == 2).all()
@@ -184,10 +196,56 @@ def test_claims_on_text_compare_the_first_and_the_last_iteration(scan, sweep):
     assert "received[11–100]_change" in text.index
     flat = pd.DataFrame(rows)
     flat.loc[flat["quantity"] == "loss", "value"] = 7.0
-    table = claims.assemble(scan, sweep, PUBLISHED, {"flat": flat}, 100, 100)
-    text = table[(table["setting"] == "real text, flat") & (table["seed"] == "all")]
+    table = claims.assemble(scan, sweep, PUBLISHED, {GENTLE: flat}, 100, 100)
+    text = table[(table["setting"] == "real text, gentle") & (table["seed"] == "all")]
     assert len(text) and (text["verdict"] == "not reached").all()
     assert text["note"].str.contains("a run stood still").all()
+
+
+def test_a_training_without_positions_stands_beside_its_twin(scan, sweep):
+    """After as many iterations, seed by seed; seeds that only one of them has are left out."""
+
+    def measured(seeds, iterations, shift):
+        rows = [
+            {"seed": seed, "iteration": t, "quantity": q, "value": v - 0.01 * t + shift * (t > 0)}
+            for q, v in (("loss", 7.0), ("entropy", 2.5), ("top1", 0.2), ("sparse", 0.5),
+                         ("received[1–10]", 1.0), ("received[11–100]", 1.0))
+            for seed in range(seeds)
+            for t in iterations
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    without = GENTLE.model_copy(update={"name": "no-positions", "positions": False})
+    elsewhere = GENTLE.model_copy(update={"name": "far", "corpus": "wikitext"})
+    text = {
+        GENTLE: measured(3, (0, 10, 20), 0),
+        without: measured(4, (0, 10), -0.3),
+        elsewhere: measured(2, (0, 10), 5),
+    }
+    table = claims.assemble(scan, sweep, PUBLISHED, text, 100, 100)
+    assert (table["setting"] == "real text, far, wikitext").any()
+    found = table[table["claim"] == "no positional encoding"].set_index("quantity")
+    assert set(found["setting"]) == {"real text, no-positions"} and len(found) == 5
+    assert np.allclose(found["value"], -0.3) and (found["n"] == 3).all()
+    assert "at iteration 10" in found.loc["loss_without_positions", "note"]
+
+
+def test_a_training_has_its_own_corpus_seeds_and_iterations():
+    block = load_settings(DEFAULT).scan_snap.language_model
+    own = {"seeds": 5, "iterations": 700, "corpus": "dump-excerpt", "positions": False}
+    training = GENTLE.model_copy(update=own)
+    block = block.model_copy(update={"trainings": [*block.trainings, training]})
+    found = block.of("gentle")
+    assert found.training.positions and (found.seeds, found.corpus) == (3, "vital-articles")
+    assert found.maps_at == [0, 500, 1000, 1500]
+    block = block.model_copy(update={"trainings": [training]})
+    found = block.of("gentle")
+    assert (found.seeds, found.iterations, found.corpus) == (5, 700, "dump-excerpt")
+    assert found.maps_at == [0, 500, 700] and found.observed[-1] == 700
+    halved = training.model_copy(update={"iterations": 500})
+    halved = block.model_copy(update={"trainings": [halved]})
+    assert halved.of("gentle").maps_at == [0, 500]
+    assert block.corpora == ["dump-excerpt"]
 
 
 def test_diverged_runs_are_counted_and_never_averaged_in(sweep):
@@ -211,6 +269,55 @@ def test_measures_of_known_attention():
     tied, places = np.array([[3, 1, 3, 0], [0, 0, 0, 1]]), np.tile(np.arange(4), (2, 1))
     expected = [scipy.stats.spearmanr(*rows).statistic for rows in zip(tied, places, strict=True)]
     assert measures.spearman(tied, places) == pytest.approx(expected)
+
+
+def test_drops_and_transitions_of_known_paths():
+    """Token 0 loses .8% an iteration, token 1 from iteration 5 on, the others stay."""
+    times = np.arange(41)
+    c = np.full((41, 2, 20), 0.05)
+    c[:, :, 0] *= (1 - 0.008 * times)[:, None]
+    c[:, :, 1] *= (1 - 0.008 * np.maximum(times - 5, 0))[:, None]
+    drops = measures.drop_times(times, c)
+    assert (drops[:, 0] == 2).all() and (drops[:, 1] == 7).all()
+    assert np.isnan(drops[:, 2:]).all()
+    # A logistic way is fastest in its middle; a way that only gathers speed has no transition.
+    c = np.full((41, 3, 20), 0.05)
+    c[:, 0, 0] += 0.5 / (1 + np.exp(-(times - 12) / 2))
+    c[:, 1, 0] += 0.5 * np.exp((times - 41) / 4)
+    found = measures.transition_times(times, c)
+    assert abs(found[0] - 12) <= 0.5 and np.isnan(found[1]) and np.isnan(found[2])
+
+
+def test_exponents_of_a_power_law_are_its_own():
+    pairs = [(z, y, seed) for z in (0.5, 1, 2) for y in (1, 3, 9) for seed in (0, 1)]
+    times = pd.DataFrame(pairs, columns=["lr_Z", "lr_Y", "seed"])
+    times["time"] = 7 * times["lr_Z"] ** -0.2 * times["lr_Y"] ** -0.5 * (1 + times["seed"])
+    times.loc[times.index[-1], "time"] = np.nan  # a run of seed 1 that did not get there
+    found = transition.exponents(times)
+    assert found.loc[0].to_dict() == pytest.approx({"lr_Z": -0.2, "lr_Y": -0.5})
+    assert found.loc[1].isna().all()
+
+
+def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep, tmp_path):
+    rates = {"lr_Z": [0.5, 2.0], "lr_Y_multiplier": [0.5, 2.0], "iterations": 40, "longer": 1}
+    both = simulate(SCAN.model_copy(update=rates | {"seeds": 3}))
+    short = vars(SCAN) | {"seeds": 2, "length": 32, "batch": 64}
+    changed = AssumptionSettings(lengths=[8], lr_Y_multiplier=[0.1])
+    execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint"))
+    changes = simulate_changes(AssumptionStepSettings(**short, changes=changed), execution)
+    assert set(changes["assumption"]) == {"length", "decoder", "positions"}
+    table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100, both, changes)
+    assert not table.duplicated(["claim", "setting", "quantity"]).any()
+    by = table[~table["place"].str.contains("assumption")].set_index("quantity")
+    assert by.loc["drop_time_spearman", "verdict"] == "direction"
+    assert abs(by.loc["drop_time[1]", "value"] - 11) < 2  # 64 seeds: median 11
+    assert by.loc["lr_Y_exponent", "verdict"] == "direction"
+    changed = table[table["place"].str.contains("assumption")]
+    assert changed.groupby("place").size().to_dict() == {
+        f"abstract, assumption ({letter})": 4 for letter in "abc"
+    }
+    losing = changed[changed["quantity"] == "common_mass_change"]
+    assert (losing["value"] < -0.05).all()
 
 
 def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path):
@@ -262,6 +369,11 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
         ("entropy_sweep.initial", "ones", ["entropy_sweep.initial", "'zero'", "'ones'"]),
         ("phase_map.lr_Z", {"low": 2, "high": 1, "points": 5}, ["low must be less than high"]),
         ("language_model.corpus", "wiki", ["language_model.corpus", "'wiki'", "dump-excerpt"]),
+        (
+            "language_model.trainings",
+            [GENTLE.model_dump() | {"corpus": "wiki"}],
+            ["language_model.trainings: corpus", "'wiki'", "dump-excerpt"],
+        ),
         ("language_model.maps_at", [2000], ["maps_at must lie within iterations (1500)"]),
         ("language_model.max_articles", 0, ["language_model.max_articles", "equal to 1", "0"]),
         ("language_model.width", 7, ["language_model.width", "multiple of 2"]),

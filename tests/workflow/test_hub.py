@@ -127,11 +127,29 @@ def test_files_of_this_machine_are_read_where_they_lie(fresh, tmp_path, monkeypa
     }
     models = {"mine": {"source": "local", "local": {"path": "~/bart"}}}
     overlay = fresh / "overlay.yaml"
-    overlay.write_text(yaml.safe_dump({"corpora": {"tiny": corpus}, "models": models}))
-    targets = ["results/corpus/tiny/articles.arrow", "results/models/mine/config.json"]
+    rates = {"optimizer": "adam", "lr": 0.01, "lr_feed_forward": 0.01}
+    training = {"name": "here", "corpus": "tiny", "positions": False, "seeds": 1, "iterations": 3}
+    text = {
+        "width": 4,
+        "hidden": 4,
+        "length": 5,
+        "batch": 2,
+        "held_out_sequences": 2,
+        "maps_at": [0],
+    }
+    settings = {"corpora": {"tiny": corpus}, "models": models}
+    settings["scan_snap"] = {"language_model": text | {"trainings": [training | rates]}}
+    overlay.write_text(yaml.safe_dump(settings))
+    targets = [
+        "results/corpus/tiny/articles.arrow",
+        "results/models/mine/config.json",
+        "results/scan_snap/language_model/here.parquet",
+    ]
     run = snakemake(fresh, "--cores", "1", "--configfile", "overlay.yaml", "--", *targets)
     assert run.returncode == 0, run.stdout
-    assert executed(run.stdout) == {"parse_articles", "copy_local_model"}
+    assert executed(run.stdout) == {"parse_articles", "copy_local_model", "train_text_model"}
+    measured = pd.read_parquet(fresh / targets[2])
+    assert set(measured["iteration"]) == {0, 3} and set(measured["seed"]) == {0}
     ids = [int(i) for i in read_column([fresh / targets[0]], "id")]
     assert len(ids) == 50 and ids == sorted(ids) and ids[-1] >= 40
 

@@ -133,6 +133,28 @@ use rule step as tabulate_joint_training with:
         **script("tabulate_joint_training"),
 
 
+use rule step as tabulate_decision_list_claims with:
+    input:
+        theorem_1="results/tables/decision_lists/theorem_1.csv",
+        attention_training="results/tables/decision_lists/attention_training.csv",
+        theorem_2="results/tables/decision_lists/theorem_2.csv",
+        value_from_uniform_attention="results/tables/decision_lists/value_from_uniform_attention.csv",
+        joint_training="results/tables/decision_lists/joint_training.csv",
+    output:
+        tables=table(
+            "decision_lists/claims",
+            "Claims",
+            "table: claims",
+            target="table_decision_lists_claims",
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_decision_list_claims",
+    localrule: True
+    params:
+        **script("tabulate_decision_list_claims"),
+
+
 use rule step as plot_accuracy_over_time with:
     input:
         history=rules.train_decision_list_attention.output.history,

@@ -1,11 +1,10 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, a language model, tables and figures.
 scan_snap = settings.scan_snap
 trainings = [training.name for training in scan_snap.language_model.trainings]
-text_corpus = scan_snap.language_model.corpus
 
 
 wildcard_constraints:
-    simulation="scan|entropy_sweep|phase_map",
+    simulation="scan|entropy_sweep|phase_map|transition",
     training="|".join(map(re.escape, trainings)),
 
 
@@ -22,9 +21,25 @@ use rule step as simulate_scan_snap with:
         **script("simulate_scan_snap", lambda w: getattr(scan_snap, w.simulation)),
 
 
+use rule step as simulate_scan_snap_assumptions with:
+    output:
+        attention="results/scan_snap/assumptions.parquet",
+        record=record,
+    pathvars:
+        step="simulate_scan_snap_assumptions",
+    threads: scan_snap.scan.threads
+    resources:
+        **asks(1500, minutes=60, device=scan_snap.scan.device),
+    params:
+        **script("simulate_scan_snap_assumptions", scan_snap.changed_assumptions),
+
+
 use rule step as train_text_model with:
     input:
-        articles=expand(rules.parse_articles.output.articles, corpus=text_corpus),
+        articles=lambda w: expand(
+            rules.parse_articles.output.articles,
+            corpus=scan_snap.language_model.of(w.training).corpus,
+        ),
     output:
         measures="results/scan_snap/language_model/{training}.parquet",
         maps="results/scan_snap/language_model/{training}.npz",
@@ -36,11 +51,7 @@ use rule step as train_text_model with:
     resources:
         **asks(2500, minutes=60, device=scan_snap.language_model.device),
     params:
-        **script(
-            "train_text_model",
-            scan_snap.language_model,
-            training=lambda w: scan_snap.language_model.trainings[trainings.index(w.training)],
-        ),
+        **script("train_text_model", lambda w: scan_snap.language_model.of(w.training)),
 
 
 use rule step as tabulate_entropy_sweep with:
@@ -60,6 +71,8 @@ use rule step as tabulate_entropy_sweep with:
 use rule step as tabulate_scan_snap_claims with:
     input:
         scan="results/scan_snap/scan.parquet",
+        transition="results/scan_snap/transition.parquet",
+        assumptions=rules.simulate_scan_snap_assumptions.output.attention,
         sweep="results/scan_snap/entropy_sweep.parquet",
         published=f"{reference}/scan_snap_figure6.csv",
         text=expand(rules.train_text_model.output.measures, training=trainings),
@@ -74,7 +87,7 @@ use rule step as tabulate_scan_snap_claims with:
             "tabulate_scan_snap_claims",
             scan_iterations=scan_snap.scan.iterations,
             sweep_iterations=scan_snap.entropy_sweep.iterations,
-            trainings=trainings,
+            trainings=scan_snap.language_model.trainings,
         ),
 
 
@@ -117,6 +130,19 @@ use rule step as plot_phase_map with:
     localrule: True
     params:
         **script("plot_phase_map", iterations=scan_snap.phase_map.iterations),
+
+
+use rule step as plot_phase_transition with:
+    input:
+        attention="results/scan_snap/transition.parquet",
+    output:
+        figures=figure("scan_snap/phase_transition", "Synthetic", "figure: phase transition"),
+        record=record,
+    pathvars:
+        step="plot_phase_transition",
+    localrule: True
+    params:
+        **script("plot_phase_transition"),
 
 
 use rule step as plot_attention_maps with:

@@ -30,6 +30,18 @@ def check_sizes(L: int, n: int, m: int | None = None) -> None:
         raise ValueError(f"m = {m}: a list that never fits a sequence; allowed up to n = {n}")
 
 
+def check_shortest(shortest: int | None, m: int) -> None:
+    """Refuse a shortest list that is not shorter than the longest, of m tokens.
+
+    Raises:
+        ValueError: shortest >= m.
+    """
+    if shortest is not None and shortest >= m:
+        raise ValueError(
+            f"shortest = {shortest}: must be below m = {m}; leave it out where all lists have {m}"
+        )
+
+
 def check_positive(symbol: str, value: float) -> None:
     """Refuse a value that is not a positive finite number.
 

@@ -14,10 +14,12 @@ from onelayer.settings.block import Block, Device, Seed, Threads
 from onelayer.settings.decision_list_sizes import (
     check_enumerable,
     check_every_place_determines,
+    check_shortest,
     check_sizes,
 )
 
 MOST_SHOWN = 64  # tokens of a matrix W that is drawn
+LISTS = ("L", "n", "m", "shortest")  # what tells two problems apart
 
 
 def _no_repeats(items: list) -> list:
@@ -47,7 +49,20 @@ class Size(Block):
         return self
 
 
-class EnumeratedSize(Size):
+class ListedSize(Size):
+    """One problem, whose lists may be of unequal length."""
+
+    shortest: int | None = Field(None, ge=1)
+    """Length of the shortest list, below m; lengths from it to m are then dealt to the tokens, each
+    to as many. null: all lists have m (tokens)."""
+
+    @pydantic.model_validator(mode="after")
+    def _shortest_is_shorter(self) -> Self:
+        check_shortest(self.shortest, self.m)
+        return self
+
+
+class EnumeratedSize(ListedSize):
     """A problem of which all sequences are listed."""
 
     @pydantic.model_validator(mode="after")
@@ -65,6 +80,8 @@ class Grid(Block):
     """Lengths of sequences (tokens)."""
     m: list[int] = Field(min_length=1)
     """Lengths of lists (tokens)."""
+    shortest: int | None = Field(None, ge=1)
+    """Length of the shortest list, below every m, where lists are of unequal length (tokens)."""
     delta: list[Positive] = Field([1.0], min_length=1)
     """Values of delta in c = 4 n log(L) / delta; the paper leaves delta open."""
     step: float = Field(0.05, gt=0)
@@ -75,6 +92,7 @@ class Grid(Block):
         for L, n, m in product(self.L, self.n, self.m):
             check_sizes(L, n, m)
             check_every_place_determines(L, n, m)
+            check_shortest(self.shortest, m)
         return self
 
     def settings(self) -> Iterator[tuple[int, int, int, float]]:
@@ -91,7 +109,7 @@ class Theorem1Settings(Block):
     """Where a flow gives up (steps)."""
 
 
-class _Run(Size):
+class _Run(ListedSize):
     """What every run on the full matrix W has."""
 
     delta: float = Field(1.0, gt=0)
@@ -139,7 +157,18 @@ class DescentRun(_Run):
     """Sequences per step (sequences)."""
 
 
-Run = Annotated[FullRun | SampledRun | DescentRun, Field(discriminator="method")]
+class FactoredRun(_Run, EnumeratedSize):
+    """Population gradient flow on W_K and W_Q apart, as in the paper's first equation."""
+
+    method: Literal["factored"]
+    """All sequences are listed; W is W_K^T W_Q."""
+    step: float = Field(0.05, gt=0)
+    """Step of Heun's method (units of n / c)."""
+    deviation: float = Field(0.1, gt=0)
+    """Standard deviation of the initial entries of W_K and W_Q: at 0 the gradient of both is 0."""
+
+
+Run = Annotated[FullRun | SampledRun | DescentRun | FactoredRun, Field(discriminator="method")]
 
 
 class AttentionSettings(Block):
@@ -154,7 +183,7 @@ class AttentionSettings(Block):
 
     @pydantic.model_validator(mode="after")
     def _each_run_once(self) -> Self:
-        _once("runs", self.runs, "L", "n", "m", "delta", "zipf", "method")
+        _once("runs", self.runs, *LISTS, "delta", "zipf", "method", "deviation")
         return self
 
 
@@ -176,11 +205,11 @@ class ValueSettings(Block):
 
     @pydantic.model_validator(mode="after")
     def _each_size_once(self) -> Self:
-        _once("sizes", self.sizes, "L", "n", "m")
+        _once("sizes", self.sizes, *LISTS)
         return self
 
 
-class NearStart(Size):
+class NearStart(ListedSize):
     """W and V trained together from W = 0 and V within epsilon / 2 of cP (Theorem 2)."""
 
     epsilon: Annotated[list[Positive], Field(min_length=1), pydantic.AfterValidator(_no_repeats)]
@@ -232,8 +261,8 @@ class JointSettings(Block):
 
     @pydantic.model_validator(mode="after")
     def _starts_once_and_one_of_theorem_2(self) -> Self:
-        _once("near", self.near, "L", "n", "m", "scale", "delta", "sequences")
-        _once("small", self.small, "L", "n", "m", "optimiser", "eta", "deviation")
+        _once("near", self.near, *LISTS, "scale", "delta", "sequences")
+        _once("small", self.small, *LISTS, "optimiser", "eta", "deviation")
         if all(start.scale != "theorem_2" for start in self.near):
             raise ValueError("near: no start with scale theorem_2, and so no table of Theorem 2")
         return self
@@ -260,7 +289,8 @@ class DecisionListSettings(Block):
             raise ValueError(
                 f"shown: the first is drawn token by token, with L at most {MOST_SHOWN}, found {L}"
             )
-        known = sorted({size_of(run) for run in self.attention.runs if run.delta == 1})
+        runs = [run for run in self.attention.runs if run.delta == 1 and run.shortest is None]
+        known = sorted(set(map(size_of, runs)))
         for shown in self.shown:
             if size_of(shown) not in known:
                 have = "; ".join("L {}, n {}, m {}".format(*size) for size in known) or "none"
@@ -292,8 +322,9 @@ def size_of(size: Size) -> tuple[int, int, int]:
 
 def _once(name: str, blocks: Sequence[Block], *keys: str) -> None:
     """Refuse blocks that agree in all keys of a table's rows."""
-    found = [tuple(getattr(block, key) for key in keys) for block in blocks]
+    found = [tuple(getattr(block, key, None) for key in keys) for block in blocks]
     for values in found:
         if found.count(values) > 1:
-            same = ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
+            named = zip(keys, values, strict=True)
+            same = ", ".join(f"{key} {value}" for key, value in named if value is not None)
             raise ValueError(f"{name}: {same} is given twice; use more seeds, or other values")

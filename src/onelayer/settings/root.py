@@ -143,6 +143,8 @@ def _check_references(settings: Settings) -> None:
     _known("topic_structure.wikipedia.corpus", wikipedia.corpus, settings.corpora)
     text = settings.scan_snap.language_model
     _known("scan_snap.language_model.corpus", text.corpus, settings.corpora)
+    for corpus in text.corpora:
+        _known("scan_snap.language_model.trainings: corpus", corpus, settings.corpora)
     series = [name for name, m in settings.models.items() if isinstance(m, SeriesModel)]
     for name in wikipedia.over_tokens.series:
         _known("topic_structure.wikipedia.over_tokens.series", name, series)
@@ -178,7 +180,7 @@ def _check_references(settings: Settings) -> None:
 def _check_parts(settings: Settings) -> None:
     """A corpus in parts is for those steps that can stream it."""
     wikipedia, robustness = settings.topic_structure.wikipedia, settings.topic_structure.robustness
-    compared = settings.topic_structure.robustness_corpus
+    compared, text = settings.topic_structure.robustness_corpus, settings.scan_snap.language_model
     _known("topic_structure.robustness.corpus", compared, settings.corpora)
     samples = "tomotopy" in robustness.backends
     reads_whole = [
@@ -188,7 +190,7 @@ def _check_parts(settings: Settings) -> None:
             wikipedia.corpus,
             settings.topics.lda.backend == "tomotopy",
         ),
-        ("scan_snap.language_model", settings.scan_snap.language_model.corpus, True),
+        *(("scan_snap.language_model", corpus, True) for corpus in text.corpora),
         ("pretraining", settings.pretraining.corpus, True),
     ]
     for what, corpus, it_does in reads_whole:

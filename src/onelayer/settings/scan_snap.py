@@ -82,6 +82,22 @@ class SimulationSettings(Block):
         return sorted({*early, *late, self.iterations, self.longer * self.iterations})
 
 
+class AssumptionSettings(Block):
+    """The scan again with one of the paper's assumptions changed; all else as in `scan`.
+
+    That there are no positions is changed in any case: to learned ones.
+    """
+
+    lengths: list[Annotated[int, Field(ge=2, le=100_000)]] = Field([8, 32, 512], min_length=1)
+    """Tokens in a sequence, the query token included, in place of `scan.length`."""
+    lr_Y_multiplier: list[Rate] = Field([0.1, 0.3, 3.0, 10.0], min_length=1)
+    """lr_Y / lr_Z, where the decoder learns slower or faster than in `scan`."""
+    seeds: int = Field(10, ge=2, le=10_000)
+    """Seeds of data and start (runs of every change)."""
+    longer: int = Field(4, ge=2)
+    """Train so many times `scan.iterations` in all, to see whether attention stays."""
+
+
 class TextTrainingSettings(Block):
     """One way to train the language model."""
 
@@ -93,6 +109,14 @@ class TextTrainingSettings(Block):
     """Learning rate of everything but the two feed-forward matrices."""
     lr_feed_forward: Rate
     """Learning rate of the two feed-forward matrices."""
+    positions: bool = True
+    """Whether sinusoidal positions are added to the embeddings; the paper's theory has none."""
+    corpus: Name | None = None
+    """A corpus of `corpora` in place of the language model's; null: that one."""
+    seeds: Count | None = None
+    """Seeds in place of the language model's; null: those (runs)."""
+    iterations: int | None = Field(None, ge=3)
+    """Updates in place of the language model's; null: those."""
 
 
 class LanguageModelSettings(Block):
@@ -147,6 +171,27 @@ class LanguageModelSettings(Block):
         return self
 
     @property
+    def corpora(self) -> list[str]:
+        """Corpora of the trainings, in their order, each once."""
+        return list(dict.fromkeys(one.corpus or self.corpus for one in self.trainings))
+
+    def of(self, name: str) -> "TrainTextSettings":
+        """One training, with what it has in place of the common settings."""
+        training = next(one for one in self.trainings if one.name == name)
+        iterations = training.iterations or self.iterations
+        maps_at = [t for t in self.maps_at if t <= iterations]
+        if len(maps_at) < len(self.maps_at):
+            maps_at = list(dict.fromkeys([*maps_at, iterations]))
+        own = {
+            "corpus": training.corpus or self.corpus,
+            "seeds": training.seeds or self.seeds,
+            "iterations": iterations,
+            "maps_at": maps_at,
+            "trainings": [training],
+        }
+        return TrainTextSettings.model_validate(vars(self) | own | {"training": training})
+
+    @property
     def observed(self) -> list[int]:
         """Iterations after which attention is measured, ascending."""
         regular = range(0, self.iterations + 1, self.measure_every)
@@ -162,23 +207,41 @@ class ScanSnapSettings(Block):
     """Entropy of attention against learning rates (Fig. 6)."""
     phase_map: SimulationSettings
     """The same on a fine grid of learning rates."""
+    transition: SimulationSettings
+    """When attention stops gathering speed, against both learning rates."""
+    assumptions: AssumptionSettings
+    """Positions, input length and the decoder's speed, one at a time."""
     language_model: LanguageModelSettings
     """Attention on real text (Fig. 7)."""
 
     @pydantic.model_validator(mode="after")
     def _check_sizes(self) -> "ScanSnapSettings":
-        for name, block in (("scan", self.scan), ("phase_map", self.phase_map)):
+        for name in ("scan", "phase_map", "transition"):
+            block = getattr(self, name)
             if len(block.num_last) > 1:
                 raise ValueError(f"{name}.num_last: one size; found {block.num_last}")
         for name in ("lr_Z", "lr_Y_multiplier"):
             rates = getattr(self.scan, name)
             if not isinstance(rates, list) or len(rates) > 1:
                 raise ValueError(f"scan.{name}: one rate, [1.0] for example")
-        if self.scan.every != 1:
-            raise ValueError(
-                f"scan.every: must be 1 (its speed is measured); found {self.scan.every}"
-            )
+        for name in ("scan", "transition"):
+            if (every := getattr(self, name).every) != 1:
+                raise ValueError(f"{name}.every: must be 1 (its speed is measured); found {every}")
         return self
+
+    @property
+    def changed_assumptions(self) -> "AssumptionStepSettings":
+        """What the step that trains them needs to know."""
+        own = self.assumptions
+        scan = vars(self.scan) | {"seeds": own.seeds, "longer": own.longer}
+        return AssumptionStepSettings(**scan, changes=own)
+
+
+class AssumptionStepSettings(SimulationSettings):
+    """The scan, and what is changed of it (assembled from other blocks)."""
+
+    changes: AssumptionSettings
+    """Lengths and decoder speeds; seeds and iterations are the scan's then."""
 
 
 class TrainTextSettings(LanguageModelSettings):
@@ -211,5 +274,5 @@ class ClaimSettings(Block):
     """Iterations of Fig. 4."""
     sweep_iterations: int = Field(ge=10)
     """Iterations of Fig. 6."""
-    trainings: list[Name]
+    trainings: list[TextTrainingSettings]
     """Trainings of the language model in the order of input files."""

@@ -9,10 +9,17 @@ Section I.A: f_{W,V}(X) = softmax(V X softmax(X^T W X)) and its loss (eq. 1, 2)
 
 Loss, gradients and strict accuracy, in closed form.
     model -> train_decision_list_attention, train_decision_list_value, train_decision_list_joint
+W_K and W_Q apart, as in the section's first equation, beside W = W_K^T W_Q.
+    full.FactoredTraining, attention, tables.attention_training, claims
+    -> train_decision_list_attention, tabulate_attention_training, tabulate_decision_list_claims
+    -> table_attention_training, table_decision_lists_claims
+All claims of the paper, read from its other tables.
+    claims -> tabulate_decision_list_claims -> table_decision_lists_claims
 
 Section I.B: lists L_a = (a_1, ..., a_m = a), permutation pi, label-determining tokens
 
-Sequences of n distinct tokens, all of them or fresh ones for every step.
+Lists of equal length, or of unequal length m <= M; sequences of n distinct tokens, all of them or
+fresh ones for every step.
     data, sampler
     -> train_decision_list_attention, train_decision_list_value, train_decision_list_joint
 

@@ -1,7 +1,8 @@
 """Runs of Theorem 1 on the full matrix W, each as rows of tables: one seed, one method.
 
 Methods: `full` (population flow over all sequences), `sampled` (the flow with fresh sequences at
-every step) and `descent` (stochastic gradient descent on fresh sequences).
+every step), `descent` (stochastic gradient descent on fresh sequences) and `factored` (population
+flow on W_K and W_Q).
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from onelayer.papers.decision_lists.data import (
 )
 from onelayer.papers.decision_lists.full import (
     AllSequences,
+    FactoredTraining,
     FullFlow,
     GpuTraining,
     Training,
@@ -53,9 +55,21 @@ class AttentionRun:
         return {name: getattr(self.block, name) for name in KEYS[:-1]} | {"seed": self.seed}
 
     @property
+    def columns(self) -> dict[str, object]:
+        """What rows of tables begin with: the key, `shortest`, and the start in the method's name.
+
+        `shortest` is m where all lists have m; W_K and W_Q start from random entries.
+        """
+        block = self.block
+        own = {"shortest": block.shortest or block.m}
+        if block.method == "factored":
+            own["method"] = f"factored, N(0, {block.deviation:g}^2)"
+        return self.key | own
+
+    @property
     def lists(self) -> DecisionLists:
         """The same lists for every method and distribution of a seed."""
-        return lists_of_seed(self.block.L, self.block.m, self.seed)
+        return lists_of_seed(self.block.L, self.block.m, self.seed, self.block.shortest)
 
     @property
     def weights(self) -> np.ndarray | None:
@@ -76,6 +90,12 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
     if block.method == "full":
         source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
         training = Training(source, c, block.step * block.n / c)
+        return follow(training, heun, block, execution)
+    if block.method == "factored":
+        source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
+        rng = generator("decision lists, factors", *run.columns.values())
+        factors = rng.normal(0.0, block.deviation, (2, block.L, block.L))
+        training = FactoredTraining(source, c, block.step * block.n / c, factors)
         return follow(training, heun, block, execution)
     rng = generator("decision lists, drawn", *run.key.values())
     source = Sampler(rng, lists, block.n, block.batch, run.weights, execution.device)
@@ -113,14 +133,14 @@ def train_runs(
 
 
 def summary(run: AttentionRun, flow: FullFlow) -> dict[str, object]:
-    """One row: `KEYS`, and what the run reached beside the exact reduced flow and the bound.
+    """One row: `AttentionRun.columns`, and what the run reached beside exact flow and bound.
 
     `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise); the median column time
     is that of the median query token.
     """
     block, last = run.block, flow.history.iloc[-1]
     mass = gamma(run.lists, block.n, run.weights)
-    return run.key | {
+    return run.columns | {
         "t_star": flow.t_star,
         "median_column_time": float(np.median(flow.column_times)),
         "exact_t_star": np.nan if block.zipf else _exact_t_star(block),
@@ -134,21 +154,28 @@ def summary(run: AttentionRun, flow: FullFlow) -> dict[str, object]:
 
 
 def _exact_t_star(block: Run) -> float:
-    """The reduced flow's, with the run's own step where it follows the flow."""
+    """The reduced flow's, with the run's own step where it follows the flow.
+
+    Of lists of unequal length it is that of the slowest length.
+    """
     step = STEP if block.method == "descent" else block.step
-    setting = Setting(*size_of(block), block.delta)
-    return solve([setting], step, max_steps=block.max_steps).t_star[0]
+    L, n, m = size_of(block)
+    settings = [Setting(L, n, k, block.delta) for k in range(block.shortest or m, m + 1)]
+    return float(solve(settings, step, max_steps=block.max_steps).t_star.max())
 
 
 def history(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
-    """`KEYS` and `time`, `loss`, `accuracy`, `order`, `certified` over time."""
-    return flow.history.assign(**run.key)[[*KEYS, *flow.history.columns]]
+    """`AttentionRun.columns` and `time`, `loss`, `accuracy`, `order`, `certified` over time."""
+    return flow.history.assign(**run.columns)[[*run.columns, *flow.history.columns]]
 
 
 def scores_in_list_order(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
-    """W at the end: `KEYS`, `query`, `place` (0 for a_1, m and on for other tokens), `score`."""
+    """W at the end: `AttentionRun.columns`, `query`, `place`, `score`.
+
+    The place is 0 for a_1, and m and on for other tokens.
+    """
     order = run.lists.rank.argsort(axis=0, kind="stable")  # [L, query]
     scores = np.take_along_axis(flow.W, order, axis=0)
     place, query = np.indices(scores.shape)
     columns = {"query": query.ravel(), "place": place.ravel(), "score": scores.ravel()}
-    return pd.DataFrame(columns).assign(**run.key)[[*KEYS, *columns]]
+    return pd.DataFrame(columns).assign(**run.columns)[[*run.columns, *columns]]

@@ -106,9 +106,25 @@ def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> Decis
     return DecisionLists(lists, rng.permutation(L))
 
 
-def lists_of_seed(L: int, m: int, seed: int) -> DecisionLists:
-    """`random_lists` of a seed, the same for whatever is trained on them."""
-    return random_lists(generator("decision lists", L, m, seed), L, m)
+def lists_of_seed(L: int, m: int, seed: int, shortest: int | None = None) -> DecisionLists:
+    """`random_lists` of a seed, the same for whatever is trained on them.
+
+    All have m tokens, or from `shortest` to m, dealt at random as `dealt_lengths` says.
+    """
+    if shortest is None:
+        return random_lists(generator("decision lists", L, m, seed), L, m)
+    rng = generator("decision lists of unequal length", L, m, shortest, seed)
+    return random_lists(rng, L, rng.permutation(dealt_lengths(L, shortest, m)))
+
+
+def list_length(m: int, shortest: int) -> int | str:
+    """How long lists are, for readers: m, or `1 to 4` where they are of unequal length."""
+    return m if shortest == m else f"{shortest} to {m}"
+
+
+def dealt_lengths(L: int, shortest: int, m: int) -> np.ndarray:
+    """Lengths from `shortest` to m over L tokens, each as often as it goes, int64 [L]."""
+    return shortest + np.arange(L) % (m - shortest + 1)
 
 
 def zipf_weights(L: int, exponent: float) -> np.ndarray:

@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 
 Size = tuple[int, int, int]
+# Of other methods, the name is the run's own.
 METHODS = {
     "full": "full flow, all sequences",
     "sampled": "flow, fresh sequences",
@@ -37,8 +38,8 @@ def accuracy_over_time(
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(WIDTH, 4.7), sharex="col", sharey="row", squeeze=False
     )
-    shown = runs[["L", "n", "m"]].apply(tuple, axis=1).isin(sizes) & (runs["delta"] == 1)
-    styles = _run_styles(runs[shown])
+    shown = pd.concat([of_size(runs, size) for size in sizes])
+    styles = _run_styles(runs.loc[runs.index.isin(shown.index) & (runs["delta"] == 1)])
     for (top, bottom), size in zip(axes.T, sizes, strict=True):
         exact = of_size(followed, size)
         top.plot(exact["time"], exact["loss"], color="black", linewidth=2.2)
@@ -78,7 +79,7 @@ def accuracy_over_time(
                 marker="o" if points else "",
                 markersize=4,
                 linestyle="none" if points else "-",
-                label=f"{METHODS[method]} ({_distribution(zipf)})",
+                label=f"{METHODS.get(method, method)} ({_distribution(zipf)})",
             )
         )
     handles.append(Line2D([], [], label="Theorem 1's bound, γ ours (uniform)", **BOUND))
@@ -104,8 +105,8 @@ def label_log_axis(axis: Axis) -> None:
 
 
 def of_size(table: pd.DataFrame, size: Size) -> pd.DataFrame:
-    """The rows of one (L, n, m)."""
-    return table[(table[["L", "n", "m"]] == list(size)).all(axis=1)]
+    """The rows of one (L, n, m), all lists of which have m tokens."""
+    return table[(table[["L", "n", "m", "shortest"]] == [*size, size[2]]).all(axis=1)]
 
 
 def time_to_perfect(solved: pd.DataFrame) -> Figure:
@@ -114,7 +115,8 @@ def time_to_perfect(solved: pd.DataFrame) -> Figure:
     Args:
         solved: `sweep.solve_grids`.
     """
-    solved = solved[solved["t_star"] > 0]  # logarithmic axes; NaN goes too
+    # Logarithmic axes, which NaN leaves too; lists of equal length.
+    solved = solved[(solved["t_star"] > 0) & (solved["shortest"] == solved["m"])]
     main = solved[solved["delta"] == 1]
     lengths = [n for n, rows in main.groupby("n") if len(set(rows["L"])) > 1] or main["n"].unique()
     swept = solved[solved.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
@@ -233,9 +235,8 @@ def attention_order(
         )
         axis.set_xticks([0, L - 1], ["1", str(L)])
         axis.set_xlabel("query token a")
-        axis.set_title(
-            METHODS[method].replace(", ", "\n") + f"\n{_distribution(zipf)}", fontsize=8.5
-        )
+        name = METHODS.get(method, method).replace(", ", "\n")
+        axis.set_title(f"{name}\n{_distribution(zipf)}", fontsize=8.5)
     upper.colorbar(image, ax=panels, label="score W[b, a]", shrink=0.9, pad=0.02)
     left, right = lower.subplots(1, 2)
     _draw_scores(left, of_size(followed, size), solved, size)
@@ -289,7 +290,8 @@ def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Siz
 def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
     """Learning time of each place / t*, for every m: own token first, then a_1, a_2, ..."""
     here = solved[(solved["delta"] == 1) & (solved["L"] == L) & (solved["n"] == n)]
-    here = here[(here["m"] > 1) & (here["t_star"] > 0)].sort_values("m")
+    here = here[(here["m"] > 1) & (here["t_star"] > 0) & (here["shortest"] == here["m"])]
+    here = here.sort_values("m")
     for place, row in enumerate(here.itertuples()):
         times = np.roll(row.separation, 1) / row.t_star
         style = {"color": PALETTE[place % 6], "label": f"m = {row.m}"}

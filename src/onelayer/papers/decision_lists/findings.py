@@ -5,6 +5,7 @@ from onelayer.findings import Finding
 _THEOREM_1 = "decision_lists/theorem_1"
 _JOINT = "decision_lists/joint_training"
 _VALUE = "decision_lists/value_from_uniform_attention"
+_CLAIMS = "decision_lists/claims"
 
 FINDINGS = [
     Finding(
@@ -25,6 +26,24 @@ FINDINGS = [
         {"quantity": "t_star_gamma_log_l", "delta": 1},
         holds="The time to be perfect falls with γ as the bound says: t* γ log L is {it:3} over "
         "{it.rows} sizes at δ = 1.",
+    ),
+    Finding(
+        "factors",
+        _CLAIMS,
+        {"quantity": "time_of_factors"},
+        holds="W_K and W_Q apart, the paper's first equation, learn the same lists and take {it:1} "
+        "times as long as their product W ({it.rows} starts and sizes).",
+    ),
+    Finding(
+        "theorem_2",
+        _CLAIMS,
+        {"quantity": "first_perfect_step"},
+        holds="Theorem 2 holds at all {it.rows} starts that meet its hypotheses: W and V are "
+        "perfect at step {it:0}, before the window begins.",
+        fails="Theorem 2's window is passed at all {it.rows} starts that meet its hypotheses.",
+        mixed="Theorem 2 holds at {it.agree} of {it.rows} starts that meet its hypotheses.",
+        open="Theorem 2 holds at {it.agree} of {it.rows} starts that meet its hypotheses; the "
+        "others were not perfect within the run.",
     ),
     Finding(
         "value_alone",

@@ -173,13 +173,17 @@ class Training:
     def advance(self, scheme: Scheme) -> None:
         """Take one step on fresh sequences, and note which columns became right inside it."""
         self._draw()
-        self.W = scheme(self.W, self.h, self.gradient)
+        self.move(scheme)
         below, self.above = self.above, self.source.column_margins(self.W)
         rose = (below <= 0) & (self.above > 0)
         inside = -below[rose] / (self.above[rose] - below[rose])
         self.crossing[rose] = self.h * (self.steps + inside)
         self.crossing[self.above <= 0] = np.nan
         self.steps += 1
+
+    def move(self, scheme: Scheme) -> None:
+        """Take W one step further."""
+        self.W = scheme(self.W, self.h, self.gradient)
 
     def record(self) -> None:
         """Add a row to the history, measured on the step's sequences."""
@@ -320,6 +324,49 @@ class GpuTraining(Training):
         self._above.copy_(kept["above"])
         self._crossing.copy_(kept["crossing"])
         self._taken.fill_(steps)
+
+
+class FactoredTraining(Training):
+    """W_K and W_Q on their way; `W` is W_K^T W_Q.
+
+    The gradient of W_K is W_Q G^T and that of W_Q is W_K G, with G that of W: both are 0 at W_K =
+    W_Q = 0, and W_K W_K^T - W_Q W_Q^T stays what it was along the flow.
+
+    Args:
+        source, c, h: as of `Training`.
+        factors: float64 [2, d, L], W_K and W_Q at the start.
+    """
+
+    def __init__(self, source: Source, c: float, h: float, factors: np.ndarray) -> None:
+        super().__init__(source, c, h)
+        self._hold(torch.from_numpy(factors))
+        self.above = source.column_margins(self.W)
+        self.crossing = np.where(self.above > 0, 0.0, np.nan)
+        self.history.clear()
+        self.record()
+
+    def gradient_of_factors(self, factors: Tensor) -> Tensor:
+        """Gradient of the loss over the step's sequences, [2, d, L]."""
+        W_K, W_Q = factors
+        G = self.gradient(W_K.T @ W_Q)
+        return torch.stack([W_Q @ G.T, W_K @ G])
+
+    def move(self, scheme: Scheme) -> None:
+        """Take W_K and W_Q one step further, and W with them."""
+        self._hold(scheme(self.factors, self.h, self.gradient_of_factors))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that a killed run needs to go on to the same numbers."""
+        return super().tensors() | {"factors": self.factors}
+
+    def restore(self, kept: Mapping[str, Tensor], steps: int) -> None:
+        """Go back to where `tensors` were taken, after so many steps."""
+        super().restore(kept, steps)
+        self._hold(kept["factors"])
+
+    def _hold(self, factors: Tensor) -> None:
+        self.factors = factors
+        self.W = factors[0].T @ factors[1]
 
 
 def follow(training: Training, scheme: Scheme, run: Run, execution: Execution) -> FullFlow:

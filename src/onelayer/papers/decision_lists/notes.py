@@ -5,8 +5,10 @@ THEOREM_1_TITLE = (
 )
 THEOREM_1_NOTES = [
     "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
-    "lists of equal length m. t* is the first time at which every sequence is classified strictly"
-    " right. 'List order' is the share of adjacent list pairs with W[a_k, a] > W[a_{k+1}, a].",
+    "lists of equal length m; '1 to 4': of unequal length, each length for as many tokens, which "
+    "take as long as the slowest length alone. t* is the first time at which every sequence is "
+    "classified strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > "
+    "W[a_{k+1}, a].",
     "The paper publishes no numbers but the bound 4 m / (log(L) γ), which stands in 'published' "
     "beside t_star; 'within' means that t* is at most the bound, and 'bound / t*' how loose it "
     "is.",
@@ -22,6 +24,9 @@ ATTENTION_TRAINING_NOTES = [
     "Methods: 'full', population gradient flow over all sequences; 'sampled', the flow with fresh"
     " sequences at every step; 'descent', stochastic gradient descent on fresh sequences, time = "
     "learning rate × steps. Flows by Heun's method.",
+    "'factored': population flow on W_K and W_Q apart, W = W_K^T W_Q, from entries drawn with that "
+    "standard deviation: the paper's first equation, of which the theorem does not speak. Lists '1 "
+    "to 4' long: of unequal length, each length for as many tokens.",
     "t* is the time at which the last query token is learned; 'median token' the median over "
     "query tokens. 'ratio' compares with the exact reduced flow, which exists for uniform "
     "sequences: t* of 'full', the median token of the others (with fresh sequences the last token"

@@ -31,7 +31,13 @@ from onelayer.papers.decision_lists.joint import (
 )
 from onelayer.papers.decision_lists.model import Rows, order, rows_of
 from onelayer.seeds import generator
-from onelayer.settings.decision_lists import NearStart, Size, SmallStart, ValueSettings, size_of
+from onelayer.settings.decision_lists import (
+    ListedSize,
+    NearStart,
+    SmallStart,
+    ValueSettings,
+    size_of,
+)
 
 EIGENVALUE_TOLERANCE = 1e-3  # of lambda_max, relative
 Progress = Callable[..., Iterable]
@@ -42,12 +48,12 @@ class Problem:
     """Lists and permutation of one seed, and the sequences to train on.
 
     Attributes:
-        size: L, n and m.
+        size: L, n, m and the shortest list.
         seed: decides lists, permutation and, where sequences are drawn, those.
         sequences: how many are drawn; None lists all.
     """
 
-    size: Size
+    size: ListedSize
     seed: int
     sequences: int | None = None
 
@@ -57,9 +63,14 @@ class Problem:
         return {"L": self.size.L, "n": self.size.n, "m": self.size.m, "seed": self.seed}
 
     @property
+    def columns(self) -> dict[str, int]:
+        """What rows of tables begin with: the key, and `shortest`, m where all lists have m."""
+        return self.key | {"shortest": self.size.shortest or self.size.m}
+
+    @property
     def lists(self) -> DecisionLists:
         """The lists and the permutation."""
-        return lists_of_seed(self.size.L, self.size.m, self.seed)
+        return lists_of_seed(self.size.L, self.size.m, self.seed, self.size.shortest)
 
     def rows(self) -> Rows:
         """All sequences, or those that are drawn to train on."""
@@ -82,8 +93,8 @@ def value_runs(
     """V alone, from 0, under uniform attention, for every size and seed.
 
     Returns:
-        Three tables, each beginning with L, n, m and seed: `step`, `loss`, `argmax_accuracy`,
-        `centred_cosine` and `task_accuracy`; `task_accuracy_ceiling`, see
+        Three tables, each beginning with L, n, m, seed and `shortest`: `step`, `loss`,
+        `argmax_accuracy`, `centred_cosine` and `task_accuracy`; `task_accuracy_ceiling`, see
         `uniform_attention_ceiling`; and V, see `value_in_label_order`.
     """
     problems = [Problem(size, seed) for size in settings.sizes for seed in settings.seeds]
@@ -91,10 +102,10 @@ def value_runs(
     for problem in progress(problems, unit="run"):
         how = settings.eta, settings.steps, settings.record_every
         run = train_value(problem.lists, problem.rows(), *how)
-        columns = [*problem.key, *run.history.columns]
-        histories.append(run.history.assign(**problem.key)[columns])
+        columns = [*problem.columns, *run.history.columns]
+        histories.append(run.history.assign(**problem.columns)[columns])
         ceiling = uniform_attention_ceiling(problem)
-        ceilings.append(problem.key | {"task_accuracy_ceiling": ceiling})
+        ceilings.append(problem.columns | {"task_accuracy_ceiling": ceiling})
         values.append(value_in_label_order(problem, run))
     return (
         pd.concat(histories, ignore_index=True),
@@ -121,7 +132,7 @@ def value_in_label_order(problem: Problem, run: ValueRun) -> pd.DataFrame:
     values = run.V[problem.lists.permutation]
     row, column = np.indices(values.shape)
     columns = {"row": row.ravel(), "column": column.ravel(), "value": values.ravel()}
-    return pd.DataFrame(columns).assign(**problem.key)[[*problem.key, *columns]]
+    return pd.DataFrame(columns).assign(**problem.columns)[[*problem.columns, *columns]]
 
 
 def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) -> pd.DataFrame:
@@ -130,9 +141,9 @@ def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) ->
     The learning rate is 1 / lambda_max with lambda_max taken at the run's own start; that is ours.
 
     Returns:
-        L, n, m, seed, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number), `steps` (at
-        most), `c`, the other fields of `constants.Theorem2` for Theorem 2's c, `lambda_max`,
-        `first_perfect` and `accuracy` at the end.
+        L, n, m, seed, `shortest`, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number),
+        `steps` (at most), `c`, the other fields of `constants.Theorem2` for Theorem 2's c,
+        `lambda_max`, `first_perfect` and `accuracy` at the end.
     """
     found = []
     for start in progress(starts, unit="start"):
@@ -156,7 +167,7 @@ def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, o
         sizes = size_of(start)
         hypotheses = vars(constants.theorem_2(*sizes, epsilon, lambda_max, start.delta))
     return {
-        **problem.key,
+        **problem.columns,
         "scale": start.scale,
         "epsilon": epsilon,
         "delta": start.delta,
@@ -182,9 +193,10 @@ def small_runs(
     """W and V from entries drawn from N(0, deviation^2), one run per start and seed.
 
     Returns:
-        Runs: L, n, m, seed, `optimiser`, `eta`, `deviation`, `first_perfect`, and at the end (the
-        first perfect step, where there is one) `accuracy`, `order` of W, `argmax_accuracy` and
-        `centred_cosine` of V; and their histories with `step`, `loss`, `accuracy`.
+        Runs: L, n, m, seed, `shortest`, `optimiser`, `eta`, `deviation`, `first_perfect`, and at
+        the end (the first perfect step, where there is one) `accuracy`, `order` of W,
+        `argmax_accuracy` and `centred_cosine` of V; and their histories with `step`, `loss`,
+        `accuracy`.
     """
     found, paths = [], []
     for start in progress(starts, unit="start"):
@@ -193,7 +205,7 @@ def small_runs(
             W, V = small_start(rng, start.L, runs=1, scale=start.deviation)
             run = train_joint(W, V, problem.rows(), start.eta, start.steps, start.optimiser)
             how = {name: getattr(start, name) for name in ("optimiser", "eta", "deviation")}
-            key = problem.key | how
+            key = problem.columns | how
             found.append(key | _end_of_small_run(problem.lists, run))
             path = {"step": np.arange(len(run.loss)), "loss": run.loss[:, 0]}
             path["accuracy"] = run.accuracy[:, 0]

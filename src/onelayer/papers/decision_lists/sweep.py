@@ -1,6 +1,7 @@
 """Theorem 1 over many settings by the reduced flow, as tables; some settings followed over time."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import starmap
 
 import numpy as np
@@ -8,6 +9,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from onelayer.errors import OnelayerError
+from onelayer.papers.decision_lists.constants import theorem_1_bound
+from onelayer.papers.decision_lists.data import dealt_lengths
 from onelayer.papers.decision_lists.reduced import (
     STEP,
     Setting,
@@ -24,18 +27,23 @@ def solve_grids(
     """t*, the bound and the staircase of every setting in a grid, and of the sizes shown.
 
     A setting that comes twice is solved once, with the step of the grid that names it first.
+    Columns of W do not know of each other, so that lists of unequal length take as long as the
+    slowest of their lengths alone.
 
     Returns:
-        `reduced.theorem_1_table`, and `steps` and `separation` (list of m times, a_1 first).
+        `reduced.theorem_1_table`, `shortest` (m where all lists have m), and `steps` and
+        `separation` (list of m times, a_1 first) of the longest list.
     """
-    grids = [(starmap(Setting, grid.settings()), grid.step) for grid in settings.grids]
-    grids.append((_shown(settings), STEP))
+    grids = [(starmap(Setting, g.settings()), g.step, g.shortest) for g in settings.grids]
+    grids.append((_shown(settings), STEP, None))
     parts, known = [], set()
-    for grid, step in progress(grids, unit="grid"):
-        new = [setting for setting in dict.fromkeys(grid) if setting not in known]
-        known.update(new)
-        if new:
-            parts.append(_solved(new, step, settings.max_steps))
+    for grid, step, shortest in progress(grids, unit="grid"):
+        new = [one for one in dict.fromkeys(grid) if (one, shortest) not in known]
+        known.update((one, shortest) for one in new)
+        if new and shortest is None:
+            table = _solved(new, step, settings.max_steps)
+            parts.append(table.assign(shortest=table["m"]))
+        parts += [_unequal(one, shortest, step, settings.max_steps) for one in new if shortest]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -51,6 +59,25 @@ def _solved(settings: Sequence[Setting], step: float, max_steps: int) -> pd.Data
     return table
 
 
+def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd.DataFrame:
+    """The row of lists whose lengths are dealt from `shortest` to m."""
+    lengths = range(shortest, setting.m + 1)
+    each = _solved([replace(setting, m=m) for m in lengths], step, max_steps)
+    tokens = np.bincount(dealt_lengths(setting.L, shortest, setting.m))[shortest:]
+    row = each.iloc[[-1]].assign(shortest=shortest)
+    t_star, gamma = each["t_star"].max(skipna=False), each["gamma"].min()
+    bound = theorem_1_bound(setting.L, setting.m, gamma)
+    return row.assign(
+        t_star=t_star,
+        gamma=gamma,
+        bound=bound,
+        t_star_to_bound_ratio=t_star / bound,
+        t_star_gamma_log_l=t_star * gamma * np.log(setting.L),
+        order=np.average(each["order"], weights=tokens * (each["m"] - 1)),
+        steps=each["steps"].max(),
+    )
+
+
 def _shown(settings: ReducedFlowSettings) -> list[Setting]:
     return [Setting(*size_of(size)) for size in settings.shown]
 
@@ -59,8 +86,8 @@ def follow(settings: ReducedFlowSettings) -> pd.DataFrame:
     """The sizes shown, from time 0 to 1.5 t*.
 
     Returns:
-        A row per setting and time: `L`, `n`, `m`, `delta`, `time`, `loss`, `accuracy` and
-        `scores` (list of m + 1: the list places, then an outside token).
+        A row per setting and time: `L`, `n`, `m`, `delta`, `shortest` (m), `time`, `loss`,
+        `accuracy` and `scores` (list of m + 1: the list places, then an outside token).
 
     Raises:
         OnelayerError: a setting is not perfect within `max_steps`, or at once.
@@ -83,5 +110,5 @@ def follow(settings: ReducedFlowSettings) -> pd.DataFrame:
             "accuracy": path.accuracy[:, index],
             "scores": path.scores[:, index][:, slots].tolist(),
         }
-        parts.append(pd.DataFrame(vars(setting) | columns))
+        parts.append(pd.DataFrame(vars(setting) | {"shortest": setting.m} | columns))
     return pd.concat(parts, ignore_index=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.intervals import mean
+from onelayer.papers.decision_lists.data import list_length
 from onelayer.tables import number, tidy
 from onelayer.verdicts import NOT_REACHED, Measured, UpperBound, judge
 
@@ -37,6 +38,15 @@ TOO_LATE = {"verdict": NOT_REACHED, "note": "not reached within the steps allowe
 NO_MASS = "delta above 1 is no probability mass: ours alone, not judged"
 
 
+def in_words(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs with the paper's symbols in words; lists of unequal length are `1 to 4` long."""
+    table = runs.rename(columns=WORDS)
+    if "shortest" not in table or (table["shortest"] == table["list_length"]).all():
+        return table  # numbers stay numbers
+    lengths = map(list_length, table["list_length"], table["shortest"])
+    return table.assign(list_length=pd.Series(list(lengths), table.index, dtype=object))
+
+
 def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
     """t* beside the bound, tidy: `THEOREM_1_KEYS` and `VALUE_COLUMNS`.
 
@@ -44,7 +54,7 @@ def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
         solved: `sweep.solve_grids`.
     """
     rows = []
-    for setting in solved.rename(columns=WORDS).to_dict("records"):
+    for setting in in_words(solved).to_dict("records"):
         key = {name: setting[name] for name in THEOREM_1_KEYS}
         for quantity in THEOREM_1_QUANTITIES:
             row = {"quantity": quantity, "value": setting[quantity]}
@@ -92,11 +102,12 @@ def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
         runs: rows of `attention.summary`.
     """
     rows = []
-    for run in runs.rename(columns=WORDS).to_dict("records"):
+    for run in in_words(runs).to_dict("records"):
         key = {name: run[name] for name in ATTENTION_KEYS}
         time = _against_bound(run["t_star"], run["bound"], run["delta"])
         rows.append(key | {"quantity": "t_star", "value": run["t_star"]} | time)
-        typical = run["t_star"] if run["method"] == "full" else run["median_column_time"]
+        drawn = run["method"] in ("sampled", "descent")
+        typical = run["median_column_time"] if drawn else run["t_star"]
         quantities = {
             name: run[name]
             for name in ("median_column_time", "gamma", "bound", "accuracy", "order", "certified")
@@ -152,7 +163,7 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
         near: runs of `starts.near_runs`; those with Theorem 2's c are shown.
     """
     rows = []
-    with_its_c = near[near["scale"] == "theorem_2"].rename(columns=WORDS)
+    with_its_c = in_words(near[near["scale"] == "theorem_2"])
     for key, runs in with_its_c.groupby(THEOREM_2_KEYS, sort=False):
         key = dict(zip(THEOREM_2_KEYS, key, strict=True))
         for quantity in ("c", "starting_loss", "largest_a", "least_a"):
@@ -223,9 +234,9 @@ def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) 
         history: `starts.value_history` of every problem.
         ceilings: L, n, m, seed and `task_accuracy_ceiling`.
     """
-    ceiling = ceilings.rename(columns=WORDS).set_index(VALUE_KEYS)["task_accuracy_ceiling"]
+    ceiling = in_words(ceilings).set_index(VALUE_KEYS)["task_accuracy_ceiling"]
     rows = []
-    for key, path in history.rename(columns=WORDS).groupby(VALUE_KEYS, sort=False):
+    for key, path in in_words(history).groupby(VALUE_KEYS, sort=False):
         last = path.iloc[-1]
         reached = path.loc[path["argmax_accuracy"] == 1, "step"]
         values = {
@@ -275,7 +286,7 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     at_the_end = ["accuracy", "order", "argmax_accuracy", "centred_cosine"]
     rows = []
     for runs, quantities in ((near, at_the_end[:1]), (small, at_the_end)):
-        for run in runs.rename(columns=WORDS).to_dict("records"):
+        for run in in_words(runs).to_dict("records"):
             key = {"start": start_name(run)} | {name: run[name] for name in JOINT_KEYS[1:]}
             steps = {"quantity": "steps_to_perfect", "value": run["first_perfect"]}
             if np.isnan(run["first_perfect"]):

@@ -9,8 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine
+from onelayer.papers.decision_lists.data import list_length
 
 CEILING = {"marker": "_", "markersize": 9, "color": "black", "linestyle": "none", "zorder": 4}
+LISTS = ["L", "n", "m", "shortest"]
 STRIP = 1.45  # each line of the strip of runs that were not perfect: times as many steps
 
 
@@ -25,7 +27,7 @@ def value_from_uniform_attention(
         values: `starts.value_in_label_order` of every problem; the first is drawn.
     """
     figure, axes = plt.subplots(2, 2, figsize=(MIDDLE, 5.4))
-    sizes = list(history.groupby(["L", "n", "m"], sort=False))
+    sizes = list(history.groupby(LISTS, sort=False))
     # Most of the first lie at 1 from the first step on: the widest is drawn first.
     widths = np.linspace(3.8, 0.9, len(sizes))
     for axis, column, label, wide in (
@@ -46,7 +48,7 @@ def value_from_uniform_attention(
     handles = [
         Line2D(
             [], [], color=PALETTE[i % 6], marker=MARKERS[i % 7], markersize=4,
-            linewidth=widths[i], label="L = {}, n = {}, m = {}".format(*size),
+            linewidth=widths[i], label="L = {}, n = {}, m = {}".format(*_sizes(*size)),
         )
         for i, (size, _) in enumerate(sizes)
     ]  # fmt: skip
@@ -58,9 +60,10 @@ def value_from_uniform_attention(
 def solved_share(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
     """Task accuracy at the last step beside the largest that any V can have, of each problem.
 
-    Columns L, n, m, seed, `task_accuracy`, `task_accuracy_ceiling`, in the order of `history`.
+    Columns L, n, m, shortest, seed, `task_accuracy`, `task_accuracy_ceiling`, in the order of
+    `history`.
     """
-    keys = ["L", "n", "m", "seed"]
+    keys = [*LISTS, "seed"]
     last = history.groupby(keys, sort=False).tail(1)[[*keys, "task_accuracy"]]
     return last.merge(ceilings, on=keys, how="left", validate="one_to_one")
 
@@ -68,7 +71,7 @@ def solved_share(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
 def _draw_solved(axis: Axes, problems: pd.DataFrame) -> None:
     """Accuracy of every problem beside its own ceiling, size by size."""
     middles, names = [], []
-    for place, (size, rows) in enumerate(problems.groupby(["L", "n", "m"], sort=False)):
+    for place, (size, rows) in enumerate(problems.groupby(LISTS, sort=False)):
         x = rows.index + 1.5 * place
         axis.plot(x, rows["task_accuracy_ceiling"], **CEILING)
         axis.plot(
@@ -76,7 +79,7 @@ def _draw_solved(axis: Axes, problems: pd.DataFrame) -> None:
             markersize=4, linestyle="none",
         )  # fmt: skip
         middles.append(x.to_numpy().mean())
-        names.append("L {0}\nm {2}".format(*size))
+        names.append("L {0}\nm {2}".format(*_sizes(*size)).replace(" to ", "–"))
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set(ylim=(0, 1.05), ylabel="task accuracy at the end", xlabel="problems, one mark a seed")
     axis.set_xticks(middles, names)
@@ -84,13 +87,14 @@ def _draw_solved(axis: Axes, problems: pd.DataFrame) -> None:
 
 
 def _draw_value(axis: Axes, values: pd.DataFrame) -> None:
-    first = values[["L", "n", "m", "seed"]].iloc[0]
+    first = values[[*LISTS, "seed"]].iloc[0]
     values = values[(values[first.index] == first).all(axis=1)]
     grid = values.pivot(index="row", columns="column", values="value")
     bound = np.abs(grid.to_numpy()).max()
     image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound)
     axis.set(xlabel="token b", ylabel="label π(b')", xticks=[], yticks=[])
-    axis.set_title("V at the end, first seed of\nL = {}, n = {}, m = {}".format(*first), fontsize=8)
+    size = "L = {}, n = {}, m = {}".format(*_sizes(*first[LISTS]))
+    axis.set_title(f"V at the end, first seed of\n{size}", fontsize=8)
     axis.figure.colorbar(image, ax=axis, shrink=0.8, label="V")
 
 
@@ -105,12 +109,12 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(1.15 * MIDDLE, 4.1))
     _draw_near(left, near)
-    kinds = list(small.groupby(["L", "n", "m", "optimiser", "eta"], sort=False))
+    columns = [*LISTS, "optimiser", "eta"]
+    kinds = list(small.groupby(columns, sort=False))
     for place, (key, runs) in enumerate(kinds):
-        L, n, m, optimiser, eta = key
-        paths = small_history[
-            (small_history[["L", "n", "m", "optimiser", "eta"]] == list(key)).all(axis=1)
-        ]
+        *size, optimiser, eta = key
+        L, n, m = _sizes(*size)
+        paths = small_history[(small_history[columns] == list(key)).all(axis=1)]
         colour = PALETTE[place % 6]
         for _seed, path in paths.groupby("seed"):
             right.plot(path["step"], path["accuracy"], color=colour, linewidth=0.9)
@@ -138,11 +142,13 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
 
 def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
     """Steps of runs that were perfect; how many were not, in a strip above the last step."""
-    swept = near[near.groupby(["L", "n", "m", "scale"])["epsilon"].transform("nunique") > 1]
+    columns = [*LISTS, "scale"]
+    swept = near[near.groupby(columns)["epsilon"].transform("nunique") > 1]
     shown = swept if len(swept) else near
-    kinds = list(shown.groupby(["L", "n", "m", "scale"], sort=False))
+    kinds = list(shown.groupby(columns, sort=False))
     steps = shown["steps"].max()
-    for place, ((L, n, m, scale), rows) in enumerate(kinds):
+    for place, ((*size, scale), rows) in enumerate(kinds):
+        L, n, m = _sizes(*size)
         style = {"color": PALETTE[place % 6], "marker": MARKERS[place % 7], "markersize": 3.5}
         # Seeds and settings side by side, not on each other.
         x = rows["epsilon"] * 1.04 ** (place - (len(kinds) - 1) / 2)
@@ -172,6 +178,11 @@ def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
     axis.set_xlabel("ε: width of the noise on V = cP")
     axis.set_ylabel("steps to perfect, η = 1 / $\\lambda_{max}$")
     axis.set_title("W and V near cP, W = 0")
+
+
+def _sizes(L: int, n: int, m: int, shortest: int) -> tuple[int, int, int | str]:
+    """L, n and how long lists are, for readers."""
+    return L, n, list_length(m, shortest)
 
 
 def unfinished(runs: pd.DataFrame) -> pd.DataFrame:

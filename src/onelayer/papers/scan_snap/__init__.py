@@ -19,7 +19,19 @@ Figure 4: distinct tokens gain in the order of their frequency P(l|n); the rares
     -> simulate_scan_snap, tabulate_scan_snap_claims, plot_scan
     -> table_scan_snap_claims, figure_scan
 
+Attention drops progressively, from low to high co-occurrence: when each token drops.
+    measures.drop_times, claims
+    -> simulate_scan_snap, tabulate_scan_snap_claims -> table_scan_snap_claims
+Assumptions (a) to (c), one at a time: positions, input length, a slower or faster decoder.
+    assumptions, positions, claims
+    -> simulate_scan_snap_assumptions, tabulate_scan_snap_claims -> table_scan_snap_claims
+
 Snap: attention comes to rest
+
+The phase transition is controllable by the learning rates of the two layers: its time.
+    measures.transition_times, transition, claims, figures.phase_transition
+    -> simulate_scan_snap, tabulate_scan_snap_claims, plot_phase_transition
+    -> table_scan_snap_claims, figure_phase_transition
 
 It does not end as winner-takes-all; it slows down and stays on a combination of tokens.
     measures.trajectories, claims, figures.scan
@@ -38,6 +50,9 @@ Real text
 Figure 7: attention of a language model becomes sparse over training.
     text, language_model, text_training, text_attention, text_figures.attention_maps
     -> fetch_corpus, parse_articles, train_text_model, plot_attention_maps -> figure_attention_maps
+Without positions, as the theory has it, beside the same training with them; several corpora.
+    language_model.forward, claims
+    -> train_text_model, tabulate_scan_snap_claims -> table_scan_snap_claims
 Beyond the paper: the same as numbers on held-out text, and attention received by token frequency.
     text.frequency_bins, text_attention.Observer, claims, text_figures.attention_over_time
     -> train_text_model, tabulate_scan_snap_claims, plot_attention_over_time

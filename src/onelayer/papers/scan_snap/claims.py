@@ -7,23 +7,35 @@ import pandas as pd
 
 from onelayer.claims import NOTES as ON_CLAIMS
 from onelayer.claims import Claim, of_seeds, tabulated
-from onelayer.papers.scan_snap import measures
+from onelayer.papers.scan_snap import measures, transition
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
-from onelayer.papers.scan_snap.measures import spearman
+from onelayer.papers.scan_snap.measures import UNMOVED, WINDOW, spearman
+from onelayer.settings.scan_snap import TextTrainingSettings
 from onelayer.verdicts import Direction
 
-CORRELATIONS = ("gain_spearman", "lr_Y_multiplier_spearman", "lr_Z_spearman")
-UNMOVED = 0.01  # a change of every token's attention below this share of it: the run stood still
-EARLY, WINDOW = 10, 5  # speed is taken around iteration 10 and at the end, over 5 iterations
+CORRELATIONS = (
+    *("gain_spearman", "drop_time_spearman", "lr_Y_multiplier_spearman", "lr_Z_spearman"),
+)
+EARLY = 10  # speed is taken around iteration 10 and at the end
+RAREST = 4  # tokens whose drop times are compared
+ASSUMPTIONS = {
+    "positions": "abstract, assumption (a)",
+    "length": "abstract, assumption (b)",
+    "decoder": "abstract, assumption (c)",
+}
+# What is said of a changed assumption: of the claims on the scan, these.
+OF_CHANGES = ("common_mass_change", "gain_spearman", "slowing_down", "way_after")
 
 
 def assemble(
     scan: pd.DataFrame,
     sweep: pd.DataFrame,
     published: pd.DataFrame,
-    text: Mapping[str, pd.DataFrame],
+    text: Mapping[TextTrainingSettings, pd.DataFrame],
     scan_iterations: int,
     sweep_iterations: int,
+    transitions: pd.DataFrame | None = None,
+    changes: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """All claims, tidy; then those on real text again for each seed alone, not judged.
 
@@ -32,11 +44,21 @@ def assemble(
         sweep: simulation of Fig. 6.
         published: `entropy_sweep.read_published`.
         text: measures of each training of the language model, `text_training.tabulate_measures`.
+            One without positions stands beside that which differs from it in nothing else.
         scan_iterations, sweep_iterations: iterations of the paper's two figures.
+        transitions: simulation over both learning rates; None leaves its claims out.
+        changes: simulation of changed assumptions, `assumptions.simulate_changes`; None likewise.
     """
-    claims = _scan_claims(scan, scan_iterations)
+    claims = _scan_claims(scan, scan_iterations) + _drop_claims(scan, scan_iterations)
+    if transitions is not None:
+        claims += _transition_claims(transition.times_by_run(transitions))
+    if changes is not None:
+        claims += _changed_claims(changes, scan_iterations)
     claims += _rate_claims(sweep, published, sweep_iterations)
-    claims += [claim for name, table in text.items() for claim in _text_claims(name, table)]
+    for training, table in text.items():
+        claims += _text_claims(training, table)
+    for pair, tables in _with_and_without_positions(text):
+        claims += _position_claims(pair, *tables)
     return tabulated(claims)
 
 
@@ -110,6 +132,71 @@ def _slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) ->
     return np.log10(np.divide(early, late, out=np.full_like(early, np.nan), where=moving))
 
 
+def _drop_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
+    """When the rarest distinct tokens drop, and in which order."""
+    times, c = measures.trajectories(scan[scan["diverged_at"] < 0])
+    early = times <= iterations
+    drops = measures.drop_times(times[early], c[early])[:, COMMON:]
+    setting = f"synthetic, {iterations} iterations"
+    claim, place = "attention drops progressively, from low to high co-occurrence", "abstract"
+    never = np.where(np.isnan(drops), iterations + 1, drops)
+    chances = np.broadcast_to(TOKEN_CHANCES[COMMON:], never.shape)
+    claims = [
+        _claim(claim, place, setting, "drop_time_spearman", spearman(never, chances), 0, 1,
+              "rank correlation of drop time and P(l) over the distinct tokens; those that never "
+              "drop come last, side by side"),
+    ]  # fmt: skip
+    for rank in range(RAREST):
+        own = drops[:, rank]
+        dropped = own[~np.isnan(own)]
+        median = f", median {np.median(dropped):g}" if len(dropped) else ""
+        note = f"first iteration at which c is 1% below its start, where it is so{median}"
+        found = of_seeds(own, 0)
+        claims.append(Claim(claim, place, setting, f"drop_time[{rank + 1}]", found, note))
+    for rank in range(RAREST - 1):
+        later = drops[:, rank + 1] - drops[:, rank]
+        name, note = f"drop_delay[{rank + 1} to {rank + 2}]", "iterations between their drops"
+        claims.append(_claim(claim, place, setting, name, later, 0, 1, note))
+    return claims
+
+
+def _transition_claims(times: pd.DataFrame) -> list[Claim]:
+    """When attention stops gathering speed, against both rates, and at some pairs of them."""
+    claim = "a phase transition that is controllable by the learning rates of the two layers"
+    place = "abstract"
+    slopes, last = transition.exponents(times), times["time"].max()
+    pairs = len(times.groupby(transition.RATES))
+    claims = [
+        _claim(claim, place, f"synthetic, {pairs} pairs of rates", f"{rate}_exponent",
+              slopes[rate], 0, -1,
+              f"slope of log time on log {rate} at a fixed other rate; time: the iteration at "
+              f"which attention moves fastest, {last:g} at most")
+        for rate in reversed(transition.RATES)
+    ]  # fmt: skip
+    middle = np.sort(times["lr_Z"].unique())[times["lr_Z"].nunique() // 2]
+    through = times[np.isclose(times["lr_Z"], middle) | np.isclose(times["lr_Y"], middle)]
+    for (lr_Z, lr_Y), runs in through.groupby(transition.RATES):
+        found = of_seeds(runs["time"], 0)
+        setting = f"synthetic, lr_Z {lr_Z:g}, lr_Y {lr_Y:g}"
+        note = "the iteration at which attention moves fastest"
+        claims.append(Claim(claim, place, setting, "transition_time", found, note))
+    return claims
+
+
+def _changed_claims(changes: pd.DataFrame, iterations: int) -> list[Claim]:
+    """The claims on the scan again where one assumption is changed."""
+    claims = []
+    for (assumption, changed), own in changes.groupby(["assumption", "changed"], sort=False):
+        setting = f"synthetic, {changed}, {iterations} iterations"
+        place = ASSUMPTIONS[assumption]
+        claims += [
+            claim._replace(place=place, setting=setting)
+            for claim in _scan_claims(own, iterations)
+            if claim.quantity in OF_CHANGES
+        ]
+    return claims
+
+
 def _rate_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) -> list[Claim]:
     """Larger lr_Y/lr_Z: higher entropy; larger lr_Z: lower entropy; per number of query tokens."""
     runs = measures.entropy_by_run(sweep)
@@ -160,11 +247,16 @@ def _contrast(grids: np.ndarray) -> np.ndarray:
     return (grids[..., -1] - grids[..., 0]).mean(axis=-1)
 
 
-def _text_claims(name: str, table: pd.DataFrame) -> list[Claim]:
+def _on_text(training: TextTrainingSettings) -> str:
+    """Which training on which text."""
+    return f"real text, {training.name}" + (f", {training.corpus}" if training.corpus else "")
+
+
+def _text_claims(training: TextTrainingSettings, table: pd.DataFrame) -> list[Claim]:
     """What attention does on real text between the first and the last iteration."""
     change = _change(table)
     bins = [q for q in change if q.startswith("received[")]
-    setting = f"real text, {name}"
+    setting = _on_text(training)
     still = not (change["loss"] < 0).all()
     sparse, common = "attention becomes sparse", "common tokens lose attention"
     beyond = "beyond the paper"
@@ -182,6 +274,43 @@ def _text_claims(name: str, table: pd.DataFrame) -> list[Claim]:
         )
     ]  # fmt: skip
     return list(map(_still, claims)) if still else claims
+
+
+def _with_and_without_positions(
+    text: Mapping[TextTrainingSettings, pd.DataFrame],
+) -> list[tuple[TextTrainingSettings, tuple[pd.DataFrame, pd.DataFrame]]]:
+    """Trainings without positions, with their measures and those of the same one with positions."""
+    found = []
+    for training, table in text.items():
+        twin = (training.optimizer, training.lr, training.lr_feed_forward, training.corpus)
+        for other, beside in text.items():
+            its = (other.optimizer, other.lr, other.lr_feed_forward, other.corpus)
+            if not training.positions and other.positions and twin == its:
+                found.append((training, (table, beside)))
+    return found
+
+
+def _position_claims(
+    training: TextTrainingSettings, without: pd.DataFrame, beside: pd.DataFrame
+) -> list[Claim]:
+    """Measures without positions minus those with them, after as many iterations, seed by seed."""
+    last = max(set(without["iteration"]) & set(beside["iteration"]))
+    keys = ["quantity", "seed"]
+    ends = [
+        table[table["iteration"] == last].set_index(keys)["value"] for table in (without, beside)
+    ]
+    difference = (ends[0] - ends[1]).dropna()
+    bins = [q for q in beside["quantity"].unique() if q.startswith("received[")]
+    claims = []
+    for quantity in ("loss", "entropy", "sparse", bins[0], bins[-1]):
+        seeds = difference[difference.index.get_level_values("quantity") == quantity]
+        with_them = ends[1][ends[1].index.get_level_values("quantity") == quantity].mean()
+        note = f"without positions minus with them, which have {with_them:.3f}, at iteration {last}"
+        claims.append(
+            Claim("no positional encoding", ASSUMPTIONS["positions"], _on_text(training),
+                  f"{quantity}_without_positions", of_seeds(seeds), note)
+        )  # fmt: skip
+    return claims
 
 
 def _still(claim: Claim) -> Claim:
@@ -203,6 +332,11 @@ NOTES = [
     "Intervals: mean over seeds, Student's t. Entropy is of attention on a class's 10 distinct "
     "tokens (synthetic) or on all earlier tokens and the own one (real text).",
     *ON_CLAIMS,
+    "Drop times and delays are of the four rarest distinct tokens, 1 the rarest. A phase "
+    "transition is taken to be where attention stops gathering speed and begins to lose it.",
+    "Assumptions (a) to (c) of the abstract are changed one at a time, all else as in Fig. 4: a "
+    "learned logit and decoder column for every place; shorter and longer sequences than 128; a "
+    "decoder that learns slower or faster than at the same rate as attention.",
     "The published cells themselves do not rise all the way with lr_Y/lr_Z: from three query "
     "tokens on, entropy falls from 1 to 2 before it rises to 10; the Spearman rows show it.",
 ]

@@ -9,12 +9,14 @@ from matplotlib.colors import CenteredNorm, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.claims import of_seeds
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY
+from onelayer.papers.scan_snap.transition import exponents
 
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
@@ -266,6 +268,42 @@ def _published_cells(axis: Axes, mesh: QuadMesh, cells: pd.DataFrame, column: st
         x, y, s=22, marker="s", c=cells[column], cmap=mesh.cmap, norm=mesh.norm, zorder=4,
         edgecolors="black", linewidths=0.6,
     )  # fmt: skip
+
+
+def phase_transition(times: pd.DataFrame) -> Figure:
+    """Time of the phase transition against lr_Y, a line for each lr_Z, with the two exponents.
+
+    Args:
+        times: `transition.times_by_run`.
+    """
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.3))
+    rates = sorted(times["lr_Z"].unique())
+    # Without the palest end, which white paper swallows.
+    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 0.85, len(rates)))
+    for place, (lr_Z, colour) in enumerate(zip(rates, colours, strict=True)):
+        own = times[times["lr_Z"] == lr_Z].groupby("lr_Y")["time"]
+        found = pd.DataFrame([of_seeds(seeds, 0) for _, seeds in own], index=list(own.groups))
+        bars = [found["value"] - found["low"], found["high"] - found["value"]]
+        axis.errorbar(
+            found.index, found["value"], bars, color=colour, marker=MARKERS[place % len(MARKERS)],
+            markersize=4, capsize=2, label=f"{lr_Z:g}",
+        )  # fmt: skip
+    lines = []
+    for rate, slopes in exponents(times)[["lr_Y", "lr_Z"]].items():
+        slope = of_seeds(slopes)
+        name = rate.replace("_", "$_") + "$"
+        ends = f"[{slope['low']:.2f}, {slope['high']:.2f}]"
+        lines.append(f"exponent of {name}: {slope['value']:.2f} {ends}")
+    axis.set(xscale="log", yscale="log", xlabel="learning rate of the decoder, lr$_Y$ (log)")
+    axis.set_ylabel("time of the phase transition\n(iterations, log)")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    for ticks in (axis.xaxis, axis.yaxis):
+        ticks.set_major_formatter("{x:g}")
+        ticks.set_minor_formatter(NullFormatter())
+    axis.set_title("\n".join(lines), fontsize=8, loc="left")
+    axis.legend(title="lr$_Z$", frameon=False, fontsize=7.5, title_fontsize=8, ncols=2)
+    despine(axis)
+    return figure
 
 
 def _grid(runs: pd.DataFrame, how: str) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """The one-layer causal transformer of Fig. 7, all seeds of a training side by side.
 
-Token embedding times sqrt(d) plus sinusoidal positions, one post-norm encoder layer with a single
-head, a decoder to the vocabulary: torch's `TransformerEncoderLayer` with a leading run dimension.
+Token embedding times sqrt(d) plus sinusoidal positions (or none, as the paper's theory has it), one
+post-norm encoder layer with a single head, a decoder to the vocabulary: torch's
+`TransformerEncoderLayer` with a leading run dimension.
 Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V vocabulary.
 """
 
@@ -110,6 +111,7 @@ def forward(
     dropout: float = 0.0,
     random: RunRandom | None = None,
     step: int = 0,
+    positional: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Hidden states before the decoder, [R, B, T, d], and attention, [R, B, T, T].
 
@@ -118,6 +120,7 @@ def forward(
         tokens: int64 [R, B, T].
         dropout: chance that an activation is dropped; 0 to evaluate.
         random, step: the runs' random numbers for the dropout masks.
+        positional: whether positions are added to the embeddings.
     """
 
     def drop(values: Tensor, use: str) -> Tensor:
@@ -133,7 +136,10 @@ def forward(
         + torch.arange(R, device=tokens.device)[:, None, None] * (parameters["embedding"].shape[1])
     )
     embedded = functional.embedding(rows, parameters["embedding"].flatten(0, 1))
-    x = drop(embedded * math.sqrt(d) + positions(T, d, tokens.device), "embedding").flatten(1, 2)
+    x = embedded * math.sqrt(d)
+    if positional:
+        x = x + positions(T, d, tokens.device)
+    x = drop(x, "embedding").flatten(1, 2)
     query, key, value = (
         part.unflatten(1, (B, T)) for part in _linear(x, parameters, "attention_in").chunk(3, dim=2)
     )
@@ -150,10 +156,15 @@ def forward(
 
 
 def loss(
-    parameters: Parameters, batch: Windows, dropout: float = 0.0, random: RunRandom | None = None
+    parameters: Parameters,
+    batch: Windows,
+    dropout: float = 0.0,
+    random: RunRandom | None = None,
+    positional: bool = True,
 ) -> Tensor:
-    """Mean next-token cross-entropy of every run (nats), [R]."""
-    states, _ = forward(parameters, batch.tokens[:, :, :-1], dropout, random, batch.step)
+    """Mean next-token cross-entropy of every run (nats), [R]; arguments as of `forward`."""
+    inputs = batch.tokens[:, :, :-1]
+    states, _ = forward(parameters, inputs, dropout, random, batch.step, positional)
     return decoder_loss(parameters, states, batch.tokens[:, :, 1:])
 
 

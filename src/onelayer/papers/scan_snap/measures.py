@@ -8,6 +8,8 @@ import pandas as pd
 
 from onelayer.papers.scan_snap.data import COMMON, SLOTS
 
+UNMOVED = 0.01  # a change of a token's attention below this share of it is none
+WINDOW = 5  # iterations over which speed is taken
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
 SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
 KEYS = [*SETTINGS, "seed", "iteration", "sequence_class"]
@@ -73,6 +75,39 @@ def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     own = table[table["sequence_class"] == 0]
     iterations = own["iteration"].unique()
     return iterations, attention_of(own).reshape(len(iterations), -1, SLOTS)
+
+
+def drop_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """When each token drops: the first iteration at which c is 1% below what it was at the start.
+
+    Args:
+        times: [iterations], ascending.
+        c: [iterations, runs, 20].
+
+    Returns:
+        float64 [runs, 20]; NaN where c never is.
+    """
+    dropped = c < (1 - UNMOVED) * c[0]
+    return np.where(dropped.any(axis=0), times[dropped.argmax(axis=0)], np.nan)
+
+
+def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """When attention stops gathering speed: the iteration at which all of c moves fastest.
+
+    Speed is the l1 way of c in an iteration, over `WINDOW` of them: single batches are noise.
+
+    Args:
+        times: [iterations], one apart.
+        c: [iterations, runs, 20].
+
+    Returns:
+        float64 [runs]; NaN where speed is still growing at the end, or nothing moved.
+    """
+    way = np.abs(np.diff(c, axis=0)).sum(axis=2)  # [iterations - 1, runs]
+    speed = np.lib.stride_tricks.sliding_window_view(way, WINDOW, axis=0).mean(axis=2)
+    fastest = speed.argmax(axis=0)
+    reached = (fastest < len(speed) - 1) & (speed.max(axis=0) > 0)
+    return np.where(reached, times[fastest] + WINDOW / 2, np.nan)
 
 
 def query_tokens(num_last: int) -> str:

@@ -43,7 +43,7 @@ def simulate(
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
         trained = _train(settings, task, execution.part(num_last), dtype)
-        tables.append(_tabulate(settings, task, trained))
+        tables.append(tabulate(settings, task, trained))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -123,7 +123,8 @@ def _most_runs(task: Task, device: str, dtype: torch.dtype) -> int:
     return fitting(numbers * dtype.itemsize, device)
 
 
-def _tabulate(settings: SimulationSettings, task: Task, trained: Trained) -> pd.DataFrame:
+def tabulate(settings: SimulationSettings, task: Task, trained: Trained) -> pd.DataFrame:
+    """C of the runs of one size, as `simulate` returns it; `trained` observed `c`."""
     c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
     axes = pd.MultiIndex.from_product(
         [trained.observed_at, range(c.shape[1]), range(c.shape[2])],

@@ -1,5 +1,7 @@
 """What is measured of the language model's attention on held-out text (Fig. 7 and beyond)."""
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -19,9 +21,10 @@ class Observer:
         text: the corpus.
         runs: number of runs.
         device: where the model is.
+        positional: whether the model adds positions.
     """
 
-    def __init__(self, text: Text, runs: int, device: str) -> None:
+    def __init__(self, text: Text, runs: int, device: str, positional: bool = True) -> None:
         at_once = SEQUENCES
         if on_gpu(device):
             T, V = text.held_out.shape[1], len(text.vocabulary)
@@ -30,6 +33,7 @@ class Observer:
         self.shown = to_device(text.held_out[shown_window(text.held_out), :-1], device)
         self.bins = to_device(frequency_bins(len(text.vocabulary)), device)
         self.runs = runs
+        self.forward = functools.partial(language_model.forward, positional=positional)
 
     def __call__(self, parameters: Parameters) -> dict[str, Tensor]:
         """Per run: `loss` (nats), `entropy` (nats), `top1`, `sparse`, `received`, `map`.
@@ -41,7 +45,7 @@ class Observer:
         sums: dict[str, Tensor] = {}
         for windows in self.windows:
             tokens = windows[None].expand(self.runs, -1, -1)
-            states, attention = language_model.forward(parameters, tokens[:, :, :-1])
+            states, attention = self.forward(parameters, tokens[:, :, :-1])
             loss = language_model.decoder_loss(parameters, states, tokens[:, :, 1:])
             loss *= len(windows)
             found = measure(attention.double(), self.bins[windows[:, :-1]]) | {"loss": loss}
@@ -50,7 +54,7 @@ class Observer:
         received, pairs = sums.pop("received"), sums.pop("pairs")
         means = {name: value / sequences for name, value in sums.items()}
         shown = self.shown.expand(self.runs, 1, -1)
-        _, attention = language_model.forward(parameters, shown)
+        _, attention = self.forward(parameters, shown)
         return means | {"received": received / pairs, "map": attention[:, 0]}
 
 

@@ -17,7 +17,8 @@ from onelayer.papers.scan_snap.text import FREQUENCY_BINS
 def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     """Attention on one held-out sequence, a row per training, a column per iteration.
 
-    Tokens are numbers along the axes, which stand with their words below the maps.
+    Tokens are numbers along the axes, which stand with their words below the maps: trainings on
+    other corpora have other words.
 
     Args:
         trainings: by name, `maps` [iterations, T, T], `iterations` and `tokens` [T].
@@ -48,12 +49,22 @@ def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
             axis.tick_params(length=2, labelsize=7.5)
             despine(axis)
         row[0].set_ylabel(f"{name}\nquery token")
-    for axis in axes[-1]:
-        axis.set_xlabel("key token")
+        for axis in row[len(one["maps"]) :]:
+            axis.set_axis_off()
+    for column in axes.T:
+        lowest = [axis for axis in column if axis.axison][-1]
+        lowest.set_xlabel("key token")
+        lowest.tick_params(labelbottom=True)
     bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.01)
     bar.set_label("attention (square-root colours)")
-    sentence = numbered_words([str(token) for token in next(iter(trainings.values()))["tokens"]])
-    figure.supxlabel(plain(sentence), fontsize=7.5, x=0.02, ha="left")
+    of_words: dict[str, list[str]] = {}
+    for name, one in trainings.items():
+        of_words.setdefault(numbered_words([str(token) for token in one["tokens"]]), []).append(
+            name
+        )
+    named = [f"{', '.join(names)}:\n{words}" for words, names in of_words.items()]
+    sentences = "\n".join(named) if len(named) > 1 else next(iter(of_words))
+    figure.supxlabel(plain(sentences), fontsize=7.5, x=0.02, ha="left")
     return figure
 
 

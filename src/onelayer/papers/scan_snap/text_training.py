@@ -37,13 +37,18 @@ def train_language_model(
         parameters,
         Reader(text.training, seeds, settings.batch, settings.length, device),
         Optimizer(training.optimizer, lr=rates, clip=settings.clip),
-        loss=functools.partial(language_model.loss, dropout=settings.dropout, random=random),
+        loss=functools.partial(
+            language_model.loss,
+            dropout=settings.dropout,
+            random=random,
+            positional=training.positions,
+        ),
         labels=[f"{training.optimizer}, lr {training.lr:g}, seed {seed}" for seed in seeds],
     )
     return train(
         ensemble,
         settings.iterations,
-        observe=Observer(text, settings.seeds, device),
+        observe=Observer(text, settings.seeds, device, training.positions),
         observe_at=settings.observed,
         execution=execution,
     )

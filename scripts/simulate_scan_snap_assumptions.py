@@ -1,0 +1,15 @@
+"""Train the scan again with one of the paper's assumptions changed at a time."""
+
+from onelayer.execution import execution_of
+from onelayer.papers.scan_snap.assumptions import simulate_changes
+from onelayer.settings.scan_snap import AssumptionStepSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    table = simulate_changes(step.settings, execution_of(step, step.outputs.attention))
+    table.to_parquet(step.outputs.attention, index=False, compression="zstd")
+
+
+if __name__ == "__main__":
+    run(main, settings=AssumptionStepSettings, outputs=["attention"])

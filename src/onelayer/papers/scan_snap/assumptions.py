@@ -1,0 +1,71 @@
+"""Fig. 4 again with the paper's assumptions changed one at a time.
+
+The abstract assumes (a) no positional encoding, (b) a long input and (c) a decoder that learns
+faster than self-attention. All else is as in Fig. 4.
+"""
+
+import pandas as pd
+import torch
+
+from onelayer.ensemble import train
+from onelayer.execution import Execution
+from onelayer.papers.scan_snap import model, positions
+from onelayer.papers.scan_snap.data import Task
+from onelayer.papers.scan_snap.simulation import simulate, tabulate
+from onelayer.settings.scan_snap import AssumptionStepSettings, SimulationSettings
+
+KEYS = ["assumption", "changed"]
+
+
+def simulate_changes(
+    settings: AssumptionStepSettings, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """Train every change.
+
+    Returns:
+        `assumption` (`positions`, `length` or `decoder`) and `changed`, to what, in words; then as
+        `simulation.simulate`.
+    """
+    changed = {
+        ("length", f"{length} tokens"): {"length": length} for length in settings.changes.lengths
+    } | {
+        ("decoder", f"lr_Y / lr_Z = {rate:g}"): {"lr_Y_multiplier": [rate]}
+        for rate in settings.changes.lr_Y_multiplier
+    }
+    tables = {
+        key: simulate(settings.model_copy(update=update), execution.part(place, key))
+        for place, (key, update) in enumerate(changed.items())
+    }
+    alone = execution.part("positions")
+    tables["positions", "learned positions"] = simulate_with_positions(settings, alone)
+    found = pd.concat(tables, names=KEYS).reset_index(KEYS)
+    return found.reset_index(drop=True)
+
+
+def simulate_with_positions(
+    settings: SimulationSettings,
+    execution: Execution = Execution(),
+    dtype: torch.dtype = torch.float32,
+) -> pd.DataFrame:
+    """As `simulation.simulate` at one size and one pair of rates, with positions."""
+    task = Task(settings.num_last[0], settings.next_per_last, settings.length, settings.batch)
+    (lr_Z,), (multiplier,) = settings.rates("lr_Z"), settings.rates("lr_Y_multiplier")
+    ensemble = positions.ensemble_of(
+        task,
+        list(range(settings.seeds)),
+        lr_Z * multiplier,
+        lr_Z,
+        settings.momentum,
+        settings.initial,
+        execution.device,
+        dtype,
+    )
+    trained = train(
+        ensemble,
+        settings.observed[-1],
+        observe=lambda parameters: {"c": model.contextual_attention(task, parameters["Z"])},
+        observe_at=settings.observed,
+        loss_every=settings.observed[-1],
+        execution=execution,
+    )
+    return tabulate(settings, task, trained)
