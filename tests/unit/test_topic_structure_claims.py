@@ -190,6 +190,12 @@ def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
     assert np.isfinite(found[["gap", "attention"]]).all(axis=None)
 
 
+def test_without_the_diagonal_orthogonal_embeddings_have_no_gap() -> None:
+    vocabulary = data.Vocabulary(3, 4)
+    assert closed_form.gap(vocabulary, np.eye(vocabulary.size)) == pytest.approx(1 / 4)
+    assert closed_form.gap(vocabulary, np.eye(vocabulary.size), diagonal=False) == 0
+
+
 def test_half_times_are_the_first_looks_at_half_of_the_end() -> None:
     known = {"loss": "squared", "optimizer": "adam", "d": 4, "seed": 0, "diverged_at": -1}
     run = pd.DataFrame({"step": [0, 10, 20, 30], "gap": [0.1, 0.2, 0.6, 1.1]} | known)

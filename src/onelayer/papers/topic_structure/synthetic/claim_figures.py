@@ -15,8 +15,8 @@ VARIED = {
     "T": "topics, $T$",
     "p_m": "share selected, $p_m$",
     "p_c": "of it left as it is, $p_c$",
-    "tau": "topics in a document, $\\tau$",
-    "d": "dimensions of embeddings, $d$",
+    "tau": "of them together, $\\tau$",
+    "d": "dimensions, $d$",
 }
 PARAMETERS = {"W_V": "$W_V$", "E": "$E = W_E^\\top W_E$"}
 
@@ -159,7 +159,7 @@ def components_over_steps(components: pd.DataFrame) -> Figure:
             despine(axis)
         axes[0, column].set_title(f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}", fontsize=9)
         axes[1, column].set_xlabel("step")
-    axes[0, 0].set_ylabel("gap of $E$")
+    axes[0, 0].set_ylabel("gap of $E$ between\ndifferent words")
     axes[1, 0].set_ylabel("attention, same topic\nover different topics")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     title = f"median and range of {components['seed'].nunique()} seeds"

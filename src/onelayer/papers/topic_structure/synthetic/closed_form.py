@@ -91,12 +91,14 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
-def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
-    """Mean over same-topic pairs of words, diagonal included, minus mean over different topics.
+def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np.ndarray:
+    """Mean over same-topic pairs of words minus mean over different topics.
 
     Args:
         vocabulary: topics and words.
         matrix: [..., D, D], such as W_V or E.
+        diagonal: each word with itself counts as a same-topic pair, as in the theorems; without it
+            random embeddings, which are as long as they are, have no gap.
 
     Returns:
         float64 [...].
@@ -104,6 +106,8 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
     member = vocabulary.membership
     same = member @ member.T
     different = member.sum(1)[:, None] * member.sum(1) - same
+    if not diagonal:
+        np.fill_diagonal(same, 0)
     matrix = np.asarray(matrix, dtype=np.float64)
     within = (matrix * same).sum((-1, -2)) / same.sum()
     return within - (matrix * different).sum((-1, -2)) / different.sum()

@@ -22,7 +22,8 @@ def all_components(settings: ComponentsRun, execution: Execution = Execution()) 
     """The gap of E and the attention ratio over steps, from PyTorch's default initial values.
 
     Returns:
-        Rows `loss`, `optimizer`, `d`, `seed`, `step`, `gap` (of E = W_E^T W_E), `attention` (weight
+        Rows `loss`, `optimizer`, `d`, `seed`, `step`, `gap` (of E = W_E^T W_E, between
+        different words), `attention` (weight
         on another word of the topic over that on other topics), `diverged_at`.
     """
     block, over = settings.components, settings.components_over_steps
@@ -57,7 +58,7 @@ def all_components(settings: ComponentsRun, execution: Execution = Execution()) 
             for place, step in enumerate(trained.observed_at):
                 E, S = (trained.observed[name][place].double().numpy() for name in ("E", "S"))
                 averages = attention.pair_averages(S, counts, topics, block.N[0])
-                gap = closed_form.gap(vocabulary, E)
+                gap = closed_form.gap(vocabulary, E, diagonal=False)
                 ratio = attention.ratio(averages)
                 parts.append(known.assign(step=step, gap=gap, attention=ratio))
     return pd.concat(parts, ignore_index=True)
