@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from onelayer.claims import KEYS, tabulated
+from onelayer.papers.topic_structure import claims
+from onelayer.papers.topic_structure.synthetic import claims as synthetic
 from onelayer.papers.topic_structure.synthetic import closed_form, data, dyck
 from onelayer.papers.topic_structure.synthetic.components import all_components
 from onelayer.papers.topic_structure.synthetic.descent import contraction, stage_one_descent
@@ -22,6 +25,8 @@ from onelayer.settings.topic_structure_synthetic import (
     StageGradientsRun,
     TopicModelSettings,
 )
+from onelayer.tables import ALL, read_csv
+from tests.conftest import ROOT
 
 SELECTIONS = ("proportion", "independent")
 
@@ -241,3 +246,55 @@ def test_partner_minus_self_is_read_off_the_blocks() -> None:
     matrix = np.zeros((8, 8))
     matrix[4:, 4:] = np.kron(np.eye(2), [[1.0, 3.0], [5.0, 2.0]])
     assert dyck.partner_minus_self(data.Vocabulary(2, 2), matrix) == pytest.approx(2.5)
+
+
+REFERENCE = ROOT / "docs/reference/tables/topic_structure"
+TAKEN = (
+    "theory_gap",
+    "two_stage",
+    "stage_two_ratio",
+    "attention_by_optimizer",
+    "wikipedia_claims",
+)
+
+
+def test_rows_of_other_tables_stand_as_they_stand_there() -> None:
+    tables = {name: read_csv(REFERENCE / f"{name}.csv") for name in TAKEN}
+    table = claims.assemble(tables, [])
+    assert not table.duplicated([*KEYS, "quantity"]).any()
+    theirs = tables["wikipedia_claims"]
+    theirs = theirs[theirs["seed"] == ALL]
+    ours = table[table["place"] == claims.WIKIPEDIA]
+    for column in ("value", "low", "high", "published"):
+        np.testing.assert_array_equal(ours[column], theirs[column])
+    assert list(ours["verdict"]) == list(theirs["verdict"])
+    stages = table[table["quantity"] == "t_KQ"].set_index("setting")
+    assert (stages["published"].dropna() == claims.PAPERS_STEP).all()
+    assert stages["published"].notna().sum() == stages.index.str.startswith(claims.PICTURED).sum()
+
+
+def ratios(**by_tau: float) -> pd.DataFrame:
+    """Optima of T = 10 and T = 20 that differ by a factor of 1.5, three seeds."""
+    rows = [
+        {"T": T, "tau": int(name[3:]), "seed": seed, "ratio": one * factor * (1 + 0.01 * seed)}
+        for name, one in by_tau.items()
+        for T, factor in ((10, 1.0), (20, 1.5))
+        for seed in range(3)
+    ]
+    table = pd.DataFrame(rows).assign(selection="proportion", at_bound=True)
+    other = table[table["T"] == 10].assign(selection="independent")
+    return pd.concat([table, other]).assign(alpha=2.0, beta=np.exp(-6))
+
+
+def test_the_band_with_one_topic_a_document_is_another_than_without() -> None:
+    table = tabulated(synthetic.ratio_claims(ratios(tau1=0.95, tau2=7.0, tau4=9.0)))
+    assert not table.duplicated([*KEYS, "quantity"]).any()
+    lowest = table[(table["quantity"] == "lambda_1") & (table["seed"] == ALL)]
+    of_all, of_several = lowest["value"]
+    assert of_all == pytest.approx(0.95 * 1.01)
+    assert of_several == pytest.approx(9 / 4 * 1.01)
+    beta = table[(table["quantity"] == "beta") & (table["seed"] == ALL)]
+    assert set(beta["verdict"]) == {"differs"}
+    assert beta["note"].str.contains("at the optimiser's lower bound").all()
+    exponent = table[(table["quantity"] == "exponent_of_T") & (table["seed"] == ALL)]
+    np.testing.assert_allclose(exponent["value"], np.log(1.5) / np.log(2))

@@ -55,8 +55,9 @@ def gap_claims(grid: pd.DataFrame) -> list[Claim]:
         claim = f"the average difference of {parameter} is 1 / (v (1 - (1 - p_c) p_m))"
         note = f"{found['value'] / theory:.4f} of the theorem's"
         claims.append(
-            Claim(claim, place, setting, "gap", found, note, compared=Number(0.0, kind="theory"),
-                  published=theory, tolerance=FINITE * theory, seeds=seeds)
+            Claim(claim, place, setting, "gap_of_setting", found, note,
+                  compared=Number(0.0, kind="theory"), published=theory,
+                  tolerance=FINITE * theory, seeds=seeds)
         )  # fmt: skip
         if parameter == "W_V":
             note = "theory for documents of 1,000 to 1,200 words in place of infinitely long ones"
