@@ -181,7 +181,10 @@ class Rows:
         shares = self.keys.astype(np.float64)
         shares /= shares.sum(axis=1, keepdims=True)
         targets = np.zeros_like(shares)
-        np.add.at(targets, self.document, self.targets)
+        some = np.diff(self.first) > 0
+        if some.any():  # rows of a document stand together
+            rows = self.targets.astype(np.float64)
+            targets[some] = np.add.reduceat(rows, self.first[:-1][some])
         return shares, targets
 
     def by_document(self) -> "Rows":
