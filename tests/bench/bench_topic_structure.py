@@ -33,7 +33,10 @@ from tests.oracle.topic_structure_sequences import BertStyle
 RATE = 0.003
 IGNORED = -100  # a label that cross_entropy leaves out
 STEPS = (
+    "measure_stage_gradients",
+    "train_all_components",
     "train_attention_over_steps",
+    "train_on_brackets",
     "train_topic_attention",
     "train_two_stages",
     "train_uniform_attention",

@@ -422,6 +422,22 @@ FAULTS = [
         "random models count as published numbers reproduced",
     ),
     Fault(
+        "papers/topic_structure/synthetic/closed_form.py",
+        "pairs = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2",
+        "pairs = words * (words - 1) * masking.intact**2",
+        "tests/unit/test_topic_structure_claims.py"
+        "::test_the_gap_at_a_length_is_that_of_enumerated_documents",
+        "the gap of an exact proportion is that of words masked independently",
+    ),
+    Fault(
+        "papers/topic_structure/synthetic/dyck.py",
+        "kind, top)",
+        "kind, kind)",
+        "tests/unit/test_topic_structure_claims.py"
+        "::test_bracket_words_are_well_nested_and_no_deeper_than_asked",
+        "a closing bracket is of any type",
+    ),
+    Fault(
         "papers/topic_structure/synthetic/tables.py",
         "<= UNMOVED",
         "<= 0",

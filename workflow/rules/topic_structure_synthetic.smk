@@ -102,6 +102,101 @@ use rule step as optimise_topic_attention with:
         **script("optimise_topic_attention", **trained_with, stage_two=synthetic.stage_two),
 
 
+use rule step as solve_gap_grid with:
+    output:
+        gaps="results/topic_structure/synthetic/gap_grid.parquet",
+        record=record,
+    pathvars:
+        step="solve_gap_grid",
+    resources:
+        **asks(1500, minutes=30),
+    params:
+        **script("solve_gap_grid", model=synthetic.model, gap_grid=synthetic.gap_grid),
+
+
+use rule step as descend_stage_one with:
+    output:
+        descent="results/topic_structure/synthetic/descent.parquet",
+        record=record,
+    pathvars:
+        step="descend_stage_one",
+    resources:
+        **asks(1000, minutes=30),
+    params:
+        **script(
+            "descend_stage_one",
+            model=synthetic.model,
+            theory=synthetic.theory,
+            descent=synthetic.descent,
+        ),
+
+
+use rule step as optimise_attention_over_T with:
+    output:
+        ratios="results/topic_structure/synthetic/ratio_over_T.parquet",
+        record=record,
+    pathvars:
+        step="optimise_attention_over_T",
+    resources:
+        **asks(1500, minutes=30),
+    params:
+        **script(
+            "optimise_attention_over_T", model=synthetic.model, ratio_over_T=synthetic.ratio_over_T
+        ),
+
+
+use rule step as measure_stage_gradients with:
+    output:
+        gradients="results/topic_structure/synthetic/stage_gradients.parquet",
+        record=record,
+    pathvars:
+        step="measure_stage_gradients",
+    priority: 1
+    threads: synthetic.threads
+    resources:
+        **asks(1500, minutes=60, device=synthetic.device),
+    params:
+        **script(
+            "measure_stage_gradients",
+            **trained_with,
+            two_stages=synthetic.two_stages,
+            stage_gradients=synthetic.stage_gradients,
+        ),
+
+
+use rule step as train_all_components with:
+    output:
+        components="results/topic_structure/synthetic/components.parquet",
+        record=record,
+    pathvars:
+        step="train_all_components",
+    priority: 1
+    threads: synthetic.threads
+    resources:
+        **asks(1500, minutes=60, device=synthetic.device),
+    params:
+        **script(
+            "train_all_components",
+            **trained_with,
+            components=synthetic.components,
+            components_over_steps=synthetic.components_over_steps,
+        ),
+
+
+use rule step as train_on_brackets with:
+    output:
+        found="results/topic_structure/synthetic/brackets.parquet",
+        norms="results/topic_structure/synthetic/bracket_norms.parquet",
+        record=record,
+    pathvars:
+        step="train_on_brackets",
+    threads: synthetic.threads
+    resources:
+        **asks(1000, minutes=30, device=synthetic.device),
+    params:
+        **script("train_on_brackets", **trained_with, dyck=synthetic.dyck),
+
+
 use rule step as tabulate_theory_gap with:
     input:
         gaps=rules.train_uniform_attention.output.gaps,
@@ -266,3 +361,88 @@ use rule step as plot_stage_two_ratio with:
     localrule: True
     params:
         **script("plot_stage_two_ratio", T=synthetic.model.T),
+
+
+use rule step as tabulate_topic_structure_claims with:
+    input:
+        theory_gap=rules.tabulate_theory_gap.output.tables[0],
+        two_stage=rules.tabulate_two_stage.output.tables[0],
+        stage_two_ratio=rules.tabulate_stage_two_ratio.output.tables[0],
+        attention_by_optimizer=rules.tabulate_attention_by_optimizer.output.tables[0],
+        wikipedia_claims=rules.tabulate_wikipedia_claims.output.tables[0],
+        matrices=rules.train_uniform_attention.output.matrices,
+        gap_grid=rules.solve_gap_grid.output.gaps,
+        descent=rules.descend_stage_one.output.descent,
+        gradients=rules.measure_stage_gradients.output.gradients,
+        ratios=rules.optimise_attention_over_T.output.ratios,
+        components=rules.train_all_components.output.components,
+        brackets=rules.train_on_brackets.output.found,
+        norms=rules.train_on_brackets.output.norms,
+    output:
+        tables=table(
+            "topic_structure/claims",
+            "Claims",
+            "table: claims",
+            target="table_topic_structure_claims",
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_topic_structure_claims",
+    localrule: True
+    params:
+        **script("tabulate_topic_structure_claims", synthetic.model),
+
+
+use rule step as plot_gap_grid with:
+    input:
+        gaps=rules.solve_gap_grid.output.gaps,
+    output:
+        figures=figure(
+            "topic_structure/gap_grid", "Synthetic: figures", "figure: gap over settings"
+        ),
+        record=record,
+    pathvars:
+        step="plot_gap_grid",
+    localrule: True
+    params:
+        **script("plot_gap_grid"),
+
+
+use rule step as plot_ratio_over_T with:
+    input:
+        ratios=rules.optimise_attention_over_T.output.ratios,
+    output:
+        figures=figure(
+            "topic_structure/ratio_over_T", "Synthetic: figures", "figure: ratio against T"
+        ),
+        record=record,
+    pathvars:
+        step="plot_ratio_over_T",
+    localrule: True
+    params:
+        **script("plot_ratio_over_T"),
+
+
+use rule step as plot_components_over_steps with:
+    input:
+        components=rules.train_all_components.output.components,
+        gradients=rules.measure_stage_gradients.output.gradients,
+    output:
+        figures=[
+            *figure(
+                "topic_structure/components_over_steps",
+                "Synthetic: figures",
+                "figure: which comes first",
+            ),
+            *figure(
+                "topic_structure/stage_gradients",
+                "Synthetic: figures",
+                "figure: gradients in stage 1",
+            ),
+        ],
+        record=record,
+    pathvars:
+        step="plot_components_over_steps",
+    localrule: True
+    params:
+        **script("plot_components_over_steps"),

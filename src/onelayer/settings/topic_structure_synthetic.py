@@ -12,6 +12,7 @@ WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words 
 EmbeddingKind = Literal["one_hot", "layer_norm"]
 OptimizerKind = Literal["adam", "sgd"]
 LossKind = Literal["squared", "mean_squared", "cross_entropy"]
+SelectionKind = Literal["independent", "proportion"]
 
 
 def _once(names: list[str]) -> None:
@@ -28,6 +29,9 @@ class MaskingSettings(Block):
     """Of these, share that stays as it is."""
     p_r: float = Field(0.1, ge=0, le=1)
     """Of these, share that shows a random word; the rest shows [MASK]."""
+    selection: SelectionKind = "independent"
+    """`independent`: each word is selected with probability p_m, as usual code does; `proportion`:
+    exactly p_m of each document's words, rounded and at least one, as the paper defines it."""
 
     @pydantic.model_validator(mode="after")
     def _shares(self) -> "MaskingSettings":
@@ -241,6 +245,108 @@ class StageTwoSettings(DocumentSettings):
     """Draws of documents, and runs, for each tau (seeds)."""
 
 
+class GapGridSettings(DocumentSettings):
+    """The theorems' gap in other settings: each value of a list beside the model's own."""
+
+    N: WordRange = (1000, 1200)
+    """Fewest and most words of a document (words)."""
+    documents: int = Field(500, ge=2)
+    """Documents of each seed (documents)."""
+    seeds: int = Field(5, ge=2)
+    """Draws of documents for each setting (seeds)."""
+    tau: int = Field(2, ge=1)
+    """Topics in a document where they do not vary."""
+    taus: list[Annotated[int, Field(ge=1)]] = [1, 3, 5]
+    """Topics in a document."""
+    v: list[Annotated[int, Field(ge=2)]] = [5, 20]
+    """Words in each topic (words)."""
+    T: list[Annotated[int, Field(ge=2)]] = [5, 20]
+    """Topics."""
+    p_m: list[Annotated[float, Field(gt=0, lt=1)]] = [0.05, 0.3, 0.5]
+    """Shares of the words that are selected."""
+    p_c: list[Annotated[float, Field(ge=0, le=1)]] = [0.0, 0.5, 0.9]
+    """Of these, shares that stay as they are."""
+    d: list[Annotated[int, Field(ge=2)]] = [2, 4, 6, 8, 10, 20]
+    """Dimensions of embeddings that are smaller than the vocabulary."""
+
+
+class RatioOverTSettings(DocumentSettings):
+    """The optimal attention of stage 2 over the number of topics there are."""
+
+    documents: int = Field(2000, ge=2)
+    """Documents of each seed (documents)."""
+    T: list[Annotated[int, Field(ge=2)]] = Field([10, 20, 40], min_length=2)
+    """Topics."""
+    taus: list[Annotated[int, Field(ge=1)]] = Field([1, 3, 7], min_length=2)
+    """Topics in a document; less than T, which is degenerate."""
+    seeds: int = Field(5, ge=2)
+    """Draws of documents for each setting (seeds)."""
+
+
+class DescentSettings(Block):
+    """Stage 1 by gradient descent on documents as those of `theory`, from many starts."""
+
+    weight_decays: list[Annotated[float, Field(ge=0)]] = Field([0.0, 1e-3], min_length=1)
+    """Weight decays."""
+    starts: int = Field(5, ge=2)
+    """Random starts (seeds)."""
+    steps: int = Field(1000, ge=10)
+    """Updates (steps)."""
+
+    @property
+    def looks(self) -> range:
+        """After how many updates matrices are kept."""
+        return range(0, self.steps + 1, self.steps // 10)
+
+
+class StageGradientsSettings(Block):
+    """Gradients of W_K, W_Q and W_V in some of the two-stage trainings."""
+
+    settings: list[str] = Field(min_length=1)
+    """Names under `two_stages.settings`."""
+    seeds: int = Field(5, ge=2)
+    """Runs of each (seeds)."""
+    every: int = Field(50, ge=1)
+    """Updates between looks (steps)."""
+
+
+class ComponentsOverStepsSettings(Block):
+    """All components trained, over steps; documents and rates are those of `components`."""
+
+    d: list[Annotated[int, Field(ge=2)]] = [20]
+    """Dimensions of the embeddings, beside as many as there are words."""
+    steps: int = Field(400, ge=10)
+    """Updates (steps)."""
+    every: int = Field(25, ge=1)
+    """Updates between looks (steps)."""
+    seeds: int = Field(5, ge=2)
+    """Runs of each setting (seeds)."""
+
+    @property
+    def looks(self) -> list[int]:
+        """After how many updates runs are looked at."""
+        return sorted({*range(0, self.steps + 1, self.every), self.steps})
+
+
+class DyckSettings(DocumentSettings):
+    """Well-nested bracket words in place of documents of topics."""
+
+    documents: int = Field(2000, ge=2)
+    """Documents of each seed (documents)."""
+    types: int = Field(10, ge=2)
+    """Types of brackets."""
+    depth: int = Field(10, ge=1)
+    """Most brackets that are open at once."""
+    learning_rate: Positive = 0.003
+    """Adam's learning rate."""
+    noise: Positive = 0.001
+    """W_K, W_Q and W_V start uniform in [0, noise) for the two stages."""
+    steps: int = Field(1000, ge=1)
+    """Updates (steps)."""
+    seeds: int = Field(5, ge=2)
+    """Draws of documents, and runs (seeds)."""
+
+
 class _Common(Block):
     model: TopicModelSettings = TopicModelSettings()
     """The words and their masking."""
@@ -342,6 +448,54 @@ class StagesSettings(_Common):
         return self
 
 
+class StageGradientsRun(StagesSettings):
+    """What the gradients of the two stages need to know."""
+
+    stage_gradients: StageGradientsSettings
+    """Gradients of the two stages."""
+
+    @property
+    def followed(self) -> list[StageSetting]:
+        """The settings whose gradients are looked at."""
+        names = self.stage_gradients.settings
+        return [one for one in self.two_stages.settings if one.name in names]
+
+    @property
+    def looks(self) -> list[int]:
+        """After how many updates gradients are looked at."""
+        last = self.two_stages.steps
+        return sorted({*range(0, last + 1, self.stage_gradients.every), last})
+
+    @pydantic.model_validator(mode="after")
+    def _settings_known(self) -> "StageGradientsRun":
+        known = [one.name for one in self.two_stages.settings]
+        for name in self.stage_gradients.settings:
+            if name not in known:
+                raise ValueError(f"stage_gradients.settings: {name!r}: one of {', '.join(known)}")
+        return self
+
+
+class ComponentsRun(_Common):
+    """What all components over steps need to know."""
+
+    components: ComponentSettings = ComponentSettings()
+    """All components trained."""
+    components_over_steps: ComponentsOverStepsSettings = ComponentsOverStepsSettings()
+    """The same over steps."""
+
+
+class DyckRun(_Common):
+    """What bracket words need to know."""
+
+    dyck: DyckSettings = DyckSettings()
+    """Bracket words."""
+
+    @pydantic.model_validator(mode="after")
+    def _brackets_fit(self) -> "DyckRun":
+        self._fits("dyck", self.dyck)
+        return self
+
+
 class TiedAttentionSettings(_Common):
     """What the optimal attention of stage 2 needs to know."""
 
@@ -360,8 +514,64 @@ class TiedAttentionSettings(_Common):
         return self
 
 
+class GapGridRun(Block):
+    """What the gap over settings needs to know."""
+
+    model: TopicModelSettings = TopicModelSettings()
+    """The words and their masking."""
+    gap_grid: GapGridSettings = GapGridSettings()
+    """The gap over settings."""
+
+    @pydantic.model_validator(mode="after")
+    def _grid_fits(self) -> "GapGridRun":
+        grid = self.gap_grid
+        if max(grid.tau, *grid.taus) >= self.model.T or grid.tau >= min(grid.T):
+            raise ValueError("gap_grid: each tau must be below each T that it stands beside")
+        if (most := max(grid.p_c)) + self.model.p_r > 1:
+            raise ValueError(f"gap_grid.p_c: {most:g} + p_r = {self.model.p_r:g}: at most 1")
+        return self
+
+
+class DescentRun(Block):
+    """What descent from many starts needs to know."""
+
+    model: TopicModelSettings = TopicModelSettings()
+    """The words and their masking."""
+    theory: TheorySettings = TheorySettings()
+    """Documents."""
+    descent: DescentSettings = DescentSettings()
+    """Descent from many starts."""
+
+
+class RatioOverTRun(Block):
+    """What the optimal attention over T needs to know."""
+
+    model: TopicModelSettings = TopicModelSettings()
+    """The words and their masking."""
+    ratio_over_T: RatioOverTSettings = RatioOverTSettings()
+    """The optimal attention over T."""
+
+    @pydantic.model_validator(mode="after")
+    def _taus_below(self) -> "RatioOverTRun":
+        block = self.ratio_over_T
+        if max(block.taus) >= min(block.T):
+            raise ValueError(
+                f"ratio_over_T.taus: {max(block.taus)} must be below T = {min(block.T)}, where the "
+                "optimum is degenerate"
+            )
+        return self
+
+
 class SyntheticSettings(
-    UniformAttentionSettings, OverStepsTrainingSettings, StagesSettings, TiedAttentionSettings
+    UniformAttentionSettings,
+    OverStepsTrainingSettings,
+    StageGradientsRun,
+    ComponentsRun,
+    DyckRun,
+    TiedAttentionSettings,
+    GapGridRun,
+    DescentRun,
+    RatioOverTRun,
 ):
     """The synthetic experiments."""
 

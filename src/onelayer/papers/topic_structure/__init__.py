@@ -16,6 +16,9 @@ Embeddings encode topic structure
 Theorem: under uniform attention E = W_E^T W_E is block-wise, its gap 1 / (v (1 - (1 - p_c) p_m)).
     synthetic.closed_form.theory_gap, synthetic.closed_form.ridge_embedding, synthetic.gaps,
     synthetic.tables.theory_gap -> train_uniform_attention, tabulate_theory_gap -> table_theory_gap
+The same over v, T, p_m, p_c, tau, and for embeddings of d < D dimensions.
+    synthetic.gap_grid, synthetic.closed_form, synthetic.claim_figures.gap_grid
+    -> solve_gap_grid, plot_gap_grid -> figure_gap_grid
 Figure: dot products of the embeddings of nine words of three topics, in trained models.
     figures.word_groups -> probe_attention, plot_word_groups -> figure_word_groups
 Figure: the same blocks on synthetic data; losses and optimisers make them more or less clean.
@@ -31,6 +34,9 @@ First |W_V| grows while W_K and W_Q stay near 0, then these grow while W_V stays
 Sensitive to hyperparameters: common ones show no two stages.
     synthetic.norms, synthetic.stages, synthetic.stage_figures.two_stage_map
     -> train_two_stages, plot_two_stages -> figure_two_stage_map
+The gradient of W_K contains W_Q, so that W_K stays near 0.
+    synthetic.stage_gradients, synthetic.claim_figures.stage_gradients
+    -> measure_stage_gradients, plot_components_over_steps -> figure_stage_gradients
 
 Stage 1: W_V encodes topic structure
 
@@ -41,6 +47,8 @@ Theorem: with one-hot embedding and uniform attention W_V is block-wise, with th
 Weight decay makes the optimum unique.
     synthetic.gaps, synthetic.figures.gap_against_decay
     -> train_uniform_attention, plot_theory_gap -> figure_gap_against_decay
+Stage 1 is convex: descent converges, from all starts to one matrix with weight decay.
+    synthetic.descent -> descend_stage_one
 
 Stage 2: attention encodes topic structure
 
@@ -48,6 +56,9 @@ Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, l
     synthetic.tied, synthetic.stage_two, synthetic.stage_tables, synthetic.stage_figures
     -> optimise_topic_attention, tabulate_stage_two_ratio, plot_stage_two_ratio
     -> table_stage_two_ratio, figure_stage_two_ratio
+The same over T too.
+    synthetic.stage_two.ratio_over_topics, synthetic.claim_figures.ratio_over_topics
+    -> optimise_attention_over_T, plot_ratio_over_T -> figure_ratio_over_T
 Table: average attention between same words, words of one topic and of two, by optimiser and rate.
     synthetic.attention, synthetic.trained_attention, synthetic.tables.attention_by_optimizer
     -> train_topic_attention, tabulate_attention_by_optimizer -> table_attention_by_optimizer
@@ -100,6 +111,20 @@ Words of one topic attend more to each other; a random model shows no topic stru
     figure_attention_heads
 Attention ratios are larger at tighter thresholds, and for disjoint topics.
     wikipedia.claims -> measure_attention, tabulate_wikipedia_claims -> table_wikipedia_claims
+
+Interesting future directions
+
+Interaction of components that are trained jointly: which has topic structure first?
+    synthetic.components, synthetic.claim_figures.components_over_steps
+    -> train_all_components, plot_components_over_steps -> figure_components_over_steps
+Syntax: the Dyck grammar through the same stages.
+    synthetic.dyck -> train_on_brackets
+
+All claims
+
+Each with its number, its interval over seeds and a verdict, those of other tables too.
+    claims, synthetic.claims, onelayer.claims
+    -> tabulate_topic_structure_claims -> table_topic_structure_claims
 
 Beyond the paper
 

@@ -11,7 +11,13 @@ import numpy as np
 from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
 
-from onelayer.papers.topic_structure.synthetic.data import MASK, Rows, Vocabulary
+from onelayer.papers.topic_structure.synthetic.data import (
+    MASK,
+    SPECIAL,
+    Rows,
+    Vocabulary,
+    selected_words,
+)
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
 
 
@@ -47,12 +53,18 @@ def ridge_value(moments: Moments, decay: float) -> np.ndarray:
     return solve(moments.xx + decay / 2 * np.eye(len(moments.xx)), moments.xy, assume_a="pos").T
 
 
-def ridge_embedding(moments: Moments, decay: float) -> np.ndarray:
+def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.ndarray:
     """E = W_E^T W_E that minimises mean |E x - y|^2 + decay / 2 |W_E|^2, float64 [D, D].
 
     The loss is convex in the positive semidefinite E, where |W_E|^2 = tr E, and has no spurious
     minimum in the square W_E. Without the constraint its optimum solves a Sylvester equation;
     L-BFGS goes on from that solution's nearest semidefinite matrix.
+
+    Args:
+        moments: of the documents.
+        decay: weight decay as PyTorch's SGD means it.
+        d: rows of W_E, at most D; all D by default. With fewer the start keeps the d eigenvectors
+            that take most off the loss.
     """
     xx, xy = moments.xx, moments.xy
     D = len(xx)
@@ -61,9 +73,12 @@ def ridge_embedding(moments: Moments, decay: float) -> np.ndarray:
     E = solve_sylvester(floor, floor, xy + xy.T - decay / 2 * np.eye(D))
     values, vectors = np.linalg.eigh((E + E.T) / 2)
     start = np.sqrt(values.clip(1e-6))[:, None] * vectors.T
+    if d is not None and d < D:
+        gain = values.clip(0) * np.einsum("ik,ij,jk->k", vectors, xy + xy.T, vectors)
+        start = start[np.argsort(-gain)[:d]]
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        W = flat.reshape(D, D)
+        W = flat.reshape(start.shape)
         E = W.T @ W
         Ex = E @ xx
         value = (Ex * E).sum() - 2 * (E * xy).sum() + decay / 2 * (W * W).sum()
@@ -72,16 +87,18 @@ def ridge_embedding(moments: Moments, decay: float) -> np.ndarray:
 
     options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 1e-15, "gtol": 1e-9}
     W = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options).x
-    W = W.reshape(D, D)
+    W = W.reshape(start.shape)
     return W.T @ W
 
 
-def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
-    """Mean over same-topic pairs of words, diagonal included, minus mean over different topics.
+def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np.ndarray:
+    """Mean over same-topic pairs of words minus mean over different topics.
 
     Args:
         vocabulary: topics and words.
         matrix: [..., D, D], such as W_V or E.
+        diagonal: each word with itself counts as a same-topic pair, as in the theorems; without it
+            random embeddings, which are as long as they are, have no gap.
 
     Returns:
         float64 [...].
@@ -89,6 +106,8 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
     member = vocabulary.membership
     same = member @ member.T
     different = member.sum(1)[:, None] * member.sum(1) - same
+    if not diagonal:
+        np.fill_diagonal(same, 0)
     matrix = np.asarray(matrix, dtype=np.float64)
     within = (matrix * same).sum((-1, -2)) / same.sum()
     return within - (matrix * different).sum((-1, -2)) / different.sum()
@@ -97,6 +116,76 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
 def theory_gap(vocabulary: Vocabulary, masking: MaskingSettings) -> float:
     """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
     return 1 / (vocabulary.v * masking.intact)
+
+
+def gap_at_length(
+    vocabulary: Vocabulary, masking: MaskingSettings, tau: int, N: tuple[int, int]
+) -> float:
+    """The exact gap of the optimal W_V for documents of finite length, masked words as keys.
+
+    Args:
+        vocabulary, masking: words and how they are masked.
+        tau: topics in a document.
+        N: fewest and most words of a document; uniform between them.
+    """
+    T, words = vocabulary.T, np.arange(N[0], N[1] + 1)
+    s = (T - tau) / (tau * (T - 1))
+    return contrast_scale(masking, words, np.full(len(words), s)) / vocabulary.v
+
+
+def contrast_scale(masking: MaskingSettings, words: np.ndarray, s: np.ndarray) -> float:
+    """By what the optimal W_V scales a contrast of words, exact for documents of finite length.
+
+    Where symmetry makes a contrast a an eigenvector of E[x x^T] and E[x y^T], it is
+    E[(a x)(a y)] / E[(a x)^2], with x the shares of words shown and y the masked word.
+
+    Args:
+        masking: how words are masked; masked positions are keys.
+        words: the lengths N that documents have, equally often, [lengths].
+        s: what two words at different places share of the contrast, as a multiple of what a word
+            shares with itself, [lengths]; long documents of topics keep this alone.
+    """
+    p_c, shows_word = masking.p_c, masking.p_c + masking.p_r
+    if masking.selection == "proportion":
+        k = selected_words(words, masking.p_m)
+        plain = words - k
+        pairs = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2
+        squares = plain + k * shows_word + pairs * s
+        products = p_c + (plain + (k - 1) * p_c) * s
+    else:  # given that the word to predict is selected
+        k, intact, others = masking.p_m * words, masking.intact, words - 1
+        shown = shows_word + others * (1 - masking.p_m * (1 - shows_word))
+        pairs = 2 * others * p_c * intact + others * (others - 1) * intact**2
+        squares = shown + pairs * s
+        products = p_c + others * intact * s
+    return float((k * products / words).sum() / (k * squares / words**2).sum())
+
+
+def theory_gap_of_rank(vocabulary: Vocabulary, masking: MaskingSettings, d: int) -> float:
+    """The gap of the best E of rank at most d in long documents; the theorem's for d >= T.
+
+    E is the theorem's times a projection on T - 1 contrasts of topics and on their sum. The sum
+    takes most off the loss, so d dimensions hold it and d - 1 contrasts, each as good as the next.
+    """
+    contrasts = min(d, vocabulary.T) - 1
+    return theory_gap(vocabulary, masking) * contrasts / (vocabulary.T - 1)
+
+
+def limit_moments(vocabulary: Vocabulary, masking: MaskingSettings, tau: int) -> Moments:
+    """Moments of infinitely long documents: shares of words are a document's expected ones."""
+    T, v = vocabulary.T, vocabulary.v
+    member = vocabulary.membership / v
+    together = (tau - 1) / (tau * T * (T - 1))
+    zz = np.full((T, T), together)  # of the topics' weights
+    np.fill_diagonal(zz, 1 / (tau * T))
+    constant = np.zeros(vocabulary.size)
+    constant[SPECIAL:] = masking.p_m * masking.p_r / (T * v)
+    constant[MASK] = masking.p_m * (1 - masking.p_c - masking.p_r)
+    mean = masking.intact * member.sum(axis=1) / T
+    cross = np.outer(mean, constant)
+    xx = masking.intact**2 * member @ zz @ member.T + cross + cross.T
+    xy = masking.intact * member @ zz @ member.T + np.outer(constant, member.sum(axis=1) / T)
+    return Moments(xx + np.outer(constant, constant), xy)
 
 
 def theory_gap_hidden(vocabulary: Vocabulary, words: float, framing: int) -> float:

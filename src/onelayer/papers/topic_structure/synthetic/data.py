@@ -120,6 +120,11 @@ def draw_documents(
     return frame
 
 
+def selected_words(N: np.ndarray, p_m: float) -> np.ndarray:
+    """How many of N words are exactly the proportion p_m: rounded, at least 1; int64, as N."""
+    return np.maximum(np.rint(p_m * N).astype(np.int64), np.minimum(N, 1))
+
+
 def mask_documents(
     rng: np.random.Generator, vocabulary: Vocabulary, tokens: np.ndarray, masking: MaskingSettings
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +139,14 @@ def mask_documents(
     Returns:
         What the model sees, int64 [documents, longest]; and which positions are selected, bool.
     """
-    selected = (rng.random(tokens.shape) < masking.p_m) & (tokens >= SPECIAL)
+    draws, words = rng.random(tokens.shape), tokens >= SPECIAL
+    if masking.selection == "independent":
+        selected = (draws < masking.p_m) & words
+    else:  # those of the smallest draws, in each document as many as it is to have
+        draws = np.where(words, draws, 2.0)
+        k = selected_words(words.sum(axis=1), masking.p_m)
+        largest = np.sort(draws, axis=1)[np.arange(len(draws)), np.maximum(k, 1) - 1]
+        selected = (draws <= largest[:, None]) & words
     kind = rng.random(tokens.shape)
     shown = tokens.copy()
     randomised = selected & (kind >= masking.p_c) & (kind < masking.p_c + masking.p_r)
@@ -169,7 +181,10 @@ class Rows:
         shares = self.keys.astype(np.float64)
         shares /= shares.sum(axis=1, keepdims=True)
         targets = np.zeros_like(shares)
-        np.add.at(targets, self.document, self.targets)
+        some = np.diff(self.first) > 0
+        if some.any():  # rows of a document stand together
+            rows = self.targets.astype(np.float64)
+            targets[some] = np.add.reduceat(rows, self.first[:-1][some])
         return shares, targets
 
     def by_document(self) -> "Rows":

@@ -3,7 +3,8 @@
 f(Z) = W_pred (W_V Z) softmax((W_K Z)^T (W_Q Z) / sqrt(d_a)) + b_pred: no positions, residual,
 feed-forward layer or normalisation. With S the D x D table of attention logits and U the D x D
 table of what each key contributes to the output, a query of token q in a document with key counts
-n gets U softmax(S[q] + log n) + b. Every tensor has a leading run dimension; d = d_a = D.
+n gets U softmax(S[q] + log n) + b. Every tensor has a leading run dimension; d = d_a, which is D
+but for `trained` embeddings of fewer dimensions.
 Gradients are written out where autograd would read and write large tensors more often than needed.
 
 Three embeddings. `one_hot`: Z is the identity and so is W_pred. `trained`: W_E, with
@@ -67,12 +68,13 @@ class Batch:
         return Batch(log_keys, query, Targets(*targets), None)
 
 
-def shapes(embedding: Embedding, D: int) -> dict[str, tuple[int, ...]]:
-    """Shape of every parameter of one run."""
-    square, vector = (D, D), (D,)
+def shapes(embedding: Embedding, D: int, d: int | None = None) -> dict[str, tuple[int, ...]]:
+    """Shape of every parameter of one run; `trained` embeddings may have d < D dimensions."""
+    d = d or D
+    square, vector = (d, d), (D,)
     own: dict[str, tuple[int, ...]] = {
         "one_hot": {"b": vector},
-        "trained": {"W_E": square, "b": vector},
+        "trained": {"W_E": (d, D), "b": vector},
         "layer_norm": dict.fromkeys(["token_type", "gain", "shift", "b_Q", "b_V"], vector),
     }[embedding]
     return {"W_K": square, "W_Q": square, "W_V": square} | own

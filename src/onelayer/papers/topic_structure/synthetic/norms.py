@@ -3,11 +3,15 @@
 Li, Li & Risteski (2023), 'Observation: two-stage optimization process'.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from onelayer.ensemble import Trained
 from onelayer.execution import Execution
+from onelayer.papers.topic_structure.synthetic.data import Rows
 from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
 from onelayer.settings.topic_structure_synthetic import StagesSettings
@@ -22,15 +26,7 @@ def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> 
         Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
         each norm, `diverged_at`; norms of a diverged run are NaN from there on.
     """
-    block = settings.two_stages
-    rows = draw(
-        settings.model,
-        block.documents,
-        block.N,
-        "two stages",
-        concentration=block.concentration,
-        masked_attended=False,
-    )
+    block, rows = settings.two_stages, stage_documents(settings)
     asked = [
         ("setting", one.name, one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
@@ -59,7 +55,7 @@ def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> 
             rows,
             [run for *_, run in group],
             plan,
-            lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
+            frobenius,
             range(block.steps + 1),
             execution.part(f"{embedding}-{loss}", f"{embedding} {loss}"),
         )
@@ -67,6 +63,24 @@ def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> 
     histories = pd.concat(parts, ignore_index=True)
     order = {one.name: place for place, one in enumerate([*block.settings, *block.maps])}
     return histories.sort_values("name", key=lambda name: name.map(order), kind="stable")
+
+
+def stage_documents(settings: StagesSettings) -> Rows:
+    """The masked documents of the two-stage trainings; masked positions are no keys."""
+    block = settings.two_stages
+    return draw(
+        settings.model,
+        block.documents,
+        block.N,
+        "two stages",
+        concentration=block.concentration,
+        masked_attended=False,
+    )
+
+
+def frobenius(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Frobenius norms of W_K, W_Q and W_V, [runs] each, of matrices [runs, ...] by name."""
+    return {name: matrices[name].flatten(1).norm(dim=1) for name in NORMS}
 
 
 def _histories(group: list[tuple], trained: Trained) -> list[pd.DataFrame]:

@@ -199,8 +199,13 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
     taus = np.array(sorted(ratios["tau"].unique()))
     lowest, highest = theorems_band(ratios)
     axis.fill_between(
-        taus, lowest * taus, highest, color="0.88", zorder=0, linewidth=0,
-        label=f"theorem's form, fitted to τ > 1: {lowest:.2f} τ to {highest / T:.2f} T",
+        taus, lowest * taus, highest, color="0.9", zorder=0, linewidth=0,
+        label=f"theorem's form, every point in it: {lowest:.2f} τ to {highest / T:.2f} T",
+    )  # fmt: skip
+    narrower = theorems_band(ratios[ratios["tau"] > 1])[0]
+    axis.plot(
+        taus, narrower * taus, ":", color="0.5", linewidth=1, zorder=1,
+        label=f"{narrower:.2f} τ: below all points but those of τ = 1",
     )  # fmt: skip
     for number, ((method, documents), label) in enumerate(series.items()):
         own = ratios[
@@ -231,10 +236,11 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
 
 
 def theorems_band(ratios: pd.DataFrame) -> tuple[float, float]:
-    """lambda_1 and lambda_2 T such that [lambda_1 tau, lambda_2 T] holds every optimum of tau > 1.
+    """lambda_1 and lambda_2 T of the narrowest [lambda_1 tau, lambda_2 T] with every optimum in it.
 
-    The narrowest such band: of documents of one topic, where all words are alike, it says nothing.
+    Documents of one topic, where all words are alike, set lambda_1: with that of tau > 1 they lie
+    outside.
     """
-    optimum = ratios[(ratios["method"] == "optimum") & (ratios["tau"] > 1)]
+    optimum = ratios[ratios["method"] == "optimum"]
     means = optimum.groupby(["documents", "tau"])["ratio"].mean().reset_index()
     return float((means["ratio"] / means["tau"]).min()), float(means["ratio"].max())

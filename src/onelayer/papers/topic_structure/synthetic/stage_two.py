@@ -13,7 +13,11 @@ from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
-from onelayer.settings.topic_structure_synthetic import TiedAttentionSettings, TopicModelSettings
+from onelayer.settings.topic_structure_synthetic import (
+    RatioOverTRun,
+    TiedAttentionSettings,
+    TopicModelSettings,
+)
 
 
 def stage_two(settings: TiedAttentionSettings, execution: Execution = Execution()) -> pd.DataFrame:
@@ -41,6 +45,27 @@ def stage_two(settings: TiedAttentionSettings, execution: Execution = Execution(
                 found.append(known | _optimum(settings.model, rows, W_V))
                 if name == "short":
                     found.append(known | _trained_ratio(settings, execution, rows, W_V, seed))
+    return pd.DataFrame(found)
+
+
+def ratio_over_topics(settings: RatioOverTRun) -> pd.DataFrame:
+    """The optimal same-topic ratio over tau and T, and with both kinds of selection.
+
+    Returns:
+        Rows `T`, `tau`, `selection`, `seed`, `alpha`, `beta`, `ratio`, `at_bound` (beta at the
+        least value that the optimiser may take).
+    """
+    block, found = settings.ratio_over_T, []
+    for T in block.T:
+        for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
+            model = settings.model.model_copy(update={"T": T, "selection": selection})
+            for tau in block.taus:
+                for seed in range(block.seeds):
+                    rows = draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
+                    best = _optimum(model, rows, _stage_one_optimum(model, rows))
+                    known = {"T": T, "tau": tau, "selection": selection, "seed": seed}
+                    known["at_bound"] = bool(best["beta"] <= tied.LEAST * (1 + 1e-6))
+                    found.append(known | {name: best[name] for name in ("alpha", "beta", "ratio")})
     return pd.DataFrame(found)
 
 

@@ -1,4 +1,4 @@
-"""When the two stages of training begin and end, read off the norms of W_V and W_K.
+"""When stages of training begin and end: read off norms, and off the structure that E and S show.
 
 Li, Li & Risteski (2023), 'Observation: two-stage optimization process': W_V grows first while W_K
 and W_Q stay near their initial values, then these grow while W_V stays relatively flat.
@@ -58,3 +58,35 @@ def _times(step: np.ndarray, W_V: np.ndarray, W_K: np.ndarray) -> dict:
         "nearly_in_order": bool(0 < nearly <= step[begins]),
         "note": "" if t_V <= step[begins] else "t_V > t_KQ",
     }
+
+
+def half_times(over_steps: pd.DataFrame) -> pd.DataFrame:
+    """When E and when attention have half of the topic structure that they end with.
+
+    Args:
+        over_steps: rows of `components.all_components`.
+
+    Returns:
+        A row per run that did not diverge: `loss`, `optimizer`, `d`, `seed`, `t_E` and `t_A` (the
+        first step looked at with half of the last one's, of the gap, and of the logarithm of the
+        attention ratio; NaN where the end has none).
+    """
+    keys, found = ["loss", "optimizer", "d", "seed"], []
+    through = over_steps[over_steps["diverged_at"] < 0]
+    for known, run in through.groupby(keys, sort=False):
+        run = run.sort_values("step")
+        times = {
+            name: _half(run["step"].to_numpy(), values)
+            for name, values in {
+                "t_E": run["gap"].to_numpy() - run["gap"].iloc[0],
+                "t_A": np.log(run["attention"].to_numpy()),
+            }.items()
+        }
+        found.append(dict(zip(keys, known, strict=True)) | times)
+    return pd.DataFrame(found)
+
+
+def _half(steps: np.ndarray, values: np.ndarray) -> float:
+    if not values[-1] > 0:
+        return np.nan
+    return float(steps[np.argmax(values >= values[-1] / 2)])

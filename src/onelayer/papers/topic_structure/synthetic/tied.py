@@ -13,6 +13,10 @@ from scipy.optimize import minimize
 
 from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, Rows, Vocabulary
 
+# Between this and its inverse alpha and beta are looked for: far beyond any optimum, and finite
+# where the loss does not depend on one of them.
+LEAST = float(np.exp(-6))
+
 
 @dataclass(frozen=True)
 class TiedAttention:
@@ -86,13 +90,13 @@ def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> Ti
         rows: masked documents, masked positions attended.
         W_V: stage 1's optimum, [D, D].
     """
-    # exp(+-6): far beyond any optimum, and finite where the loss does not depend on one of them.
+    most = -float(np.log(LEAST))
     found = minimize(
         TiedLoss(vocabulary, rows, W_V),
         np.zeros(2),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-6, 6)] * 2,
+        bounds=[(-most, most)] * 2,
         options={"ftol": 1e-14, "gtol": 1e-10},
     )
     alpha, beta = np.exp(found.x)

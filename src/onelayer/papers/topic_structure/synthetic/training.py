@@ -37,6 +37,7 @@ def initial_parameters(
     D: int,
     noise: Sequence[float] | None = None,
     dtype: torch.dtype = torch.float32,
+    d: int | None = None,
 ) -> dict[str, Tensor]:
     """Initial values of all parameters, [runs, ...].
 
@@ -46,13 +47,14 @@ def initial_parameters(
         D: ids.
         noise: width of near-zero matrices, one per run: uniform in [0, noise) with biases at 0, as
             the authors' code starts its two-stage runs. None: PyTorch's default for a linear
-            layer, uniform in +-1/sqrt(D), biases too; W_E is standard normal / sqrt(D).
+            layer, uniform in +-1/sqrt(d), biases too; W_E is standard normal / sqrt(d).
         dtype: of the tensors.
+        d: dimensions of `trained` embeddings; D by default.
 
     A token-type vector is standard normal, as an `nn.Embedding` starts in the authors' code.
     """
-    found = {}
-    for name, shape in shapes(embedding, D).items():
+    found, scale = {}, (d or D) ** -0.5
+    for name, shape in shapes(embedding, D, d).items():
         uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
         if name in ("b", "shift"):
             value = torch.zeros_like(uniform)
@@ -62,9 +64,9 @@ def initial_parameters(
             value = random.normal(*shape, use="initial token_type", dtype=dtype)
         elif noise is None:
             value = (
-                random.normal(*shape, use="initial W_E", dtype=dtype) * D**-0.5
+                random.normal(*shape, use="initial W_E", dtype=dtype) * scale
                 if name == "W_E"
-                else (2 * uniform - 1) * D**-0.5
+                else (2 * uniform - 1) * scale
             )
         elif name.startswith("b_"):
             value = torch.zeros_like(uniform)
@@ -231,6 +233,7 @@ class Plan:
         embedding, loss: the model, as in `model.gradients`.
         trained: names of the trained parameters; None for all.
         frozen: matrices that are not trained, by name, [D, D].
+        d: dimensions of `trained` embeddings; D by default.
     """
 
     batch: int
@@ -240,6 +243,7 @@ class Plan:
     loss: LossKind
     trained: tuple[str, ...] | None = None
     frozen: Mapping[str, np.ndarray] | None = None
+    d: int | None = None
 
 
 def train_runs(
@@ -280,7 +284,7 @@ def train_runs(
         seeds = [run.seed for run in chosen]
         noise = None if chosen[0].noise is None else [run.noise for run in chosen]
         random = RunRandom(seeds, device)
-        start = initial_parameters(random, plan.embedding, rows.keys.shape[1], noise)
+        start = initial_parameters(random, plan.embedding, rows.keys.shape[1], noise, d=plan.d)
         names = plan.trained or tuple(name for name in start if name not in frozen)
         return Ensemble(
             {name: start[name] for name in names},

@@ -1,0 +1,73 @@
+"""All components trained together: E and attention over steps, with d = D and with d < D.
+
+Li, Li & Risteski (2023), 'Interesting future directions': the interaction between components that
+are trained jointly. Which of embeddings and attention has topic structure first?
+"""
+
+import numpy as np
+import pandas as pd
+
+from onelayer.execution import Execution
+from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
+from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
+from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
+from onelayer.seeds import generator
+from onelayer.settings.topic_structure_synthetic import ComponentsRun
+
+EVALUATED = 200  # unmasked documents on which attention is averaged
+
+
+def all_components(settings: ComponentsRun, execution: Execution = Execution()) -> pd.DataFrame:
+    """The gap of E and the attention ratio over steps, from PyTorch's default initial values.
+
+    Returns:
+        Rows `loss`, `optimizer`, `d`, `seed`, `step`, `gap` (of E = W_E^T W_E, between
+        different words), `attention` (weight
+        on another word of the topic over that on other topics), `diverged_at`.
+    """
+    block, over = settings.components, settings.components_over_steps
+    words = as_defined(settings.model)
+    vocabulary = vocabulary_of(words)
+    rows = draw(words, block.documents, block.N, "components", tau=block.tau)
+    counts, parts = _evaluation(settings), []
+    topics = attention.correct_topics(vocabulary)
+    for loss, rates in block.rates.items():
+        runs = [
+            Run(seed, optimizer, rate)
+            for optimizer, rate in rates.items()
+            for seed in range(over.seeds)
+        ]
+        for d in (vocabulary.size, *over.d):
+            plan = Plan(
+                settings.batch, settings.chunk, over.steps, embedding="trained", loss=loss, d=d
+            )
+            trained = train_runs(
+                rows,
+                runs,
+                plan,
+                lambda p: {
+                    "E": p["W_E"].mT @ p["W_E"],
+                    "S": model.attention_logits(p, "trained"),
+                },
+                over.looks,
+                execution.part(f"{loss}-{d}", f"{loss}, d = {d}"),
+            )
+            known = pd.DataFrame(runs)[["optimizer", "seed"]]
+            known = known.assign(loss=loss, d=d, diverged_at=trained.diverged_at.numpy())
+            for place, step in enumerate(trained.observed_at):
+                E, S = (trained.observed[name][place].double().numpy() for name in ("E", "S"))
+                averages = attention.pair_averages(S, counts, topics, block.N[0])
+                gap = closed_form.gap(vocabulary, E, diagonal=False)
+                ratio = attention.ratio(averages)
+                parts.append(known.assign(step=step, gap=gap, attention=ratio))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _evaluation(settings: ComponentsRun) -> np.ndarray:
+    """Key counts of fresh unmasked documents, float64 [documents, D]."""
+    block, vocabulary = settings.components, vocabulary_of(settings.model)
+    rng = generator("components", "evaluation")
+    weights = data.uniform_weights(rng, vocabulary.T, block.tau, EVALUATED)
+    tokens = data.draw_documents(rng, vocabulary, weights, block.N)
+    return attention.evaluation_counts(vocabulary, tokens, block.N[1])

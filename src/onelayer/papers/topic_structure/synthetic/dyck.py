@@ -1,0 +1,169 @@
+"""Brackets in place of topics: a context-free language through the same stages.
+
+Li, Li & Risteski (2023), 'Interesting future directions', name the Dyck grammar as ongoing work.
+Well-nested words over several types of brackets; a type stands where a topic stood, with v = 2
+words, the opening and the closing bracket. All types are equally likely in every document, so that
+a type is no topic: words share nothing but that each opening bracket has its closing one.
+"""
+
+import numpy as np
+import pandas as pd
+
+from onelayer.execution import Execution
+from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
+from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius
+from onelayer.papers.topic_structure.synthetic.training import (
+    Plan,
+    Run,
+    train_runs,
+    without_bias,
+)
+from onelayer.seeds import generator
+from onelayer.settings.topic_structure_synthetic import DyckRun, MaskingSettings
+
+
+def bracket_words(
+    rng: np.random.Generator, types: int, depth: int, documents: int, N: tuple[int, int]
+) -> np.ndarray:
+    """Well-nested bracket words: at each place an opening bracket of any type, or the closing one.
+
+    Either is as likely where both are possible. Lengths are even, uniform between the two of N.
+
+    Args:
+        rng: source of all randomness.
+        types: of brackets; id 4 + 2 type opens, the next one closes.
+        depth: most brackets that are open at once.
+        documents: how many.
+        N: fewest and most words.
+
+    Returns:
+        Token ids, int64 [documents, longest], padded with PAD.
+    """
+    length = 2 * rng.integers((N[0] + 1) // 2, N[1] // 2 + 1, documents)
+    tokens = np.full((documents, length.max()), data.PAD)
+    stack = np.zeros((documents, depth), dtype=np.int64)
+    height, each = np.zeros(documents, dtype=np.int64), np.arange(documents)
+    for place in range(tokens.shape[1]):
+        left = length - place
+        opens = rng.random(documents) < 0.5
+        opens = ((height == 0) | (opens & (height < depth))) & (left > height)
+        kind = rng.integers(types, size=documents)
+        top = stack[each, height - 1]
+        stack[each[opens], height[opens]] = kind[opens]
+        token = data.SPECIAL + 2 * np.where(opens, kind, top) + ~opens
+        tokens[:, place] = np.where(left > 0, token, data.PAD)
+        height += np.where(left > 0, 2 * opens - 1, 0)
+    return tokens
+
+
+def bracket_rows(settings: DyckRun, masking: MaskingSettings, seed: int) -> data.Rows:
+    """Masked bracket words as counts, masked positions attended."""
+    block = settings.dyck
+    vocabulary = data.Vocabulary(block.types, 2)
+    rng = generator("brackets", seed)
+    tokens = bracket_words(rng, block.types, block.depth, block.documents, block.N)
+    shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
+    return data.count_rows(vocabulary, tokens, shown, selected)
+
+
+def dyck(settings: DyckRun, execution: Execution = Execution()) -> tuple[pd.DataFrame, ...]:
+    """Stage 1's optima, the two stages, and stage 2's attention on bracket words.
+
+    Returns:
+        Rows `quantity`, `seed`, `value`, `expected` (exact, for documents of this length; NaN
+        where nothing is known): the gap between and within types of W_V and of E, and the weights
+        that trained W_K and W_Q give the same bracket (`same_word`), its partner (`same_topic`)
+        and other types; and norms as of `norms.two_stages`.
+    """
+    masking = settings.model.model_copy(update={"selection": "proportion"})
+    found, rows = [], None
+    for seed in range(settings.dyck.seeds):
+        drawn = bracket_rows(settings, masking, seed)
+        rows = rows or drawn
+        found += _optima(settings, masking, drawn, seed)
+    found += _stage_two(settings, rows, execution)
+    return pd.DataFrame(found), _two_stages(settings, rows, execution)
+
+
+def expected_scales(settings: DyckRun, masking: MaskingSettings) -> tuple[float, float]:
+    """By what W_V scales a contrast of types, and the contrast of opening and closing brackets.
+
+    A bracket shares its type with its partner, one of the N - 1 other words, and with the rest on
+    average nothing; of opening against closing it shares the opposite.
+    """
+    N = settings.dyck.N
+    words = 2 * np.arange((N[0] + 1) // 2, N[1] // 2 + 1)
+    types, sides = (closed_form.contrast_scale(masking, words, s / (words - 1)) for s in (1, -1))
+    return types, sides
+
+
+def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float:
+    """Mean entry between the two brackets of a type minus that of a bracket and itself."""
+    words = matrix[data.SPECIAL :, data.SPECIAL :]
+    partner = np.arange(len(words)) ^ 1
+    return float((words[np.arange(len(words)), partner] - np.diag(words)).mean())
+
+
+def _optima(settings: DyckRun, masking: MaskingSettings, rows: data.Rows, seed: int) -> list[dict]:
+    vocabulary, moments = data.Vocabulary(settings.dyck.types, 2), closed_form.moments(rows)
+    types, sides = expected_scales(settings, masking)
+    found = []
+    for name, matrix, of_sides in (
+        ("W_V", closed_form.ridge_value(moments, 0.0), -sides),
+        # E has no negative eigenvalue: none for what an opening bracket lacks.
+        ("E", closed_form.ridge_embedding(moments, 0.0), 0.0),
+    ):
+        gap = float(closed_form.gap(vocabulary, matrix))
+        within = partner_minus_self(vocabulary, matrix)
+        for quantity, value, expected in (
+            (f"{name}_gap", gap, types / 2),
+            (f"{name}_partner_minus_self", within, of_sides),
+        ):
+            found.append({"quantity": quantity, "seed": seed, "value": value, "expected": expected})
+    return found
+
+
+def _plan(settings: DyckRun, **own: object) -> Plan:
+    return Plan(settings.batch, settings.chunk, settings.dyck.steps, embedding="one_hot", **own)
+
+
+def _stage_two(settings: DyckRun, rows: data.Rows, execution: Execution) -> list[dict]:
+    block, vocabulary = settings.dyck, data.Vocabulary(settings.dyck.types, 2)
+    W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
+    trained = train_runs(
+        rows,
+        [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)],
+        _plan(settings, loss="squared", trained=("W_K", "W_Q"), frozen={"W_V": W_V}),
+        lambda p: {"S": model.attention_logits(p, "one_hot")},
+        execution=execution.part("stage-two", "brackets, stage 2"),
+    )
+    S = trained.observed["S"][-1].double().numpy()
+    S[trained.diverged_at.numpy() >= 0] = np.nan
+    counts = rows.keys[:300].astype(np.float64)
+    averages = attention.pair_averages(S, counts, attention.correct_topics(vocabulary), block.N[0])
+    return [
+        {"quantity": quantity, "seed": seed, "value": float(value), "expected": np.nan}
+        for seed, own in enumerate(averages)
+        for quantity, value in zip(attention.PAIR_CLASSES, own, strict=True)
+    ]
+
+
+def _two_stages(settings: DyckRun, rows: data.Rows, execution: Execution) -> pd.DataFrame:
+    block = settings.dyck
+    trained = train_runs(
+        rows,
+        [Run(seed, "adam", block.learning_rate, noise=block.noise) for seed in range(block.seeds)],
+        _plan(settings, loss="mean_squared", trained=without_bias("one_hot")),
+        frobenius,
+        range(block.steps + 1),
+        execution.part("two-stages", "brackets, two stages"),
+    )
+    known = {"kind": "setting", "name": "brackets", "noise": block.noise}
+    known["learning_rate"] = block.learning_rate
+    parts = []
+    for seed in range(block.seeds):
+        norms = {name: trained.observed[name][:, seed].double() for name in NORMS}
+        own = {"seed": seed, "step": trained.observed_at}
+        own["diverged_at"] = int(trained.diverged_at[seed])
+        parts.append(pd.DataFrame(known | own | norms))
+    return pd.concat(parts, ignore_index=True)

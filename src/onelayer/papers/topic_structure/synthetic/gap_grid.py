@@ -1,0 +1,85 @@
+"""The optimal gap over v, T, p_m, p_c and tau, and over the size of the embeddings: closed forms.
+
+Li, Li & Risteski (2023), both theorems' 1 / (v (1 - (1 - p_c) p_m)); d < D is the paper's usual
+case, about which its theorem says nothing.
+"""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from onelayer.papers.topic_structure.synthetic import closed_form
+from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
+from onelayer.settings.topic_structure_synthetic import (
+    GapGridRun,
+    GapGridSettings,
+    SelectionKind,
+    TopicModelSettings,
+)
+
+BASE = "base"  # the setting from which the others differ in one number
+
+
+def gap_grid(settings: GapGridRun) -> pd.DataFrame:
+    """Gaps of W_V and E at their optima without weight decay, for every setting and seed.
+
+    Returns:
+        Rows `parameter` (W_V or E), `varied` (`base`, or what differs from it), `v`, `T`, `p_m`,
+        `p_c`, `tau`, `d` (rows of W_E; D for W_V), `selection`, `seed`, `gap`, `theory` (the
+        theorems'), `expected` (the exact one for documents of this length, or embeddings of this
+        size).
+    """
+    found = []
+    for varied, model, tau in _settings(settings.model, settings.gap_grid):
+        vocabulary = vocabulary_of(model)
+        known = {"varied": varied, "tau": tau, "selection": model.selection}
+        known |= {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
+        known["theory"] = closed_form.theory_gap(vocabulary, model)
+        expected = closed_form.gap_at_length(vocabulary, model, tau, settings.gap_grid.N)
+        for seed in range(settings.gap_grid.seeds):
+            for row in _gaps(settings.gap_grid, varied, model, tau, seed):
+                found.append({"expected": expected} | known | {"seed": seed} | row)
+    return pd.DataFrame(found)
+
+
+def _gaps(
+    grid: GapGridSettings, varied: str, model: TopicModelSettings, tau: int, seed: int
+) -> Iterator[dict]:
+    vocabulary = vocabulary_of(model)
+    rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
+    moments = closed_form.moments(rows)
+    value = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
+    yield {"parameter": "W_V", "d": vocabulary.size, "gap": float(value)}
+    # As many dimensions as E has in the theorem: more only fit the noise of finite documents.
+    for d in [vocabulary.T] + grid.d * (varied == BASE):
+        if d < vocabulary.size:
+            E = closed_form.ridge_embedding(moments, 0.0, d)
+            row = {"parameter": "E", "d": d, "gap": float(closed_form.gap(vocabulary, E))}
+            if d != vocabulary.T:
+                row["varied"] = "d"
+                row["expected"] = closed_form.theory_gap_of_rank(vocabulary, model, d)
+            yield row
+
+
+def _settings(
+    model: TopicModelSettings, grid: GapGridSettings
+) -> Iterator[tuple[str, TopicModelSettings, int]]:
+    """What differs, the words and their masking, tau; masked as the paper defines it but once."""
+    base = as_defined(model)
+    yield BASE, base, grid.tau
+    for name in ("v", "T", "p_m", "p_c"):
+        for value in getattr(grid, name):
+            yield name, base.model_copy(update={name: value}), grid.tau
+    for tau in grid.taus:
+        yield "tau", base, tau
+    yield "selection", selected(model, "independent"), grid.tau
+
+
+def selected(model: TopicModelSettings, selection: SelectionKind) -> TopicModelSettings:
+    """The same words and masking with another selection."""
+    return model.model_copy(update={"selection": selection})
+
+
+def as_defined(model: TopicModelSettings) -> TopicModelSettings:
+    """The same words, of which exactly the proportion p_m is selected, as the paper defines it."""
+    return selected(model, "proportion")

@@ -1,0 +1,309 @@
+"""Claims about what the topic-structure paper's claims table measures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.claims import KEYS, tabulated
+from onelayer.papers.topic_structure import claims
+from onelayer.papers.topic_structure.synthetic import claims as synthetic
+from onelayer.papers.topic_structure.synthetic import closed_form, data, dyck
+from onelayer.papers.topic_structure.synthetic.components import all_components
+from onelayer.papers.topic_structure.synthetic.descent import contraction, stage_one_descent
+from onelayer.papers.topic_structure.synthetic.documents import draw
+from onelayer.papers.topic_structure.synthetic.gap_grid import gap_grid
+from onelayer.papers.topic_structure.synthetic.stage_gradients import stage_gradients
+from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
+from onelayer.papers.topic_structure.synthetic.stages import half_times
+from onelayer.settings.topic_structure_synthetic import (
+    ComponentsRun,
+    DescentRun,
+    DyckRun,
+    GapGridRun,
+    MaskingSettings,
+    RatioOverTRun,
+    StageGradientsRun,
+    TopicModelSettings,
+)
+from onelayer.tables import ALL, read_csv
+from tests.conftest import ROOT
+
+SELECTIONS = ("proportion", "independent")
+
+
+def test_the_proportion_is_exact_in_every_document() -> None:
+    rng, vocabulary = np.random.default_rng(0), data.Vocabulary(3, 4)
+    masking = MaskingSettings(p_m=0.15, p_c=0.1, p_r=0.1, selection="proportion")
+    weights = data.uniform_weights(rng, 3, 2, 200)
+    tokens = data.draw_documents(rng, vocabulary, weights, (8, 60), framed=True)
+    shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
+    words = (tokens >= data.SPECIAL).sum(axis=1)
+    expected = [max(1, round(0.15 * n)) for n in words]
+    np.testing.assert_array_equal(selected.sum(axis=1), expected)
+    assert (tokens[selected] >= data.SPECIAL).all()
+    np.testing.assert_array_equal(shown[~selected], tokens[~selected])
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_the_gap_at_a_length_is_that_of_enumerated_documents(selection) -> None:
+    """Two topics of two words, one topic a document, three or four words: every case counted."""
+    masking = MaskingSettings(p_m=0.3, p_c=0.25, p_r=0.25, selection=selection)
+    squares, products, weights = 0.0, 0.0, 0.0
+    for N in (3, 4):
+        for chosen in range(1, 2**N):
+            selected = [chosen >> place & 1 for place in range(N)]
+            k = sum(selected)
+            # of 3 and 4 words exactly .3 are .9 and 1.2: one of them
+            exactly = selection == "proportion"
+            chance = (k == 1) / N if exactly else 0.3**k * 0.7 ** (N - k)
+            if not chance:
+                continue
+            # The document is of the topic at +1; a selected word stays, is random (either topic,
+            # as often), or is a [MASK].
+            for outcome in range(4**k):
+                signs = [1] * N
+                marked = [place for place in range(N) if selected[place]]
+                for order, place in enumerate(marked):
+                    signs[place] = (1, 1, -1, 0)[outcome // 4**order % 4]
+                # kept .25, random .125 to each topic, [MASK] .5
+                share = np.prod([(0.25, 0.125, 0.125, 0.5)[outcome // 4**o % 4] for o in range(k)])
+                m = sum(signs) / N
+                weight = chance * share * k
+                weights += weight
+                squares, products = squares + weight * m * m, products + weight * m
+    exact = products / squares / 2
+    model = TopicModelSettings(T=2, v=2, **masking.model_dump())
+    found = closed_form.gap_at_length(data.Vocabulary(2, 2), model, 1, (3, 4))
+    assert found == pytest.approx(exact, rel=1e-12)
+
+
+def test_infinitely_long_documents_have_the_theorems_gap_in_every_setting() -> None:
+    for T, v, p_m, p_c, tau in ((10, 10, 0.15, 0.1, 2), (4, 3, 0.5, 0.6, 3), (6, 5, 0.3, 0, 1)):
+        vocabulary = data.Vocabulary(T, v)
+        masking = MaskingSettings(p_m=p_m, p_c=p_c, p_r=0.1)
+        moments = closed_form.limit_moments(vocabulary, masking, tau)
+        theory = closed_form.theory_gap(vocabulary, masking)
+        found = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
+        assert found == pytest.approx(theory, rel=1e-9)
+        long = closed_form.gap_at_length(vocabulary, masking, tau, (10**7, 10**7))
+        assert long == pytest.approx(theory, rel=1e-5)
+
+
+def test_moments_of_long_documents_are_near_those_of_infinite_ones() -> None:
+    model = TopicModelSettings(T=4, v=3)
+    rows = draw(model, 200, (4000, 4000), "a test", tau=2)
+    drawn = closed_form.moments(rows)
+    limit = closed_form.limit_moments(data.Vocabulary(4, 3), model, 2)
+    np.testing.assert_allclose(drawn.xx, limit.xx, atol=1.2e-3)
+    np.testing.assert_allclose(drawn.xy, limit.xy, atol=3e-3)
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+def test_small_embeddings_lose_a_contrast_for_every_missing_dimension(d) -> None:
+    vocabulary, masking = data.Vocabulary(4, 3), MaskingSettings(p_m=0.2, p_c=0.1, p_r=0.1)
+    moments = closed_form.limit_moments(vocabulary, masking, 2)
+    E = closed_form.ridge_embedding(moments, 0.0, d)
+    assert np.linalg.matrix_rank(E, tol=1e-6) <= d
+    expected = closed_form.theory_gap_of_rank(vocabulary, masking, d)
+    assert closed_form.gap(vocabulary, E) == pytest.approx(expected, rel=2e-3)
+
+
+def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
+    grid = {"N": [400, 500], "documents": 150, "seeds": 2, "taus": [1], "v": [3], "T": [4]}
+    grid |= {"p_m": [0.4], "p_c": [0.6], "d": [3]}
+    found = gap_grid(GapGridRun(model={"T": 5, "v": 4}, gap_grid=grid))
+    assert set(found["varied"]) == {"base", "v", "T", "p_m", "p_c", "tau", "selection", "d"}
+    for varied, own in found[~found["varied"].isin(["base", "selection", "d"])].groupby("varied"):
+        assert len(set(own[varied])) == 1
+        assert (own.drop(columns=varied)["selection"] == "proportion").all()
+    np.testing.assert_allclose(found["gap"] / found["expected"], 1, atol=0.03)
+
+
+def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> None:
+    block = {"documents": 300, "T": [4, 8], "taus": [1, 2], "seeds": 2}
+    found = ratio_over_topics(RatioOverTRun(model={"v": 5}, ratio_over_T=block))
+    assert len(found) == (2 + 1) * 2 * 2
+    least = found["beta"].min()
+    assert found["at_bound"].equals(np.isclose(found["beta"], np.exp(-6)) | (found["beta"] < least))
+    at = found[(found["tau"] == 2) & (found["selection"] == "proportion")]
+    by = at.groupby("T")["ratio"].mean()
+    assert by[8] > by[4] > 1
+
+
+@pytest.fixture(scope="module")
+def descent() -> pd.DataFrame:
+    return stage_one_descent(
+        DescentRun(
+            model={"T": 3, "v": 3},
+            theory={"documents": 200, "N": [200, 220], "tau": 2},
+            descent={"starts": 2, "steps": 300, "weight_decays": [0, 0.01]},
+        )
+    )
+
+
+def test_weight_decay_alone_makes_ends_from_all_starts_the_same(descent) -> None:
+    end = descent[descent["step"] == 300].groupby(["parameter", "documents", "weight_decay"])
+    between = end["between"].max()
+    for parameter in ("W_V", "E"):
+        assert between[parameter, "limit", 0.01] < 1e-3 < 0.3 < between[parameter, "limit", 0.0]
+        assert end["to_optimum"].max()[parameter, "limit", 0.01] < 1e-3
+
+
+def test_descent_contracts_no_slower_than_its_slowest_direction(descent) -> None:
+    own = descent[(descent["parameter"] == "W_V") & (descent["weight_decay"] > 0)]
+    for _, run in own.groupby(["documents", "start"]):
+        run = run.sort_values("step")
+        bound = run["contraction"].iloc[0] ** run["step"] * run["to_optimum"].iloc[0]
+        assert (run["to_optimum"] <= bound * (1 + 1e-6) + 1e-9).all()
+
+
+def test_the_contraction_leaves_flat_directions_out_without_decay() -> None:
+    moments = closed_form.Moments(np.diag([0.4, 0.1, 0.0]), np.eye(3))
+    assert contraction(moments, 0.0, 1.0) == pytest.approx(0.8)
+    assert contraction(moments, 0.01, 1.0) == pytest.approx(0.99)
+
+
+def test_the_gradient_of_keys_is_proportional_to_the_queries() -> None:
+    one = {"name": "a", "embedding": "one_hot", "loss": "mean_squared", "optimizer": "adam"}
+    one |= {"learning_rate": 0.003, "noise": 0.001}
+    panel = {"name": "m", "embedding": "one_hot", "loss": "squared", "optimizer": "adam"}
+    panel |= {"learning_rates": [0.1], "noises": [0.1]}
+    stages = {"documents": 80, "steps": 20, "settings": [one], "maps": [panel]}
+    settings = {"model": {"T": 4, "v": 4}, "two_stages": stages}
+    settings["stage_gradients"] = {"settings": ["a"], "seeds": 2, "every": 10}
+    found = stage_gradients(StageGradientsRun(**settings))
+    assert sorted(found["step"].unique()) == [0, 10, 20]
+    start = found[found["step"] == 0]
+    np.testing.assert_allclose(start["with_smaller_W_Q"] / start["gradient_W_K"], 0.1, rtol=1e-3)
+    assert (start["gradient_W_K"] < 1e-3 * start["gradient_W_V"]).all()
+    settings["stage_gradients"]["settings"] = ["b"]
+    with pytest.raises(ValueError, match="'b': one of a"):
+        StageGradientsRun(**settings)
+
+
+def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
+    found = all_components(
+        ComponentsRun(
+            model={"T": 4, "v": 4},
+            components={"documents": 80, "rates": {"squared": {"adam": 0.01}}},
+            components_over_steps={"d": [6], "steps": 40, "every": 20, "seeds": 2},
+        )
+    )
+    assert sorted(found["d"].unique()) == [6, 20]
+    assert sorted(found["step"].unique()) == [0, 20, 40]
+    assert (found.groupby(["d", "step"]).size() == 2).all()
+    assert np.isfinite(found[["gap", "attention"]]).all(axis=None)
+
+
+def test_without_the_diagonal_orthogonal_embeddings_have_no_gap() -> None:
+    vocabulary = data.Vocabulary(3, 4)
+    assert closed_form.gap(vocabulary, np.eye(vocabulary.size)) == pytest.approx(1 / 4)
+    assert closed_form.gap(vocabulary, np.eye(vocabulary.size), diagonal=False) == 0
+
+
+def test_half_times_are_the_first_looks_at_half_of_the_end() -> None:
+    known = {"loss": "squared", "optimizer": "adam", "d": 4, "seed": 0, "diverged_at": -1}
+    run = pd.DataFrame({"step": [0, 10, 20, 30], "gap": [0.1, 0.2, 0.6, 1.1]} | known)
+    run["attention"] = np.exp([0.0, 0.6, 0.9, 1.0])
+    [row] = half_times(run).itertuples()
+    assert (row.t_E, row.t_A) == (20, 10)
+    never = half_times(run.assign(attention=1.0))
+    assert never["t_A"].isna().all()
+
+
+def brackets(tokens: np.ndarray) -> int:
+    """The deepest nesting of one word, read with a stack; fails where it is not well-nested."""
+    stack, deepest = [], 0
+    for token in tokens[tokens != data.PAD] - data.SPECIAL:
+        kind, closes = divmod(int(token), 2)
+        if closes:
+            assert stack.pop() == kind
+        else:
+            stack.append(kind)
+        deepest = max(deepest, len(stack))
+    assert not stack
+    return deepest
+
+
+def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
+    tokens = dyck.bracket_words(np.random.default_rng(0), 3, 4, 300, (9, 21))
+    assert {brackets(word) for word in tokens} >= {2, 3, 4}
+    assert max(brackets(word) for word in tokens) == 4
+    lengths = (tokens != data.PAD).sum(axis=1)
+    assert set(lengths) == {10, 12, 14, 16, 18, 20}
+
+
+def test_brackets_have_the_expected_gaps_and_partners() -> None:
+    settings = DyckRun(dyck={"documents": 4000, "types": 3, "N": [30, 40], "steps": 2, "seeds": 2})
+    masking = settings.model.model_copy(update={"selection": "proportion"})
+    rows = dyck.bracket_rows(settings, masking, 0)
+    for row in dyck._optima(settings, masking, rows, 0):
+        if row["quantity"].startswith("W_V"):
+            assert row["value"] == pytest.approx(row["expected"], rel=0.1)
+
+
+def test_partner_minus_self_is_read_off_the_blocks() -> None:
+    matrix = np.zeros((8, 8))
+    matrix[4:, 4:] = np.kron(np.eye(2), [[1.0, 3.0], [5.0, 2.0]])
+    assert dyck.partner_minus_self(data.Vocabulary(2, 2), matrix) == pytest.approx(2.5)
+
+
+REFERENCE = ROOT / "docs/reference/tables/topic_structure"
+TAKEN = (
+    "theory_gap",
+    "two_stage",
+    "stage_two_ratio",
+    "attention_by_optimizer",
+    "wikipedia_claims",
+)
+
+
+def test_rows_of_other_tables_stand_as_they_stand_there() -> None:
+    tables = {name: read_csv(REFERENCE / f"{name}.csv") for name in TAKEN}
+    table = claims.assemble(tables, [])
+    assert not table.duplicated([*KEYS, "quantity"]).any()
+    theirs = tables["wikipedia_claims"]
+    theirs = theirs[theirs["seed"] == ALL]
+    ours = table[table["place"] == claims.WIKIPEDIA]
+    for column in ("value", "low", "high", "published"):
+        np.testing.assert_array_equal(ours[column], theirs[column])
+    assert list(ours["verdict"]) == list(theirs["verdict"])
+    stages = table[table["quantity"] == "t_KQ"].set_index("setting")
+    assert (stages["published"].dropna() == claims.PAPERS_STEP).all()
+    assert stages["published"].notna().sum() == stages.index.str.startswith(claims.PICTURED).sum()
+
+
+def ratios(**by_tau: float) -> pd.DataFrame:
+    """Optima of T = 10 and T = 20 that differ by a factor of 1.5, three seeds."""
+    rows = [
+        {"T": T, "tau": int(name[3:]), "seed": seed, "ratio": one * factor * (1 + 0.01 * seed)}
+        for name, one in by_tau.items()
+        for T, factor in ((10, 1.0), (20, 1.5))
+        for seed in range(3)
+    ]
+    table = pd.DataFrame(rows).assign(selection="proportion", at_bound=True)
+    other = table[table["T"] == 10].assign(selection="independent")
+    return pd.concat([table, other]).assign(alpha=2.0, beta=np.exp(-6))
+
+
+def test_the_band_with_one_topic_a_document_is_another_than_without() -> None:
+    table = tabulated(synthetic.ratio_claims(ratios(tau1=0.95, tau2=7.0, tau4=9.0)))
+    assert not table.duplicated([*KEYS, "quantity"]).any()
+    lowest = table[(table["quantity"] == "lambda_1") & (table["seed"] == ALL)]
+    of_all, of_several = lowest["value"]
+    assert of_all == pytest.approx(0.95 * 1.01)
+    assert of_several == pytest.approx(9 / 4 * 1.01)
+    beta = table[(table["quantity"] == "beta") & (table["seed"] == ALL)]
+    assert set(beta["verdict"]) == {"differs"}
+    assert beta["note"].str.contains("at the optimiser's lower bound").all()
+    exponent = table[(table["quantity"] == "exponent_of_T") & (table["seed"] == ALL)]
+    np.testing.assert_allclose(exponent["value"], np.log(1.5) / np.log(2))
+
+
+def test_targets_of_a_document_are_summed_and_those_without_any_are_zero() -> None:
+    targets = np.array([[1, 0, 2], [0, 1, 0], [3, 0, 0]], dtype=np.float32)
+    first, keys = np.array([0, 0, 2, 2, 3, 3]), np.ones((5, 3), dtype=np.float32)
+    rows = data.Rows(keys, first, np.zeros(3, dtype=np.int64), targets)
+    shares, summed = rows.averages()
+    np.testing.assert_allclose(shares, 1 / 3)
+    np.testing.assert_array_equal(summed, [[0, 0, 0], [1, 1, 2], [0, 0, 0], [3, 0, 0], [0, 0, 0]])
