@@ -892,6 +892,21 @@ FAULTS = [
         "the energy's attention term has the other sign",
     ),
     Fault(
+        "papers/local_to_global/canonical.py",
+        "2 * g * (1 + 6 * a * e * e)",
+        "2 * g * (1 + 2 * a * e * e)",
+        "tests/oracle/test_local_to_global.py::test_the_hessian_is_the_derivative_of_the_gradient",
+        "the Hessian's curvature along e forgets a part of the attention",
+    ),
+    Fault(
+        "papers/local_to_global/theory.py",
+        "at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)",
+        "at_saddle = abs(w - W_SADDLE) < REACHED",
+        "tests/unit/test_local_to_global_tables.py"
+        "::test_ends_with_attention_are_counted_by_the_set_on_which_they_lie",
+        "a flow that passes the saddle's weight has arrived",
+    ),
+    Fault(
         "papers/local_to_global/basins.py",
         "local = (w >= 0) | (below & (E < E_SADDLE))",
         "local = (w > 0) | (below & (E < E_SADDLE))",

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.papers.local_to_global import basins, flow_tables, training_tables
+from onelayer.papers.local_to_global import (
+    attention_tables,
+    basins,
+    flow_tables,
+    training_tables,
+)
+from onelayer.papers.local_to_global.canonical import W_SADDLE
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.settings.local_to_global import TrainingSettings, Variant
@@ -50,6 +56,32 @@ def test_starts_at_e_0_and_w_0_are_the_exact_special_cases():
     assert flow_tables.map_errors(theta, e, w, ABOVE)["basin_agreement"]["value"] == 1
     moved = theta + np.array([[0], [0.1]])
     assert flow_tables.map_errors(moved, e, w, ABOVE)["basin_agreement"]["value"] == 1 / 3
+
+
+def test_ends_with_attention_are_counted_by_the_set_on_which_they_lie():
+    """Of four starts near the origin one ends globally, one nowhere; one was decided to."""
+    s_star = ABOVE.s_star
+    e = np.sqrt(s_star / (1 - 2 * 4))  # at w = -2, a = 0
+    start = {"e_0": [0.1, 1.0, 0.1, 0.1], "w_0": [0.1, -1.0, 0.1, 0.1], "a_0": 0.0}
+    end = {"e": [0.0, e, 0.5, 0.0], "w": [0.1, -2.0, W_SADDLE, 0.1], "a": 0.0}
+    key = {"p": ABOVE.p, "q": ABOVE.q, "model": "(e, w, a)", "sigma": 0.1}
+    table = attention_tables.attention_flow_table(
+        pd.DataFrame(start | end).assign(**key, at_rest=True)
+    ).set_index("quantity")
+    assert table.loc["arrival_share", "value"] == 0.75
+    assert table.loc["global_share", ["value", "published"]].tolist() == [0.25, 0.0]
+    assert table.loc["decided_global_share", ["value", "n"]].tolist() == [1.0, 1]
+    assert table.loc["energy_drift", "value"] > 1
+    shown = attention_tables.readable_attention_flow(table.reset_index())
+    assert shown["theory"].tolist() == ["0"]
+
+
+def test_independent_symbols_have_no_global_share_of_their_own():
+    end = {"e": [0.0], "w": [0.2], "a": [0.1], "e_0": [0.3], "w_0": [0.2], "a_0": [0.1]}
+    key = {"p": 0.3, "q": 0.7, "model": "(e, w, a)", "sigma": 1.0, "at_rest": True}
+    table = attention_tables.attention_flow_table(pd.DataFrame(end).assign(**key))
+    assert table["quantity"].tolist() == ["arrival_share", "energy_drift", "loss_error"]
+    assert table["value"].iloc[0] == 1 and table["value"].iloc[2] < 1e-12
 
 
 def test_initialisation_says_where_each_seed_ends_and_when():

@@ -22,6 +22,14 @@ flow_shown = dict(
     wide=local_to_global.flow.wide,
     near=local_to_global.flow.near,
 )
+attention_flow = dict(
+    chains=local_to_global.flow.chains,
+    tolerance=local_to_global.flow.tolerance,
+    at_rest=local_to_global.flow.at_rest,
+    seed=local_to_global.flow.seed,
+    device=local_to_global.flow.device,
+    threads=local_to_global.flow.threads,
+)
 start_shown = dict(
     chain=local_to_global.transformer.chain,
     training=local_to_global.transformer.training,
@@ -69,6 +77,47 @@ use rule step as tabulate_flow with:
         **asks(600, minutes=5),
     params:
         **script("tabulate_flow", **flow_shown),
+
+
+use rule step as simulate_attention_flow with:
+    output:
+        ends="results/local_to_global/attention_ends.parquet",
+        neighbours="results/local_to_global/attention_neighbours.parquet",
+        record=record,
+    pathvars:
+        step="simulate_attention_flow",
+    threads: local_to_global.flow.threads
+    resources:
+        **asks(900, minutes=10, device=local_to_global.flow.device),
+    params:
+        **script("simulate_attention_flow", local_to_global.attention_flow, **attention_flow),
+
+
+use rule step as tabulate_attention_flow with:
+    input:
+        ends=rules.simulate_attention_flow.output.ends,
+        neighbours=rules.simulate_attention_flow.output.neighbours,
+    output:
+        tables=[
+            *table(
+                "local_to_global/critical_points_with_attention",
+                "Gradient flow",
+                "table: critical points with attention",
+            ),
+            *table(
+                "local_to_global/flow_with_attention",
+                "Gradient flow",
+                "table: ends of the flow with attention, and p + q = 1",
+            ),
+        ],
+        record=record,
+    pathvars:
+        step="tabulate_attention_flow",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("tabulate_attention_flow", chains=local_to_global.flow.chains),
 
 
 use rule step as plot_flow with:

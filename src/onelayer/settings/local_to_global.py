@@ -60,25 +60,55 @@ class FlowShownSettings(Block):
         return self
 
 
-class FlowSettings(FlowShownSettings):
-    """Gradient flow of the canonical model from many starts at once."""
+class IntegrationSettings(Block):
+    """How the gradient flow is integrated, and from which random numbers it starts."""
 
     tolerance: float = Field(1e-8, gt=0, le=1e-3)
     """Error of an integration step, relative to each variable."""
     at_rest: float = Field(1e-7, gt=0, le=1e-3)
     """A trajectory ends when its speed falls and the way left is below this."""
-    draws: int = Field(2000, ge=20)
-    """Gaussian starts per chain and standard deviation (draws)."""
-    trajectories: int = Field(64, ge=4, le=1000)
-    """Trajectories shown per chain and panel (trajectories)."""
-    frames: int = Field(60, ge=2, le=500)
-    """Times at which the shown trajectories are kept; frames of the animation."""
     seed: Seed = 0
     """Seed of the starts."""
     device: Device = "auto"
     """Where the flow is integrated."""
     threads: Threads = 1
     """torch threads; part of what decides the numbers."""
+
+
+class FlowSettings(FlowShownSettings, IntegrationSettings):
+    """Gradient flow of the canonical model from many starts at once."""
+
+    draws: int = Field(2000, ge=20)
+    """Gaussian starts per chain and standard deviation (draws)."""
+    trajectories: int = Field(64, ge=4, le=1000)
+    """Trajectories shown per chain and panel (trajectories)."""
+    frames: int = Field(60, ge=2, le=500)
+    """Times at which the shown trajectories are kept; frames of the animation."""
+
+
+class AttentionFlowSettings(Block):
+    """Gradient flow of (e, w, a) from Gaussian starts, integrated as `flow` says."""
+
+    sigmas: list[Annotated[float, Field(gt=0, le=1)]] = Field([0.02, 0.1, 0.3, 1.0], min_length=1)
+    """Standard deviations of the starts, the same for e, w and a."""
+    draws: int = Field(500, ge=20)
+    """Starts per chain and standard deviation (draws)."""
+    independent: list[Annotated[float, Field(gt=0, lt=1)]] = [0.5, 0.3]
+    """Each p of a chain with q = 1 - p, on which the theorems are silent; from the largest of the
+    standard deviations, with the attention scalar and without it."""
+
+
+class AttentionFlowShownSettings(Block):
+    """What tables of the flow with attention must know of it (assembled from other blocks)."""
+
+    chains: list[ChainSettings]
+    """Chains in the order of rows."""
+
+
+class AttentionFlowRunSettings(
+    AttentionFlowSettings, AttentionFlowShownSettings, IntegrationSettings
+):
+    """What the step must know (assembled from other blocks)."""
 
 
 class TrainingSettings(Block):
@@ -227,6 +257,8 @@ class LocalToGlobalSettings(Block):
 
     flow: FlowSettings
     """The canonical model."""
+    attention_flow: AttentionFlowSettings = AttentionFlowSettings()
+    """The canonical model with the attention scalar."""
     transformer: InitialisationSettings
     """The transformer from three initialisations."""
     ablation: AblationSettings

@@ -32,10 +32,17 @@ Gradient flow with the attention scalar a
 Theorem 3, figures 2 and 5: for p + q < 1 the local minima repel near the origin, else they attract.
     canonical.flow_with_attention, simulation.shown_paths, flow_figures.with_attention
     -> simulate_flow, plot_flow -> figure_attention_flow, figure_attention_flow_origin
+Theorem 3: critical points with a, constant energy, and at which of them the flow ends.
+    theory.critical_points_with_attention, simulation.attention_starts, attention_tables
+    -> simulate_attention_flow, tabulate_attention_flow
+    -> table_critical_points_with_attention, table_flow_with_attention
+p + q = 1, which the theorems leave out: all flows reach the one entropy.
+    simulation.attention_starts, attention_tables
+    -> simulate_attention_flow, tabulate_attention_flow -> table_flow_with_attention
 
 Transformers on sequences of the chain
 
-Figure 3: from the standard initialisation W_1 and W_V become rank one.
+Figure 3: from the standard initialisation all matrices become rank one.
     transformer, attention, initialisation.standard, training.top_share, training_figures.weights
     -> train_transformers, tabulate_initialisation, plot_transformers
     -> table_rank_one, figure_weights_standard
