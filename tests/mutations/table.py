@@ -892,6 +892,30 @@ FAULTS = [
         "the energy's attention term has the other sign",
     ),
     Fault(
+        "papers/local_to_global/sources.py",
+        "reshape(S ** (k - memory), S**memory, S)",
+        "reshape(S**memory, S ** (k - memory), S)",
+        "tests/oracle/test_local_to_global_open_problems.py"
+        "::test_entropies_are_those_of_the_loop_over_histories",
+        "memory counts the symbols that are forgotten",
+    ),
+    Fault(
+        "papers/local_to_global/open_problems.py",
+        "context = (context * S + x[..., place]) % C",
+        "context = x[..., place]",
+        "tests/oracle/test_local_to_global_open_problems.py"
+        "::test_sequences_have_the_law_of_the_source_from_the_first_symbol_on",
+        "a source of the second order remembers one symbol",
+    ),
+    Fault(
+        "papers/local_to_global/claims.py",
+        "source.second_eigenvalue > 0",
+        "source.second_eigenvalue < 0",
+        "tests/unit/test_local_to_global_claims.py"
+        "::test_the_second_eigenvalue_says_which_chain_should_leave_the_unigram_model",
+        "the claim on more states is turned round",
+    ),
+    Fault(
         "papers/local_to_global/canonical.py",
         "2 * g * (1 + 6 * a * e * e)",
         "2 * g * (1 + 2 * a * e * e)",

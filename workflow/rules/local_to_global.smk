@@ -40,6 +40,12 @@ ablation_shown = dict(
     training=ablated,
     variants=local_to_global.ablation.variants,
 )
+open_problems_shown = dict(
+    sources=local_to_global.open_problems.sources,
+    sequence_length=local_to_global.open_problems.sequence_length,
+    batch=local_to_global.open_problems.batch,
+    iterations=local_to_global.open_problems.iterations,
+)
 published_shares = f"{reference}/local_to_global_rank_one.csv"
 
 
@@ -276,3 +282,88 @@ use rule step as plot_ablation with:
         **asks(600, minutes=5),
     params:
         **script("plot_ablation", **ablation_shown),
+
+
+use rule step as train_open_problems with:
+    output:
+        curves="results/local_to_global/open_problems.parquet",
+        record=record,
+    pathvars:
+        step="train_open_problems",
+    threads: local_to_global.transformer.threads
+    resources:
+        **asks(1200, minutes=30, device=local_to_global.transformer.device),
+    params:
+        **script(
+            "train_open_problems",
+            local_to_global.open_problems,
+            device=local_to_global.transformer.device,
+            threads=local_to_global.transformer.threads,
+        ),
+
+
+use rule step as tabulate_open_problems with:
+    input:
+        curves=rules.train_open_problems.output.curves,
+    output:
+        tables=table("local_to_global/open_problems", "Transformers", "table: open problems"),
+        record=record,
+    pathvars:
+        step="tabulate_open_problems",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("tabulate_open_problems", **open_problems_shown),
+
+
+use rule step as plot_open_problems with:
+    input:
+        curves=rules.train_open_problems.output.curves,
+    output:
+        figures=figure("local_to_global/open_problems", "Transformers", "figure: open problems"),
+        record=record,
+    pathvars:
+        step="plot_open_problems",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("plot_open_problems", **open_problems_shown),
+
+
+use rule step as tabulate_local_to_global_claims with:
+    input:
+        tables=expand(
+            "results/tables/local_to_global/{name}.csv",
+            name=[
+                "critical_points",
+                "basins",
+                "critical_points_with_attention",
+                "flow_with_attention",
+                "initialisation",
+                "rank_one",
+                "ablation",
+                "open_problems",
+            ],
+        ),
+        published=published_shares,
+    output:
+        tables=table(
+            "local_to_global/claims",
+            "Claims",
+            "table: claims",
+            target="table_local_to_global_claims",
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_local_to_global_claims",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script(
+            "tabulate_local_to_global_claims",
+            **ablation_shown,
+            sources=local_to_global.open_problems.sources,
+        ),

@@ -58,7 +58,16 @@ Do both hold when training goes on?
     training, training_tables.ablation_table, training_figures.longer_training
     -> ablate_transformers, tabulate_ablation, plot_ablation
     -> table_ablation, figure_longer_training
+Open problems: more states, higher order, two layers, from the standard start.
+    sources, deep_transformer, open_problems, open_problem_tables, open_problem_figures
+    -> train_open_problems, tabulate_open_problems, plot_open_problems
+    -> table_open_problems, figure_open_problems
 Beyond the paper: which changes of the training let a start leave the unigram model.
     training, training_tables.ablation_table
     -> ablate_transformers, tabulate_ablation -> table_ablation
+
+All of it
+
+Each sentence that can be measured, beside a theorem, a published number or a direction.
+    onelayer.claims, claims -> tabulate_local_to_global_claims -> table_local_to_global_claims
 """
