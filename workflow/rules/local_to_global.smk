@@ -238,6 +238,24 @@ use rule step as plot_transformers with:
         **script("plot_transformers", **start_shown),
 
 
+use rule step as plot_rank_one with:
+    input:
+        curves=rules.train_transformers.output.curves,
+        published=published_shares,
+    output:
+        figures=figure(
+            "local_to_global/rank_one", "Transformers", "figure: rank one of all matrices"
+        ),
+        record=record,
+    pathvars:
+        step="plot_rank_one",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("plot_rank_one"),
+
+
 use rule step as ablate_transformers with:
     output:
         curves="results/local_to_global/ablation.parquet",

@@ -43,9 +43,10 @@ p + q = 1, which the theorems leave out: all flows reach the one entropy.
 Transformers on sequences of the chain
 
 Figure 3: from the standard initialisation all matrices become rank one.
-    transformer, attention, initialisation.standard, training.top_share, training_figures.weights
-    -> train_transformers, tabulate_initialisation, plot_transformers
-    -> table_rank_one, figure_weights_standard
+    transformer, attention, initialisation.standard, training.top_share, training_figures.weights,
+    rank_one_figures
+    -> train_transformers, tabulate_initialisation, plot_transformers, plot_rank_one
+    -> table_rank_one, figure_weights_standard, figure_rank_one
 Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
     initialisation.paper, training, training_tables, training_figures.loss_curves
     -> train_transformers, tabulate_initialisation, plot_transformers

@@ -12,6 +12,11 @@ import pandas as pd
 from onelayer.claims import NOTES as ON_CLAIMS
 from onelayer.claims import Claim, tabulated
 from onelayer.intervals import share
+from onelayer.papers.local_to_global.findings import (
+    AUTHORS_WEIGHTS,
+    RANK_ONE_SENTENCE,
+    STATES_SENTENCES,
+)
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import ClaimSettings, SourceSettings, Variant
 from onelayer.verdicts import FLOAT32, Direction, Number
@@ -260,19 +265,17 @@ def _same_but_length(variant: Variant, settings: ClaimSettings) -> bool:
 
 def _rank_one(table: pd.DataFrame, published: pd.DataFrame) -> list[Claim]:
     """How near to rank one all matrices are at the last snapshot."""
-    sentence = "at convergence, all the parameter matrices are approximately rank-one"
     at_end = table[table["iteration"] == table["iteration"].max()]
     last = at_end["iteration"].iloc[0]
     approximately = Direction(RANK_ONE, 1)
-    start = "standard start, iteration"
     claims = []
     for row in at_end[at_end["initialisation"] == "standard"].itertuples():
         beside = {"published": row.published, "tolerance": row.tolerance}
         note = "share of the largest singular value"
         claims.append(
             Claim(
-                sentence, "Fig. 3", f"{start} {last}", f"{row.matrix}_top_share",
-                row._asdict(), note, approximately,
+                RANK_ONE_SENTENCE, "Fig. 3", f"standard start, iteration {last}",
+                f"{row.matrix}_top_share", row._asdict(), note, approximately,
                 # A published share that is not near rank one itself: only the number counts.
                 Number(None) if row.published < RANK_ONE else None, **beside,
                 missing="a run did not train" if row.verdict == "not reached" else "",
@@ -284,7 +287,7 @@ def _rank_one(table: pd.DataFrame, published: pd.DataFrame) -> list[Claim]:
         known |= {"low": row.published - row.tolerance, "high": row.published + row.tolerance}
         claims.append(
             Claim(
-                sentence, "Fig. 3", f"the authors' saved weights, {start} {row.iteration}",
+                RANK_ONE_SENTENCE, "Fig. 3", AUTHORS_WEIGHTS,
                 f"{row.matrix}_top_share", known, "one run; interval: its rounding", approximately,
             )
         )  # fmt: skip
@@ -319,8 +322,7 @@ def _open_problems(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> li
             if source.order == 1 and depth == 1:
                 free = source.second_eigenvalue > 0
                 side = Direction(0.5, 1 if free else -1)
-                kept = "leaves" if free else "stays at"
-                claim = f"as with two states, the standard start {kept} the unigram model"
+                claim = STATES_SENTENCES[0 if free else 1]
                 note += f"; second eigenvalue {source.second_eigenvalue:.2f} (real part)"
             claims.append(
                 Claim(claim, f"open problems; {BEYOND}", setting, "way_closed", row, note, side)
