@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.papers.local_to_global import claims, open_problem_tables
+from onelayer.errors import OnelayerError
+from onelayer.papers.local_to_global import claims, open_problem_tables, open_problems
 from onelayer.settings.local_to_global import (
     ClaimSettings,
+    OpenProblemsRunSettings,
     OpenProblemsShownSettings,
     SourceSettings,
     TrainingSettings,
@@ -104,6 +106,15 @@ def test_flows_of_all_chains_are_counted_together_and_the_largest_error_stands_f
     assert found["value"].tolist() == pytest.approx([2e-13, 3e-12, 16 / 128])
     assert found["n"].tolist() == [8, 8, 128]
     assert found["verdict"].tolist() == ["within", "differs", "direction"]
+
+
+def test_held_out_sequences_that_lack_a_context_are_refused():
+    settings = OpenProblemsRunSettings(
+        sources=[{"name": "stuck", "transitions": [[0.9999, 0.0001], [0.0001, 0.9999]]}],
+        sequence_length=8, evaluate_on=1, iterations=1, batch=1, seeds=2,
+    )  # fmt: skip
+    with pytest.raises(OnelayerError, match=r"evaluate_on = 1: .* lack 1 contexts of 'stuck'"):
+        open_problems.train_sources(settings)
 
 
 def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
 from onelayer.papers.local_to_global import deep_transformer
 from onelayer.papers.local_to_global.sources import Source
@@ -60,12 +61,22 @@ def _train_group(
     settings: OpenProblemsRunSettings,
     execution: Execution,
 ) -> Trained:
-    """Runs are sources x seeds, seeds fastest."""
+    """Runs are sources x seeds, seeds fastest.
+
+    Raises:
+        OnelayerError: the held-out sequences lack a context of a source.
+    """
     T, B, iterations = settings.sequence_length, settings.batch, settings.iterations
     each = [source for source in sources for _ in range(settings.seeds)]
     random = RunRandom([seed for _ in sources for seed in range(settings.seeds)], execution.device)
     held_out = RunRandom([settings.seeds] * len(each), execution.device)
     held_out = draw(held_out.uniform(settings.evaluate_on, T, use="held-out sequences"), each)
+    for name, source, x in zip(names, sources, held_out[:: settings.seeds], strict=True):
+        if missing := set(_possible(source)) - set(contexts(x, source).unique().tolist()):
+            raise OnelayerError(
+                f"open_problems.evaluate_on = {settings.evaluate_on}: the held-out sequences of "
+                f"{T} inputs lack {len(missing)} contexts of '{name}'; more or longer ones have all"
+            )
 
     @functools.lru_cache(maxsize=1)
     def sequences(part: int) -> Tensor:
@@ -106,14 +117,18 @@ def population_losses(
     found = deep_transformer.log_probabilities(parameters, x)
     losses = []
     for run, source in enumerate(sources):
-        k, C = source.order, len(source.transitions)
-        context = contexts(x[run], source)
+        context, possible = contexts(x[run], source), _possible(source)
         chance = torch.from_numpy(source.transitions).to(found)
-        surprise = -(chance[context] * found[run, :, k - 1 :]).sum(-1)
-        law = torch.from_numpy(source.law).to(found)
-        by_context = [surprise[context == c].mean() for c in range(C)]
+        surprise = -(chance[context] * found[run, :, source.order - 1 :]).sum(-1)
+        law = torch.from_numpy(source.law[possible]).to(found)
+        by_context = [surprise[context == c].mean() for c in possible]
         losses.append((law * torch.stack(by_context)).sum())
     return torch.stack(losses)
+
+
+def _possible(source: Source) -> list[int]:
+    """The contexts that occur; rounding leaves others a law of 1e-17."""
+    return np.flatnonzero(source.law > 1e-12).tolist()
 
 
 def draw(u: Tensor, sources: Sequence[Source]) -> Tensor:
