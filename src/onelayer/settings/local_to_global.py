@@ -289,7 +289,7 @@ class SourceSettings(Block):
 
 def _steady(states: int, stay: float) -> list[list[float]]:
     """A chain that stays with a probability and else goes to any other state."""
-    move = (1 - stay) / (states - 1)
+    move = round((1 - stay) / (states - 1), 12)
     return [[stay if i == j else move for j in range(states)] for i in range(states)]
 
 
