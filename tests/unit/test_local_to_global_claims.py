@@ -132,5 +132,10 @@ def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
     table = open_problem_tables.open_problem_table(curves, settings).set_index("quantity")
     assert table.loc["way_closed", "value"] == pytest.approx(0.5)
     assert table.loc["reached_share", ["value", "n"]].tolist() == [0.5, 2]
+    still = curves.assign(loss=entropies[0])
+    table = open_problem_tables.open_problem_table(still, settings).set_index("quantity")
+    assert table.loc["way_closed", "verdict"] == "not reached"
+    table = table.reset_index().assign(source="sticky", depth=1)
+    assert judged(claims._open_problems(table, [STICKY]))["verdict"].tolist() == ["not reached"]
     way = open_problem_tables.with_way_closed(curves, settings.sources)
     assert way["closed"].iloc[[1, 3]].tolist() == pytest.approx([0.0, 1.0])

@@ -19,7 +19,7 @@ from onelayer.papers.local_to_global.findings import (
 )
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import ClaimSettings, SourceSettings, Variant
-from onelayer.verdicts import FLOAT32, Direction, Number
+from onelayer.verdicts import FLOAT32, NOT_REACHED, Direction, Number
 
 TABLES = (
     *("critical_points", "basins", "critical_points_with_attention", "flow_with_attention"),
@@ -230,7 +230,7 @@ def _initialisations(table: pd.DataFrame) -> list[Claim]:
                 claim, place, "transformer, as trained here", "final_loss", row, "nats",
                 compared=Number(middle, kind="theory", relative=FLOAT32),
                 published=row["published"], tolerance=row["tolerance"],
-                missing="a run did not train" if row["verdict"] == "not reached" else "",
+                missing="a run did not train" if row["verdict"] == NOT_REACHED else "",
                 seeds=finals.loc[name, "value"].drop("mean"),
             )
         )  # fmt: skip
@@ -251,7 +251,7 @@ def _longer(table: pd.DataFrame, settings: ClaimSettings) -> list[Claim]:
             Claim(
                 claim, "Fig. 4" if judged else BEYOND, f"transformer, {variant.name}",
                 "trapped_share", row, f"seeds within .01 of the unigram entropy; {row['note']}",
-                side, missing="a run did not train" if row["verdict"] == "not reached" else "",
+                side, missing="a run did not train" if row["verdict"] == NOT_REACHED else "",
             )
         )  # fmt: skip
     return claims
@@ -278,7 +278,7 @@ def _rank_one(table: pd.DataFrame, published: pd.DataFrame) -> list[Claim]:
                 f"{row.matrix}_top_share", row._asdict(), note, approximately,
                 # A published share that is not near rank one itself: only the number counts.
                 Number(None) if row.published < RANK_ONE else None, **beside,
-                missing="a run did not train" if row.verdict == "not reached" else "",
+                missing="a run did not train" if row.verdict == NOT_REACHED else "",
             )
         )  # fmt: skip
     theirs = published[published["iteration"] == published["iteration"].max()]
@@ -324,8 +324,10 @@ def _open_problems(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> li
                 side = Direction(0.5, 1 if free else -1)
                 claim = STATES_SENTENCES[0 if free else 1]
                 note += f"; second eigenvalue {source.second_eigenvalue:.2f} (real part)"
+            missing = row["note"] if row["verdict"] == NOT_REACHED else ""
+            place = f"open problems; {BEYOND}"
             claims.append(
-                Claim(claim, f"open problems; {BEYOND}", setting, "way_closed", row, note, side)
+                Claim(claim, place, setting, "way_closed", row, note, side, missing=missing)
             )
     return claims
 

@@ -13,6 +13,7 @@ from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import OpenProblemsShownSettings, SourceSettings
 from onelayer.tables import Report, interval, number, tidy
+from onelayer.verdicts import NOT_REACHED
 
 KEYS = ["source", "depth"]
 CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
@@ -35,8 +36,9 @@ def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> 
 
 def open_problem_table(curves: pd.DataFrame, settings: OpenProblemsShownSettings) -> pd.DataFrame:
     """Final loss, share of the way and seeds at the best entropy, by source and depth."""
-    final = with_way_closed(curves, settings.sources)
-    final = final[final["iteration"] == final.groupby(KEYS)["iteration"].transform("max")]
+    runs = with_way_closed(curves, settings.sources).sort_values("iteration")
+    runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
+    final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
     rows = []
     for own in settings.sources:
         source = Source(own.matrix())
@@ -49,11 +51,22 @@ def open_problem_table(curves: pd.DataFrame, settings: OpenProblemsShownSettings
             rows += [
                 key | {"quantity": "final_loss", "note": f"entropy by memory: {seen}"}
                 | mean(part["loss"]),
-                key | {"quantity": "way_closed"} | mean(part["closed"]),
+                key | {"quantity": "way_closed"} | mean(part["closed"]) | _standing(part["fell"]),
                 key | {"quantity": "reached_share", "note": "within .01 of the best entropy"}
                 | share(reached, len(part)),
             ]  # fmt: skip
     return tidy(rows, KEYS)
+
+
+def _standing(fell: pd.Series) -> dict[str, str]:
+    """What stands in a row that rests on runs of which one ends no lower than it starts.
+
+    The start has no preference and lies near the unigram entropy: standing still looks trapped.
+    """
+    if (fell > 0).all():
+        return {}
+    note = f"{(~(fell > 0)).sum()} of {len(fell)} seeds end no lower than they start"
+    return {"verdict": NOT_REACHED, "note": note}
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
