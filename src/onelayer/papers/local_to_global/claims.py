@@ -31,7 +31,7 @@ BEYOND = "beyond the paper"
 RANK_ONE = 0.9  # a share of the largest singular value above this is approximately rank one
 # Accepted errors, set before anything was measured: closed forms, and integrated flows.
 CLOSED_FORM, ENERGY, LIMIT = 1e-12, 1e-4, 1e-6
-SLOW_LIMIT = 1e-4  # of a loss that falls with a power of time (p + q = 1)
+SLOW_LIMIT = 1e-4  # of the loss where p + q = 1: it falls with a power of time, and is cut off
 
 
 def assemble(
@@ -61,6 +61,11 @@ def _pooled(rows: pd.DataFrame) -> dict[str, float]:
     return share(round((rows["value"] * rows["n"]).sum()), int(rows["n"].sum()))
 
 
+def _chains(rows: pd.DataFrame) -> int:
+    """The number of chains among the rows."""
+    return len(rows[["p", "q"]].drop_duplicates())
+
+
 def _alone(value: float, n: float) -> dict[str, float]:
     """One number, of n points or flows."""
     return {"value": float(value), "low": math.nan, "high": math.nan, "n": int(n)}
@@ -87,10 +92,9 @@ def _flow_share(
 
 def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]:
     """Loss, gradient and the flow around every kind of critical point, over all chains."""
-    chains = len(table[["p", "q"]].drop_duplicates())
     claims = []
     for point, rows in table.groupby("point", sort=False):
-        setting = f"{model}, {chains} chains, {point}"
+        setting = f"{model}, {_chains(rows)} chains, {point}"
         by = dict(list(rows.groupby("quantity")))
         entropy = "bigram entropy" if point == "global minimum" else "unigram entropy"
         own = "saddle, a e^2 = -1"
@@ -133,7 +137,7 @@ def _near_origin(rows: pd.DataFrame, place: str, model: str, start: str, note: s
         (">", 0.0, "reach a local minimum"),
     ):
         side = rows[(rows["p"] + rows["q"] < 1) == (sign == "<")]
-        setting = f"{model}, {start}, p + q {sign} 1, {len(side)} chains"
+        setting = f"{model}, {start}, p + q {sign} 1, {_chains(side)} chains"
         claim = f"for p + q {sign} 1 Gaussian starts around the origin {end}"
         claims.append(_flow_share(claim, place, setting, side, expected, note))
     return claims
@@ -177,8 +181,7 @@ def _flows_with_attention(table: pd.DataFrame) -> list[Claim]:
     """Energy and ends of the flow of (e, w, a), and p + q = 1."""
     alone = abs(table["p"] + table["q"] - 1) < 1e-9
     by = dict(list(table[~alone].groupby("quantity")))
-    chains = len(table[~alone][["p", "q"]].drop_duplicates())
-    setting = f"(e, w, a), {chains} chains, normal starts of all scales"
+    setting = f"(e, w, a), {_chains(table[~alone])} chains, normal starts of all scales"
     place = "Theorem 3"
     claims = [
         _largest("the energy with attention is constant along the flow", place, setting,
