@@ -937,6 +937,45 @@ FAULTS = [
         "the energy's attention term has the other sign",
     ),
     Fault(
+        "papers/local_to_global/sources.py",
+        "reshape(S ** (k - memory), S**memory, S)",
+        "reshape(S**memory, S ** (k - memory), S)",
+        "tests/oracle/test_local_to_global_open_problems.py"
+        "::test_entropies_are_those_of_the_loop_over_histories",
+        "memory counts the symbols that are forgotten",
+    ),
+    Fault(
+        "papers/local_to_global/open_problems.py",
+        "context = (context * S + x[..., place]) % C",
+        "context = x[..., place]",
+        "tests/oracle/test_local_to_global_open_problems.py"
+        "::test_sequences_have_the_law_of_the_source_from_the_first_symbol_on",
+        "a source of the second order remembers one symbol",
+    ),
+    Fault(
+        "papers/local_to_global/claims.py",
+        "source.second_eigenvalue > 0",
+        "source.second_eigenvalue < 0",
+        "tests/unit/test_local_to_global_claims.py"
+        "::test_the_second_eigenvalue_says_which_chain_should_leave_the_unigram_model",
+        "the claim on more states is turned round",
+    ),
+    Fault(
+        "papers/local_to_global/canonical.py",
+        "2 * g * (1 + 6 * a * e * e)",
+        "2 * g * (1 + 2 * a * e * e)",
+        "tests/oracle/test_local_to_global.py::test_the_hessian_is_the_derivative_of_the_gradient",
+        "the Hessian's curvature along e forgets a part of the attention",
+    ),
+    Fault(
+        "papers/local_to_global/theory.py",
+        "at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)",
+        "at_saddle = abs(w - W_SADDLE) < REACHED",
+        "tests/unit/test_local_to_global_tables.py"
+        "::test_ends_with_attention_are_counted_by_the_set_on_which_they_lie",
+        "a flow that passes the saddle's weight has arrived",
+    ),
+    Fault(
         "papers/local_to_global/basins.py",
         "local = (w >= 0) | (below & (E < E_SADDLE))",
         "local = (w > 0) | (below & (E < E_SADDLE))",

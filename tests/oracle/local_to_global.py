@@ -46,6 +46,27 @@ def follow(field, start: np.ndarray, until: float) -> np.ndarray:
     return found.y[:, -1]
 
 
+def ascend(start: np.ndarray, level: float) -> np.ndarray:
+    """Where the line of steepest ascent (or descent) of s through (e, w, a) meets s = level.
+
+    A gradient flow of any function of s runs along it: no loss, no chain, no time.
+    """
+
+    def s(y):
+        return y[0] ** 2 * (1 + 2 * y[1] * abs(y[1])) * (1 + y[2] * y[0] ** 2)
+
+    def along(_, y):
+        rise = [(s(y + d) - s(y - d)) / 2e-6 for d in 1e-6 * np.eye(3)]
+        return np.sign(level - s(start)) * np.array(rise) / np.linalg.norm(rise)
+
+    def meets(_, y):
+        return s(y) - level
+
+    meets.terminal = True
+    found = solve_ivp(along, (0, 50), start, "DOP853", events=meets, rtol=1e-10, atol=1e-12)
+    return found.y_events[0][0]
+
+
 def markov_loop(u: list[float], p: float, q: float) -> list[int]:
     """One sequence, symbol by symbol: from state x, u decides between reset and keep or flip."""
     to_one, to_zero = (p, q) if p + q <= 1 else (1 - q, 1 - p)

@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from onelayer.papers.local_to_global import basins, canonical
+from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL, SADDLE
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
 from onelayer.papers.local_to_global.sequences import sequences
+from onelayer.papers.local_to_global.theory import outcome_with_attention
 from tests.oracle import local_to_global as plain
 
 CHAINS = [(0.1, 0.1), (0.2, 0.3), (0.9, 0.9), (0.5, 0.8)]
@@ -41,14 +43,17 @@ def test_the_flow_is_minus_the_gradient_of_the_loss(p, q, a):
 
 
 @pytest.mark.parametrize(("p", "q"), CHAINS)
-def test_the_hessian_is_the_derivative_of_the_gradient(p, q):
+@pytest.mark.parametrize("a", [None, -0.6, 0.8])
+def test_the_hessian_is_the_derivative_of_the_gradient(p, q, a):
     chain, h = Chain(p, q), 1e-5
+    field = canonical.flow if a is None else canonical.flow_with_attention
     for point in POINTS:
+        point = np.array(point if a is None else (*point, a))
         columns = [
-            (canonical.flow(point - d, chain) - canonical.flow(point + d, chain)) / (2 * h)
-            for d in np.eye(2) * h
+            (field(point - d, chain) - field(point + d, chain)) / (2 * h)
+            for d in np.eye(len(point)) * h
         ]
-        found = canonical.hessian(*point, chain)
+        found = canonical.hessian(point, chain)
         np.testing.assert_allclose(found, np.transpose(columns), rtol=1e-5, atol=1e-7)
 
 
@@ -59,7 +64,7 @@ def test_descent_from_anywhere_ends_in_the_two_sets_of_critical_points(p, q):
     for theta in np.random.default_rng(0).normal(0, 1.5, (200, 2)):
         for _ in range(80):
             step = np.linalg.lstsq(
-                canonical.hessian(*theta, chain), canonical.flow(theta, chain), rcond=1e-9
+                canonical.hessian(theta, chain), canonical.flow(theta, chain), rcond=1e-9
             )[0]
             theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
         if np.linalg.norm(canonical.flow(theta, chain)) < 1e-12 and np.abs(theta).max() < 6:
@@ -67,6 +72,35 @@ def test_descent_from_anywhere_ends_in_the_two_sets_of_critical_points(p, q):
             on_global = abs(canonical.logit_gap(*theta) - chain.s_star) < 1e-6
             assert on_global or abs(theta[0]) < 1e-5, theta
     assert found > 50
+
+
+@pytest.mark.parametrize(("p", "q"), [CHAINS[1], CHAINS[3]])
+def test_with_attention_there_are_three_sets_of_critical_points_and_no_more(p, q):
+    chain, found = Chain(p, q), {GLOBAL: 0, LOCAL: 0, SADDLE: 0}
+    for theta in np.random.default_rng(1).normal(0, 1.5, (90, 3)):
+        for _ in range(80):
+            step = np.linalg.lstsq(
+                canonical.hessian(theta, chain),
+                canonical.flow_with_attention(theta, chain),
+                rcond=1e-9,
+            )[0]
+            theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
+        if np.linalg.norm(canonical.flow_with_attention(theta, chain)) < 1e-12:
+            found[int(outcome_with_attention(theta[:, None], chain)[0])] += 1
+    assert min(found.values()) > 3
+
+
+@pytest.mark.parametrize(("p", "q"), [CHAINS[0], CHAINS[3]])
+def test_a_start_on_the_side_of_s_star_ends_where_the_line_of_steepest_ascent_meets_it(p, q):
+    chain = Chain(p, q)
+    start = np.random.default_rng(6).uniform(-1.2, 1.2, (3, 60))
+    side = np.sign(canonical.logit_gap(*start)) == np.sign(chain.s_star)
+    start = start[:, side][:, :6]
+    ends = integrate(
+        lambda x: canonical.flow_with_attention(x, chain), torch.tensor(start), stop_below=1e-8
+    )
+    expected = [plain.ascend(one, chain.s_star) for one in start.T]
+    np.testing.assert_allclose(ends.theta.numpy(), np.transpose(expected), atol=1e-6)
 
 
 @pytest.mark.parametrize(("p", "q"), CHAINS)

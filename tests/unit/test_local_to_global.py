@@ -9,9 +9,13 @@ import torch
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
-from onelayer.papers.local_to_global.simulation import shown_paths
-from onelayer.papers.local_to_global.theory import critical_points
-from onelayer.settings.local_to_global import FlowSettings
+from onelayer.papers.local_to_global.simulation import attention_starts, shown_paths
+from onelayer.papers.local_to_global.theory import (
+    critical_points,
+    critical_points_with_attention,
+    outcome_with_attention,
+)
+from onelayer.settings.local_to_global import AttentionFlowRunSettings, FlowSettings
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 ENTROPIES = [
@@ -45,10 +49,10 @@ def test_loss_and_slope_stay_finite_where_exp_does_not(chain):
 def test_e_0_is_a_minimum_on_one_side_of_the_saddle_and_a_maximum_on_the_other(chain):
     sign = 1 if chain.p + chain.q < 1 else -1
     for w, expected in ((-1.5, sign), (-0.3, -sign), (1.0, -sign)):
-        curvature = canonical.hessian(0.0, w, chain)
+        curvature = canonical.hessian((0.0, w), chain)
         assert np.sign(curvature[0, 0]) == expected
         assert curvature[1, 1] == curvature[0, 1] == 0
-    assert canonical.hessian(0.0, canonical.W_SADDLE, chain) == pytest.approx(np.zeros((2, 2)))
+    assert canonical.hessian((0.0, canonical.W_SADDLE), chain) == pytest.approx(np.zeros((2, 2)))
     assert canonical.energy(np.array(0.0), np.array(canonical.W_SADDLE)) == pytest.approx(
         canonical.E_SADDLE
     )
@@ -144,7 +148,7 @@ def test_critical_points_are_what_they_are_called(chain):
     for name, points in critical_points(chain).items():
         for point in points:
             assert np.linalg.norm(canonical.flow(point, chain)) < 1e-12
-            least, most = np.linalg.eigvalsh(canonical.hessian(*point, chain))
+            least, most = np.linalg.eigvalsh(canonical.hessian(point, chain))
             # Along the curve of global minima and along e = 0 the loss is flat.
             flat = 0 if name == "saddle" else 1
             assert sum(abs(bend) < 1e-12 for bend in (least, most)) >= flat, name
@@ -152,6 +156,39 @@ def test_critical_points_are_what_they_are_called(chain):
                 assert least > -1e-12 and most > 1e-3
             if name == "local maximum":
                 assert least < -1e-3 and most < 1e-12
+
+
+@pytest.mark.parametrize("chain", [BELOW, ABOVE])
+def test_critical_points_with_attention_are_what_they_are_called(chain):
+    ends = {"global": basins.GLOBAL, "local": basins.LOCAL}
+    for name, points in critical_points_with_attention(chain).items():
+        theta = np.transpose(points)
+        speed = np.linalg.norm(canonical.flow_with_attention(theta, chain), axis=0)
+        assert speed.max() < 1e-12, name
+        on = {"saddle, e = 0": basins.LOCAL, "saddle, a e^2 = -1": basins.SADDLE}.get(name)
+        expected = ends[name.split()[0]] if on is None else on
+        assert set(outcome_with_attention(theta, chain)) == {expected}
+        for point in points:
+            bends = np.linalg.eigvalsh(canonical.hessian(point, chain))
+            if name in ("global minimum", "local minimum"):
+                assert bends[0] > -1e-12 and bends[-1] > 1e-3
+            elif name == "local maximum":
+                assert bends[0] < -1e-3 and bends[-1] < 1e-12
+            elif name == "saddle, a e^2 = -1":
+                assert bends[0] < -0.1 and bends[-1] > 0.1
+
+
+def test_independent_symbols_flow_to_the_one_entropy_with_attention_and_without():
+    settings = AttentionFlowRunSettings(chains=[], draws=20, independent=[0.3])
+    found = attention_starts([], settings)
+    assert found.groupby("model").size().to_dict() == {"(e, w)": 20, "(e, w, a)": 20}
+    chain = Chain(0.3, 0.7)
+    loss = canonical.loss(canonical.logit_gap(found["e"], found["w"], found["a"]), chain)
+    assert chain.unigram_entropy == pytest.approx(chain.bigram_entropy, abs=1e-15)
+    assert abs(loss - chain.bigram_entropy).max() < 1e-5
+    # A shared start, whether there is an a or not.
+    starts = [part[["e_0", "w_0"]].to_numpy() for _, part in found.groupby("model")]
+    np.testing.assert_array_equal(*starts)
 
 
 def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():

@@ -9,6 +9,7 @@ from tests.unit.test_settings import changed
 ABOVE, BELOW = {"p": 0.9, "q": 0.9}, {"p": 0.1, "q": 0.1}
 FLOW, TRANSFORMER = "local_to_global.flow", "local_to_global.transformer"
 VARIANTS = "local_to_global.ablation.variants"
+OPEN = "local_to_global.open_problems"
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,26 @@ VARIANTS = "local_to_global.ablation.variants"
             VARIANTS,
             [{"name": "x", "initialisation": "rank_one", "embedding_rows": 2}],
             [f"{VARIANTS}.0", "embedding_rows", "one row"],
+        ),
+        (
+            OPEN,
+            {"sources": [{"name": "x", "transitions": [[0.5, 0.6], [0.5, 0.5]]}]},
+            [f"{OPEN}.sources.0", "[0.5, 0.6]", "2 probabilities that sum to 1"],
+        ),
+        (
+            OPEN,
+            {"sources": [{"name": "x", "transitions": [[0.5, 0.5]] * 3}]},
+            [f"{OPEN}.sources.0", "3 rows", "2 rows, or 4"],
+        ),
+        (
+            OPEN,
+            {"sources": [{"name": "x", "transitions": [[0.5, 0.5]] * 2}] * 2},
+            [OPEN, "x is given twice"],
+        ),
+        (
+            "local_to_global.attention_flow",
+            {"independent": [1.0]},
+            ["attention_flow.independent.0", "less than 1"],
         ),
         (VARIANTS, [{"name": "x", "weightdecay": 0.1}], ["did you mean 'weight_decay'"]),
     ],

@@ -22,6 +22,14 @@ flow_shown = dict(
     wide=local_to_global.flow.wide,
     near=local_to_global.flow.near,
 )
+attention_flow = dict(
+    chains=local_to_global.flow.chains,
+    tolerance=local_to_global.flow.tolerance,
+    at_rest=local_to_global.flow.at_rest,
+    seed=local_to_global.flow.seed,
+    device=local_to_global.flow.device,
+    threads=local_to_global.flow.threads,
+)
 start_shown = dict(
     chain=local_to_global.transformer.chain,
     training=local_to_global.transformer.training,
@@ -31,6 +39,12 @@ ablation_shown = dict(
     chain=local_to_global.transformer.chain,
     training=ablated,
     variants=local_to_global.ablation.variants,
+)
+open_problems_shown = dict(
+    sources=local_to_global.open_problems.sources,
+    sequence_length=local_to_global.open_problems.sequence_length,
+    batch=local_to_global.open_problems.batch,
+    iterations=local_to_global.open_problems.iterations,
 )
 published_shares = f"{reference}/local_to_global_rank_one.csv"
 
@@ -69,6 +83,47 @@ use rule step as tabulate_flow with:
         **asks(600, minutes=5),
     params:
         **script("tabulate_flow", **flow_shown),
+
+
+use rule step as simulate_attention_flow with:
+    output:
+        ends="results/local_to_global/attention_ends.parquet",
+        neighbours="results/local_to_global/attention_neighbours.parquet",
+        record=record,
+    pathvars:
+        step="simulate_attention_flow",
+    threads: local_to_global.flow.threads
+    resources:
+        **asks(900, minutes=10, device=local_to_global.flow.device),
+    params:
+        **script("simulate_attention_flow", local_to_global.attention_flow, **attention_flow),
+
+
+use rule step as tabulate_attention_flow with:
+    input:
+        ends=rules.simulate_attention_flow.output.ends,
+        neighbours=rules.simulate_attention_flow.output.neighbours,
+    output:
+        tables=[
+            *table(
+                "local_to_global/critical_points_with_attention",
+                "Gradient flow",
+                "table: critical points with attention",
+            ),
+            *table(
+                "local_to_global/flow_with_attention",
+                "Gradient flow",
+                "table: ends of the flow with attention, and p + q = 1",
+            ),
+        ],
+        record=record,
+    pathvars:
+        step="tabulate_attention_flow",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("tabulate_attention_flow", chains=local_to_global.flow.chains),
 
 
 use rule step as plot_flow with:
@@ -183,6 +238,24 @@ use rule step as plot_transformers with:
         **script("plot_transformers", **start_shown),
 
 
+use rule step as plot_rank_one with:
+    input:
+        curves=rules.train_transformers.output.curves,
+        published=published_shares,
+    output:
+        figures=figure(
+            "local_to_global/rank_one", "Transformers", "figure: rank one of all matrices"
+        ),
+        record=record,
+    pathvars:
+        step="plot_rank_one",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("plot_rank_one"),
+
+
 use rule step as ablate_transformers with:
     output:
         curves="results/local_to_global/ablation.parquet",
@@ -227,3 +300,88 @@ use rule step as plot_ablation with:
         **asks(600, minutes=5),
     params:
         **script("plot_ablation", **ablation_shown),
+
+
+use rule step as train_open_problems with:
+    output:
+        curves="results/local_to_global/open_problems.parquet",
+        record=record,
+    pathvars:
+        step="train_open_problems",
+    threads: local_to_global.transformer.threads
+    resources:
+        **asks(1200, minutes=30, device=local_to_global.transformer.device),
+    params:
+        **script(
+            "train_open_problems",
+            local_to_global.open_problems,
+            device=local_to_global.transformer.device,
+            threads=local_to_global.transformer.threads,
+        ),
+
+
+use rule step as tabulate_open_problems with:
+    input:
+        curves=rules.train_open_problems.output.curves,
+    output:
+        tables=table("local_to_global/open_problems", "Transformers", "table: open problems"),
+        record=record,
+    pathvars:
+        step="tabulate_open_problems",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("tabulate_open_problems", **open_problems_shown),
+
+
+use rule step as plot_open_problems with:
+    input:
+        curves=rules.train_open_problems.output.curves,
+    output:
+        figures=figure("local_to_global/open_problems", "Transformers", "figure: open problems"),
+        record=record,
+    pathvars:
+        step="plot_open_problems",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script("plot_open_problems", **open_problems_shown),
+
+
+use rule step as tabulate_local_to_global_claims with:
+    input:
+        tables=expand(
+            "results/tables/local_to_global/{name}.csv",
+            name=[
+                "critical_points",
+                "basins",
+                "critical_points_with_attention",
+                "flow_with_attention",
+                "initialisation",
+                "rank_one",
+                "ablation",
+                "open_problems",
+            ],
+        ),
+        published=published_shares,
+    output:
+        tables=table(
+            "local_to_global/claims",
+            "Claims",
+            "table: claims",
+            target="table_local_to_global_claims",
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_local_to_global_claims",
+    localrule: True
+    resources:
+        **asks(600, minutes=5),
+    params:
+        **script(
+            "tabulate_local_to_global_claims",
+            **ablation_shown,
+            sources=local_to_global.open_problems.sources,
+        ),

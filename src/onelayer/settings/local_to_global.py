@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import numpy as np
 import pydantic
 from pydantic import Field
 
@@ -60,25 +61,55 @@ class FlowShownSettings(Block):
         return self
 
 
-class FlowSettings(FlowShownSettings):
-    """Gradient flow of the canonical model from many starts at once."""
+class IntegrationSettings(Block):
+    """How the gradient flow is integrated, and from which random numbers it starts."""
 
     tolerance: float = Field(1e-8, gt=0, le=1e-3)
     """Error of an integration step, relative to each variable."""
     at_rest: float = Field(1e-7, gt=0, le=1e-3)
     """A trajectory ends when its speed falls and the way left is below this."""
-    draws: int = Field(2000, ge=20)
-    """Gaussian starts per chain and standard deviation (draws)."""
-    trajectories: int = Field(64, ge=4, le=1000)
-    """Trajectories shown per chain and panel (trajectories)."""
-    frames: int = Field(60, ge=2, le=500)
-    """Times at which the shown trajectories are kept; frames of the animation."""
     seed: Seed = 0
     """Seed of the starts."""
     device: Device = "auto"
     """Where the flow is integrated."""
     threads: Threads = 1
     """torch threads; part of what decides the numbers."""
+
+
+class FlowSettings(FlowShownSettings, IntegrationSettings):
+    """Gradient flow of the canonical model from many starts at once."""
+
+    draws: int = Field(2000, ge=20)
+    """Gaussian starts per chain and standard deviation (draws)."""
+    trajectories: int = Field(64, ge=4, le=1000)
+    """Trajectories shown per chain and panel (trajectories)."""
+    frames: int = Field(60, ge=2, le=500)
+    """Times at which the shown trajectories are kept; frames of the animation."""
+
+
+class AttentionFlowSettings(Block):
+    """Gradient flow of (e, w, a) from Gaussian starts, integrated as `flow` says."""
+
+    sigmas: list[Annotated[float, Field(gt=0, le=1)]] = Field([0.02, 0.1, 0.3, 1.0], min_length=1)
+    """Standard deviations of the starts, the same for e, w and a."""
+    draws: int = Field(500, ge=20)
+    """Starts per chain and standard deviation (draws)."""
+    independent: list[Annotated[float, Field(gt=0, lt=1)]] = [0.5, 0.3]
+    """Each p of a chain with q = 1 - p, on which the theorems are silent; from the largest of the
+    standard deviations, with the attention scalar and without it."""
+
+
+class AttentionFlowShownSettings(Block):
+    """What tables of the flow with attention must know of it (assembled from other blocks)."""
+
+    chains: list[ChainSettings]
+    """Chains in the order of rows."""
+
+
+class AttentionFlowRunSettings(
+    AttentionFlowSettings, AttentionFlowShownSettings, IntegrationSettings
+):
+    """What the step must know (assembled from other blocks)."""
 
 
 class TrainingSettings(Block):
@@ -222,12 +253,130 @@ class AblationRunSettings(EnsembleSettings, AblationShownSettings):
     """What the ablation's step must know (assembled from other blocks)."""
 
 
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class SourceSettings(Block):
+    """A Markov source of any order, and how deep the transformers are that learn it."""
+
+    name: str = Field(min_length=1)
+    """Its rows in the table."""
+    transitions: list[Annotated[list[Probability], Field(min_length=2)]] = Field(min_length=2)
+    """The next symbol's law after each context: S rows of S for the first order, S x S rows for the
+    second, the earlier symbol slowest."""
+    depths: list[Annotated[int, Field(ge=1, le=4)]] = Field([1], min_length=1)
+    """Numbers of blocks (layers)."""
+
+    @pydantic.model_validator(mode="after")
+    def _rows_are_laws(self) -> "SourceSettings":
+        states = len(self.transitions[0])
+        for row in self.transitions:
+            if len(row) != states or abs(sum(row) - 1) > 1e-9:
+                raise ValueError(
+                    f"transitions: {row} must have {states} probabilities that sum to 1"
+                )
+        if len(self.transitions) not in (states, states**2):
+            raise ValueError(
+                f"transitions: {len(self.transitions)} rows; {states} states need {states} rows, "
+                f"or {states**2} for the second order"
+            )
+        return self
+
+    def matrix(self) -> np.ndarray:
+        """The transitions, float64 [contexts, states]."""
+        return np.array(self.transitions, dtype=np.float64)
+
+
+def _steady(states: int, stay: float) -> list[list[float]]:
+    """A chain that stays with a probability and else goes to any other state."""
+    move = round((1 - stay) / (states - 1), 12)
+    return [[stay if i == j else move for j in range(states)] for i in range(states)]
+
+
+# Sticky and restless chains as p + q below and above 1 (second eigenvalue above and below 0), a
+# cycle (complex eigenvalues), and a binary source in which only the symbol before the last counts.
+_SOURCES = [
+    {"name": "2 states, stays .8", "transitions": _steady(2, 0.8)},
+    {"name": "2 states, leaves .9", "transitions": _steady(2, 0.1), "depths": [1, 2]},
+    {"name": "3 states, stays .8", "transitions": _steady(3, 0.8)},
+    {"name": "3 states, leaves always", "transitions": _steady(3, 0.0)},
+    {
+        "name": "3 states in a circle",
+        "transitions": [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.8, 0.1, 0.1]],
+    },
+    {
+        "name": "second order, repeats .9",
+        "transitions": [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]],
+        "depths": [1, 2],
+    },
+]
+
+
+class OpenProblemsShownSettings(Block):
+    """What the table of the open problems must know of them."""
+
+    sources: list[SourceSettings] = Field(
+        [SourceSettings(**source) for source in _SOURCES], min_length=1
+    )
+    """Sources in the order of rows."""
+    sequence_length: int = Field(64, ge=8, le=4096)
+    """Inputs per sequence (tokens)."""
+    batch: int = Field(16, ge=1)
+    """Sequences per iteration (sequences)."""
+    iterations: int = Field(400, ge=1)
+    """Length of the training and of its learning-rate schedule (iterations)."""
+
+    @pydantic.model_validator(mode="after")
+    def _names_once(self) -> "OpenProblemsShownSettings":
+        names = [source.name for source in self.sources]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"sources: {', '.join(repeated)} is given twice; each name once")
+        return self
+
+
+class OpenProblemsSettings(OpenProblemsShownSettings):
+    """More states, higher order, two layers: small trainings from the standard start by AdamW."""
+
+    d: int = Field(8, ge=1, le=64)
+    """Dimensions; one head, 4 d hidden units."""
+    lr: float = Field(2e-3, gt=0)
+    """Largest learning rate of the one-cycle cosine schedule."""
+    warm_up: Share = 0.02
+    """Share of the iterations in which the learning rate rises."""
+    seeds: int = Field(5, ge=2)
+    """Runs per source and depth (runs)."""
+    evaluate_every: int = Field(10, ge=1)
+    """Between two evaluations on held-out sequences (iterations)."""
+    evaluate_on: int = Field(16, ge=1)
+    """Held-out sequences (sequences)."""
+
+
+class OpenProblemsRunSettings(OpenProblemsSettings):
+    """What the step must know (assembled from other blocks)."""
+
+    device: Device = "auto"
+    """Where the ensembles are trained."""
+    threads: Threads = 1
+    """torch threads; part of what decides the numbers."""
+
+
+class ClaimSettings(AblationShownSettings):
+    """What the table of claims must know (assembled from other blocks)."""
+
+    sources: list[SourceSettings]
+    """Sources of the open problems."""
+
+
 class LocalToGlobalSettings(Block):
     """Local to Global: gradient flow, and transformers on Markov chains."""
 
     flow: FlowSettings
     """The canonical model."""
+    attention_flow: AttentionFlowSettings = AttentionFlowSettings()
+    """The canonical model with the attention scalar."""
     transformer: InitialisationSettings
     """The transformer from three initialisations."""
     ablation: AblationSettings
     """Changes of the transformer's training."""
+    open_problems: OpenProblemsSettings = OpenProblemsSettings()
+    """The paper's open problems."""

@@ -32,13 +32,21 @@ Gradient flow with the attention scalar a
 Theorem 3, figures 2 and 5: for p + q < 1 the local minima repel near the origin, else they attract.
     canonical.flow_with_attention, simulation.shown_paths, flow_figures.with_attention
     -> simulate_flow, plot_flow -> figure_attention_flow, figure_attention_flow_origin
+Theorem 3: critical points with a, constant energy, and at which of them the flow ends.
+    theory.critical_points_with_attention, simulation.attention_starts, attention_tables
+    -> simulate_attention_flow, tabulate_attention_flow
+    -> table_critical_points_with_attention, table_flow_with_attention
+p + q = 1, which the theorems leave out: all flows reach the one entropy.
+    simulation.attention_starts, attention_tables
+    -> simulate_attention_flow, tabulate_attention_flow -> table_flow_with_attention
 
 Transformers on sequences of the chain
 
-Figure 3: from the standard initialisation W_1 and W_V become rank one.
-    transformer, attention, initialisation.standard, training.top_share, training_figures.weights
-    -> train_transformers, tabulate_initialisation, plot_transformers
-    -> table_rank_one, figure_weights_standard
+Figure 3: from the standard initialisation all matrices become rank one.
+    transformer, attention, initialisation.standard, training.top_share, training_figures.weights,
+    rank_one_figures
+    -> train_transformers, tabulate_initialisation, plot_transformers, plot_rank_one
+    -> table_rank_one, figure_weights_standard, figure_rank_one
 Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
     initialisation.paper, training, training_tables, training_figures.loss_curves
     -> train_transformers, tabulate_initialisation, plot_transformers
@@ -51,7 +59,16 @@ Do both hold when training goes on?
     training, training_tables.ablation_table, training_figures.longer_training
     -> ablate_transformers, tabulate_ablation, plot_ablation
     -> table_ablation, figure_longer_training
+Open problems: more states, higher order, two layers, from the standard start.
+    sources, deep_transformer, open_problems, open_problem_tables, open_problem_figures
+    -> train_open_problems, tabulate_open_problems, plot_open_problems
+    -> table_open_problems, figure_open_problems
 Beyond the paper: which changes of the training let a start leave the unigram model.
     training, training_tables.ablation_table
     -> ablate_transformers, tabulate_ablation -> table_ablation
+
+All of it
+
+Each sentence that can be measured, beside a theorem, a published number or a direction.
+    onelayer.claims, claims -> tabulate_local_to_global_claims -> table_local_to_global_claims
 """

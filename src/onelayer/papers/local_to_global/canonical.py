@@ -116,10 +116,22 @@ def energy(e: Array, w: Array, a: Array | float = 0.0) -> Array:
     return e * e - w * w - xp.sign(w) * xp.log(size) - 2 * a * a
 
 
-def hessian(e: float, w: float, chain: Chain) -> np.ndarray:
-    """Second derivatives of L at one (e, w), float64 [2, 2]: L'' grad s grad s^T + L' hess s."""
-    g = 1 + 2 * w * abs(w)
-    s = np.asarray(e * e * g)
-    ascent = np.array([2 * e * g, 4 * abs(w) * e * e])
-    bend = np.array([[2 * g, 8 * e * abs(w)], [8 * e * abs(w), 4 * np.sign(w) * e * e]])
-    return curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
+def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:
+    """Second derivatives of L at one (e, w) or (e, w, a): L'' grad s grad s^T + L' hess s.
+
+    Returns:
+        float64 [2, 2] or [3, 3].
+    """
+    n, (e, w, a) = len(theta), (*theta, 0.0)[:3]
+    g, k, m = 1 + 2 * w * abs(w), 1 + a * e * e, 1 + 2 * a * e * e
+    s = np.asarray(e * e * g * k)
+    ascent = np.array([2 * e * g * m, 4 * abs(w) * e * e * k, e**4 * g])
+    bend = np.array(
+        [
+            [2 * g * (1 + 6 * a * e * e), 8 * e * abs(w) * m, 4 * e**3 * g],
+            [8 * e * abs(w) * m, 4 * np.sign(w) * e * e * k, 4 * abs(w) * e**4],
+            [4 * e**3 * g, 4 * abs(w) * e**4, 0.0],
+        ]
+    )
+    found = curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
+    return found[:n, :n]

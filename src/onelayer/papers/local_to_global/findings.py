@@ -1,9 +1,16 @@
 """What came out of Makkuva et al. (2024), as sentences on the rows of its tables."""
 
 from onelayer.findings import Finding
+from onelayer.tables import ALL
 
 _STARTS = "local_to_global/initialisation"
 _BASINS = "local_to_global/basins"
+STATES_SENTENCES = tuple(
+    f"as with two states, the standard start {kept} the unigram model"
+    for kept in ("leaves", "stays at")
+)
+AUTHORS_WEIGHTS = "the authors' saved weights, standard start, iteration 200"
+RANK_ONE_SENTENCE = "at convergence, all the parameter matrices are approximately rank-one"
 
 
 def _start(name: str, called: str, entropy: str) -> Finding:
@@ -47,6 +54,17 @@ FINDINGS = [
         open="The share of Gaussian starts that reach a global minimum is the theory's at "
         "{it.agree} of {it.rows} scales and chains; the others are open.",
     ),
+    Finding(
+        "with_attention",
+        "local_to_global/flow_with_attention",
+        {"quantity": "global_share"},
+        holds="With the attention scalar Gaussian starts near the origin end as without it: all at "
+        "a global minimum for p + q < 1, none for p + q > 1.",
+        fails="With the attention scalar Gaussian starts near the origin do not end where theorem "
+        "3 says.",
+        mixed="With the attention scalar Gaussian starts near the origin end where theorem 3 says "
+        "at {it.agree} of {it.rows} scales and chains.",
+    ),
     _start("standard", "The standard start", "unigram"),
     _start("paper", "The paper's start", "bigram"),
     Finding(
@@ -55,5 +73,35 @@ FINDINGS = [
         {"quantity": "trapped_share", "variant": "twice as long"},
         holds="With twice the iterations {it:2} of the standard starts still stand at the unigram "
         "entropy.",
+    ),
+    Finding(
+        "rank_one_of_all",
+        "local_to_global/claims",
+        {"claim": RANK_ONE_SENTENCE, "seed": ALL},
+        holds="All parameter matrices become approximately rank one, ours and the authors' saved.",
+        fails="The parameter matrices do not become approximately rank one.",
+        mixed="{it.agree} of {it.rows} parameter matrices, ours and the authors' saved, are "
+        "approximately rank one, of which the paper says all: the authors' W_Q has a share of "
+        "{Q.value:.2f} and W_K of {K.value:.2f}.",
+        open="Whether all parameter matrices become approximately rank one is open: {it.agree} of "
+        "{it.rows} are.",
+        beside={
+            name: {"quantity": f"W_{name}_top_share", "seed": ALL, "setting": AUTHORS_WEIGHTS}
+            for name in ("Q", "K")
+        },
+    ),
+    Finding(
+        "more_states",
+        "local_to_global/claims",
+        {"claim": list(STATES_SENTENCES), "seed": ALL},
+        holds="With three states as with two, the sign of the chain's second eigenvalue, 1 - p - q "
+        "for two, decides to which entropy the standard start ends nearer: the best one where it "
+        "is positive, the unigram one where it is negative ({it.rows} chains).",
+        fails="With three states the sign of the second eigenvalue does not decide to which "
+        "entropy the standard start ends nearer.",
+        mixed="The sign of the second eigenvalue decides to which entropy the standard start ends "
+        "nearer for {it.agree} of {it.rows} chains of two and three states.",
+        open="Whether the sign of the second eigenvalue decides to which entropy the standard "
+        "start ends nearer is open: it does for {it.agree} of {it.rows} chains.",
     ),
 ]

@@ -5,7 +5,7 @@ are judged are of the kind `theory`. Shares count flows and have no tolerance; c
 that of float64.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,20 @@ from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
-from onelayer.settings.local_to_global import FlowShownSettings
+from onelayer.settings.local_to_global import AttentionFlowShownSettings, FlowShownSettings
 from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import Number, judge, worded
 
 ROUNDING = 1e-12  # of closed forms in float64: 2^-53 through some thousand operations
 MAJORITY = Number(0.5, kind="theory")  # of a share: which of two ends is the more frequent one
 EXACT = Number(None, kind="theory")
+# Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
+RETURNS = {
+    "global minimum": 1.0,
+    "local minimum": 1.0,
+    "local maximum": 0.0,
+    "saddle, a e^2 = -1": 0.0,
+}
 CRITICAL_POINT_NOTES = [
     "Loss and gradient: closed forms at the optimal bias, the worst of the representatives; "
     "theory is the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere "
@@ -40,33 +47,43 @@ BASIN_NOTES = [
 ]
 
 
-def chains_of(settings: FlowShownSettings) -> list[Chain]:
+def chains_of(settings: FlowShownSettings | AttentionFlowShownSettings) -> list[Chain]:
     """The chains of the settings."""
     return [Chain(chain.p, chain.q) for chain in settings.chains]
 
 
-def critical_point_table(chains: Sequence[Chain], neighbours: pd.DataFrame) -> pd.DataFrame:
-    """Loss, gradient and curvature at every kind of critical point; whether the flow returns."""
+def critical_point_table(
+    chains: Sequence[Chain],
+    neighbours: pd.DataFrame,
+    points_of: Callable[[Chain], Mapping[str, Sequence[np.ndarray]]] = critical_points,
+) -> pd.DataFrame:
+    """Loss, gradient and curvature at every kind of critical point; whether the flow returns.
+
+    Args:
+        chains: of the rows.
+        neighbours: `simulation.neighbours` of these points.
+        points_of: of a chain, by kind: `theory.critical_points`, or those with attention.
+    """
     returned = neighbours.set_index(["p", "q", "point"])
     rows = []
     for chain in chains:
-        for name, points in critical_points(chain).items():
+        for name, points in points_of(chain).items():
             key = {"p": chain.p, "q": chain.q, "point": name}
             found = returned.loc[(chain.p, chain.q, name)]
             rows += [key | row for row in _at_critical_points(chain, name, points)]
-            expected = {"global minimum": 1.0, "local minimum": 1.0, "local maximum": 0.0}
             back = share(int(found["back"]), int(found["starts"]))
             returns = key | back | {"quantity": "share_returning"}
-            rows.append(returns | {"published": expected.get(name, np.nan)})
+            rows.append(returns | {"published": RETURNS.get(name, np.nan)})
     compared = {"loss": EXACT, "gradient_norm": EXACT, "share_returning": MAJORITY}
     return judge(tidy(rows, ["p", "q", "point"]), compared)
 
 
 def _at_critical_points(chain: Chain, name: str, points: Sequence[np.ndarray]) -> list[dict]:
-    e, w = np.transpose(points)
-    loss = canonical.loss(canonical.logit_gap(e, w), chain)
-    speed = np.linalg.norm(canonical.flow(np.stack([e, w]), chain), axis=0)
-    bends = np.array([np.linalg.eigvalsh(canonical.hessian(*point, chain)) for point in points])
+    theta = np.transpose(points)
+    flow = canonical.flow if len(theta) == 2 else canonical.flow_with_attention
+    loss = canonical.loss(canonical.logit_gap(*theta), chain)
+    speed = np.linalg.norm(flow(theta, chain), axis=0)
+    bends = np.array([np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points])
     entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
     compared = {"n": len(points), "tolerance": ROUNDING}
     worst = loss[abs(loss - entropy).argmax()]

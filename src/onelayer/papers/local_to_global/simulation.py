@@ -17,14 +17,20 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import Ends, integrate
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome, shown_chains
 from onelayer.seeds import generator
-from onelayer.settings.local_to_global import FlowSettings
+from onelayer.settings.local_to_global import (
+    AttentionFlowRunSettings,
+    FlowSettings,
+    IntegrationSettings,
+)
 
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
 FIRST_FRAME = 0.01  # time of the first frame after the start
+SLOW_AT_REST = 1e-5  # with p + q = 1 no flow comes to rest faster than by a power of time
+MODELS = {2: "(e, w)", 3: "(e, w, a)"}  # by the number of variables
 
 
-def ends_of(start: np.ndarray, chain: Chain, settings: FlowSettings, device: str) -> Ends:
+def ends_of(start: np.ndarray, chain: Chain, settings: IntegrationSettings, device: str) -> Ends:
     """Follow starts [2, N] or [3, N] to their limits."""
     theta = torch.from_numpy(start).to(device)
     return integrate(
@@ -86,20 +92,59 @@ def gaussian_starts(
     return pd.DataFrame(rows)
 
 
-def neighbours(
-    chains: list[Chain], settings: FlowSettings, execution: Execution = Execution()
+def attention_starts(
+    chains: list[Chain], settings: AttentionFlowRunSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
-    """Whether the flow comes back to a critical point from starts on a small circle around it.
+    """Where the flow of (e, w, a) ends from N(0, sigma^2); for p + q = 1 that of (e, w) too.
+
+    Every sigma scales the same draws; (e, w) has their first two variables.
+
+    Returns:
+        A row per start: `p`, `q`, `model` (`MODELS`), `sigma`, the start `e_0`, `w_0`, `a_0` and
+        the end `e`, `w`, `a` (a = 0 without it), and `at_rest`.
+    """
+    random = generator("attention starts", settings.seed)
+    unit = random.normal(size=(3, settings.draws))
+    slow = settings.model_copy(update={"at_rest": max(settings.at_rest, SLOW_AT_REST)})
+    plan = [(chain, 3, settings.sigmas, settings) for chain in chains]
+    plan += [
+        (Chain(p, 1 - p), variables, [max(settings.sigmas)], slow)
+        for p in settings.independent
+        for variables in MODELS
+    ]
+    parts = []
+    for chain, variables, sigmas, own in plan:
+        start = np.concatenate([sigma * unit[:variables] for sigma in sigmas], axis=1)
+        ends = ends_of(start, chain, own, execution.device)
+        part = {"p": chain.p, "q": chain.q, "model": MODELS[variables]}
+        part["sigma"] = np.repeat(sigmas, settings.draws)
+        for place, name in enumerate(("e", "w", "a")):
+            inside = place < variables
+            part[f"{name}_0"] = start[place] if inside else 0.0
+            part[name] = ends.theta[place].cpu().numpy() if inside else 0.0
+        parts.append(pd.DataFrame(part | {"at_rest": ends.at_rest.cpu().numpy()}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def neighbours(
+    chains: list[Chain],
+    settings: IntegrationSettings,
+    execution: Execution = Execution(),
+    points_of: Callable[[Chain], dict[str, list[np.ndarray]]] = critical_points,
+) -> pd.DataFrame:
+    """Whether the flow comes back to a critical point from starts close around it.
 
     Columns `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends within five
-    radii, with the loss of the point.
+    radii, with the loss of the point. The starts lie on a circle; with attention on a sphere.
     """
-    angle = 2 * np.pi * (np.arange(NEIGHBOURS) + 0.5) / NEIGHBOURS
-    circle = AROUND * np.stack([np.cos(angle), np.sin(angle)])
     rows = []
     for chain in chains:
-        points = critical_points(chain)
-        starts = [point[:, None] + circle for group in points.values() for point in group]
+        points = points_of(chain)
+        starts = [
+            point[:, None] + AROUND * _directions(len(point))
+            for group in points.values()
+            for point in group
+        ]
         theta = ends_of(np.concatenate(starts, axis=1), chain, settings, execution.device).theta
         ends = iter(np.split(theta.cpu().numpy(), len(starts), axis=1))
         for name, group in points.items():
@@ -121,6 +166,17 @@ def neighbours(
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _directions(variables: int) -> np.ndarray:
+    """Evenly spread unit vectors, float64 [2 or 3, NEIGHBOURS]; a golden spiral on the sphere."""
+    place = np.arange(NEIGHBOURS) + 0.5
+    if variables == 2:
+        angle = 2 * np.pi * place / NEIGHBOURS
+        return np.stack([np.cos(angle), np.sin(angle)])
+    height, angle = 1 - 2 * place / NEIGHBOURS, np.pi * (1 + np.sqrt(5)) * place
+    radius = np.sqrt(1 - height * height)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), height])
 
 
 def shown_paths(

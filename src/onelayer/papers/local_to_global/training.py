@@ -29,7 +29,8 @@ BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
 FIRST, LAST = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
-QUANTITIES = ("loss", "W_1_share", "W_V_share")  # in the tables of curves
+MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
+QUANTITIES = ("loss", *(f"{name}_share" for name in MATRICES))  # in the tables of curves
 STARTS = {
     "standard": initialisation.standard,
     "rank_one": initialisation.rank_one,
@@ -78,8 +79,8 @@ def train_group(
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
     Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
-    [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the shares
-    of their largest singular value, `W_1_share`, `W_V_share` [R].
+    [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the share
+    of the largest singular value of each of the `MATRICES`, `W_1_share` and so on, [R].
 
     Raises:
         OnelayerError: the held-out sequences show one symbol only.
@@ -108,9 +109,7 @@ def train_group(
             "loss": population_losses(parameters, x, chain),
             "W_1": parameters["W_1"],
             "W_V": parameters["W_V"],
-            "W_1_share": top_share(parameters["W_1"]),
-            "W_V_share": top_share(parameters["W_V"]),
-        }
+        } | {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
 
     starts = [_start(s, t, random) for s, t in zip(group.starts, group.trainings, strict=True)]
     parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
@@ -214,7 +213,7 @@ def top_share(W: Tensor) -> Tensor:
 
 
 def curves(group: Group, trained: Trained, seeds: int) -> pd.DataFrame:
-    """Tidy histories: `variant`, `seed`, `iteration`, `loss`, `W_1_share`, `W_V_share`."""
+    """Tidy histories: `variant`, `seed`, `iteration`, and the `QUANTITIES`."""
     return _tabulate(group, _curves_of(trained), seeds)
 
 

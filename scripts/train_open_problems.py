@@ -1,0 +1,15 @@
+"""Train transformers on more states, on the second order and with two layers."""
+
+from onelayer.execution import execution_of
+from onelayer.papers.local_to_global.open_problems import train_sources
+from onelayer.settings.local_to_global import OpenProblemsRunSettings
+from onelayer.step import Step, run
+
+
+def main(step: Step) -> None:
+    curves = train_sources(step.settings, execution_of(step, step.outputs.curves))
+    curves.to_parquet(step.outputs.curves)
+
+
+if __name__ == "__main__":
+    run(main, settings=OpenProblemsRunSettings, outputs=["curves"])

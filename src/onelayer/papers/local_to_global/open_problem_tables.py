@@ -1,0 +1,107 @@
+"""The table of the paper's open problems: how far each source is learnt.
+
+A loss is told as its share of the way from the unigram entropy (0) to that of the best model (1),
+whose memory is the source's order. The paper says nothing of these; its sentence on two states is
+carried over in `claims`.
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from onelayer.intervals import mean, share
+from onelayer.papers.local_to_global.sources import Source
+from onelayer.settings.local_to_global import OpenProblemsShownSettings, SourceSettings
+from onelayer.tables import Report, interval, number, tidy
+from onelayer.verdicts import NOT_REACHED
+
+KEYS = ["source", "depth"]
+CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
+TITLE = "Open problems: more states, higher order, two layers, from the standard start"
+
+
+def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
+    """The curves with `closed`, the share of the way from the unigram to the best entropy.
+
+    Args:
+        curves: `open_problems.train_sources`.
+        sources: of the curves.
+    """
+    found = {own.name: Source(own.matrix()) for own in sources}
+    unigram = curves["source"].map({name: own.entropy(0) for name, own in found.items()})
+    best = curves["source"].map({name: own.entropy(own.order) for name, own in found.items()})
+    closed = (unigram - curves["loss"]) / (unigram - best)
+    return curves.assign(closed=closed, above_best=curves["loss"] - best)
+
+
+def open_problem_table(curves: pd.DataFrame, settings: OpenProblemsShownSettings) -> pd.DataFrame:
+    """Final loss, share of the way and seeds at the best entropy, by source and depth."""
+    runs = with_way_closed(curves, settings.sources).sort_values("iteration")
+    runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
+    final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
+    rows = []
+    for own in settings.sources:
+        source = Source(own.matrix())
+        entropies = [source.entropy(memory) for memory in range(source.order + 1)]
+        seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
+        for depth in own.depths:
+            part = final[(final["source"] == own.name) & (final["depth"] == depth)]
+            key = {"source": own.name, "depth": depth}
+            reached = int((part["above_best"] <= CLOSE).sum())
+            rows += [
+                key | {"quantity": "final_loss", "note": f"entropy by memory: {seen}"}
+                | mean(part["loss"]),
+                key | {"quantity": "way_closed"} | mean(part["closed"]) | _standing(part["fell"]),
+                key | {"quantity": "reached_share", "note": "within .01 of the best entropy"}
+                | share(reached, len(part)),
+            ]  # fmt: skip
+    return tidy(rows, KEYS)
+
+
+def _standing(fell: pd.Series) -> dict[str, str]:
+    """What stands in a row that rests on runs of which one ends no lower than it starts.
+
+    The start has no preference and lies near the unigram entropy: standing still looks trapped.
+    """
+    if (fell > 0).all():
+        return {}
+    note = f"{(~(fell > 0)).sum()} of {len(fell)} seeds end no lower than they start"
+    return {"verdict": NOT_REACHED, "note": note}
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per source and depth."""
+    rows = []
+    for (source, depth), part in table.groupby(KEYS, sort=False):
+        by = part.set_index("quantity")
+        ends = ["value", "low", "high"]
+        reached = by.loc["reached_share"]
+        rows.append(
+            {
+                "source": source,
+                "layers": str(depth),
+                "final loss [95%]": interval(*by.loc["final_loss", ends], 4),
+                "share of the way from unigram to best [95%]": interval(
+                    *by.loc["way_closed", ends], 3
+                ),
+                "seeds at the best entropy": (
+                    f"{number(reached['value'] * reached['n'], 0)} of {reached['n']:.0f}"
+                ),
+                "entropies": by.loc["final_loss", "note"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def report(curves: pd.DataFrame, settings: OpenProblemsShownSettings) -> Report:
+    """How far each source is learnt."""
+    table = open_problem_table(curves, settings)
+    notes = [
+        f"{settings.sequence_length} inputs per sequence, {settings.batch} sequences per "
+        f"iteration, {settings.iterations} iterations of AdamW from the standard start; a row of "
+        "the embedding per state, no LayerNorm. Population loss on held-out sequences (nats).",
+        "Memory: the last symbols that a model sees; with none it is the unigram model. In the "
+        "second order only the symbol before the last one counts: a memory of one is none.",
+        "Not judged: the paper leaves these open. The claims carry over its words on two states.",
+    ]
+    return Report(table, readable(table), TITLE, notes)
