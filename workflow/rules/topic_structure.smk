@@ -15,6 +15,13 @@ measures_over_tokens = expand(
     corpus=wikipedia.corpus,
     model=[m["name"] for m in models_over_tokens],
 )
+# A model with random weights predicts nothing.
+trained_models = [m for m in probed_models if m["settings"].source != "random"]
+removal_losses = expand(
+    "results/measures/{corpus}/{model}/head_removal.parquet",
+    corpus=wikipedia.corpus,
+    model=[m["name"] for m in trained_models],
+)
 
 
 wildcard_constraints:
@@ -282,3 +289,47 @@ use rule step as plot_pretraining_losses with:
     localrule: True
     params:
         **script("plot_pretraining_losses", models=pretrained_models),
+
+
+use rule step as tabulate_head_removal with:
+    input:
+        losses=removal_losses,
+    output:
+        tables=table(
+            "topic_structure/head_removal",
+            "Wikipedia: results",
+            "table: heads removed",
+            made=bool(trained_models),
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_head_removal",
+    localrule: True
+    params:
+        **script(
+            "tabulate_head_removal",
+            models=trained_models,
+            uncertainty=settings.probe.uncertainty,
+        ),
+
+
+use rule step as plot_head_removal with:
+    input:
+        losses=removal_losses,
+    output:
+        figures=figure(
+            "topic_structure/head_removal",
+            "Wikipedia: results",
+            "figure: heads removed",
+            made=bool(trained_models),
+        ),
+        record=record,
+    pathvars:
+        step="plot_head_removal",
+    localrule: True
+    params:
+        **script(
+            "plot_head_removal",
+            models=trained_models,
+            uncertainty=settings.probe.uncertainty,
+        ),

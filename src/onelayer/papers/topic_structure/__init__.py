@@ -109,6 +109,11 @@ checkpoints from elsewhere, against tokens seen.
     -> measure_snapshots, gather_series, tabulate_topic_structure_over_tokens,
     plot_topic_structure_over_tokens
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
+Whether models need the heads that attend within topics: loss on words without them.
+    head_removal, head_removal_figure, probe.head_removal, onelayer.models.head_removal,
+    onelayer.models.word_heads, onelayer.models.published
+    -> measure_head_removal, tabulate_head_removal, plot_head_removal
+    -> table_head_removal, figure_head_removal
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
     probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal
     -> probe_attention, tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping
