@@ -98,9 +98,34 @@ use rule step as tabulate_topics with:
         **script("tabulate_topics", corpus=wikipedia.corpus, top_words=settings.topics.top_words),
 
 
+held_out_topics = expand(
+    rules.measure_held_out_topics.output.coherence,
+    corpus=[wikipedia.corpus] if wikipedia.corpus in in_one_piece else [],
+)
+
+
+use rule step as tabulate_topic_settings with:
+    input:
+        held_out=held_out_topics,
+    output:
+        tables=table(
+            "topic_structure/topic_settings",
+            "Wikipedia: data and topics",
+            "table: topic models compared by coherence",
+            made=bool(held_out_topics and settings.topics.compared),
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_topic_settings",
+    localrule: True
+    params:
+        **script("tabulate_topic_settings", corpus=wikipedia.corpus, models=judged_topic_models),
+
+
 use rule step as tabulate_topic_quality with:
     input:
         quality=expand(rules.measure_topics.output.quality, corpus=wikipedia.corpus),
+        held_out=held_out_topics,
     output:
         tables=table(
             "topic_structure/topic_quality", "Wikipedia: data and topics", "table: topic quality"

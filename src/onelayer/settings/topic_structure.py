@@ -9,7 +9,7 @@ from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure_synthetic import SyntheticSettings
-from onelayer.settings.topics import AmbiguitySettings, Backend, Overlap, Threshold
+from onelayer.settings.topics import AmbiguitySettings, Backend, NamedLda, Overlap, Threshold
 
 
 def _each_once(values: list) -> list:
@@ -156,6 +156,15 @@ class TopicTableSettings(Block):
     """The corpus's name."""
     top_words: int = Field(ge=2)
     """Words shown per topic (words)."""
+
+
+class TopicSettingsTableSettings(Block):
+    """What the table of compared topic models needs to know (assembled)."""
+
+    corpus: Name
+    """The corpus's name."""
+    models: list[NamedLda]
+    """The topic models, in the order of rows."""
 
 
 class WordGroupSettings(Block):
