@@ -4,7 +4,7 @@ import pandas as pd
 
 from onelayer.device import resolve_device
 from onelayer.models.published import published_bare
-from onelayer.papers.topic_structure.head_removal import without_head
+from onelayer.papers.topic_structure.head_removal import without_losses
 from onelayer.settings.topic_structure import HeadRemovalMeasureSettings
 from onelayer.step import Step, run
 from onelayer.tables import ALL
@@ -15,7 +15,7 @@ def main(step: Step) -> None:
     seeds = list(map(str, step.settings.checkpoint_seeds)) if len(folders) > 1 else [ALL]
     named = dict(zip(seeds, folders, strict=True))
     bare = published_bare(folders[0])
-    losses = without_head(bare) if bare else measured(step, named)
+    losses = without_losses(bare) if bare else measured(step, named)
     losses.to_parquet(step.outputs.losses, index=False, compression="zstd")
 
 

@@ -6,16 +6,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from datasets import Dataset
 
 from onelayer.claims import tabulated
+from onelayer.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.models.published import published_bare
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.models.word_heads import load_word_model
 from onelayer.papers.topic_structure import head_removal
 from onelayer.papers.topic_structure.head_removal_figure import figure_removal
-from onelayer.papers.topic_structure.probe.head_removal import Heads, Questioner
+from onelayer.papers.topic_structure.probe.attention import sample_articles
+from onelayer.papers.topic_structure.probe.head_removal import (
+    Heads,
+    Questioner,
+    measure_removal,
+    unseen_articles,
+)
+from onelayer.pretraining.text import ENCODED
 from onelayer.settings.models import PretrainedModel
-from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
 from tests.tiny_models import WORDS, save_tiny
 
@@ -98,6 +107,61 @@ def test_a_causal_model_has_no_masked_words(tmp_path: Path) -> None:
     assert "no masked-word head of gpt2" in load_word_model(folder, load_tokenizer(folder))
 
 
+@pytest.fixture
+def corpus(tmp_path: Path) -> tuple[Path, Path]:
+    """Forty articles, and their text as it is trained on; every other one is held out."""
+    articles, encoded = tmp_path / "articles.arrow", tmp_path / "text.arrow"
+    text = "the frog toad opera bach mozart pond frog"
+    write_articles(((str(i), "title", text, None) for i in range(40)), articles, "here")
+    rows = {"ids": [[7]] * 40, "held_out": [i % 2 == 0 for i in range(40)]}
+    write_rows(Dataset.from_dict(rows, features=ENCODED), encoded)
+    return articles, encoded
+
+
+def test_no_article_is_measured_that_was_probed_or_trained_on(corpus: tuple[Path, Path]) -> None:
+    articles, encoded = corpus
+    attention = AttentionProbeSettings(documents=10)
+    probed = set(sample_articles([articles], attention)["id"])
+    held_out = {str(i) for i in range(0, 40, 2)}
+    settings = HeadRemovalSettings(documents=30)
+    found = unseen_articles([articles], [articles], [encoded], attention, settings)
+    assert set(found["id"]) == held_out - probed and probed & held_out
+    few = settings.model_copy(update={"documents": 4})
+    assert set(unseen_articles([articles], [], [], attention, few)["id"]).isdisjoint(probed)
+    assert len(unseen_articles([articles], [articles], [encoded], attention, few)) == 4
+    everything = AttentionProbeSettings(documents=40)
+    assert not len(unseen_articles([articles], [articles], [encoded], everything, settings))
+
+
+def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Path) -> None:
+    articles = read_articles([corpus[0]]).select(range(3)).to_pandas()
+    folders = {"0": bert, "1": save_tiny("bert", tmp_path / "other", seed=1, published=True)}
+    kept = pd.DataFrame({"word": ["frog", "toad", "opera"], "topic": [0, 0, 1]})
+    kept = kept.assign(overlap="disjoint", threshold="top 2")
+    vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": 1})
+    heads = [
+        (seed, "disjoint", "top 2", layer, head, layer + head / 10 * (-1) ** int(seed))
+        for seed in folders
+        for layer in (1, 2)
+        for head in (1, 2)
+    ]
+    ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
+    tables = (articles, kept, vocabulary, ratios)
+    found = measure_removal(folders, load_tokenizer(bert), *tables, HeadRemovalSettings(), 32)
+    assert found.attrs == {"loss": "masked words"}
+    one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
+    assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
+    missing = measure_removal(
+        folders, load_tokenizer(bert), articles[:1], *tables[1:], HeadRemovalSettings(), 32
+    )
+    assert not len(missing) and missing.attrs["missing"].startswith(
+        "articles neither probed nor trained on: 1"
+    )
+    # As many other heads of one layer are left, so that every kind of heads is there.
+    assert set(found["chosen"]) == {"none", "largest", "random", "same_layers"}
+
+
 def losses(seeds: list[str], rises: dict[str, float]) -> pd.DataFrame:
     """Every document has two words of each kind; without heads each costs so much more."""
     rng, rows = np.random.default_rng(0), []
@@ -123,7 +187,7 @@ SETTINGS = UncertaintySettings(document_resamples=200)
 def table() -> pd.DataFrame:
     rises = {"largest": 0.3, "random": 0.1, "same_layers": 0.3}
     return head_removal.assemble(
-        {"a": losses(["0", "1", "2"], rises), "b": head_removal.without_head("bare")},
+        {"a": losses(["0", "1", "2"], rises), "b": head_removal.without_losses("bare")},
         {"a": MODEL, "b": MODEL},
         SETTINGS,
     )
@@ -167,3 +231,5 @@ def test_claims_have_a_row_for_each_model_that_predicts_words(table: pd.DataFram
 def test_the_figure_has_a_mark_for_each_kind_of_heads(table: pd.DataFrame) -> None:
     figure = figure_removal(table)
     assert [len(axis.containers) for axis in figure.axes] == [3, 3]
+    empty = figure_removal(table[table["model"] == "b"])
+    assert [text.get_text() for text in empty.texts] == ["b: bare"]

@@ -65,6 +65,22 @@ def _embeddings_here(family: str, name: str) -> Finding:
     )
 
 
+def _heads(name: str, words: str, claim: str) -> Finding:
+    """What the loss without the heads of the largest ratios says, over the models made here."""
+    row = {"removal": "zero", "words": words, "seed": ALL}
+    models = {"model": tuple(f"{family}-here" for family in _FAMILIES)}
+    found = "{it:4} nats a word, {it.agree} of {it.rows} models pretrained here"
+    return Finding(
+        name,
+        "topic_structure/head_removal",
+        models | row | {"quantity": "largest_minus_random"},
+        holds=f"{claim[0].upper()}{claim[1:]}: {found}.",
+        fails=f"It does not hold that {claim}: {found}.",
+        mixed=f"In some models alone {claim}: {found}; in others less.",
+        open=f"Whether {claim} is open: {found}, the intervals of the others contain 0.",
+    )
+
+
 _MINILM = {"model": "minilm", "seed": ALL, "quantity": "attention_ratio"}
 _OPTIMIZERS = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
 
@@ -133,6 +149,18 @@ FINDINGS = [
     ),
     *[_attention_here(family, name) for family, name in _FAMILIES.items()],
     *[_embeddings_here(family, name) for family, name in _FAMILIES.items()],
+    _heads(
+        "heads_same_topic",
+        "same_topic",
+        "words whose topic the text shows are predicted worse without the heads with the largest "
+        "topic ratios than without as many others",
+    ),
+    _heads(
+        "heads_for_topics",
+        "same_topic - other",
+        "the heads with the largest topic ratios matter more for words whose topic the text shows "
+        "than for other words",
+    ),
     Finding(
         "robustness_minilm",
         "topic_structure/topic_model_robustness",

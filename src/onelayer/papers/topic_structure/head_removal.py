@@ -55,8 +55,8 @@ NOTES = [
 ]
 
 
-def without_head(reason: str) -> pd.DataFrame:
-    """Losses of a model that predicts no words: no rows, and why."""
+def without_losses(reason: str) -> pd.DataFrame:
+    """Losses of a model of which none was measured: no rows, and why."""
     table = pd.DataFrame(columns=COLUMNS)
     table.attrs = {"missing": reason}
     return table

@@ -29,11 +29,18 @@ TITLES = dict(zip(REMOVALS, ("heads give nothing", "heads attend uniformly"), st
 def figure_removal(table: pd.DataFrame) -> Figure:
     """Increase of the loss without heads: a panel per kind of removal, two rows per model.
 
+    Where no model predicts words, the figure says why.
+
     Args:
-        table: of `head_removal.assemble`, with at least one model that predicts words.
+        table: of `head_removal.assemble`.
     """
     shown = table[(table["seed"] == ALL) & table["quantity"].str.startswith("increase_")]
     names = list(shown["model"].unique())
+    if not names:
+        figure = plt.figure(figsize=(COLUMN, 1.0))
+        reasons = (table["model"] + ": " + table["note"]).unique()
+        figure.text(0.5, 0.5, "\n".join(reasons), ha="center", va="center", wrap=True, fontsize=7)
+        return figure
     figure, axes = plt.subplots(
         len(REMOVALS), 1, figsize=(COLUMN, 1.2 + 0.85 * max(2, len(names))), sharex=True
     )

@@ -29,7 +29,7 @@ from onelayer.papers.topic_structure.head_removal import (
     SAME_LAYERS,
     SAME_TOPIC,
     loosest_variant,
-    without_head,
+    without_losses,
 )
 from onelayer.papers.topic_structure.probe.attention import sample_articles
 from onelayer.seeds import generator
@@ -54,8 +54,8 @@ def unseen_articles(
         attention: the probe whose articles are left out.
         settings: how many, and the seed of the draw.
 
-    Raises:
-        OnelayerError: fewer than two are left.
+    Returns:
+        As many of them as there are at most, maybe none, in the corpus's order.
     """
     ids = pd.Series(list(read_column(paths, "id")))
     seen = set(sample_articles(paths, attention)["id"])
@@ -64,12 +64,6 @@ def unseen_articles(
         seen.update(np.array(list(read_column(trained_on, "id")))[~held_out])
     left = ~ids.isin(seen).to_numpy()
     places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(left))
-    if len(places) < 2:
-        raise OnelayerError(
-            f"probe.attention.documents: {attention.documents}; of {len(ids)} articles "
-            f"{len(places)} are left that are held out from training and not probed; heads are "
-            "removed on two at least"
-        )
     return at(read_articles(paths), np.sort(places[: settings.documents])).to_pandas()
 
 
@@ -320,13 +314,18 @@ def measure_removal(
         Rows of `removal_losses` with `seed`, and in `attrs` what the `loss` is, or why there is
         none (`missing`) and no row.
     """
+    if len(articles) < 2:
+        return without_losses(
+            f"articles neither probed nor trained on: {len(articles)}; two are needed, so probe "
+            "fewer (probe.attention.documents)"
+        )
     topics = loosest_variant(kept).groupby("word")["topic"].agg(frozenset).to_dict()
     ratios = loosest_variant(ratios)
     parts, kinds = [], set()
     for seed, folder in folders.items():
         model = load_word_model(folder, tokenizer, device)
         if isinstance(model, str):
-            return without_head(model)
+            return without_losses(model)
         questioner = Questioner(tokenizer, vocabulary, topics, settings, max_tokens, model.mask)
         own = ratios[ratios["seed"] == seed].pivot_table("ratio", "layer", "head").to_numpy()
         heads = Heads(own, settings.heads_share)
