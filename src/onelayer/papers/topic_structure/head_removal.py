@@ -179,23 +179,22 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for (model, removal, words), group in shown.groupby(KEYS[:3], sort=False):
         by = group.set_index("quantity")
         row = {"model": model, "removal": removal, "words": words.replace("_", " ")}
-        for quantity, name in _SHOWN.items():
+        for quantity, (name, verdict) in _SHOWN.items():
             one = by.loc[quantity] if quantity in by.index else None
             row[name] = "–" if one is None else interval(one["value"], one["low"], one["high"], 4)
-            if quantity in JUDGED:
-                verdict = "–" if one is None else worded(one["verdict"], np.nan)
-                row[f"verdict{' ' * (quantity != next(iter(JUDGED)))}"] = verdict
+            if verdict:
+                row[verdict] = "–" if one is None else worded(one["verdict"], np.nan)
         row["what it is"] = group["note"].iloc[0]
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 _SHOWN = {
-    f"increase_{LARGEST}": "loss more without the largest [95%]",
-    f"increase_{RANDOM}": "without others",
-    f"{LARGEST}_minus_{RANDOM}": "difference",
-    f"increase_{SAME_LAYERS}": "without others of these layers",
-    f"{LARGEST}_minus_{SAME_LAYERS}": "difference ",
+    f"increase_{LARGEST}": ("without the largest, more [95%]", ""),
+    f"increase_{RANDOM}": ("without others", ""),
+    f"{LARGEST}_minus_{RANDOM}": ("difference", "verdict"),
+    f"increase_{SAME_LAYERS}": ("without others of these layers", ""),
+    f"{LARGEST}_minus_{SAME_LAYERS}": ("difference from these", "verdict on these"),
 }
 
 
