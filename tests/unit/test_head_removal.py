@@ -77,17 +77,27 @@ def test_a_word_is_of_a_topic_that_shows_if_another_one_can_be_seen(bert: Path) 
     assert all(1 not in hidden for hidden in both)  # `the` is no word of the vocabulary
 
 
-def test_of_a_discriminator_about_half_of_the_words_are_replaced(bert: Path) -> None:
-    shares = [asked(bert, "frog toad pond bach " * 5, 1.0, None, s).targets for s in range(20)]
-    # Of half the words, one in 6.x is drawn to be itself.
-    assert 0.3 < np.mean(np.concatenate(shares)) < 0.5
-    questions = asked(bert, "frog toad pond bach", 1.0, None)
+def test_a_discriminator_is_asked_of_every_word_whether_it_was_replaced(bert: Path) -> None:
+    questions = [asked(bert, "frog toad pond bach " * 5, 0.4, None, s) for s in range(20)]
+    assert {len(one.targets) for one in questions} == {20}
+    # Of four in ten, one in six is replaced by itself.
+    assert 0.27 < np.mean([one.targets for one in questions]) < 0.4
+    questions = asked(bert, "frog toad pond bach", 0.9, None)
     for place, replaced in zip(questions.positions, questions.targets, strict=True):
         assert replaced == (questions.ids[place] != questions.truth[place])
 
 
 def test_a_text_without_known_words_asks_for_none(bert: Path) -> None:
     assert asked(bert, "the the", 0.5, 4) is None
+
+
+def test_a_replaced_word_shows_no_topic(bert: Path) -> None:
+    for seed in range(20):
+        questions = asked(bert, "frog toad", 0.4, None, seed)
+        if questions.targets.tolist() == [0, 1]:  # toad was replaced
+            assert questions.same_topic.tolist() == [False, True]
+            return
+    raise AssertionError("no draw replaces the second word alone")
 
 
 def test_a_bare_model_says_that_it_has_no_head(tmp_path: Path) -> None:

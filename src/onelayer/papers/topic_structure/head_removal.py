@@ -46,8 +46,9 @@ NOTES = [
     "vocabulary.",
     "BERT, RoBERTa, ALBERT: cross-entropy of the masked word. BART: heads of the encoder are "
     "removed, and the decoder, which knows the true words before, writes the word. ELECTRA's "
-    "discriminator has no words to predict: half of the words asked for are replaced by others, "
-    "drawn by their frequency, and the loss is the binary cross-entropy of which.",
+    "discriminator predicts no words: as many as would be hidden are replaced by others, drawn by "
+    "their frequency, and the loss is the binary cross-entropy of telling of every word of the "
+    "topic model's vocabulary whether it was.",
     "Verdict: 'direction' where the whole interval of the difference lies above 0: the heads with "
     "the largest ratios matter more than others. Nothing published is like it. A last row of each "
     "kind, same topic minus other words, says whether they matter more for words whose topic the "

@@ -134,8 +134,9 @@ class Questioner:
         topics: topics of each word that has some.
         settings: share of the words, and the seed of the draws.
         max_tokens: a text is cut after the last whole word that fits.
-        mask: id of the mask; None: half of the words that are asked for are replaced by others,
-            drawn by their occurrences, and the question is which.
+        mask: id of the mask; None: words are not hidden but replaced by others, drawn by their
+            occurrences, and the question is of every word whether it was. The share is then about
+            that which a discriminator meets in pretraining.
     """
 
     def __init__(
@@ -172,29 +173,33 @@ class Questioner:
         asked = draws < self.settings.asked_share
         asked[draws.argmin()] = True
         hidden = places[asked]
-        positions = np.array(encoded.positions)[hidden]
+        pieces = np.array(encoded.positions)
         ids, truth = np.array(encoded.ids), np.array(encoded.ids)
         if self.mask is None:
-            others = rng.choice(self._pieces, len(hidden), p=self._chances)
-            ids[positions] = np.where(rng.random(len(hidden)) < 0.5, others, ids[positions])
-            targets = ids[positions] != truth[positions]
+            ids[pieces[hidden]] = rng.choice(self._pieces, len(hidden), p=self._chances)
+            of = places
+            targets = (ids != truth)[pieces[of]]
         else:
-            ids[positions] = self.mask
-            targets = truth[positions]
-        seen = self._seen(encoded, hidden)
+            ids[pieces[hidden]] = self.mask
+            of = hidden
+            targets = truth[pieces[of]]
+        seen = self._seen(encoded, set(hidden), of)
+        positions = pieces[of]
         return Questions(ids.tolist(), truth.tolist(), positions, targets.astype(np.int64), seen)
 
-    def _seen(self, encoded: EncodedText, hidden: np.ndarray) -> np.ndarray:
-        """Whether a different word of its topic stands where nothing was asked, [hidden] bool."""
-        visible = {word for place, word in enumerate(encoded.words) if place not in set(hidden)}
-        of = {word: self.topics[word] for word in visible if word in self.topics}
+    def _seen(self, encoded: EncodedText, hidden: set[int], of: np.ndarray) -> np.ndarray:
+        """Whether a different word of its topic is not hidden, of each of some words, bool."""
+        visible = {word for place, word in enumerate(encoded.words) if place not in hidden}
+        topics = {word: self.topics[word] for word in visible if word in self.topics}
         return np.array(
             [
-                any(other != word and topics & self.topics.get(word, frozenset())
-                    for other, topics in of.items())
-                for word in (encoded.words[place] for place in hidden)
+                any(
+                    other != word and own & self.topics.get(word, frozenset())
+                    for other, own in topics.items()
+                )
+                for word in (encoded.words[place] for place in of)
             ]
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
