@@ -213,7 +213,8 @@ def test_differences_of_losses_are_those_put_in(table: pd.DataFrame) -> None:
         assert found["value"]["largest_minus_random"] == pytest.approx(0.2 * factor, rel=0.15)
         assert found["verdict"]["largest_minus_random"] == "direction"
         assert found["verdict"]["largest_minus_same_layers"] == "open"
-        assert found["verdict"]["increase_largest"] == ""
+        suffers = "direction" if words == "same_topic - other" else ""
+        assert found["verdict"]["increase_largest"] == suffers
     assert (own["low"] <= own["value"]).all() and (own["value"] <= own["high"]).all()
     without = by.loc["b", "zero", "same_topic", "largest_minus_random"]
     assert without["verdict"] == "not run" and without["note"] == "bare"
@@ -224,7 +225,7 @@ def test_differences_of_losses_are_those_put_in(table: pd.DataFrame) -> None:
 def test_without_a_difference_none_is_found() -> None:
     same = losses(["0", "1", "2"], {"largest": 0.2, "random": 0.2})
     found = head_removal.assemble({"a": same}, {"a": MODEL}, SETTINGS)
-    judged = found[found["quantity"].isin(head_removal.JUDGED) & (found["seed"] == "all")]
+    judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
     assert set(judged["quantity"]) == {"largest_minus_random"}
     assert set(judged["verdict"]) == {"open"}
 
@@ -233,9 +234,9 @@ def test_claims_have_a_row_for_each_model_that_predicts_words(table: pd.DataFram
     claims = head_removal.claims(table)
     rows = tabulated(claims)
     whole = rows[rows["seed"] == "all"]
-    assert len(whole) == 2 and whole["n"].tolist() == [3, 3]
+    assert len(whole) == 3 and whole["n"].tolist() == [3, 3, 3]
     assert set(whole["verdict"]) == {"direction"} and "a, 30 articles" in set(whole["setting"])
-    assert len(rows) == 2 * (1 + 3)
+    assert len(rows) == 3 * (1 + 3)
 
 
 def test_the_figure_has_a_mark_for_each_kind_of_heads(table: pd.DataFrame) -> None:

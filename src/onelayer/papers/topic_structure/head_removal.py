@@ -30,7 +30,8 @@ SAME_TOPIC, OTHER = "same_topic", "other"
 CONTRAST = f"{SAME_TOPIC} - {OTHER}"
 NONE = "none"
 OTHERS = (RANDOM, SAME_LAYERS)
-JUDGED = {f"{LARGEST}_minus_{chosen}": Direction(0, 1) for chosen in OTHERS}
+MORE = Direction(0, 1)
+DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
 COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED]
 
 TITLE = "Loss on words without the heads of the largest topic ratios, and without others"
@@ -50,9 +51,9 @@ NOTES = [
     "their frequency, and the loss is the binary cross-entropy of telling of every word of the "
     "topic model's vocabulary whether it was.",
     "Verdict: 'direction' where the whole interval of the difference lies above 0: the heads with "
-    "the largest ratios matter more than others. Nothing published is like it. A last row of each "
-    "kind, same topic minus other words, says whether they matter more for words whose topic the "
-    "text shows.",
+    "the largest ratios matter more than others. Nothing published is like it. In rows of same "
+    "topic minus other words, 'direction' of the increase itself says that heads matter more for "
+    "words whose topic the text shows.",
 ]
 
 
@@ -77,7 +78,8 @@ def assemble(
     """Losses, their increases and differences of increases, over seeds and of each, tidy.
 
     Quantities: `loss`, with all heads (`removal` none); `increase_<heads>` without some; and
-    `largest_minus_<others>`, which is judged. `words` are of one kind, or the difference of both.
+    `largest_minus_<others>`. `words` are of one kind, or the difference of both kinds. Judged are
+    the differences, of heads and of words.
 
     Args:
         losses: of `probe.head_removal.measure_removal`, by model.
@@ -91,13 +93,16 @@ def assemble(
                 "removal": "zero",
                 "words": SAME_TOPIC,
                 SEED: ALL,
-                "quantity": next(iter(JUDGED)),
+                "quantity": DIFFERENCES[0],
             }
             parts.append(pd.DataFrame([row | {"value": np.nan, "note": missing}]))
         else:
             parts.append(pd.DataFrame(_rows(table, models[name], settings)))
         parts[-1]["model"] = name
-    table = judge(tidy(pd.concat(parts, ignore_index=True), KEYS), JUDGED)
+    table = tidy(pd.concat(parts, ignore_index=True), KEYS)
+    sided = table["quantity"].isin(DIFFERENCES)
+    sided |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
+    table = judge(table, [MORE if judged else None for judged in sided])
     # A seed alone is there to be read.
     alone = table[SEED] != ALL
     return table.assign(
@@ -191,7 +196,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
 
 
 _SHOWN = {
-    f"increase_{LARGEST}": ("without the largest, more [95%]", ""),
+    f"increase_{LARGEST}": ("without the largest, more [95%]", "verdict on this"),
     f"increase_{RANDOM}": ("without others", ""),
     f"{LARGEST}_minus_{RANDOM}": ("difference", "verdict"),
     f"increase_{SAME_LAYERS}": ("without others of these layers", ""),
@@ -208,25 +213,32 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     found = []
     measured = table[table["removal"].eq("zero") & table["value"].notna()]
     for model, own in measured.groupby("model", sort=False):
-        for words, claim in _CLAIMS.items():
-            rows = own[own["words"].eq(words) & own["quantity"].eq(f"{LARGEST}_minus_{RANDOM}")]
-            rows = rows.set_index(SEED)
-            seeds = rows["value"].drop(ALL)
-            whole = rows.loc[ALL]
+        for (words, quantity), (claim, what) in _CLAIMS.items():
+            rows = own[own["words"].eq(words) & own["quantity"].eq(quantity)].set_index(SEED)
+            whole, seeds = rows.loc[ALL], rows["value"].drop(ALL)
             estimate = {**whole[["value", "low", "high"]], "n": max(1, len(seeds))}
-            what = f"{model}, {whole['n']:.0f} articles"
-            note = f"loss (nats a word) without them minus without as many others; {whole['note']}"
-            side = Direction(0, 1)
-            quantity = f"{words.replace(' - ', '_minus_')}_loss"
-            alone = seeds if len(seeds) else None
-            found.append(Claim(claim, _PLACE, what, quantity, estimate, note, side, seeds=alone))
+            setting = f"{model}, {whole['n']:.0f} articles"
+            name = f"{words.replace(' - ', '_minus_')}_{quantity}"
+            note, alone = f"{what} (nats a word); {whole['note']}", seeds if len(seeds) else None
+            found.append(Claim(claim, _PLACE, setting, name, estimate, note, MORE, seeds=alone))
     return found
 
 
 _PLACE = "beyond the paper"
 _CLAIMS = {
-    SAME_TOPIC: "words of a topic that the text shows are predicted worse without the heads with "
-    "the largest topic ratios than without others",
-    CONTRAST: "the heads with the largest topic ratios matter more for words of a topic that the "
-    "text shows than for other words",
+    (CONTRAST, f"increase_{LARGEST}"): (
+        "heads with large topic ratios are used for topics: without them words of a topic that the "
+        "text shows suffer more than other words",
+        "increase of the loss on these words minus that on other words",
+    ),
+    (SAME_TOPIC, DIFFERENCES[0]): (
+        "words of a topic that the text shows suffer more without the heads with the largest topic "
+        "ratios than without others",
+        "loss without them minus without as many others",
+    ),
+    (CONTRAST, DIFFERENCES[0]): (
+        "the heads with the largest topic ratios matter more than others for words of a topic that "
+        "the text shows, beyond what they matter for other words",
+        "the same difference minus that on other words",
+    ),
 }
