@@ -48,7 +48,7 @@ def figure_removal(table: pd.DataFrame) -> Figure:
         _draw(axis, shown[shown["removal"] == removal], names)
         axis.set_title(TITLES[removal], loc="left", fontsize=9)
         despine(axis)
-    figure.supxlabel("increase of the loss (nats a word)", fontsize=9)
+    axes[-1].set_xlabel("increase of the loss (nats a word)")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
     return figure
