@@ -10,10 +10,11 @@ from onelayer.tables import Report, tabulate
 
 def main(step: Step) -> Report:
     corpus = step.settings.corpus
-    table = topic_tables.quality_table(pd.read_parquet(step.inputs.quality), corpus)
+    held_out = [pd.read_parquet(path) for path in step.inputs.held_out]
+    table = topic_tables.quality_table(pd.read_parquet(step.inputs.quality), corpus, held_out)
     shown, title = topic_tables.readable_quality(table), f"Quality of the topic model on {corpus}"
     return Report(table, shown, title, topic_tables.QUALITY_NOTES)
 
 
 if __name__ == "__main__":
-    tabulate(main, settings=TopicTableSettings, inputs=["quality"])
+    tabulate(main, settings=TopicTableSettings, inputs=["quality", "held_out*"])

@@ -1377,6 +1377,21 @@ FAULTS = [
         "::test_ratios_over_tokens_are_set_beside_their_null",
         "readers see the raw ratio under 'ratio / null'",
     ),
+    Fault(
+        "models/head_removal.py",
+        "off = self._off[:, self._layer, None, :, None]",
+        "off = self._off[:, 0, None, :, None]",
+        "tests/oracle/test_head_removal.py"
+        "::test_all_conditions_at_once_are_what_hooks_make_one_by_one",
+        "heads of all layers are those of the first",
+    ),
+    Fault(
+        "papers/topic_structure/probe/head_removal.py",
+        "RANDOM: self._among(~self.largest, rng)",
+        "RANDOM: self._among(self.largest | ~self.largest, rng)",
+        "tests/unit/test_head_removal.py::test_other_heads_are_never_the_largest_ones",
+        "the largest heads are among the random others",
+    ),
     # Topic structure: synthetic
     Fault(
         "papers/local_to_global/attention.py",

@@ -6,6 +6,17 @@ probed_in_parts = "|".join(map(re.escape, settings.corpora if probe_parts else [
 word_groups = [
     word for group in settings.topic_structure.wikipedia.word_groups for word in group.words
 ]
+# What models were pretrained on here, if any is shown.
+trained_on = (
+    settings.corpora[settings.pretraining.corpus].articles(
+        f"results/corpus/{settings.pretraining.corpus}"
+    )
+    if any(
+        settings.models[model].source == "pretrain"
+        for model in settings.topic_structure.wikipedia.models
+    )
+    else []
+)
 
 
 use rule step as probe_attention with:
@@ -222,4 +233,41 @@ use rule step as measure_snapshots with:
             ),
             uncertainty=settings.probe.uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
+        ),
+
+
+# Which heads are removed depends on the probed articles, what that does is measured on others that
+# no model was pretrained on here.
+use rule step as measure_head_removal with:
+    input:
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        trained_on=trained_on,
+        encoded=(
+            expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus)
+            if trained_on
+            else []
+        ),
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        vocabulary=rules.count_words.output.vocabulary,
+        heads=rules.measure_attention.output.heads,
+        models=lambda w: [
+            file
+            for checkpoint in settings.checkpoints(w.model)
+            for file in multiext(f"results/models/{checkpoint}/", *CHECKPOINT_FILES)
+        ],
+    output:
+        losses="results/measures/{corpus}/{model}/head_removal.parquet",
+        record=record,
+    pathvars:
+        step="measure_head_removal/{corpus}/{model}",
+    threads: settings.probe.attention.threads
+    resources:
+        **asks(2500, minutes=60, device=settings.probe.attention.device),
+    params:
+        **script(
+            "measure_head_removal",
+            removal=settings.topic_structure.wikipedia.head_removal,
+            attention=settings.probe.attention,
+            checkpoint_seeds=lambda w: settings.seeds(w.model),
+            threads=settings.probe.attention.threads,
         ),

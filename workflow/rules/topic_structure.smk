@@ -15,6 +15,13 @@ measures_over_tokens = expand(
     corpus=wikipedia.corpus,
     model=[m["name"] for m in models_over_tokens],
 )
+# A model with random weights predicts nothing.
+trained_models = [m for m in probed_models if m["settings"].source != "random"]
+removal_losses = expand(
+    "results/measures/{corpus}/{model}/head_removal.parquet",
+    corpus=wikipedia.corpus,
+    model=[m["name"] for m in trained_models],
+)
 
 
 wildcard_constraints:
@@ -91,9 +98,34 @@ use rule step as tabulate_topics with:
         **script("tabulate_topics", corpus=wikipedia.corpus, top_words=settings.topics.top_words),
 
 
+held_out_topics = expand(
+    rules.measure_held_out_topics.output.coherence,
+    corpus=[wikipedia.corpus] if wikipedia.corpus in in_one_piece else [],
+)
+
+
+use rule step as tabulate_topic_settings with:
+    input:
+        held_out=held_out_topics,
+    output:
+        tables=table(
+            "topic_structure/topic_settings",
+            "Wikipedia: data and topics",
+            "table: topic models compared by coherence",
+            made=bool(held_out_topics and settings.topics.compared),
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_topic_settings",
+    localrule: True
+    params:
+        **script("tabulate_topic_settings", corpus=wikipedia.corpus, models=judged_topic_models),
+
+
 use rule step as tabulate_topic_quality with:
     input:
         quality=expand(rules.measure_topics.output.quality, corpus=wikipedia.corpus),
+        held_out=held_out_topics,
     output:
         tables=table(
             "topic_structure/topic_quality", "Wikipedia: data and topics", "table: topic quality"
@@ -282,3 +314,47 @@ use rule step as plot_pretraining_losses with:
     localrule: True
     params:
         **script("plot_pretraining_losses", models=pretrained_models),
+
+
+use rule step as tabulate_head_removal with:
+    input:
+        losses=removal_losses,
+    output:
+        tables=table(
+            "topic_structure/head_removal",
+            "Wikipedia: results",
+            "table: heads removed",
+            made=bool(trained_models),
+        ),
+        record=record,
+    pathvars:
+        step="tabulate_head_removal",
+    localrule: True
+    params:
+        **script(
+            "tabulate_head_removal",
+            models=trained_models,
+            uncertainty=settings.probe.uncertainty,
+        ),
+
+
+use rule step as plot_head_removal with:
+    input:
+        losses=removal_losses,
+    output:
+        figures=figure(
+            "topic_structure/head_removal",
+            "Wikipedia: results",
+            "figure: heads removed",
+            made=bool(trained_models),
+        ),
+        record=record,
+    pathvars:
+        step="plot_head_removal",
+    localrule: True
+    params:
+        **script(
+            "plot_head_removal",
+            models=trained_models,
+            uncertainty=settings.probe.uncertainty,
+        ),

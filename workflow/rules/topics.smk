@@ -114,6 +114,37 @@ use rule step as measure_topics with:
         **script("measure_topics", lda=settings.topics.lda, top_words=settings.topics.top_words),
 
 
+# Fitted once more, to halves of the articles; what is compared beside it is named in the settings. A
+# corpus in parts is not cut in halves.
+judged_topic_models = [
+    {"name": "topics.lda", **settings.topics.lda.model_dump()},
+    *settings.topics.compared,
+]
+
+
+use rule step as measure_held_out_topics with:
+    input:
+        vocabulary=rules.count_words.output.vocabulary,
+        counts=rules.count_words.output.counts,
+    output:
+        coherence="results/topics/{corpus}/held_out.parquet",
+        record=record,
+    pathvars:
+        step="measure_held_out_topics/{corpus}",
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, in_one_piece)) or "none",
+    threads: settings.topics.lda.workers
+    resources:
+        **asks(1500, minutes=60),
+    params:
+        **script(
+            "measure_held_out_topics",
+            models=judged_topic_models,
+            seeds=settings.topics.held_out_seeds,
+            top_words=settings.topics.top_words,
+        ),
+
+
 use rule step as filter_ambiguous_words with:
     input:
         vocabulary=rules.count_words.output.vocabulary,

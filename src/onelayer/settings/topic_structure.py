@@ -4,12 +4,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+<<<<<<< HEAD
 from onelayer.settings.block import Block, Name, Seed, Threads, Title
+=======
+from onelayer.settings.block import Block, Name, Seed, Share, Threads
+>>>>>>> heads17
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure_synthetic import SyntheticSettings
-from onelayer.settings.topics import AmbiguitySettings, Backend, Overlap, Threshold
+from onelayer.settings.topics import AmbiguitySettings, Backend, NamedLda, Overlap, Threshold
 
 
 def _each_once(values: list) -> list:
@@ -40,6 +44,20 @@ class OverTokensSettings(Block):
     """Models of `models` of source `series`."""
 
 
+class HeadRemovalSettings(Block):
+    """Words predicted without the heads of the largest attention ratios, and without others."""
+
+    documents: int = Field(60, ge=2)
+    """Articles on which the loss is measured, at most so many of those on which nothing was trained
+    and nothing probed (documents)."""
+    asked_share: Share = 0.3
+    """Share of the topic model's words of a text that are hidden and asked for."""
+    heads_share: float = Field(0.25, gt=0, le=0.5)
+    """Share of all heads that are removed, at least one."""
+    seed: Seed = 0
+    """Seed of articles, hidden words and other heads."""
+
+
 class WikipediaSettings(Block):
     """The paper's experiment on Wikipedia: which corpus and which models its tables show."""
 
@@ -51,6 +69,8 @@ class WikipediaSettings(Block):
     """Words of the heat map of embedding dot products, topic by topic."""
     over_tokens: OverTokensSettings = OverTokensSettings()
     """The ratios of pretrained models on the way."""
+    head_removal: HeadRemovalSettings = HeadRemovalSettings()
+    """Words predicted without some heads."""
 
 
 class RobustnessSettings(Block):
@@ -142,6 +162,15 @@ class TopicTableSettings(Block):
     """Words shown per topic (words)."""
 
 
+class TopicSettingsTableSettings(Block):
+    """What the table of compared topic models needs to know (assembled)."""
+
+    corpus: Name
+    """The corpus's name."""
+    models: list[NamedLda]
+    """The topic models, in the order of rows."""
+
+
 class WordGroupSettings(Block):
     """Words of the heat map of embedding dot products."""
 
@@ -185,6 +214,28 @@ class SeriesSettings(Block):
 
     tokens: list[int]
     """Tokens seen at each checkpoint, in the order of input files."""
+
+
+class HeadRemovalMeasureSettings(Block):
+    """Losses of all checkpoints of a model with heads removed (assembled)."""
+
+    removal: HeadRemovalSettings
+    """Articles, words and heads."""
+    attention: AttentionProbeSettings
+    """The probe that the ratios of the heads come from, whose articles are left out."""
+    checkpoint_seeds: list[Seed] = []
+    """Seeds of its checkpoints, in the order of input files; none of a model from elsewhere."""
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+
+class HeadRemovalTableSettings(Block):
+    """What the table and the figure of removed heads need to know (assembled)."""
+
+    models: list[NamedModel]
+    """Models in the order of rows and of input files."""
+    uncertainty: UncertaintySettings
+    """Resamples of documents."""
 
 
 class RobustnessTableSettings(Block):

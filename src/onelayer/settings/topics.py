@@ -62,6 +62,27 @@ class LdaSettings(Block):
         return self.alpha or 1 / self.topics, self.eta or 1 / self.topics
 
 
+class NamedLda(LdaSettings):
+    """One of several topic models whose coherence is compared.
+
+    What it does not say has its key's own default, not what `topics.lda` says.
+    """
+
+    name: str = Field(min_length=1)
+    """What the table calls it."""
+
+
+class HeldOutSettings(Block):
+    """Topic models of a half of the articles, and how they are judged (assembled)."""
+
+    models: list[NamedLda] = Field(min_length=1)
+    """The topic models; their seeds are replaced."""
+    seeds: list[Seed] = Field(min_length=1)
+    """Seeds of the halves, and of the topic models."""
+    top_words: int = Field(ge=2)
+    """Words per topic in NPMI (words)."""
+
+
 class TopicModelsSettings(Block):
     """Topic models that differ in backend and seed, and how they are judged (assembled)."""
 
@@ -122,6 +143,11 @@ class TopicSettings(Block):
     """The vocabulary."""
     lda: LdaSettings = LdaSettings()
     """The topic model."""
+    held_out_seeds: list[Seed] = Field([0], min_length=1)
+    """Seeds: of each a random half of the articles, to which the topic model is fitted once more;
+    its topics are judged by how coherent they are in the other half."""
+    compared: list[NamedLda] = []
+    """Other topic models judged in the same way, in a table of their own."""
     ambiguity: AmbiguitySettings
     """The ambiguity filter."""
     top_words: int = Field(10, ge=2, le=100)

@@ -78,10 +78,11 @@ Articles, of files or of a split of a dataset, or part by part.
     -> table_corpora
 Topic model: online LDA for 6 passes.
     onelayer.topics.bag_of_words, onelayer.topics.word_lists, onelayer.topics.lda,
-    onelayer.topics.quality, topic_tables, figures.topics
-    -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics
-    -> tabulate_topics, tabulate_topic_quality, plot_topics
-    -> table_topics, table_topic_quality, figure_topics
+    onelayer.topics.quality, onelayer.topics.held_out, topic_tables, figures.topics
+    -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics,
+    measure_held_out_topics
+    -> tabulate_topics, tabulate_topic_quality, tabulate_topic_settings, plot_topics
+    -> table_topics, table_topic_quality, table_topic_settings, figure_topics
 Ambiguity filter: each topic keeps its most representative words; topics disjoint or overlapping.
     onelayer.topics.ambiguity -> filter_ambiguous_words
 Models: BERT, ALBERT, BART, ELECTRA, RoBERTa, and randomly initialised ones.
@@ -134,6 +135,11 @@ checkpoints from elsewhere, against tokens seen.
     -> measure_snapshots, gather_series, tabulate_topic_structure_over_tokens,
     plot_topic_structure_over_tokens
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
+Whether models need the heads that attend within topics: loss on words without them.
+    head_removal, head_removal_figure, probe.head_removal, onelayer.models.head_removal,
+    onelayer.models.word_heads, onelayer.models.published
+    -> measure_head_removal, tabulate_head_removal, plot_head_removal
+    -> table_head_removal, figure_head_removal
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
     probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal
     -> probe_attention, tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping

@@ -70,6 +70,31 @@ def _embeddings_here(family: str, name: str) -> Finding:
     )
 
 
+def _heads(name: str, whose: str, families: tuple[str, ...]) -> Finding:
+    """Whether the heads of the largest ratios matter more than others, over models made here."""
+    row = {"removal": "zero", "words": "same_topic", "seed": ALL}
+    claim = (
+        "the loss on words whose topic the text shows grows more without the heads with the "
+        "largest topic ratios than without as many others"
+    )
+    found = "{it:3} nats a word more, {it.agree} of {it.rows}"
+    return Finding(
+        name,
+        "topic_structure/head_removal",
+        {"model": tuple(f"{family}-here" for family in families)}
+        | row
+        | {"quantity": "largest_minus_random"},
+        holds=f"In {whose}, pretrained here, {claim}: by {{it:3}} nats a word.",
+        fails=f"In {whose}, pretrained here, {claim} nowhere: {found}.",
+        mixed=f"In {whose}, pretrained here, {claim} in some: {found}.",
+        open=f"Whether in {whose}, pretrained here, {claim} is open: {found}.",
+    )
+
+
+_TOPICS_SUFFER = (
+    "the loss without the heads with the largest topic ratios grows more on words whose topic the "
+    "text shows than on other words"
+)
 _MINILM = {"model": "minilm", "seed": ALL, "quantity": "attention_ratio"}
 _OPTIMIZERS = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
 
@@ -138,6 +163,31 @@ FINDINGS = [
     ),
     *[_attention_here(family, name) for family, name in _FAMILIES.items()],
     *[_embeddings_here(family, name) for family, name in _FAMILIES.items()],
+    Finding(
+        "heads_for_topics",
+        "topic_structure/head_removal",
+        {
+            "model": tuple(f"{family}-here" for family in _FAMILIES),
+            "removal": "zero",
+            "words": "same_topic - other",
+            "seed": ALL,
+            "quantity": "increase_largest",
+        },
+        holds=f"In all {{it.rows}} models pretrained here {_TOPICS_SUFFER}: "
+        "by {it:3} nats a word.",
+        fails=f"In none of the {{it.rows}} models pretrained here {_TOPICS_SUFFER}: "
+        "by {it:3} nats a word.",
+        mixed=f"In {{it.agree}} of the {{it.rows}} models pretrained here {_TOPICS_SUFFER}: "
+        "by {it:3} nats a word.",
+        open=f"In {{it.agree}} of the {{it.rows}} models pretrained here {_TOPICS_SUFFER}, in the "
+        "others it is open: by {it:3} nats a word.",
+    ),
+    _heads("heads_electra", "ELECTRA", ("electra",)),
+    _heads(
+        "heads_others",
+        "BERT, ALBERT, BART and RoBERTa",
+        tuple(family for family in _FAMILIES if family != "electra"),
+    ),
     Finding(
         "robustness_minilm",
         "topic_structure/topic_model_robustness",

@@ -1,0 +1,244 @@
+"""Do models need the heads that attend within topics? Loss without them, and without other heads.
+
+Beyond Li, Li & Risteski (2023), who measure attention and not what it is good for. Heads are chosen
+by ratios measured on other articles than the loss.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from onelayer import intervals
+from onelayer.claims import Claim
+from onelayer.papers.topic_structure import over_seeds
+from onelayer.papers.topic_structure.over_seeds import SEED
+from onelayer.papers.topic_structure.probe.uncertainty import (
+    document_weights,
+    percentile_interval,
+)
+from onelayer.seeds import generator
+from onelayer.settings.models import ModelSettings
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.tables import ALL, interval, tidy
+from onelayer.verdicts import OPEN, Direction, judge, worded
+
+KEYS = ["model", "removal", "words", SEED]
+REMOVALS = ("zero", "uniform")
+LARGEST, RANDOM, SAME_LAYERS = "largest", "random", "same_layers"
+SAME_TOPIC, OTHER = "same_topic", "other"
+CONTRAST = f"{SAME_TOPIC} - {OTHER}"
+NONE = "none"
+OTHERS = (RANDOM, SAME_LAYERS)
+MORE = Direction(0, 1)
+DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
+COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED]
+
+TITLE = "Loss on words without the heads of the largest topic ratios, and without others"
+NOTES = [
+    "Removed: a quarter of all heads (`heads_share`), those with the largest attention ratios on "
+    "the probed articles under the loosest threshold. 'Other heads': as many of the others, drawn "
+    "anew for every article, from anywhere or so many from each layer as there are among the "
+    "largest. 'zero': a head gives nothing to the layer's output; 'uniform': the mean of all its "
+    "values, as of attention that is the same to all tokens: only where it looks is taken away.",
+    "Loss: in nats a word, on articles that are neither probed nor trained on, the same words "
+    "hidden under all conditions. Same topic: words of which a different word of their topic "
+    "stands in the text and is not hidden; other words: all others of the topic model's "
+    "vocabulary.",
+    "BERT, RoBERTa, ALBERT: cross-entropy of the masked word. BART: heads of the encoder are "
+    "removed, and the decoder, which knows the true words before, writes the word. ELECTRA's "
+    "discriminator predicts no words: as many as would be hidden are replaced by others, drawn by "
+    "their frequency, and the loss is the binary cross-entropy of telling of every word of the "
+    "topic model's vocabulary whether it was.",
+    "Verdict: 'direction' where the whole interval of the difference lies above 0: the heads with "
+    "the largest ratios matter more than others. Nothing published is like it. In rows of same "
+    "topic minus other words, 'direction' of the increase itself says that heads matter more for "
+    "words whose topic the text shows.",
+]
+
+
+def without_losses(reason: str) -> pd.DataFrame:
+    """Losses of a model of which none was measured: no rows, and why."""
+    table = pd.DataFrame(columns=COLUMNS)
+    table.attrs = {"missing": reason}
+    return table
+
+
+def loosest_variant(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first overlap mode and its last threshold, which labels the most words."""
+    own = rows[rows["overlap"] == rows["overlap"].iloc[0]]
+    return own[own["threshold"] == own["threshold"].iloc[-1]]
+
+
+def assemble(
+    losses: Mapping[str, pd.DataFrame],
+    models: Mapping[str, ModelSettings],
+    settings: UncertaintySettings,
+) -> pd.DataFrame:
+    """Losses, their increases and differences of increases, over seeds and of each, tidy.
+
+    Quantities: `loss`, with all heads (`removal` none); `increase_<heads>` without some; and
+    `largest_minus_<others>`. `words` are of one kind, or the difference of both kinds. Judged are
+    the differences, of heads and of words.
+
+    Args:
+        losses: of `probe.head_removal.measure_removal`, by model.
+        models: settings of those models.
+        settings: resamples of documents, the same for all seeds.
+    """
+    parts = []
+    for name, table in losses.items():
+        if missing := table.attrs.get("missing"):
+            row = {
+                "removal": "zero",
+                "words": SAME_TOPIC,
+                SEED: ALL,
+                "quantity": DIFFERENCES[0],
+            }
+            parts.append(pd.DataFrame([row | {"value": np.nan, "note": missing}]))
+        else:
+            parts.append(pd.DataFrame(_rows(table, models[name], settings)))
+        parts[-1]["model"] = name
+    table = tidy(pd.concat(parts, ignore_index=True), KEYS)
+    sided = table["quantity"].isin(DIFFERENCES)
+    sided |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
+    table = judge(table, [MORE if judged else None for judged in sided])
+    # A seed alone is there to be read.
+    alone = table[SEED] != ALL
+    return table.assign(
+        verdict=table["verdict"].mask(alone, ""), kind=table["kind"].mask(alone, "")
+    )
+
+
+def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettings) -> Iterator:
+    """Rows of one model."""
+    seeds = table[SEED].unique()
+    documents = table["document"].nunique()
+    means = dict(_means(table, settings))
+    for (removal, words, quantity), own in _quantities(means).items():
+        measured = ~np.isnan(own).any(axis=1)
+        row = {"removal": removal, "words": words, "quantity": quantity, "n": documents}
+        parts = [(ALL, own[measured])]
+        if len(seeds) > 1:
+            parts += [(seed, own[[i]]) for i, seed in enumerate(seeds) if measured[i]]
+        for seed, replicates in parts:
+            if not len(replicates):
+                continue
+            low, high = percentile_interval(replicates[:, 1:].mean(axis=0))
+            found = intervals.over_seeds(replicates[:, 0], float(low), float(high))
+            ends = dict(zip(("value", "low", "high"), found, strict=True))
+            says = [table.attrs["loss"], over_seeds.note(seed, model)]
+            alone = over_seeds.undecided(model)
+            if seed == ALL and len(replicates) < len(seeds):
+                says.append(f"{len(replicates)} of them: in others a layer has too few other heads")
+                alone = OPEN if len(replicates) == 1 else ""
+            yield row | ends | {SEED: seed, "note": "; ".join(filter(None, says)), "verdict": alone}
+
+
+def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple]:
+    """Mean loss of each condition, [seeds, 1 + resamples], first as measured; NaN: not measured."""
+    seeds, documents = table[SEED].unique(), table["document"].unique()
+    rng = generator("documents", settings.seed)
+    drawn = document_weights(len(documents), settings.document_resamples, rng)
+    weights = np.vstack([np.ones(len(documents)), drawn])  # [1 + R, documents]
+    for key, own in table.groupby(["removal", "chosen", "words"], sort=False):
+        sums, counts = (
+            own.set_index([SEED, "document"])[column]
+            .unstack()
+            .reindex(index=seeds, columns=documents)
+            .to_numpy()
+            for column in ("loss", "asked")
+        )
+        # A resample may hold no such word: a large share of them would show as NaN.
+        yield key, sums @ weights.T / np.maximum(counts @ weights.T, 1)
+
+
+def _quantities(means: Mapping[tuple, np.ndarray]) -> dict[tuple[str, str, str], np.ndarray]:
+    """What the table says, from mean losses, by removal, words and quantity."""
+    found: dict[tuple[str, str, str], np.ndarray] = {}
+    for words in (SAME_TOPIC, OTHER):
+        intact = means[NONE, NONE, words]
+        found[NONE, words, "loss"] = intact
+        for removal in REMOVALS:
+            rise = {
+                chosen: means[removal, chosen, words] - intact
+                for chosen in (LARGEST, *OTHERS)
+                if (removal, chosen, words) in means
+            }
+            for chosen, value in rise.items():
+                found[removal, words, f"increase_{chosen}"] = value
+            for chosen in OTHERS:
+                if chosen in rise:
+                    name = f"{LARGEST}_minus_{chosen}"
+                    found[removal, words, name] = rise[LARGEST] - rise[chosen]
+    for removal, words, quantity in list(found):
+        if words == SAME_TOPIC and removal != NONE:
+            both = (found[removal, one, quantity] for one in (SAME_TOPIC, OTHER))
+            found[removal, CONTRAST, quantity] = np.subtract(*both)
+    return found
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per model, removal and kind of words."""
+    rows = []
+    shown = table[(table[SEED] == ALL) & (table["removal"] != NONE)]
+    for (model, removal, words), group in shown.groupby(KEYS[:3], sort=False):
+        by = group.set_index("quantity")
+        row = {"model": model, "removal": removal, "words": words.replace("_", " ")}
+        for quantity, (name, verdict) in _SHOWN.items():
+            one = by.loc[quantity] if quantity in by.index else None
+            row[name] = "–" if one is None else interval(one["value"], one["low"], one["high"], 4)
+            if verdict:
+                row[verdict] = "–" if one is None else worded(one["verdict"], np.nan)
+        row["what it is"] = group["note"].iloc[0]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+_SHOWN = {
+    f"increase_{LARGEST}": ("without the largest, more [95%]", "verdict on this"),
+    f"increase_{RANDOM}": ("without others", ""),
+    f"{LARGEST}_minus_{RANDOM}": ("difference", "verdict"),
+    f"increase_{SAME_LAYERS}": ("without others of these layers", ""),
+    f"{LARGEST}_minus_{SAME_LAYERS}": ("difference from these", "verdict on these"),
+}
+
+
+def claims(table: pd.DataFrame) -> list[Claim]:
+    """What removing heads says of the paper's sentence that attention encodes topics.
+
+    Args:
+        table: of `assemble`; models that predict no words have no claim.
+    """
+    found = []
+    measured = table[table["removal"].eq("zero") & table["value"].notna()]
+    for model, own in measured.groupby("model", sort=False):
+        for (words, quantity), (claim, what) in _CLAIMS.items():
+            rows = own[own["words"].eq(words) & own["quantity"].eq(quantity)].set_index(SEED)
+            whole, seeds = rows.loc[ALL], rows["value"].drop(ALL)
+            estimate = {**whole[["value", "low", "high"]], "n": max(1, len(seeds))}
+            setting = f"{model}, {whole['n']:.0f} articles"
+            name = f"{words.replace(' - ', '_minus_')}_{quantity}"
+            note, alone = f"{what} (nats a word); {whole['note']}", seeds if len(seeds) else None
+            found.append(Claim(claim, _PLACE, setting, name, estimate, note, MORE, seeds=alone))
+    return found
+
+
+_PLACE = "beyond the paper"
+_CLAIMS = {
+    (CONTRAST, f"increase_{LARGEST}"): (
+        "heads with large topic ratios are used for topics: without them words of a topic that the "
+        "text shows suffer more than other words",
+        "increase of the loss on these words minus that on other words",
+    ),
+    (SAME_TOPIC, DIFFERENCES[0]): (
+        "words of a topic that the text shows suffer more without the heads with the largest topic "
+        "ratios than without others",
+        "loss without them minus without as many others",
+    ),
+    (CONTRAST, DIFFERENCES[0]): (
+        "the heads with the largest topic ratios matter more than others for words of a topic that "
+        "the text shows, beyond what they matter for other words",
+        "the same difference minus that on other words",
+    ),
+}

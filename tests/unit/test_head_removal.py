@@ -1,0 +1,246 @@
+"""Claims about removed heads: which are chosen, which words are asked for, what the table says."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset
+
+from onelayer.claims import tabulated
+from onelayer.corpus.storage import read_articles, write_articles, write_rows
+from onelayer.models.published import published_bare
+from onelayer.models.tokenizer import load_tokenizer
+from onelayer.models.word_heads import load_word_model
+from onelayer.papers.topic_structure import head_removal
+from onelayer.papers.topic_structure.head_removal_figure import figure_removal
+from onelayer.papers.topic_structure.probe.attention import sample_articles
+from onelayer.papers.topic_structure.probe.head_removal import (
+    Heads,
+    Questioner,
+    measure_removal,
+    unseen_articles,
+)
+from onelayer.pretraining.text import ENCODED
+from onelayer.settings.models import PretrainedModel
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topic_structure import HeadRemovalSettings
+from tests.tiny_models import WORDS, save_tiny
+
+RATIOS = np.array([[1.0, 4.0, 0.5, 0.9], [3.0, 1.1, 1.0, 0.8]])
+
+
+def test_other_heads_are_never_the_largest_ones() -> None:
+    heads = Heads(RATIOS, 0.25)
+    assert np.argwhere(heads.largest).tolist() == [[0, 1], [1, 0]]
+    rng, seen = np.random.default_rng(0), set()
+    for _ in range(200):
+        sets = heads.drawn(rng)
+        for name in head_removal.OTHERS:
+            assert sets[name].sum() == 2 and not (sets[name] & heads.largest).any()
+        assert sets["same_layers"].sum(axis=1).tolist() == [1, 1]
+        seen.add(sets["random"].tobytes())
+    assert len(seen) == 15  # every two of six
+
+
+def test_a_layer_without_enough_other_heads_gives_no_others_of_it() -> None:
+    heads = Heads(np.array([[1.0, 1.1], [3.0, 4.0]]), 0.5)
+    assert set(heads.drawn(np.random.default_rng(0))) == {"largest", "random"}
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Path:
+    return save_tiny("bert", tmp_path / "bert", published=True)
+
+
+def asked(folder: Path, text: str, share: float, mask: int | None, seed: int = 0):
+    vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": range(1, len(WORDS))})
+    topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
+    settings = HeadRemovalSettings(asked_share=share, seed=seed)
+    questioner = Questioner(load_tokenizer(folder), vocabulary, topics, settings, 32, mask)
+    return questioner.ask("a", text)
+
+
+def test_a_word_is_of_a_topic_that_shows_if_another_one_can_be_seen(bert: Path) -> None:
+    both = {}
+    for seed in range(40):
+        questions = asked(bert, "the frog toad opera frog", 0.4, 4, seed)
+        hidden = tuple(questions.positions)  # [CLS] the frog toad opera frog [SEP]
+        assert all(questions.ids[place] == 4 for place in hidden)
+        assert questions.targets.tolist() == [questions.truth[place] for place in hidden]
+        both[hidden] = questions.same_topic.tolist()
+    assert both[2,] == [True]  # frog: toad stands there
+    assert both[3,] == [True]
+    assert both[4,] == [False]  # opera: alone of its topic
+    assert both[2, 3] == [False, True]  # frog's toad is hidden; toad's other frog is not
+    assert all(1 not in hidden for hidden in both)  # `the` is no word of the vocabulary
+
+
+def test_a_discriminator_is_asked_of_every_word_whether_it_was_replaced(bert: Path) -> None:
+    questions = [asked(bert, "frog toad pond bach " * 5, 0.4, None, s) for s in range(20)]
+    assert {len(one.targets) for one in questions} == {20}
+    # Of four in ten, one in six is replaced by itself.
+    assert 0.27 < np.mean([one.targets for one in questions]) < 0.4
+    questions = asked(bert, "frog toad pond bach", 0.9, None)
+    for place, replaced in zip(questions.positions, questions.targets, strict=True):
+        assert replaced == (questions.ids[place] != questions.truth[place])
+
+
+def test_a_text_without_known_words_asks_for_none(bert: Path) -> None:
+    assert asked(bert, "the the", 0.5, 4) is None
+
+
+def test_a_replaced_word_shows_no_topic(bert: Path) -> None:
+    for seed in range(20):
+        questions = asked(bert, "frog toad", 0.4, None, seed)
+        if questions.targets.tolist() == [0, 1]:  # toad was replaced
+            assert questions.same_topic.tolist() == [False, True]
+            return
+    raise AssertionError("no draw replaces the second word alone")
+
+
+def test_a_bare_model_says_that_it_has_no_head(tmp_path: Path) -> None:
+    bare = save_tiny("bert", tmp_path / "bare")
+    assert published_bare(bare).startswith("published as a bare BertModel")
+    assert load_word_model(bare, load_tokenizer(bare)) == published_bare(bare)
+    # A checkpoint that does not say so lacks the weights.
+    config = json.loads((bare / "config.json").read_text())
+    (bare / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
+    assert "is missing" in load_word_model(bare, load_tokenizer(bare))
+
+
+def test_a_causal_model_has_no_masked_words(tmp_path: Path) -> None:
+    folder = save_tiny("gpt2", tmp_path / "gpt2")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["GPT2LMHeadModel"]}))
+    assert "no masked-word head of gpt2" in load_word_model(folder, load_tokenizer(folder))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> tuple[Path, Path]:
+    """Forty articles, and their text as it is trained on; every other one is held out."""
+    articles, encoded = tmp_path / "articles.arrow", tmp_path / "text.arrow"
+    text = "the frog toad opera bach mozart pond frog"
+    write_articles(((str(i), "title", text, None) for i in range(40)), articles, "here")
+    rows = {"ids": [[7]] * 40, "held_out": [i % 2 == 0 for i in range(40)]}
+    write_rows(Dataset.from_dict(rows, features=ENCODED), encoded)
+    return articles, encoded
+
+
+def test_no_article_is_measured_that_was_probed_or_trained_on(corpus: tuple[Path, Path]) -> None:
+    articles, encoded = corpus
+    attention = AttentionProbeSettings(documents=10)
+    probed = set(sample_articles([articles], attention)["id"])
+    held_out = {str(i) for i in range(0, 40, 2)}
+    settings = HeadRemovalSettings(documents=30)
+    found = unseen_articles([articles], [articles], [encoded], attention, settings)
+    assert set(found["id"]) == held_out - probed and probed & held_out
+    few = settings.model_copy(update={"documents": 4})
+    assert set(unseen_articles([articles], [], [], attention, few)["id"]).isdisjoint(probed)
+    assert len(unseen_articles([articles], [articles], [encoded], attention, few)) == 4
+    everything = AttentionProbeSettings(documents=40)
+    assert not len(unseen_articles([articles], [articles], [encoded], everything, settings))
+
+
+def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Path) -> None:
+    articles = read_articles([corpus[0]]).select(range(3)).to_pandas()
+    folders = {"0": bert, "1": save_tiny("bert", tmp_path / "other", seed=1, published=True)}
+    kept = pd.DataFrame({"word": ["frog", "toad", "opera"], "topic": [0, 0, 1]})
+    kept = kept.assign(overlap="disjoint", threshold="top 2")
+    vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": 1})
+    heads = [
+        (seed, "disjoint", "top 2", layer, head, layer + head / 10 * (-1) ** int(seed))
+        for seed in folders
+        for layer in (1, 2)
+        for head in (1, 2)
+    ]
+    ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
+    tables = (articles, kept, vocabulary, ratios)
+    found = measure_removal(folders, load_tokenizer(bert), *tables, HeadRemovalSettings(), 32)
+    assert found.attrs == {"loss": "masked words"}
+    one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
+    assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
+    missing = measure_removal(
+        folders, load_tokenizer(bert), articles[:1], *tables[1:], HeadRemovalSettings(), 32
+    )
+    assert not len(missing) and missing.attrs["missing"].startswith(
+        "articles neither probed nor trained on: 1"
+    )
+    # As many other heads of one layer are left, so that every kind of heads is there.
+    assert set(found["chosen"]) == {"none", "largest", "random", "same_layers"}
+
+
+def losses(seeds: list[str], rises: dict[str, float]) -> pd.DataFrame:
+    """Every document has two words of each kind; without heads each costs so much more."""
+    rng, rows = np.random.default_rng(0), []
+    for seed in seeds:
+        for document in map(str, range(30)):
+            for words in ("same_topic", "other"):
+                intact = rng.uniform(4, 8)
+                rows.append((document, "none", "none", words, intact, 2, seed))
+                for removal in head_removal.REMOVALS:
+                    for chosen, rise in rises.items():
+                        more = rise * (2 if words == "same_topic" else 1) * rng.uniform(0.8, 1.2)
+                        rows.append((document, removal, chosen, words, intact + 2 * more, 2, seed))
+    table = pd.DataFrame(rows, columns=head_removal.COLUMNS)
+    table.attrs = {"loss": "masked words"}
+    return table
+
+
+MODEL = PretrainedModel(source="pretrain", family="bert", seeds=[0, 1, 2])
+SETTINGS = UncertaintySettings(document_resamples=200)
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rises = {"largest": 0.3, "random": 0.1, "same_layers": 0.3}
+    return head_removal.assemble(
+        {"a": losses(["0", "1", "2"], rises), "b": head_removal.without_losses("bare")},
+        {"a": MODEL, "b": MODEL},
+        SETTINGS,
+    )
+
+
+def test_differences_of_losses_are_those_put_in(table: pd.DataFrame) -> None:
+    keys = ["model", "removal", "words", "quantity"]
+    by = table[table["seed"] == "all"].set_index(keys).sort_index()
+    own = by.loc["a", "zero"]
+    for words, factor in (("same_topic", 2), ("other", 1), ("same_topic - other", 1)):
+        found = own.loc[words]
+        assert found["value"]["increase_largest"] == pytest.approx(0.3 * factor, rel=0.1)
+        assert found["value"]["largest_minus_random"] == pytest.approx(0.2 * factor, rel=0.15)
+        assert found["verdict"]["largest_minus_random"] == "direction"
+        assert found["verdict"]["largest_minus_same_layers"] == "open"
+        suffers = "direction" if words == "same_topic - other" else ""
+        assert found["verdict"]["increase_largest"] == suffers
+    assert (own["low"] <= own["value"]).all() and (own["value"] <= own["high"]).all()
+    without = by.loc["b", "zero", "same_topic", "largest_minus_random"]
+    assert without["verdict"] == "not run" and without["note"] == "bare"
+    shown = head_removal.readable(table)
+    assert len(shown) == 2 * 3 + 1 and shown["what it is"].iloc[-1] == "bare"
+
+
+def test_without_a_difference_none_is_found() -> None:
+    same = losses(["0", "1", "2"], {"largest": 0.2, "random": 0.2})
+    found = head_removal.assemble({"a": same}, {"a": MODEL}, SETTINGS)
+    judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
+    assert set(judged["quantity"]) == {"largest_minus_random"}
+    assert set(judged["verdict"]) == {"open"}
+
+
+def test_claims_have_a_row_for_each_model_that_predicts_words(table: pd.DataFrame) -> None:
+    claims = head_removal.claims(table)
+    rows = tabulated(claims)
+    whole = rows[rows["seed"] == "all"]
+    assert len(whole) == 3 and whole["n"].tolist() == [3, 3, 3]
+    assert set(whole["verdict"]) == {"direction"} and "a, 30 articles" in set(whole["setting"])
+    assert len(rows) == 3 * (1 + 3)
+
+
+def test_the_figure_has_a_mark_for_each_kind_of_heads(table: pd.DataFrame) -> None:
+    figure = figure_removal(table)
+    assert [len(axis.containers) for axis in figure.axes] == [3, 3]
+    empty = figure_removal(table[table["model"] == "b"])
+    assert [text.get_text() for text in empty.texts] == ["b: bare"]

@@ -1,0 +1,68 @@
+"""Claims about topics in articles to which they were not fitted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from onelayer.papers.topic_structure import topic_tables
+from onelayer.settings.topics import HeldOutSettings, NamedLda
+from onelayer.topics.bags import BagOfWords
+from onelayer.topics.held_out import halves, held_out_coherence
+
+SMALL = {"topics": 2, "passes": 30, "chunksize": 20}
+MODELS = [NamedLda(name="topics.lda", **SMALL), NamedLda(name="sparse", eta=0.01, **SMALL)]
+
+
+@pytest.fixture(scope="module")
+def bag() -> BagOfWords:
+    """Eighty articles, each of all five words of one of two topics."""
+    counts = np.zeros((80, 10), np.int32)
+    counts[::2, :5] = counts[1::2, 5:] = 3
+    vocabulary = pd.DataFrame({"word": list("abcdefghij"), "documents": 40, "occurrences": 120})
+    return BagOfWords(vocabulary, scipy.sparse.csr_matrix(counts))
+
+
+@pytest.fixture(scope="module")
+def coherence(bag: BagOfWords) -> pd.DataFrame:
+    return held_out_coherence(bag, HeldOutSettings(models=MODELS, seeds=[0, 1], top_words=5))
+
+
+def test_halves_share_no_article_and_leave_none_out(bag: BagOfWords) -> None:
+    numbered = scipy.sparse.csr_matrix(np.arange(1, 10)[:, None])
+    fitted, other = halves(BagOfWords(bag.vocabulary, numbered), 3)
+    both = [set(half.counts.toarray().ravel()) for half in (fitted, other)]
+    assert not both[0] & both[1] and both[0] | both[1] == set(range(1, 10))
+    again, elsewhere = (halves(BagOfWords(bag.vocabulary, numbered), s)[0] for s in (3, 4))
+    assert (again.counts != fitted.counts).nnz == 0
+    assert (elsewhere.counts != fitted.counts).nnz > 0
+
+
+def test_words_that_always_meet_are_as_coherent_as_can_be(coherence: pd.DataFrame) -> None:
+    assert len(coherence) == 2 * 2 * 2
+    np.testing.assert_allclose(coherence["value"], 1.0)
+
+
+def test_words_that_meet_in_one_half_alone_are_not_coherent_in_the_other(bag, monkeypatch) -> None:
+    fitted, _ = halves(bag, 0)
+    apart = BagOfWords(bag.vocabulary, scipy.sparse.csr_matrix(np.eye(10, dtype=np.int32)))
+    monkeypatch.setattr("onelayer.topics.held_out.halves", lambda *_: (fitted, apart))
+    settings = HeldOutSettings(models=MODELS[:1], seeds=[0], top_words=5)
+    by = held_out_coherence(bag, settings).set_index("quantity")["value"]
+    assert by["npmi_fitted"] == pytest.approx(1) and by["npmi_held_out"] == -1
+
+
+def test_tables_have_the_coherence_in_the_other_half(coherence: pd.DataFrame) -> None:
+    worse = coherence["setting"].eq("sparse") & coherence["quantity"].eq("npmi_held_out")
+    coherence = coherence.assign(value=coherence["value"].mask(worse, 0.5 + coherence["seed"] / 5))
+    quality = pd.DataFrame({"quantity": ["npmi"], "value": [0.9], "n": [2]})
+    table = topic_tables.quality_table(quality, "tiny", [coherence])
+    assert table["quantity"].tolist() == ["npmi", "npmi_held_out"]
+    assert table["value"].tolist() == [0.9, 1.0]
+    assert topic_tables.quality_table(quality, "tiny")["quantity"].tolist() == ["npmi"]
+    settings = topic_tables.settings_table(coherence, "tiny", MODELS)
+    shown = topic_tables.readable_settings(settings)
+    assert shown["topic model"].tolist() == ["topics.lda", "sparse"]
+    assert shown["NPMI in the other half [95%]"].iloc[1].startswith("0.600 [")
+    assert "eta 0.01" in shown["settings"].iloc[1]
+    assert set(settings["seed"]) == {"all", "0", "1"}
