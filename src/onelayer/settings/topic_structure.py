@@ -4,11 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-<<<<<<< HEAD
-from onelayer.settings.block import Block, Name, Seed, Threads, Title
-=======
-from onelayer.settings.block import Block, Name, Seed, Share, Threads
->>>>>>> heads17
+from onelayer.settings.block import Block, Name, Seed, Share, Threads, Title
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
