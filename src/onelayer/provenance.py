@@ -185,7 +185,9 @@ def settings_json(*blocks: object, **values: object) -> str:
     for block in blocks:
         merged |= block.model_dump(mode="json")
     merged |= values
-    return json.dumps(merged, sort_keys=True, default=lambda block: block.model_dump(mode="json"))
+    text = json.dumps(merged, sort_keys=True, default=lambda block: block.model_dump(mode="json"))
+    # Snakemake's report puts it between <script> and </script> as it is.
+    return text.replace("<", "\\u003c")
 
 
 def script(step: str, *blocks: object, **values: object) -> dict[str, object]:

@@ -6,6 +6,7 @@ import re
 import struct
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jinja2 import Template
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
+from pydantic import ValidationError
 
 from onelayer.errors import OnelayerError
 from onelayer.fetch import _extract
@@ -24,9 +27,11 @@ from onelayer.models.folder import _check_weights
 from onelayer.overview import overview_page
 from onelayer.papers.scan_snap.text_figures import attention_maps
 from onelayer.papers.topic_structure.figures import topics, word_groups
+from onelayer.provenance import settings_json
+from onelayer.settings.hub import DiskFolder
 from onelayer.tables import Report, markdown, tidy
 from onelayer.verdicts import Number, judge
-from tests.conftest import snakemake
+from tests.conftest import ROOT, snakemake
 from tests.faults.generated import GENERATED, Cases
 from tests.faults.test_generated_corpora import little  # noqa: F401
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
@@ -154,6 +159,28 @@ def test_a_finding_lets_no_markup_of_a_table_into_the_report() -> None:
 def test_even_a_page_of_findings_that_holds_markup_lets_none_into_the_report() -> None:
     shown = overview_page(f"# Findings\n\n- {HOSTILE}", pd.DataFrame({"a": ["x"]}), [])
     assert "<script" not in shown and "onerror=alert(1)>" not in shown
+
+
+def test_settings_end_no_script_of_the_report() -> None:
+    text = settings_json(note=HOSTILE, path=["</script>"])
+    assert "<" not in text
+    assert json.loads(text) == {"note": HOSTILE, "path": ["</script>"]}
+
+
+@pytest.mark.parametrize("path", ["</script>", "a\nb", " "])
+def test_a_path_that_a_report_could_not_show_is_refused(path) -> None:
+    with pytest.raises(ValidationError, match="one line, not empty, and without <"):
+        DiskFolder(path=path)
+
+
+def test_the_reports_first_page_shows_settings_as_text() -> None:
+    template = (ROOT / "workflow/report/workflow.rst").read_text(encoding="utf-8")
+    config = {"a": HOSTILE, "b": "\n.. raw:: html\n\n   <script>"}
+    shown = Template(template).render(files=[], snakemake=SimpleNamespace(config=config))
+    _, _, settings_of_run = shown.partition("**Settings of this run**")
+    assert "<" not in settings_of_run
+    lines = settings_of_run.partition("::")[2].splitlines()
+    assert all(line.startswith("  ") for line in lines if line)
 
 
 def drawn(figure: Figure) -> list[str]:

@@ -27,8 +27,8 @@ def _inside(path: str) -> str:
 
 
 def _on_disk(path: str) -> str:
-    if not path.strip() or "\n" in path:
-        raise ValueError("a path is one line, and not empty")
+    if not path.strip() or "\n" in path or "<" in path:  # Snakemake's report shows it as it is
+        raise ValueError("a path is one line, not empty, and without <")
     try:
         Path(path).expanduser().exists()
     except (OSError, RuntimeError) as error:  # a name that is too long, a user whom nobody knows
