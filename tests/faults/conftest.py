@@ -143,6 +143,12 @@ def fetch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
     return run
 
 
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So little may a file unpack to in any case that no test needs a large one."""
+    monkeypatch.setattr("onelayer.unpacking.ALWAYS_TAKEN", 1 << 16)
+
+
 def error_line(run: subprocess.CompletedProcess) -> str:
     """The one line in which a step that failed says why; no traceback beside it."""
     assert run.returncode == 1, run.stderr

@@ -161,12 +161,6 @@ def test_no_entity_of_a_dump_is_ever_expanded(pages, tmp_path):
         list(read_dump(tmp_path / "dump"))
 
 
-@pytest.fixture
-def little(monkeypatch):
-    """So that no bomb need be large."""
-    monkeypatch.setattr("onelayer.unpacking.ALWAYS_TAKEN", 1 << 16)
-
-
 @pytest.mark.parametrize("opened", [gzip, bz2])
 def test_a_bomb_is_not_unpacked_to_its_end(opened, tmp_path, little):
     bomb, kind = tmp_path / "a.csv", opened.__name__

@@ -72,14 +72,21 @@ def whole() -> dict:
     return Settings.model_validate(config).model_dump(mode="json")
 
 
+def first_of_a_kind(value: object) -> list[int]:
+    """Which entries of a list differ in what they are: those whose `method` is a new one."""
+    entries = value if isinstance(value, list | tuple) else []
+    methods = [e["method"] if isinstance(e, dict) and "method" in e else "" for e in entries]
+    return [methods.index(method) for method in dict.fromkeys(methods)]
+
+
 def places(value: object, path: Place = ()) -> Iterator[Place]:
-    """Every key below a value; of a list its first entry."""
+    """Every key below a value; of a list the first entry of each kind."""
     if path:
         yield path
     if isinstance(value, dict):
         inside = list(value.items())
     else:
-        inside = list(enumerate(value))[:1] if isinstance(value, list) else []
+        inside = [(number, value[number]) for number in first_of_a_kind(value)]
     for key, part in inside:
         yield from places(part, (*path, key))
 
@@ -106,9 +113,13 @@ def short(config: dict) -> dict:
         config["topic_structure"][part]["models"] = ["minilm"]
     config["topics"]["words"]["single_piece_in"] = ["minilm"]
     load_settings(config)
-    for place in [place for place in places(config) if isinstance(at(config, place), list)]:
+    # Innermost first: what is cut takes no place with it that comes later.
+    lists = [place for place in places(config) if isinstance(at(config, place), list)]
+    for place in reversed(lists):
+        entries = at(config, place)
         for most in (1, 2):
-            fewer = changed(config, place, at(config, place)[:most])
+            kept = {*range(len(entries))[:most], *first_of_a_kind(entries)}
+            fewer = changed(config, place, [entries[number] for number in sorted(kept)])
             with contextlib.suppress(OnelayerError):
                 load_settings(fewer)
                 config = fewer
@@ -141,7 +152,7 @@ def keys_of(value: object) -> Iterator[tuple[type, str]]:
         for part in value.values():
             yield from keys_of(part)
     elif isinstance(value, list | tuple):
-        for part in value:
+        for part in {type(part): part for part in value}.values():
             yield from keys_of(part)
 
 

@@ -33,7 +33,6 @@ from onelayer.tables import Report, markdown, tidy
 from onelayer.verdicts import Number, judge
 from tests.conftest import ROOT, snakemake
 from tests.faults.generated import GENERATED, Cases
-from tests.faults.test_generated_corpora import little  # noqa: F401
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
 
 HOSTILE = (
@@ -207,7 +206,7 @@ def test_dollars_of_topics_words_and_tokens_are_no_formulas_in_figures() -> None
 # Archives.
 
 
-def test_a_wheel_that_would_unpack_without_end_is_refused_before_it_does(tmp_path, little) -> None:  # noqa: F811
+def test_a_wheel_that_would_unpack_without_end_is_refused_before_it_does(tmp_path, little) -> None:
     wheel, target = tmp_path / "a.whl", tmp_path / "out"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model", bytes(1 << 22))
