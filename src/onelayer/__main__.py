@@ -20,7 +20,7 @@ from onelayer.provenance import REPOSITORY
 TABLE = "topic_structure/wikipedia_{overlap}"
 # Of what Snakemake and the steps say, this is passed on: how far it is, and what went wrong.
 _PROGRESS = re.compile(r"^\d+ of \d+ steps \(\d+%\) done$")
-_ERROR = re.compile(r"^(?:ERROR\s+|(?=config: ))(.*)$")
+_ERROR = re.compile(r"^(?:ERROR\s+|(?=config: |directory: ))(.*)$")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

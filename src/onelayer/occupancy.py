@@ -26,12 +26,14 @@ def check_writable() -> None:
             with contextlib.suppress(KeyError):  # a user without a name
                 owner = f", which belongs to {place.owner()},"
             raise OnelayerError(
-                f"{place.resolve()}{owner} may not be written: name a folder of your own by "
-                "`--directory`; `python -m onelayer.manifest results` verifies what is here"
+                f"directory: {place.resolve()}{owner} may not be written: name a folder of your "
+                "own by `--directory`; `python -m onelayer.manifest results` verifies what is here"
             )
     disk = os.statvfs(Path())
     if disk.f_blocks and not disk.f_bavail:
-        raise OnelayerError(f"{Path.cwd()}: the disk is full; with space on it the command goes on")
+        raise OnelayerError(
+            f"directory: {Path.cwd()}: the disk is full; with space on it the command goes on"
+        )
 
 
 def memory_lost() -> bool:
@@ -53,8 +55,8 @@ def occupy() -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OnelayerError(
-            f"{Path.cwd()}: another run is at work here: wait for its end, or name another folder "
-            "by `--directory`"
+            f"directory: {Path.cwd()}: another run is at work here: wait for its end, or name "
+            "another folder by `--directory`"
         ) from None
     except OSError:
         pass

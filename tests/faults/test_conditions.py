@@ -199,7 +199,10 @@ def test_in_a_folder_that_may_only_be_read_one_line_says_so_and_verifying_works(
         )
         assert run.returncode == 1, run.stdout
         [line] = [line for line in run.stdout.splitlines() if "may not be written" in line]
-        assert line.startswith(str(folder)) and "python -m onelayer.manifest results" in line
+        assert (
+            line.startswith(f"directory: {folder}")
+            and "python -m onelayer.manifest results" in line
+        )
         assert "Traceback" not in run.stdout
     run = verified(folder, *user)
     assert run.returncode == 0, run.stderr

@@ -141,7 +141,7 @@ def test_of_two_runs_at_once_the_second_is_refused_and_the_first_is_undisturbed(
     other = snakemake(lda_missing, *COMMAND, "--", "verify")
     assert other.returncode == 1
     [line] = [line for line in other.stdout.splitlines() if "another run is at work" in line]
-    assert line.startswith(str(lda_missing)) and "--directory" in line
+    assert line.startswith(f"directory: {lda_missing}: ") and "--directory" in line
     assert "Traceback" not in other.stdout
     assert snakemake(lda_missing, "--dry-run", *FIT).returncode == 0
     os.kill(step, signal.SIGCONT)

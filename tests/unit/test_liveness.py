@@ -37,7 +37,7 @@ def test_the_locks_of_a_step_that_is_alive_stay(lock: Path) -> None:
 
 def test_one_run_is_at_work_in_a_folder(lock: Path) -> None:
     occupancy.occupy()
-    with pytest.raises(OnelayerError, match=f"^{Path.cwd()}: another run is at work here"):
+    with pytest.raises(OnelayerError, match=r"^directory: .*: another run is at work here"):
         occupancy.occupy()
 
 
