@@ -1,7 +1,7 @@
 """Tens of thousands of trajectories of one autonomous flow at once, each with its own step.
 
 Dormand and Prince's pair of order 5(4), with local extrapolation. A trajectory that has ended
-leaves the batch, so that the slow ones do not hold up the rest. On a GPU, which has room for it, it
+leaves the batch, so that the slow ones do not hold up the rest. On a GPU, which is large enough, it
 may stay for a while: there the host would wait to learn of it.
 
 torchode 1.0.1 also has a step per trajectory, but no stop at rest; it keeps ended trajectories in
