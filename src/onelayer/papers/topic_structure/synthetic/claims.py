@@ -297,7 +297,8 @@ def component_claims(
         claims.append(
             Claim("which comes first, jointly trained? embeddings before attention", FUTURE,
                   setting, "t_A_minus_t_E", of_seeds(later),
-                  f"steps between half of what E and half of what attention have at the end, growing or not; {told}",
+                  f"steps between half of what E and half of what attention have at the end, "
+                  f"growing or not; {told}",
                   side=Direction(0.0, 1), missing="" if np.isfinite(later).any() else "neither")
         )  # fmt: skip
     return claims
