@@ -209,6 +209,7 @@ def test_half_times_are_the_first_looks_at_half_of_the_end() -> None:
     assert (row.t_E, row.t_A) == (20, 10)
     never = half_times(run.assign(attention=1.0))
     assert never["t_A"].isna().all()
+    assert half_times(run.assign(attention=[1, 1.001, 1.002, 1.003]))["t_A"].isna().all()
 
 
 def brackets(tokens: np.ndarray) -> int:

@@ -313,7 +313,7 @@ class StageGradientsSettings(Block):
 class ComponentsOverStepsSettings(Block):
     """All components trained, over steps; documents and rates are those of `components`."""
 
-    d: list[Annotated[int, Field(ge=2)]] = [20]
+    d: list[Annotated[int, Field(ge=2)]] = []
     """Dimensions of the embeddings, beside as many as there are words."""
     steps: int = Field(400, ge=10)
     """Updates (steps)."""
@@ -341,7 +341,7 @@ class DyckSettings(DocumentSettings):
     """Adam's learning rate."""
     noise: Positive = 0.001
     """W_K, W_Q and W_V start uniform in [0, noise) for the two stages."""
-    steps: int = Field(1000, ge=1)
+    steps: int = Field(500, ge=1)
     """Updates (steps)."""
     seeds: int = Field(5, ge=2)
     """Draws of documents, and runs (seeds)."""

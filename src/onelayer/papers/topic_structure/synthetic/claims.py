@@ -297,7 +297,8 @@ def component_claims(
         claims.append(
             Claim("which comes first, jointly trained? embeddings before attention", FUTURE,
                   setting, "t_A_minus_t_E", of_seeds(later),
-                  f"steps between the halves of what E and of what attention end with; {told}",
+                  f"steps between half of what E and half of what attention have at the end, "
+                  f"growing or not; {told}",
                   side=Direction(0.0, 1), missing="" if np.isfinite(later).any() else "neither")
         )  # fmt: skip
     return claims
@@ -314,7 +315,7 @@ def dyck_claims(found: pd.DataFrame, norms: pd.DataFrame) -> list[Claim]:
         "W_V_gap": "brackets, stage 1: W_V is larger within a type",
         "E_gap": "brackets, embeddings: E is larger within a type",
         "W_V_partner_minus_self": "brackets, stage 1: W_V tells a bracket's partner from itself",
-        "E_partner_minus_self": "brackets, embeddings: E, semidefinite, does not tell them apart",
+        "E_partner_minus_self": "brackets, embeddings: E, semidefinite, cannot favour the partner",
     }
     for quantity, claim in said.items():
         own = found[found["quantity"] == quantity].set_index("seed")
@@ -324,7 +325,7 @@ def dyck_claims(found: pd.DataFrame, norms: pd.DataFrame) -> list[Claim]:
             Claim(claim, FUTURE, setting, quantity, of_seeds(own["value"]),
                   "closed form" + ("; theory: exact for this length" if exact else ""),
                   compared=theory if exact else None, seeds=own["value"],
-                  side=None if exact else Direction(0.0, 1),
+                  side=None if exact else Direction(0.0, 1 if quantity == "E_gap" else -1),
                   published=float(own["expected"].iloc[0]) if exact else math.nan)
         )  # fmt: skip
     by = found.pivot_table("value", "seed", "quantity", dropna=False)

@@ -9,6 +9,7 @@ import pandas as pd
 
 VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
 VALUE_NEARLY_DONE = 0.8  # for runs whose W_V grows again, late in stage 2
+ATTENTION_BEGINS = 0.01  # of the logarithm of the attention ratio: below it attention is uniform
 RUN = ["kind", "name", "learning_rate", "noise", "seed"]
 
 
@@ -69,24 +70,24 @@ def half_times(over_steps: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A row per run that did not diverge: `loss`, `optimizer`, `d`, `seed`, `t_E` and `t_A` (the
         first step looked at with half of the last one's, of the gap, and of the logarithm of the
-        attention ratio; NaN where the end has none).
+        attention ratio; NaN where the end has none, which of attention is a ratio below 1.01).
     """
     keys, found = ["loss", "optimizer", "d", "seed"], []
     through = over_steps[over_steps["diverged_at"] < 0]
     for known, run in through.groupby(keys, sort=False):
         run = run.sort_values("step")
         times = {
-            name: _half(run["step"].to_numpy(), values)
-            for name, values in {
-                "t_E": run["gap"].to_numpy() - run["gap"].iloc[0],
-                "t_A": np.log(run["attention"].to_numpy()),
-            }.items()
+            name: _half(run["step"].to_numpy(), values, least)
+            for name, values, least in (
+                ("t_E", run["gap"].to_numpy() - run["gap"].iloc[0], 0.0),
+                ("t_A", np.log(run["attention"].to_numpy()), ATTENTION_BEGINS),
+            )
         }
         found.append(dict(zip(keys, known, strict=True)) | times)
     return pd.DataFrame(found)
 
 
-def _half(steps: np.ndarray, values: np.ndarray) -> float:
-    if not values[-1] > 0:
+def _half(steps: np.ndarray, values: np.ndarray, least: float) -> float:
+    if not values[-1] > least:
         return np.nan
     return float(steps[np.argmax(values >= values[-1] / 2)])
