@@ -27,6 +27,7 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.papers.local_to_global.training import Group, train_group
 from onelayer.papers.scan_snap import simulation
+from onelayer.papers.scan_snap.assumptions import simulate_with_positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.papers.topic_structure.probe.attention import probe_articles
@@ -271,6 +272,18 @@ def test_scan_and_snap_is_the_same_on_a_gpu_in_few_products(gpu, waits, num_last
     pd.testing.assert_frame_equal(ours, simulation.simulate(settings), rtol=1e-4, atol=1e-6)
     assert steps == [{}] * 11 + [ASKED]
     assert gpu.replayed == 9
+
+
+def test_scan_and_snap_with_positions_is_the_same_on_a_gpu(gpu, waits):
+    settings = scan_snap.SimulationSettings(
+        num_last=[2], next_per_last=1, length=16, batch=8, lr_Z=[1.0], lr_Y_multiplier=[2.0],
+        initial="uniform", seeds=2, iterations=12,
+    )  # fmt: skip
+    steps = waits(loop._GpuRun, "advance")
+    ours = simulate_with_positions(settings, GPU)
+    theirs = simulate_with_positions(settings)
+    pd.testing.assert_frame_equal(ours, theirs, rtol=1e-4, atol=1e-6)
+    assert steps == [{}] * 11 + [ASKED]
 
 
 @pytest.mark.parametrize("embedding", ["one_hot", "layer_norm"])

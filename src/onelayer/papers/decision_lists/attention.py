@@ -82,8 +82,8 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
 
     Args:
         run: what to do.
-        execution: how. Runs with drawn sequences compute on its device, `full` on the CPU; goes on
-            from its checkpoint and removes it at the end.
+        execution: how. Runs with drawn sequences compute on its device, those on all sequences on
+            the CPU; goes on from its checkpoint and removes it at the end.
     """
     block, lists = run.block, run.lists
     c = theorem_1_scale(block.L, block.n, block.delta)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from onelayer.device import to_device
 from onelayer.ensemble import Ensemble, Optimizer
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, Task, draw_counts
@@ -49,8 +50,7 @@ def write_sequences(task: Task, seeds: Sequence[int], step: int, device: str = "
         rows = np.repeat(every, drawn.counts.ravel()).reshape(task.batch, -1)
         slots.append(generator("scan and snap order", task, seed, step).permuted(rows, axis=1))
         classes.append(np.repeat(np.arange(task.classes), np.diff(drawn.bounds)))
-    tensors = (torch.from_numpy(np.stack(rows)).to(device) for rows in (slots, classes))
-    return Written(task, *tensors)
+    return Written(task, *(to_device(np.stack(rows), device) for rows in (slots, classes)))
 
 
 def initial_parameters(
