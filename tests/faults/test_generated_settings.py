@@ -39,7 +39,7 @@ MODELS = ("minilm", "random", "bert-here", *MORE["models"])  # one of each kind
 SHELL = ["x; touch pwned", "$(touch pwned)", "`touch pwned`", "a' b", '"', "--log=x", "../x", "~x"]
 MARKUP = ["<script>alert(1)</script>", "|", "%s", "\\input{/etc/passwd}", "{x}", "$x$", "a\n# b"]
 UNICODE = ["\u202eabc", "\ud800", "\x1b[2J", "\0", "ö\u0301", "☃", "\x85", "\u2028"]
-HUGE = [2**63, -(2**63) - 1, 10**400, 1e300, 10**30, "x" * 5000, [0] * 2000]
+HUGE = [2**63, -(2**63) - 1, 10**400, 1e300, 10**30, "x" * 5000, [0] * 300]
 Value = Any
 Place = tuple[str | int, ...]
 
@@ -68,6 +68,7 @@ def whole() -> dict:
     """A valid configuration that holds every key of every block, defaults too."""
     config = merged_config(None)
     config["models"] |= MORE["models"]
+    config["topics"]["compared"] = [{"name": "other"}]
     config["corpora"] |= {name: own | {"credit": "me"} for name, own in MORE["corpora"].items()}
     return Settings.model_validate(config).model_dump(mode="json")
 

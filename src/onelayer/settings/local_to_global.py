@@ -6,7 +6,7 @@ import numpy as np
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title
+from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title, shown
 
 Initialisation = Literal["standard", "rank_one", "paper"]
 INDEPENDENT = 1e-9  # |p + q - 1| below this
@@ -259,7 +259,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class SourceSettings(Block):
     """A Markov source of any order, and how deep the transformers are that learn it."""
 
-    name: str = Field(min_length=1)
+    name: Title
     """Its rows in the table."""
     transitions: list[Annotated[list[Probability], Field(min_length=2)]] = Field(min_length=2)
     """The next symbol's law after each context: S rows of S for the first order, S x S rows for the
@@ -273,7 +273,7 @@ class SourceSettings(Block):
         for row in self.transitions:
             if len(row) != states or abs(sum(row) - 1) > 1e-9:
                 raise ValueError(
-                    f"transitions: {row} must have {states} probabilities that sum to 1"
+                    f"transitions: {shown(row)} must have {states} probabilities that sum to 1"
                 )
         if len(self.transitions) not in (states, states**2):
             raise ValueError(

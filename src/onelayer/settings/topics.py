@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Name, Seed, Share, Threads
+from onelayer.settings.block import Block, Name, Seed, Share, Threads, Title
 
 Overlap = Literal["disjoint", "overlapping"]
 Backend = Literal["gensim", "tomotopy"]
@@ -68,7 +68,7 @@ class NamedLda(LdaSettings):
     What it does not say has its key's own default, not what `topics.lda` says.
     """
 
-    name: str = Field(min_length=1)
+    name: Title
     """What the table calls it."""
 
 
