@@ -181,16 +181,16 @@ def test_a_training_killed_in_the_middle_and_again_on_resume(step, undisturbed, 
         (project / name).unlink()
     folder, blows = (project / made[0]).parent, 0
 
-    def begin() -> subprocess.Popen:
+    def begin(*how: str) -> subprocess.Popen:
         return subprocess.Popen(
-            [sys.executable, "-c", KEEP_ALL, *command[1:]],
+            [sys.executable, *how, *command[1:]],
             cwd=project,
             env=clean_environment(PYTHONPATH=str(ROOT / "src")),
             start_new_session=True,
         )
 
     while blows < 2:
-        before, run = kept(folder), begin()
+        before, run = kept(folder), begin("-c", KEEP_ALL)
         wait_for(lambda run=run, before=before: run.poll() is not None or kept(folder) != before)
         assert run.poll() is None, "it ended before it was killed"
         os.killpg(run.pid, signal.SIGKILL)
