@@ -984,8 +984,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/theory.py",
-        '"local minimum": [np.array([0.0, w]) for w in (outer if below else inner)]',
-        '"local minimum": [np.array([0.0, w]) for w in (inner if below else outer)]',
+        '"local minimum": [np.array([0.0, w]) for w in (_OUTER if below else _INNER)]',
+        '"local minimum": [np.array([0.0, w]) for w in (_INNER if below else _OUTER)]',
         "tests/unit/test_local_to_global.py::test_critical_points_are_what_they_are_called",
         "local minima and maxima are exchanged",
     ),
