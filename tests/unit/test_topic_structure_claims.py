@@ -110,13 +110,15 @@ def test_small_embeddings_lose_a_contrast_for_every_missing_dimension(d) -> None
 
 def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
     grid = {"N": [400, 500], "documents": 150, "seeds": 2, "taus": [1], "v": [3], "T": [4]}
-    grid |= {"p_m": [0.4], "p_c": [0.6], "d": [3]}
+    grid |= {"p_m": [0.4], "p_c": [0.6], "d": [3, 5]}  # 5 is T, which is there anyway
     found = gap_grid(GapGridRun(model={"T": 5, "v": 4}, gap_grid=grid))
     assert set(found["varied"]) == {"base", "v", "T", "p_m", "p_c", "tau", "selection", "d"}
     for varied, own in found[~found["varied"].isin(["base", "selection", "d"])].groupby("varied"):
         assert len(set(own[varied])) == 1
         assert (own.drop(columns=varied)["selection"] == "proportion").all()
     np.testing.assert_allclose(found["gap"] / found["expected"], 1, atol=0.03)
+    asked = ["parameter", "varied", "v", "T", "p_m", "p_c", "tau", "d", "selection", "seed"]
+    assert not found.duplicated(asked).any()
 
 
 def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> None:

@@ -408,19 +408,19 @@ use rule step as plot_gap_grid with:
         **script("plot_gap_grid"),
 
 
-use rule step as plot_ratio_over_T with:
+use rule step as plot_ratio_over_topics with:
     input:
         ratios=rules.optimise_attention_over_T.output.ratios,
     output:
         figures=figure(
-            "topic_structure/ratio_over_T", "Synthetic: figures", "figure: ratio against T"
+            "topic_structure/ratio_over_topics", "Synthetic: figures", "figure: ratio against T"
         ),
         record=record,
     pathvars:
-        step="plot_ratio_over_T",
+        step="plot_ratio_over_topics",
     localrule: True
     params:
-        **script("plot_ratio_over_T"),
+        **script("plot_ratio_over_topics"),
 
 
 use rule step as plot_components_over_steps with:

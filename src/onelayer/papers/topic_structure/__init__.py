@@ -58,7 +58,7 @@ Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, l
     -> table_stage_two_ratio, figure_stage_two_ratio
 The same over T too.
     synthetic.stage_two.ratio_over_topics, synthetic.claim_figures.ratio_over_topics
-    -> optimise_attention_over_T, plot_ratio_over_T -> figure_ratio_over_T
+    -> optimise_attention_over_T, plot_ratio_over_topics -> figure_ratio_over_topics
 Table: average attention between same words, words of one topic and of two, by optimiser and rate.
     synthetic.attention, synthetic.trained_attention, synthetic.tables.attention_by_optimizer
     -> train_topic_attention, tabulate_attention_by_optimizer -> table_attention_by_optimizer

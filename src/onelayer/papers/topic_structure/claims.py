@@ -129,6 +129,8 @@ NOTES = [
     "'exact at this length' compares with what the theorem's argument gives for them. Where a gap "
     f"differs by more than {FINITE:.1%} from the theorem, that length is why: it takes off about "
     "tau / (N (1 - tau / T)) of it.",
+    "Embeddings of d < T dimensions: of contrasts that are equally good in the long run these "
+    "documents favour some, so that few dimensions catch a little more than their share.",
     "The paper's steps 0-400 and 400-1000 are of one setting of cross-entropy with SGD; "
     f"{PAPERS_STEP} is read as {PAPERS_STEP} give or take {PAPERS_STEP_TOLERANCE}. Times in "
     "steps of other rates and losses stand beside it and need not agree.",

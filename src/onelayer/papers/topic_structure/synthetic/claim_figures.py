@@ -149,6 +149,9 @@ def components_over_steps(components: pd.DataFrame) -> Figure:
                 of_size = own[own["d"] == d]
                 _band(axis, of_size, measure, PALETTE[number], style, f"$d = {d}$")
             axis.axhline(row, color="0.6", linewidth=0.8, zorder=0)
+            if measure == "attention":  # rounding at uniform attention is not to look like a change
+                low, high = axis.get_ylim()
+                axis.set_ylim(min(low, 0.95), max(high, 1.05))
             despine(axis)
         axes[0, column].set_title(f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}", fontsize=9)
         axes[1, column].set_xlabel("step")

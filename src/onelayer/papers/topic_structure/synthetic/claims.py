@@ -112,7 +112,7 @@ def ratio_claims(ratios: pd.DataFrame) -> list[Claim]:
             ("beta", "beta > 1 in the optimal attention", f"c1 / c3{told}"),
         ):
             claims.append(
-                Claim(claim, STAGE_2, setting, quantity, of_seeds(own[quantity]), note,
+                Claim(claim, STAGE_2, setting, quantity, of_seeds(own[quantity], least=0.0), note,
                       side=Direction(1.0, 1), seeds=seeds[quantity])
             )  # fmt: skip
     claims += _band_claims(defined)
@@ -133,6 +133,7 @@ def _band_claims(ratios: pd.DataFrame) -> list[Claim]:
     claims = []
     band = "(v-1)/v alpha + beta/v lies in (lambda_1 tau, lambda_2 T)"
     for name, points in (("all", ratios), ("tau > 1", ratios[ratios["tau"] > 1])):
+        setting = f"{name}: T = {_listed(points['T'])}; tau = {_listed(points['tau'])}"
         for quantity, values, pick in (
             ("lambda_1", points["ratio"] / points["tau"], "min"),
             ("lambda_2", points["ratio"] / points["T"], "max"),
@@ -141,8 +142,7 @@ def _band_claims(ratios: pd.DataFrame) -> list[Claim]:
             T, tau = getattr(means, f"idx{pick}")()
             own = values[(points["T"] == T) & (points["tau"] == tau)]
             claims.append(
-                Claim(band, STAGE_2, f"{name}: T = {sorted(points['T'].unique())}, "
-                      f"tau = {sorted(points['tau'].unique())}", quantity, of_seeds(own),
+                Claim(band, STAGE_2, setting, quantity, of_seeds(own),
                       f"the tightest that holds all points; set by T = {T}, tau = {tau}")
             )  # fmt: skip
     for T, own in ratios[ratios["tau"] > 1].groupby("T", sort=False):
@@ -158,6 +158,10 @@ def _band_claims(ratios: pd.DataFrame) -> list[Claim]:
                   side=Direction(1.0, -1))
         )  # fmt: skip
     return claims
+
+
+def _listed(values: pd.Series) -> str:
+    return ", ".join(f"{value}" for value in np.unique(values))
 
 
 def _slopes(own: pd.DataFrame, along: str) -> np.ndarray:

@@ -51,7 +51,7 @@ def _gaps(
     value = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
     yield {"parameter": "W_V", "d": vocabulary.size, "gap": float(value)}
     # As many dimensions as E has in the theorem: more only fit the noise of finite documents.
-    for d in [vocabulary.T] + grid.d * (varied == BASE):
+    for d in dict.fromkeys([vocabulary.T] + grid.d * (varied == BASE)):
         if d < vocabulary.size:
             E = closed_form.ridge_embedding(moments, 0.0, d)
             row = {"parameter": "E", "d": d, "gap": float(closed_form.gap(vocabulary, E))}
