@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.claims import readable
-from onelayer.papers.topic_structure import claims
+from onelayer.papers.topic_structure import claims, head_removal
 from onelayer.papers.topic_structure.synthetic import claims as synthetic
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 from onelayer.step import Step
@@ -31,6 +31,7 @@ def main(step: Step) -> Report:
         *synthetic.ratio_claims(pd.read_parquet(inputs.ratios)),
         *synthetic.component_claims(components, pictured, settings.T, settings.v),
         *synthetic.dyck_claims(pd.read_parquet(inputs.brackets), pd.read_parquet(inputs.norms)),
+        *(claim for path in inputs.head_removal for claim in head_removal.claims(read_csv(path))),
     ]
     tables = {name: read_csv(getattr(inputs, name)) for name in TABLES}
     table = claims.assemble(tables, measured)
@@ -51,5 +52,6 @@ if __name__ == "__main__":
             "components",
             "brackets",
             "norms",
+            "head_removal*",
         ],
     )

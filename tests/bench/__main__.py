@@ -15,6 +15,7 @@ from tabulate import tabulate
 
 from tests.bench import (
     bench_decision_lists,
+    bench_head_removal,
     bench_lda,
     bench_local_to_global,
     bench_pretraining,
@@ -29,6 +30,7 @@ from tests.bench.case import Rates, measure
 BENCHES = [
     bench_lda,
     bench_probe,
+    bench_head_removal,
     bench_uncertainty,
     bench_pretraining,
     bench_topic_structure,

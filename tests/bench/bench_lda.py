@@ -29,7 +29,7 @@ def _case(bag: BagOfWords, topics: int) -> Case:
     documents = [list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in rows]
     return Case(
         name=f"online LDA, {bag.size:,} documents, {topics} topics, one pass",
-        steps=("fit_lda", "fit_topic_models"),
+        steps=("fit_lda", "fit_topic_models", "measure_held_out_topics"),
         ours=Way("ours", lambda: {"dirichlet": fit_lda(bag, settings).dirichlet}),
         simple=Way("gensim's LdaModel", lambda: _gensim(bag, documents, settings), tolerance=0),
         authors="the same gensim",

@@ -1,19 +1,15 @@
 """Heads removed at once beside a plain loop that removes them with hooks, text after text."""
 
-import contextlib
-import math
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from onelayer.models.head_removal import HeadSwitch
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.models.word_heads import WordModel, load_word_model
 from onelayer.papers.topic_structure.probe.head_removal import (
-    Condition,
     Heads,
     Questioner,
     Questions,
@@ -21,68 +17,10 @@ from onelayer.papers.topic_structure.probe.head_removal import (
     read_without,
 )
 from onelayer.settings.topic_structure import HeadRemovalSettings
+from tests.oracle.head_hooks import loss_of_each_word
 from tests.tiny_models import FAMILIES, WORDS, save_tiny
 
-HEADS, WIDTH = 2, 8  # of a tiny model's layers, and of a head
-LAYERS = {
-    "bert": ("bert.encoder.layer.{}.attention.", "self.query", "output.dense"),
-    "roberta": ("roberta.encoder.layer.{}.attention.", "self.query", "output.dense"),
-    "electra": ("electra.encoder.layer.{}.attention.", "self.query", "output.dense"),
-    # one module, called once for each layer
-    "albert": ("albert.encoder.albert_layer_groups.0.albert_layers.0.attention.", "query", "dense"),
-    "bart": ("model.encoder.layers.{}.self_attn.", "q_proj", "out_proj"),
-}
 TEXT = "the frog, the toad! bach mozart opera. pond the frog, opera."
-
-
-@contextlib.contextmanager
-def removed(model: torch.nn.Module, family: str, condition: Condition):
-    """Zeroed inputs of the output projection; for uniform attention, zeroed queries."""
-    prefix, query, output = LAYERS[family]
-    with contextlib.ExitStack() as stack:
-        for layer in range(2):
-            which = query if condition.removal == "uniform" else output
-            module = model.get_submodule(prefix.format(layer) + which)
-            calls = iter(range(100))
-
-            def zeroed(values: torch.Tensor, number: int, layer: int = layer) -> torch.Tensor:
-                values = values.clone()
-                for head in range(HEADS):
-                    if condition.heads[layer, head] and (family != "albert" or number == layer):
-                        values[..., head * WIDTH : (head + 1) * WIDTH] = 0
-                return values
-
-            if condition.removal == "uniform":
-                hook = module.register_forward_hook(
-                    lambda _, __, out, calls=calls, zeroed=zeroed: zeroed(out, next(calls))
-                )
-            else:
-                hook = module.register_forward_pre_hook(
-                    lambda _, args, calls=calls, zeroed=zeroed: (zeroed(args[0], next(calls)),)
-                )
-            stack.callback(hook.remove)
-        yield
-
-
-def loss_of_each_word(
-    loaded: WordModel, family: str, condition: Condition, questions: Questions
-) -> list[float]:
-    """One text, one condition; the loss written out."""
-    model, written = loaded.model, {}
-    if family == "bart":
-        start = model.config.decoder_start_token_id
-        written["decoder_input_ids"] = torch.tensor([[start, *questions.truth[:-1]]])
-    with removed(model, family, condition), torch.no_grad():
-        logits = model(input_ids=torch.tensor([questions.ids]), **written).logits[0].double()
-    losses = []
-    for position, target in zip(questions.positions, questions.targets, strict=True):
-        if family == "electra":
-            chance = 1 / (1 + math.exp(-logits[position].item()))
-            losses.append(-math.log(chance if target else 1 - chance))
-        else:
-            row = logits[position]
-            losses.append(math.log(row.exp().sum().item()) - row[target].item())
-    return losses
 
 
 @pytest.fixture(params=FAMILIES)

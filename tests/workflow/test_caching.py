@@ -92,12 +92,13 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
     swapped = overlay(finished, "topics: {lda: {topics: 2, passes: 8}}\n")
     planned = plan(finished, swapped)
     assert "fit_lda" in planned.triggered
-    assert planned.triggered <= {"fit_lda", "measure_topics", "fit_topic_models"}
+    held_out = {"measure_held_out_topics", "tabulate_topic_settings"}
+    assert planned.triggered <= {"fit_lda", "measure_topics", "fit_topic_models", *held_out}
 
 
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
-    probes = {"probe_attention", "probe_topic_models", "measure_snapshots"}
+    probes = {"probe_attention", "probe_topic_models", "measure_snapshots", "measure_head_removal"}
     probes |= {"measure_claims_again"}  # of models pretrained again
     assert plan(finished, swapped).triggered == probes
 

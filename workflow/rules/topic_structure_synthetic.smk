@@ -378,6 +378,7 @@ use rule step as tabulate_topic_structure_claims with:
         components=rules.train_all_components.output.components,
         brackets=rules.train_on_brackets.output.found,
         norms=rules.train_on_brackets.output.norms,
+        head_removal=[rules.tabulate_head_removal.output.tables[0]] if trained_models else [],
     output:
         tables=table(
             "topic_structure/claims",

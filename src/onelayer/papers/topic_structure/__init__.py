@@ -104,8 +104,8 @@ Embeddings of one topic are more alike: cosine similarity and dot product, same 
     -> tabulate_wikipedia, plot_wikipedia_ratios
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios
 Words of one topic attend more to each other; a random model shows no topic structure.
-    probe.labels, probe.attention, probe.pairs, probe.sums, probe.measures, probe.uncertainty,
-    wikipedia, figures.ratios, figures.heads
+    probe.labels, probe.attention, probe.batches, probe.pairs, probe.sums, probe.measures,
+    probe.uncertainty, wikipedia, figures.ratios, figures.heads
     -> probe_attention, probe_attention_part, merge_attention, measure_attention
     -> tabulate_wikipedia, plot_wikipedia_ratios, plot_attention_heads
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios,
@@ -124,7 +124,7 @@ Syntax: the Dyck grammar through the same stages.
 All claims
 
 Each with its number, its interval over seeds and a verdict, those of other tables too.
-    claims, synthetic.claims, onelayer.claims
+    claims, synthetic.claims, head_removal.claims, onelayer.claims
     -> tabulate_topic_structure_claims -> table_topic_structure_claims
 
 Beyond the paper
