@@ -21,6 +21,9 @@ from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_a
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 DEVICE = "fake"
+# When the tests are collected: autograd counts the devices at its first backward pass, once.
+_setup_privateuseone_for_python_backend(DEVICE)
+torch.get_device_module(DEVICE).get_amp_supported_dtype = lambda: [torch.bfloat16]
 COMPOSITE = "CompositeImplicitAutograd"
 aten = torch.ops.aten
 COPIES = {aten._to_copy.default, aten.copy_.default}
@@ -238,9 +241,6 @@ class Graph:
 @contextmanager
 def fake_gpu() -> Iterator[FakeGpu]:
     """The device, while a block runs."""
-    if not getattr(torch, DEVICE, None):
-        _setup_privateuseone_for_python_backend(DEVICE)
-        torch.get_device_module(DEVICE).get_amp_supported_dtype = lambda: [torch.bfloat16]
     # `torch.tensor(..., device=...)` then makes its numbers on the host and copies them.
     before = torch._C._only_lift_cpu_tensors()
     torch._C._set_only_lift_cpu_tensors(True)
