@@ -9,10 +9,10 @@ from onelayer.tables import Report, read_csv, tabulate
 
 
 def main(step: Step) -> Report:
-    tables = {path.stem: read_csv(path) for path in step.inputs.tables}
+    tables = {path.stem: read_csv(path) for path in step.inputs.measured}
     table = claims.assemble(tables, read_published(step.inputs.published), step.settings)
     return Report(table, readable(table), claims.TITLE, claims.NOTES)
 
 
 if __name__ == "__main__":
-    tabulate(main, settings=ClaimSettings, inputs=["tables*", "published"])
+    tabulate(main, settings=ClaimSettings, inputs=["measured*", "published"])

@@ -70,7 +70,9 @@ def test_weights_of_the_authors_that_are_not_rank_one_stand_against_the_sentence
             "tolerance": 0.005,
         }
     )
-    found = judged(claims._rank_one(table, theirs))
+    untrained = judged(claims._rank_one(table, theirs, trained=False))
+    assert untrained["verdict"].iloc[:2].tolist() == ["not reached", "not reached"]
+    found = judged(claims._rank_one(table, theirs, trained=True))
     assert found["verdict"].tolist() == ["direction", "differs", "direction", "differs", "within"]
     assert found["note"].iloc[1].endswith("holds where > 0.9: open")
     assert found["note"].iloc[3].endswith("holds where > 0.9: no")

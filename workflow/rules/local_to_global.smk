@@ -352,7 +352,7 @@ use rule step as plot_open_problems with:
 
 use rule step as tabulate_local_to_global_claims with:
     input:
-        tables=expand(
+        measured=expand(
             "results/tables/local_to_global/{name}.csv",
             name=[
                 "critical_points",

@@ -51,7 +51,8 @@ def assemble(
     claims += _flows_with_attention(tables["flow_with_attention"])
     claims += _initialisations(tables["initialisation"])
     claims += _longer(tables["ablation"], settings)
-    claims += _rank_one(tables["rank_one"], published)
+    trained = not (_finals(tables["initialisation"])["verdict"] == NOT_REACHED).any()
+    claims += _rank_one(tables["rank_one"], published, trained)
     claims += _open_problems(tables["open_problems"], settings.sources)
     return tabulated(claims)
 
@@ -219,7 +220,7 @@ def _flows_with_attention(table: pd.DataFrame) -> list[Claim]:
 
 def _initialisations(table: pd.DataFrame) -> list[Claim]:
     """Where training from each start ends."""
-    finals = table[table["quantity"] == "final_loss"].set_index(["initialisation", "seed"])
+    finals = _finals(table)
     middle = finals.loc[[("standard", "mean"), ("paper", "mean")], "published"].mean()
     claims = []
     for name, claim, place in (
@@ -266,7 +267,13 @@ def _same_but_length(variant: Variant, settings: ClaimSettings) -> bool:
     return variant.applied(settings.training).model_copy(update=same) == settings.training
 
 
-def _rank_one(table: pd.DataFrame, published: pd.DataFrame) -> list[Claim]:
+def _finals(table: pd.DataFrame) -> pd.DataFrame:
+    """Final losses by initialisation and seed."""
+    found = table[table["quantity"] == "final_loss"]
+    return found.set_index(["initialisation", "seed"])
+
+
+def _rank_one(table: pd.DataFrame, published: pd.DataFrame, trained: bool) -> list[Claim]:
     """How near to rank one all matrices are at the last snapshot."""
     at_end = table[table["iteration"] == table["iteration"].max()]
     last = at_end["iteration"].iloc[0]
@@ -281,7 +288,7 @@ def _rank_one(table: pd.DataFrame, published: pd.DataFrame) -> list[Claim]:
                 f"{row.matrix}_top_share", row._asdict(), note, approximately,
                 # A published share that is not near rank one itself: only the number counts.
                 Number(None) if row.published < RANK_ONE else None, **beside,
-                missing="a run did not train" if row.verdict == NOT_REACHED else "",
+                missing="" if trained else "a run did not train",
             )
         )  # fmt: skip
     theirs = published[published["iteration"] == published["iteration"].max()]
