@@ -25,6 +25,12 @@ STAY_TOGETHER = ("battered", "unchanged", "slurm", "report", "answers", "shell")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave `tests/gpu` to `tests/unit/test_gpu.py` unless it was asked for by name."""
+    asked_for = any("gpu" in Path(argument.split("::")[0]).parts for argument in config.args)
+    return True if collection_path == ROOT / "tests/gpu" and not asked_for else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Longest first; the tests of one costly thing, or of one module of quick ones, together."""

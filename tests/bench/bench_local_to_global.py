@@ -65,7 +65,7 @@ def _basin_map(points: int, followed: int) -> Case:
     tried = int(ends.steps.sum())
     return Case(
         name=f"local to global, basin map of {points} x {points} starts",
-        steps=("simulate_flow",),
+        steps=("simulate_flow", "simulate_attention_flow"),
         ours=Way("ours", ours),
         simple=Way("SciPy's solve_ivp, all starts as one state", simple, tolerance=1e-5),
         authors=Way(

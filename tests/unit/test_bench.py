@@ -12,6 +12,8 @@ from tests.bench.case import Case, Rates, Way, Work, measure
 # They read and count text, and put parts together: `make bench-scale` measures them. And one that
 # runs what other steps run.
 READERS = {"measure_claims_again"}
+# Beyond the papers' experiments, half a minute in all: ensembles that autograd differentiates.
+READERS |= {"train_open_problems"}
 READERS |= {"count_part_words", "list_part_words", "merge_words", "parse_articles", "parse_part"}
 
 

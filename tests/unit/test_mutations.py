@@ -25,7 +25,9 @@ def names_in(path: str) -> dict[str, set[str]]:
 def has_a_quick_test(fault: Fault) -> bool:
     """Whether the test that must fail is there and needs no run of the workflow."""
     path, _, name = fault.test.partition("::")
-    quick = path.startswith(("tests/unit/test_", "tests/oracle/test_", "tests/faults/test_"))
+    quick = path.startswith(
+        ("tests/unit/test_", "tests/oracle/test_", "tests/faults/test_", "tests/gpu/")
+    )
     return quick and name in names_in(path) and not names_in(path)[name] & WORKFLOW
 
 

@@ -87,6 +87,7 @@ EXCEPTIONS = {
     "measure_head_removal": {"torch", "transformers"},  # runs a model without some heads
     "measure_held_out_topics": {"gensim"},  # fits topics
     "measure_snapshots": {"torch", "transformers"},  # runs the models of all snapshots
+    "measure_stage_gradients": {"torch"},  # trains first
     "measure_topics": {"gensim"},  # infers each document's topics
     "parse_articles": {"gensim"},  # its parser of dumps and of wiki markup, where it is needed
     "parse_part": {"gensim"},  # likewise

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 
-import numpy as np
 import pydantic
 from pydantic import Field
 
@@ -281,10 +280,6 @@ class SourceSettings(Block):
                 f"or {states**2} for the second order"
             )
         return self
-
-    def matrix(self) -> np.ndarray:
-        """The transitions, float64 [contexts, states]."""
-        return np.array(self.transitions, dtype=np.float64)
 
 
 def _steady(states: int, stay: float) -> list[list[float]]:

@@ -15,7 +15,7 @@ from onelayer.settings.local_to_global import SourceSettings
 def way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> Figure:
     """Share of the way closed over training: chains by their states, and order and depth."""
     curves = with_way_closed(curves, sources)
-    first = [own for own in sources if Source(own.matrix()).order == 1]
+    first = [own for own in sources if Source.of(own.transitions).order == 1]
     panels = {
         "first order, one layer": [(own, 1) for own in first if 1 in own.depths],
         "second order, or two layers": [

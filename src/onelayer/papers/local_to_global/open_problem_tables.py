@@ -27,7 +27,7 @@ def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> 
         curves: `open_problems.train_sources`.
         sources: of the curves.
     """
-    found = {own.name: Source(own.matrix()) for own in sources}
+    found = {own.name: Source.of(own.transitions) for own in sources}
     unigram = curves["source"].map({name: own.entropy(0) for name, own in found.items()})
     best = curves["source"].map({name: own.entropy(own.order) for name, own in found.items()})
     closed = (unigram - curves["loss"]) / (unigram - best)
@@ -41,7 +41,7 @@ def open_problem_table(curves: pd.DataFrame, settings: OpenProblemsShownSettings
     final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
     rows = []
     for own in settings.sources:
-        source = Source(own.matrix())
+        source = Source.of(own.transitions)
         entropies = [source.entropy(memory) for memory in range(source.order + 1)]
         seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
         for depth in own.depths:

@@ -37,14 +37,14 @@ def train_sources(
     """
     groups: dict[tuple[int, int, int], list[SourceSettings]] = {}
     for own in settings.sources:
-        source = Source(own.matrix())
+        source = Source.of(own.transitions)
         for depth in own.depths:
             groups.setdefault((source.states, source.order, depth), []).append(own)
     parts = []
     for number, ((_, _, depth), members) in enumerate(groups.items()):
         names = [own.name for own in members]
         trained = _train_group(
-            [Source(own.matrix()) for own in members],
+            [Source.of(own.transitions) for own in members],
             names,
             depth,
             settings,

@@ -5,6 +5,7 @@ digit is the latest of them.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,11 @@ class Source:
     """
 
     transitions: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]]) -> "Source":
+        """The source of these rows, one a context, as settings have them."""
+        return cls(np.array(rows, dtype=np.float64))
 
     @property
     def states(self) -> int:

@@ -1,0 +1,1 @@
+"""The paths of a GPU on a device that is none; run by `tests/unit/test_gpu.py`."""
