@@ -25,9 +25,8 @@ def names_in(path: str) -> dict[str, set[str]]:
 def has_a_quick_test(fault: Fault) -> bool:
     """Whether the test that must fail is there and needs no run of the workflow."""
     path, _, name = fault.test.partition("::")
-    quick = path.startswith(
-        ("tests/unit/test_", "tests/oracle/test_", "tests/faults/test_", "tests/gpu/")
-    )
+    folders = ("unit", "oracle", "faults", "gpu")
+    quick = path.startswith(tuple(f"tests/{folder}/test_" for folder in folders))
     return quick and name in names_in(path) and not names_in(path)[name] & WORKFLOW
 
 
