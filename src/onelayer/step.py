@@ -161,7 +161,9 @@ def atomic_outputs(paths: Iterable[Path]) -> Iterator[list[Path]]:
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
         yield parts
+        os.umask(mask := os.umask(0))
         for part in parts:
+            part.chmod(0o666 & ~mask)  # safetensors lets the owner alone read what it writes
             with open(part, "rb+") as file:
                 os.fsync(file.fileno())
         for part, path in zip(parts, paths, strict=True):

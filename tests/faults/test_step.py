@@ -1,12 +1,15 @@
 """What every step promises: all outputs or none, a log, its own threads, a record."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import safetensors.numpy
 
 from onelayer.corpus.storage import read_articles
 from onelayer.provenance import code_digest, file_sha256, library_versions
@@ -52,6 +55,15 @@ def run_program(tmp_path: Path, program: str, *arguments: object, **environment:
         timeout=60,
         check=False,
     )
+
+
+def test_others_may_read_every_output_that_the_umask_lets_them(tmp_path):
+    targets = [tmp_path / "a.txt", tmp_path / "b.safetensors"]
+    with atomic_outputs(targets) as (text, tensors):
+        text.touch()
+        safetensors.numpy.save_file({"one": np.ones(1)}, tensors)
+    os.umask(mask := os.umask(0))
+    assert {path.stat().st_mode & 0o777 for path in targets} == {0o666 & ~mask}
 
 
 def test_outputs_appear_only_when_the_block_has_ended(tmp_path):

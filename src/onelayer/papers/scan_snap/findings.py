@@ -68,7 +68,7 @@ FINDINGS = [
         "Distinct tokens drop in the order of their frequency, the rarest first (rank correlation)",
     ),
     _claim(
-        "transition_by_lr_Y",
+        "transition_by_decoder_rate",
         "lr_Y_exponent",
         "The phase transition comes earlier with a larger lr_Y (exponent of its time)",
     ),
@@ -77,7 +77,7 @@ FINDINGS = [
         _CLAIMS,
         {
             "quantity": "common_mass_change",
-            "place": [f"abstract, assumption ({letter})" for letter in "abc"],
+            "place": tuple(f"abstract, assumption ({letter})" for letter in "abc"),
         },
         holds="The common tokens lose attention without the paper's assumptions, too: with learned "
         "positions, with shorter inputs, with a slower decoder (change of their share {it:2} in "
