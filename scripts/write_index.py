@@ -13,7 +13,7 @@ from onelayer.overview import overview_page
 from onelayer.pages import table_page
 from onelayer.settings.block import Block
 from onelayer.step import Step, run
-from onelayer.tables import read_csv
+from onelayer.tables import read_tables
 
 COUNTED = "Verdicts, by what was compared"
 
@@ -36,7 +36,9 @@ def main(step: Step) -> None:
         return {place: lines[captions[f"results/{place.with_suffix('')}"]] for place in places}
 
     tables, figures = described(inputs.tables), described([*inputs.figures, *inputs.animations])
-    counts = shown_counts({path.stem: count_verdicts(read_csv(path)) for path in inputs.tables})
+    counts = shown_counts(
+        {name: count_verdicts(table) for name, table in read_tables(inputs.tables).items()}
+    )
     outputs.index.write_text(index_page(counts, tables, figures), encoding="utf-8")
     outputs.verdicts.write_text(table_page(counts, COUNTED, MEANINGS), encoding="utf-8")
     shown = [

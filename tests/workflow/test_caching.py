@@ -98,7 +98,7 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
 
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
-    probes = {"probe_attention", "probe_topic_models", "measure_snapshots", "measure_head_removal"}
+    probes = {"probe_attention", "probe_topic_models", "measure_snapshots"}
     probes |= {"measure_claims_again"}  # of models pretrained again
     assert plan(finished, swapped).triggered == probes
 
@@ -204,7 +204,7 @@ def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     edit(finished / "src/onelayer/papers/topic_structure/topic_tables.py")
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
-    steps = {"tabulate_topics", "tabulate_topic_quality"}
+    steps = {"tabulate_topics", "tabulate_topic_quality", "tabulate_topic_settings"}
     assert executed(run.stdout) == steps | LAST
     assert products(finished) == before
     after = (finished / TOPICS).stat().st_mtime_ns

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from onelayer.provenance import code_closure, library_versions
-from onelayer.tables import VALUE_COLUMNS, read_csv
+from onelayer.tables import VALUE_COLUMNS, read_csv, read_tables
 from onelayer.verdicts import KINDS, VERDICTS
 from tests.conftest import SMOKE, cpu_seconds, snakemake
 from tests.workflow.conftest import CAPTIONS, executed, products
@@ -192,7 +192,7 @@ def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in index.splitlines()]
     rows = {tuple(row[:2]): row[2:] for row in rows if len(row) == 2 + len(VERDICTS)}
     assert list(rows.pop(("table", "compared with"))) == list(VERDICTS)
-    tables = {path.stem: read_csv(path) for path in smoke_run.glob("results/tables/*/*.csv")}
+    tables = read_tables(smoke_run.glob("results/tables/*/*.csv"))
     tables["all tables"] = pd.concat(tables.values())
     for name, table in tables.items():
         for kind in (*KINDS, ""):

@@ -123,11 +123,15 @@ def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]
             claims.append(_flow_share(f"the flow {verb}", where, setting, returns, expected, note))
         else:
             some = "the flow comes back from some sides, leaves on others"
-            found, note = _pooled(returns), "flows from starts close around it that end at it"
-            quantity = "share_of_flows"
+            back, near = _pooled(returns), "flows from starts close around it that"
+            away = back | {"value": 1 - back["value"]}
+            away |= {"low": 1 - back["high"], "high": 1 - back["low"]}
             claims += [
-                Claim(some, where, setting, quantity, found, note, Direction(reference, side))
-                for reference, side in ((0.0, 1), (1.0, -1))
+                Claim(some, where, setting, quantity, found, f"{near} {verb}", Direction(0.0, 1))
+                for quantity, found, verb in (
+                    ("share_that_returns", back, "end at it"),
+                    ("share_that_leaves", away, "do not end at it"),
+                )
             ]
     return claims
 
