@@ -16,6 +16,7 @@ from onelayer.tables import ALL, interval, number, tidy
 from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Measured, Number, judge, worded
 
 KEYS = ["claim", "place", "setting", "seed"]
+BEYOND = "beyond the paper"  # a place
 NOTES = [
     "Verdicts: with a published number, a theorem's or a bound the one rule for all tables; "
     "without one 'direction' where the whole interval lies on the claim's side, 'differs' where "
@@ -30,7 +31,7 @@ class Claim(NamedTuple):
 
     Attributes:
         claim: in the paper's words, or near them.
-        place: where the paper says it: section, theorem, figure; or 'beyond the paper'.
+        place: where the paper says it: section, theorem, figure; or `BEYOND`.
         setting: what was trained or measured.
         quantity: the number's name.
         found: `value`, `low`, `high`, `n`: a mean over seeds (`onelayer.intervals.mean`, `of_seeds`
@@ -107,6 +108,11 @@ def of_seeds(seeds: np.ndarray | pd.Series, least: float = -math.inf, most: floa
     """
     seeds = np.asarray(seeds, dtype=float)
     return mean(seeds[~np.isnan(seeds)], least, most)
+
+
+def alone(value: float, n: int) -> dict[str, float]:
+    """One number of n runs, points or sizes, without an interval, as `Claim.found` wants it."""
+    return {"value": float(value), "low": math.nan, "high": math.nan, "n": int(n)}
 
 
 def tabulated(claims: Iterable[Claim]) -> pd.DataFrame:

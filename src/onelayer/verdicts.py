@@ -182,6 +182,10 @@ class Number(Comparison):
         return max(NO_EFFECT * self.unit, self._known(ours)) * (1 + 1e-9)
 
 
+# A theorem's number without sides: what is not within its tolerance differs.
+THEORY = Number(None, kind="theory")
+
+
 @dataclass(frozen=True)
 class UpperBound(Comparison):
     """What is compared: a published upper bound.

@@ -4,16 +4,15 @@ The paper publishes no numbers but its bounds. A table's rows that say the same 
 sizes are one claim with the worst of them; what varies by seed is a mean over seeds.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from onelayer.claims import Claim, of_seeds, tabulated
+from onelayer.claims import Claim, alone, of_seeds, tabulated
 from onelayer.intervals import share
 from onelayer.papers.decision_lists.tables import SIZES
-from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Number, UpperBound
+from onelayer.verdicts import NOT_REACHED, THEORY, Comparison, Direction, UpperBound
 
 TABLES = [
     "theorem_1",
@@ -22,7 +21,6 @@ TABLES = [
     "value_from_uniform_attention",
     "joint_training",
 ]
-THEORY = Number(None, kind="theory")
 THEOREM_1, THEOREM_2 = "section I.C.1 (Theorem 1)", "section I.C.2 (Theorem 2)"
 IN_TIME = "gradient flow from W_0 = 0 and V = cP is perfect within time 4 M / (log(L) gamma)"
 METHODS = {
@@ -71,7 +69,7 @@ def _theorem_1(table: pd.DataFrame) -> list[Claim]:
             low, high = scaled["value"].min(), scaled["value"].max()
             note = f"t* γ log L at δ = 1, mean over sizes; from {low:.3f} to {high:.3f}"
             claim = "the time is bounded in terms of 1 / (log(L) gamma)"
-            number = _alone(scaled["value"].mean(), len(scaled))
+            number = alone(scaled["value"].mean(), len(scaled))
             at_one = f"exact flow, {_lists(lists)}, {len(scaled)} sizes"
             found.append(Claim(claim, THEOREM_1, at_one, "t_star_gamma_log_l", number, note))
     return found
@@ -190,7 +188,7 @@ def _joint(table: pd.DataFrame) -> list[Claim]:
 def _worst(rows: pd.DataFrame, claim: str, place: str, setting: str, note: str) -> Claim:
     """The largest of some shares of a bound: at most 1."""
     note = note.format(rows["value"].min())
-    number = _alone(rows["value"].max(), len(rows))
+    number = alone(rows["value"].max(), len(rows))
     return _judged(rows, claim, place, setting, "time_to_bound_ratio", number, note, UpperBound())
 
 
@@ -198,7 +196,7 @@ def _least(
     rows: pd.DataFrame, claim: str, place: str, setting: str, quantity: str, note: str
 ) -> Claim:
     """The least of some shares that must all be 1."""
-    number = _alone(rows["value"].min(), len(rows))
+    number = alone(rows["value"].min(), len(rows))
     return _judged(rows, claim, place, setting, quantity, number, note, THEORY)
 
 
@@ -217,11 +215,6 @@ def _judged(
         claim, place, setting, quantity, number, note,
         compared=compared, published=1.0, missing=missing,
     )  # fmt: skip
-
-
-def _alone(value: float, n: int) -> dict[str, float]:
-    """One number of n runs or sizes, without an interval."""
-    return {"value": value, "low": math.nan, "high": math.nan, "n": n}
 
 
 def _unreached(rows: pd.DataFrame) -> str:

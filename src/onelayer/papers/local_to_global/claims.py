@@ -3,14 +3,13 @@
 All numbers come from the paper's other tables; here they stand beside the sentence that they test.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from onelayer.claims import BEYOND, Claim, alone, tabulated
 from onelayer.claims import NOTES as ON_CLAIMS
-from onelayer.claims import Claim, tabulated
 from onelayer.intervals import share
 from onelayer.papers.local_to_global.findings import (
     AUTHORS_WEIGHTS,
@@ -19,15 +18,13 @@ from onelayer.papers.local_to_global.findings import (
 )
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import ClaimSettings, SourceSettings, Variant
-from onelayer.verdicts import FLOAT32, NOT_REACHED, Direction, Number
+from onelayer.verdicts import FLOAT32, NOT_REACHED, THEORY, Direction, Number
 
 TABLES = (
     *("critical_points", "basins", "critical_points_with_attention", "flow_with_attention"),
     *("initialisation", "rank_one", "ablation", "open_problems"),
 )
-THEORY = Number(None, kind="theory")
 SHARE = Number(0.5, kind="theory")  # of flows: which of two ends is the more frequent one
-BEYOND = "beyond the paper"
 RANK_ONE = 0.9  # a share of the largest singular value above this is approximately rank one
 # Accepted errors, set before they were measured: closed forms, and integrated flows.
 CLOSED_FORM, ENERGY, LIMIT = 1e-12, 1e-4, 1e-6
@@ -69,16 +66,11 @@ def _chains(rows: pd.DataFrame) -> int:
     return len(rows[["p", "q"]].drop_duplicates())
 
 
-def _alone(value: float, n: float) -> dict[str, float]:
-    """One number, of n points or flows."""
-    return {"value": float(value), "low": math.nan, "high": math.nan, "n": int(n)}
-
-
 def _largest(
     claim: str, place: str, setting: str, rows: pd.DataFrame, error: str, accepted: float
 ) -> Claim:
     """The largest error of all rows, which theory says is 0."""
-    found = _alone(rows["value"].max(), rows["n"].sum())
+    found = alone(rows["value"].max(), rows["n"].sum())
     note = f"the largest, {found['value']:.0e}; accepted: {accepted:.0e}"
     beside = {"compared": THEORY, "published": 0.0, "tolerance": accepted}
     return Claim(claim, place, setting, error, found, note, **beside)

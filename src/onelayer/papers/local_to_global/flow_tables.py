@@ -16,11 +16,10 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
 from onelayer.settings.local_to_global import AttentionFlowShownSettings, FlowShownSettings
 from onelayer.tables import Report, interval, number, tidy
-from onelayer.verdicts import Number, judge, worded
+from onelayer.verdicts import THEORY, Number, judge, worded
 
 ROUNDING = 1e-12  # of closed forms in float64: 2^-53 through some thousand operations
 MAJORITY = Number(0.5, kind="theory")  # of a share: which of two ends is the more frequent one
-EXACT = Number(None, kind="theory")
 # Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
 RETURNS = {
     "global minimum": 1.0,
@@ -74,7 +73,7 @@ def critical_point_table(
             back = share(int(found["back"]), int(found["starts"]))
             returns = key | back | {"quantity": "share_returning"}
             rows.append(returns | {"published": RETURNS.get(name, np.nan)})
-    compared = {"loss": EXACT, "gradient_norm": EXACT, "share_returning": MAJORITY}
+    compared = {"loss": THEORY, "gradient_norm": THEORY, "share_returning": MAJORITY}
     return judge(tidy(rows, ["p", "q", "point"]), compared)
 
 

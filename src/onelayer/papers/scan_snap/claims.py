@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from onelayer.claims import BEYOND, Claim, of_seeds, tabulated
 from onelayer.claims import NOTES as ON_CLAIMS
-from onelayer.claims import Claim, of_seeds, tabulated
 from onelayer.papers.scan_snap import measures, transition
 from onelayer.papers.scan_snap.data import COMMON, TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import UNMOVED, WINDOW, spearman
@@ -111,9 +111,7 @@ def _scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
         way = np.divide(after, before, out=np.full_like(before, np.nan), where=before > 0)
         note = f"way of c from {iterations} to {times[-1]} iterations / way before (l1)"
         name = "stays snapped over more iterations"
-        claims.append(
-            _claim(name, "beyond the paper", last_setting, "way_after", way, 0.5, -1, note)
-        )
+        claims.append(_claim(name, BEYOND, last_setting, "way_after", way, 0.5, -1, note))
     still = bool((np.abs(gain - 1) < UNMOVED).all(axis=1).any())
     return [_still(claim) for claim in claims] if still else claims
 
@@ -259,7 +257,6 @@ def _text_claims(training: TextTrainingSettings, table: pd.DataFrame) -> list[Cl
     setting = _on_text(training)
     still = not (change["loss"] < 0).all()
     sparse, common = "attention becomes sparse", "common tokens lose attention"
-    beyond = "beyond the paper"
     claims = [
         _claim(
             claim, place, setting, f"{quantity}_change", change[quantity], 0, side, note
@@ -268,9 +265,9 @@ def _text_claims(training: TextTrainingSettings, table: pd.DataFrame) -> list[Cl
             (sparse, "Fig. 7", "entropy", -1, "change of entropy (nats)"),
             (sparse, "Fig. 7", "top1", 1, "change of the largest weight"),
             (sparse, "Fig. 7", "sparse", 1, "change of the share of keys below a tenth of uniform"),
-            (common, beyond, bins[0], -1,
+            (common, BEYOND, bins[0], -1,
              "change of attention on the most frequent tokens, uniform = 1"),
-            (common, beyond, bins[-1], 1, "change of attention on the rarest tokens, uniform = 1"),
+            (common, BEYOND, bins[-1], 1, "change of attention on the rarest tokens, uniform = 1"),
         )
     ]  # fmt: skip
     return list(map(_still, claims)) if still else claims

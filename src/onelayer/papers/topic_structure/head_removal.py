@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer import intervals
-from onelayer.claims import Claim
+from onelayer.claims import BEYOND, Claim
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.uncertainty import (
@@ -220,11 +220,10 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             setting = f"{model}, {whole['n']:.0f} articles"
             name = f"{words.replace(' - ', '_minus_')}_{quantity}"
             note, alone = f"{what} (nats a word); {whole['note']}", seeds if len(seeds) else None
-            found.append(Claim(claim, _PLACE, setting, name, estimate, note, MORE, seeds=alone))
+            found.append(Claim(claim, BEYOND, setting, name, estimate, note, MORE, seeds=alone))
     return found
 
 
-_PLACE = "beyond the paper"
 _CLAIMS = {
     (CONTRAST, f"increase_{LARGEST}"): (
         "heads with large topic ratios are used for topics: without them words of a topic that the "

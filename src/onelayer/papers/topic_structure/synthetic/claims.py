@@ -18,7 +18,6 @@ PAPERS_STEP_TOLERANCE = 50  # half a unit of its last digit that is not 0
 FINITE = 0.007  # what is granted to documents of 1,000 words beside the theorem's infinite ones
 REACHED = 0.01  # distances below this share count as 'the same matrix'
 NEAR_ZERO = 0.1  # a gradient below this share of W_V's counts as near 0
-BEYOND = "beyond the paper"
 EMBEDDINGS, STAGE_1, STAGE_2 = (
     "Result: embeddings encode topic structure",
     "Stage 1 result",
