@@ -98,13 +98,13 @@ def clean_environment(**extra: str) -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in own} | extra
 
 
-def snakemake(
-    project: Path, *arguments: str, timeout: float = 1200, **environment: str
+def run_command(
+    *command: object, folder: Path, timeout: float | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
-    """Run Snakemake in a project; stdout and stderr come back together as `stdout`."""
+    """Run a command as from a user's shell; stdout and stderr come back together as `stdout`."""
     return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=project,
+        list(map(str, command)),
+        cwd=folder,
         env=clean_environment(**environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -112,6 +112,14 @@ def snakemake(
         timeout=timeout,
         check=False,
     )
+
+
+def snakemake(
+    project: Path, *arguments: str, timeout: float = 1200, **environment: str
+) -> subprocess.CompletedProcess:
+    """Run Snakemake in a project, as `run_command` runs it."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    return run_command(*command, folder=project, timeout=timeout, **environment)
 
 
 def cpu_seconds() -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, SMOKE, clean_environment, snakemake
+from tests.conftest import ROOT, SMOKE, clean_environment, run_command, snakemake
 from tests.faults.conftest import parts, results
 
 pytestmark = pytest.mark.workflow
@@ -188,15 +188,8 @@ def closed(request, unchanged: Path, tmp_path: Path) -> Iterator[tuple[Path, lis
 def test_in_a_folder_that_may_only_be_read_one_line_says_so_and_verifying_works(closed):
     folder, user = closed
     for arguments in (["--dry-run"], [], ["--", "verify"]):
-        run = subprocess.run(
-            [*user, sys.executable, "-m", "snakemake", *ONE_CORE, *arguments],
-            cwd=folder,
-            env=clean_environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        command = [*user, sys.executable, "-m", "snakemake", *ONE_CORE, *arguments]
+        run = run_command(*command, folder=folder)
         assert run.returncode == 1, run.stdout
         [line] = [line for line in run.stdout.splitlines() if "may not be written" in line]
         assert (

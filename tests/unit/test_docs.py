@@ -15,7 +15,7 @@ import yaml
 import onelayer
 from onelayer.findings import quotes
 from onelayer.papers import PAPERS
-from tests.conftest import ROOT, clean_environment, copy_project
+from tests.conftest import ROOT, copy_project, run_command
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 PIXEL = bytes.fromhex(
@@ -26,21 +26,14 @@ PIXEL = bytes.fromhex(
 
 def build(root: Path, site: Path, results: Path) -> subprocess.CompletedProcess:
     """Build the site without a network: a proxy that nobody answers stands in the way."""
-    environment = clean_environment(
+    return run_command(
+        *(sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site),
+        folder=root,
         RESULTS=str(results),
         PYTHONPATH=str(root / "src"),
         NO_MKDOCS_2_WARNING="1",
         HTTP_PROXY="http://127.0.0.1:9",
         HTTPS_PROXY="http://127.0.0.1:9",
-    )
-    return subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],
-        cwd=root,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
     )
 
 

@@ -4,21 +4,12 @@ Torch counts its devices at the first backward pass of a process, and a process 
 than the CPU can fork none that trains.
 """
 
-import subprocess
 import sys
 
-from tests.conftest import ROOT, clean_environment
+from tests.conftest import ROOT, run_command
 
 
 def test_every_path_of_a_gpu_on_a_device_that_is_none() -> None:
     command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    run = subprocess.run(
-        [*command, "tests/gpu"],
-        cwd=ROOT,
-        env=clean_environment(OMP_NUM_THREADS="1"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    run = run_command(*command, "tests/gpu", folder=ROOT, OMP_NUM_THREADS="1")
     assert run.returncode == 0, run.stdout

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SMOKE, clean_environment, copy_project, snakemake
+from tests.conftest import SMOKE, copy_project, run_command, snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -14,15 +14,7 @@ TABLE = "results/tables/scan_snap/entropy_sweep.csv"
 
 def make(project: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run make with what is installed already."""
-    return subprocess.run(
-        ["make", "--old-file=.venv/.installed", *arguments],
-        cwd=project,
-        env=clean_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return run_command("make", "--old-file=.venv/.installed", *arguments, folder=project)
 
 
 def test_snakemake_runs_from_anywhere(tmp_path):

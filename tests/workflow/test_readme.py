@@ -1,9 +1,9 @@
 """README and docs: every snippet works as it is written, every link leads somewhere."""
 
 import bz2
+import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import yaml
 
 from onelayer.settings.topics import WordSettings
 from onelayer.topics.bag_of_words import count_words, write_bag_of_words
-from tests.conftest import ROOT, clean_environment, copy_project
+from tests.conftest import ROOT, copy_project, run_command
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import made_up_articles
 
@@ -71,16 +71,12 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
     write_bag_of_words(bag, topics / "vocabulary.parquet", topics / "counts.npz")
 
     def run(command: str) -> str:
-        environment = clean_environment(HOME=str(home), PYTHONPATH=str(project / "src"))
-        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=project,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+        done = run_command(
+            *("bash", "-c", command),
+            folder=project,
+            HOME=str(home),
+            PYTHONPATH=str(project / "src"),
+            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         )
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}"
         return done.stdout

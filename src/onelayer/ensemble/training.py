@@ -299,15 +299,8 @@ class _Run:
 class _GpuRun(_Run):
     """The same on a GPU, where the host never waits for a step."""
 
-    def __init__(
-        self,
-        ensemble: Ensemble,
-        steps: int,
-        observe: Callable[[Tensors], Tensors] | None,
-        observe_at: Iterable[int],
-        loss_every: int,
-    ) -> None:
-        super().__init__(ensemble, steps, observe, observe_at, loss_every)
+    def __init__(self, ensemble: Ensemble, steps: int, *observed: Any) -> None:
+        super().__init__(ensemble, steps, *observed)
         self.steps, self.known = steps, torch.full((ensemble.runs,), -1)
         self.now = torch.zeros_like(self.diverged_at[0])  # updates done, where kernels read it
         self.updater.tabulate_schedule(steps)
