@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.steps import run_script
+from tests.steps import pythons
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
@@ -115,10 +115,21 @@ def run_command(
 
 
 def snakemake(
-    project: Path, *arguments: str, timeout: float = 1200, **environment: str
+    project: Path,
+    *arguments: str,
+    timeout: float = 1200,
+    forked: bool | None = None,
+    **environment: str,
 ) -> subprocess.CompletedProcess:
-    """Run Snakemake in a project, as `run_command` runs it."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
+    """Run Snakemake in a project, as `run_command` runs it.
+
+    Its steps are forked from a process that has their imports behind it, unless told otherwise or
+    given an environment of their own, which Python may read as it starts.
+    """
+    if forked is None:
+        forked = not environment
+    python = pythons().real if forked else sys.executable
+    command = [python, "-m", "snakemake", *arguments]
     return run_command(*command, folder=project, timeout=timeout, **environment)
 
 
@@ -130,13 +141,16 @@ def cpu_seconds() -> float:
 
 def run_step(project: Path, step: str, *arguments: object, **environment: str):
     """Run one script by hand, as the README shows."""
-    whole = clean_environment(PYTHONPATH=str(project / "src"), **environment)
-    if not environment:
-        return run_script(f"scripts/{step}.py", *arguments, folder=project, environment=whole)
+    python = sys.executable if environment else pythons().forking
+    return run_script(python, f"scripts/{step}.py", *arguments, folder=project, **environment)
+
+
+def run_script(*command: object, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run a script of the project in this folder; stdout and stderr come back apart."""
     return subprocess.run(
-        [sys.executable, f"scripts/{step}.py", *map(str, arguments)],
-        cwd=project,
-        env=whole,
+        list(map(str, command)),
+        cwd=folder,
+        env=clean_environment(PYTHONPATH=str(folder / "src"), **environment),
         capture_output=True,
         text=True,
         timeout=300,

@@ -4,7 +4,6 @@ import hashlib
 import re
 import subprocess
 import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import onelayer.fetch
-from tests.conftest import ROOT, clean_environment
-from tests.steps import run_script
+from tests.conftest import ROOT, run_script
+from tests.steps import pythons
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -123,22 +121,13 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         server.server_close()
 
 
-def without_pauses() -> None:
-    """Try again at once what failed."""
-    onelayer.fetch.FIRST_PAUSE = 0
-    time.sleep = lambda seconds: None
-
-
 @pytest.fixture
 def fetch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
     """Run a fetching step by hand as the README shows, but without pauses between attempts."""
 
     def run(step: str, *arguments: object) -> subprocess.CompletedProcess:
-        environment = clean_environment(PYTHONPATH=str(ROOT / "src"), TMPDIR=str(tmp_path))
-        script = f"scripts/{step}.py"
-        return run_script(
-            script, *arguments, folder=ROOT, environment=environment, first=without_pauses
-        )
+        script = ("tests/faults/unpaused.py", f"scripts/{step}.py")
+        return run_script(pythons().forking, *script, *arguments, folder=ROOT, TMPDIR=str(tmp_path))
 
     return run
 

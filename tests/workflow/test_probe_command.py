@@ -1,7 +1,6 @@
 """`onelayer probe`: a checkpoint beside a random control, from a folder to a printed table."""
 
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import yaml
 from onelayer.__main__ import main
 from tests import tiny_models
 from tests.conftest import ROOT, clean_environment, snakemake
+from tests.steps import pythons
 from tests.tiny_models import save_tiny
 
 pytestmark = pytest.mark.workflow
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.workflow
 def probe(directory: Path, *arguments: object) -> subprocess.CompletedProcess:
     """Run the command as a user does, in a folder of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "onelayer", "probe", *map(str, arguments), "--cores", "1"],
+        [pythons().real, "-m", "onelayer", "probe", *map(str, arguments), "--cores", "1"],
         cwd=directory,
         env=clean_environment(PYTHONPATH=str(ROOT / "src")),
         capture_output=True,
