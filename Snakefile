@@ -59,6 +59,12 @@ onstart:
         occupy()
     except OnelayerError as error:
         raise WorkflowError(str(error)) from None
+    # Unless told otherwise Snakemake 9.27 limits jobs to 100 a second, which no run here comes near,
+    # and for that has one more timer after every job that ended look through all waiting jobs each
+    # second: a third of a core after 100 jobs. The last of them keep the process alive.
+    limit = getattr(workflow.scheduler, "job_rate_limiter", None)
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 configfile: f"{checkout}/config.yaml"

@@ -284,6 +284,23 @@ def test_a_second_run_has_nothing_to_do_and_says_so_within_seconds(finished):
     assert seconds <= 6
 
 
+def test_waiting_jobs_are_looked_through_when_one_ends_and_not_every_second(finished):
+    figures = (
+        "scan_snap/entropy_sweep",
+        "topic_structure/topics",
+        "decision_lists/time_to_perfect",
+    )
+    for figure in figures:
+        (finished / f"results/figures/{figure}.pdf").unlink()
+    targets = [f"figure_{Path(figure).name}" for figure in figures]
+    arguments = ("--cores", "1", "--verbose", *SMOKE, "--", *targets)
+    run = snakemake(finished, *arguments, forked=False)
+    assert run.returncode == 0, run.stdout
+    ended = run.stdout.count("Finished jobid: ")
+    assert ended == 2 * len(targets)  # each figure is drawn, and its name is reached
+    assert run.stdout.count("Ready jobs: ") <= ended
+
+
 def test_no_result_is_a_pickle(smoke_run):
     for path in (p for p in (smoke_run / "results").rglob("*") if p.is_file()):
         assert path.suffix not in (".pkl", ".pickle", ".pt", ".pth", ".bin", ".joblib"), path
