@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -99,15 +100,19 @@ def clean_environment(**extra: str) -> dict[str, str]:
 
 
 def run_command(
-    *command: object, folder: Path, timeout: float | None = None, **environment: str
+    *command: object,
+    folder: Path,
+    timeout: float | None = None,
+    stderr: int = subprocess.STDOUT,
+    **environment: str,
 ) -> subprocess.CompletedProcess:
-    """Run a command as from a user's shell; stdout and stderr come back together as `stdout`."""
+    """Run a command as from a user's shell; `stderr` comes back as a part of `stdout`, or apart."""
     return subprocess.run(
         list(map(str, command)),
         cwd=folder,
         env=clean_environment(**environment),
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=stderr,
         text=True,
         timeout=timeout,
         check=False,
@@ -118,17 +123,15 @@ def snakemake(
     project: Path,
     *arguments: str,
     timeout: float = 1200,
-    forked: bool | None = None,
+    anew: bool = False,
     **environment: str,
 ) -> subprocess.CompletedProcess:
     """Run Snakemake in a project, as `run_command` runs it.
 
-    Its steps are forked from a process that has their imports behind it, unless told otherwise or
-    given an environment of their own, which Python may read as it starts.
+    Its steps are forked from a process that has their imports behind it, unless they are to start
+    Python anew or have an environment of their own, which Python may read as it starts.
     """
-    if forked is None:
-        forked = not environment
-    python = pythons().real if forked else sys.executable
+    python = sys.executable if anew or environment else pythons().real
     command = [python, "-m", "snakemake", *arguments]
     return run_command(*command, folder=project, timeout=timeout, **environment)
 
@@ -145,17 +148,29 @@ def run_step(project: Path, step: str, *arguments: object, **environment: str):
     return run_script(python, f"scripts/{step}.py", *arguments, folder=project, **environment)
 
 
-def run_script(*command: object, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run a script of the project in this folder; stdout and stderr come back apart."""
-    return subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env=clean_environment(PYTHONPATH=str(folder / "src"), **environment),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+def run_script(
+    *command: object, folder: Path, timeout: float = 300, **environment: str
+) -> subprocess.CompletedProcess:
+    """Run a script with the library of this folder or of PYTHONPATH; stderr comes back apart."""
+    environment = {"PYTHONPATH": str(folder / "src")} | environment
+    apart = subprocess.PIPE
+    return run_command(*command, folder=folder, timeout=timeout, stderr=apart, **environment)
+
+
+class StoppedError(Exception):
+    """What a test stops a training with."""
+
+
+def stopping_at(step: int) -> Callable[..., Iterator[int]]:
+    """The progress of an `Execution` that stops a training before this step."""
+
+    def progress(steps: Iterable[int], **_: object) -> Iterator[int]:
+        for now in steps:
+            if now == step:
+                raise StoppedError
+            yield now
+
+    return progress
 
 
 @pytest.fixture(scope="session")

@@ -145,11 +145,14 @@ def _run(words: list[str], folder: str, environment: dict[str, str]) -> int:
     own = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
     sys.path[:1] = [str(Path(words[0]).resolve().parent), *own]
     sys.argv = words
-    code = 0
     try:
         runpy.run_path(words[0], run_name="__main__")
-    except SystemExit as exit:
-        code = exit.code or 0
+        code = 0
+    except SystemExit as end:
+        code = end.code or 0
+        if not isinstance(code, int):  # the last words of a script that failed
+            print(code, file=sys.stderr)
+            code = 1
     except BaseException:
         sys.excepthook(*sys.exc_info())
         code = 1

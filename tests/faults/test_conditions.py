@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, SMOKE, clean_environment, run_command, snakemake
+from tests.conftest import ROOT, SMOKE, clean_environment, run_command, run_script, snakemake
 from tests.faults.conftest import parts, results
 
 pytestmark = pytest.mark.workflow
@@ -145,14 +145,8 @@ def test_a_clock_that_was_set_back_is_named_and_costs_no_byte(finished, smoke_ru
 
 def verified(project: Path, *user: str) -> subprocess.CompletedProcess:
     """`make verify`."""
-    return subprocess.run(
-        [*user, sys.executable, "-m", "onelayer.manifest", "results"],
-        cwd=project,
-        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (*user, sys.executable, "-m", "onelayer.manifest", "results")
+    return run_script(*command, folder=project, PYTHONPATH=str(ROOT / "src"))
 
 
 @pytest.fixture(params=["another user's", "a read-only disk's"])

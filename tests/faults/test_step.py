@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import safetensors.numpy
 from onelayer.corpus.storage import read_articles
 from onelayer.provenance import code_digest, file_sha256, library_versions
 from onelayer.step import atomic_outputs, by_name
-from tests.conftest import ROOT, clean_environment, run_step
+from tests.conftest import ROOT, run_script, run_step
 from tests.faults.conftest import error_line
 
 ARTICLES = {
@@ -46,15 +45,7 @@ def run_program(tmp_path: Path, program: str, *arguments: object, **environment:
     """Run a step whose script a test wrote."""
     script = tmp_path / "count_words.py"
     script.write_text(program, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, script, *map(str, arguments)],
-        env=clean_environment(PYTHONPATH=str(ROOT / "src"), **environment),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_script(sys.executable, script, *arguments, folder=ROOT, timeout=60, **environment)
 
 
 def test_others_may_read_every_output_that_the_umask_lets_them(tmp_path):

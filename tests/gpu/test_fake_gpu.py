@@ -40,6 +40,7 @@ from onelayer.settings.decision_lists import DescentRun, SampledRun
 from onelayer.settings.pretraining import AdamWSettings
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from tests.conftest import StoppedError, stopping_at
 from tests.fake_gpu import DEVICE, FakeGpu, fake_gpu
 from tests.tiny_models import save_tiny
 from tests.tiny_text import task
@@ -140,18 +141,9 @@ def test_a_diverged_run_is_named_on_a_gpu_too(gpu, caplog):
 
 
 def test_a_killed_training_goes_on_to_the_same_numbers_on_a_gpu(gpu, tmp_path):
-    class StoppedError(Exception):
-        pass
-
-    def killed(items, **_):
-        for item in items:
-            if item == 7:
-                raise StoppedError
-            yield item
-
     state = Checkpoint(tmp_path / "state", "it", seconds=0)
     with pytest.raises(StoppedError):
-        trained(DEVICE, "adamw", execution=Execution(checkpoint=state, progress=killed))
+        trained(DEVICE, "adamw", execution=Execution(checkpoint=state, progress=stopping_at(7)))
     same(trained(DEVICE, "adamw", execution=Execution(checkpoint=state)), trained("cpu", "adamw"))
     assert not state.path.exists()
 

@@ -12,7 +12,7 @@ import torch
 from onelayer.checkpoint import Checkpoint
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
 from onelayer.execution import Execution
-from tests.conftest import ROOT, clean_environment
+from tests.conftest import ROOT, StoppedError, clean_environment
 
 
 def bowl(rates, labels=(), batch=lambda step: None):
@@ -25,10 +25,6 @@ def bowl(rates, labels=(), batch=lambda step: None):
         loss=lambda parameters, _: parameters["x"].square().sum(1) / 2,
         labels=labels,
     )
-
-
-class StoppedError(Exception):
-    pass
 
 
 def test_a_diverged_run_is_frozen_and_named_and_the_others_go_on(caplog):

@@ -28,7 +28,7 @@ from onelayer.settings.scan_snap import (
     TextTrainingSettings,
     TrainTextSettings,
 )
-from tests.conftest import ROOT
+from tests.conftest import ROOT, StoppedError, stopping_at
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 PUBLISHED = entropy_sweep.read_published(ROOT / "workflow/reference/scan_snap_figure6.csv")
@@ -330,18 +330,9 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
     )  # fmt: skip
     whole = text_training.train_language_model(text, settings)
 
-    class StoppedError(Exception):
-        pass
-
-    def stopping(items, **_):
-        for item in items:
-            if item == 7:
-                raise StoppedError
-            yield item
-
     execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint", seconds=0))
     with pytest.raises(StoppedError):
-        stopped = dataclasses.replace(execution, progress=stopping)
+        stopped = dataclasses.replace(execution, progress=stopping_at(7))
         text_training.train_language_model(text, settings, stopped)
     resumed = text_training.train_language_model(text, settings, execution)
     for name, tensor in whole.parameters.items():

@@ -189,7 +189,7 @@ def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
     before = products(finished)
     (finished / DISJOINT).unlink()
     start = cpu_seconds()
-    run = snakemake(finished, "--cores", "1", *SMOKE, "--", DISJOINT, forked=False)
+    run = snakemake(finished, "--cores", "1", *SMOKE, "--", DISJOINT, anew=True)
     seconds = cpu_seconds() - start
     assert run.returncode == 0, run.stdout
     assert executed(run.stdout) == {"tabulate_wikipedia"}

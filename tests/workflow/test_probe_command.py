@@ -11,7 +11,7 @@ import yaml
 
 from onelayer.__main__ import main
 from tests import tiny_models
-from tests.conftest import ROOT, clean_environment, snakemake
+from tests.conftest import ROOT, run_script, snakemake
 from tests.steps import pythons
 from tests.tiny_models import save_tiny
 
@@ -20,14 +20,8 @@ pytestmark = pytest.mark.workflow
 
 def probe(directory: Path, *arguments: object) -> subprocess.CompletedProcess:
     """Run the command as a user does, in a folder of its own."""
-    return subprocess.run(
-        [pythons().real, "-m", "onelayer", "probe", *map(str, arguments), "--cores", "1"],
-        cwd=directory,
-        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (pythons().real, "-m", "onelayer", "probe", *arguments, "--cores", "1")
+    return run_script(*command, folder=directory, PYTHONPATH=str(ROOT / "src"))
 
 
 PONDS = ["frog", "toad", "newt", "pond", "reed", "lily", "heron", "carp"]

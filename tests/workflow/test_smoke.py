@@ -294,7 +294,7 @@ def test_waiting_jobs_are_looked_through_when_one_ends_and_not_every_second(fini
         (finished / f"results/figures/{figure}.pdf").unlink()
     targets = [f"figure_{Path(figure).name}" for figure in figures]
     arguments = ("--cores", "1", "--verbose", *SMOKE, "--", *targets)
-    run = snakemake(finished, *arguments, forked=False)
+    run = snakemake(finished, *arguments, anew=True)
     assert run.returncode == 0, run.stdout
     ended = run.stdout.count("Finished jobid: ")
     assert ended == 2 * len(targets)  # each figure is drawn, and its name is reached
