@@ -24,8 +24,10 @@ include: "workflow/rules/checkout.smk"
 
 from onelayer.allocation import asks
 from onelayer.errors import OnelayerError
+from onelayer.findings import check as check_findings
 from onelayer.liveness import remove_stale_locks
 from onelayer.occupancy import check_writable, memory_lost, occupy
+from onelayer.papers.findings import CLAIMS, FINDINGS
 from onelayer.provenance import script
 from onelayer.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
@@ -106,6 +108,7 @@ include: "workflow/rules/decision_lists.smk"
 include: "workflow/rules/scan_snap.smk"
 include: "workflow/rules/local_to_global.smk"
 include: "workflow/rules/stability.smk"
+include: "workflow/rules/calibration.smk"
 include: "workflow/rules/results.smk"
 
 

@@ -13,7 +13,8 @@ from onelayer.step import Step
 def main(step: Step) -> Figure:
     models = {model.name: model.settings for model in step.settings.models}
     losses = read_measures(models, step.inputs.losses)
-    return figure_removal(head_removal.assemble(losses, models, step.settings.uncertainty))
+    table = head_removal.assemble(losses, models, step.settings.uncertainty)
+    return figure_removal(table, head_removal.reasons(losses))
 
 
 if __name__ == "__main__":

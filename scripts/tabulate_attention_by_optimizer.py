@@ -13,10 +13,10 @@ def main(step: Step) -> Report:
     published = tables.read_published(step.inputs.published)
     over_steps = pd.concat(map(pd.read_parquet, step.inputs.over_steps))
     budgets = tables.at_budgets(over_steps, step.settings.released_steps)
-    tokens = step.settings.evaluated_tokens
-    table = tables.attention_by_optimizer(averages, published, tokens, budgets)
+    table = tables.attention_by_optimizer(averages, published, step.settings, budgets)
     shown = tables.readable_attention(table)
-    return Report(table, shown, tables.ATTENTION_TITLE, tables.ATTENTION_NOTES)
+    notes = tables.attention_notes(step.settings)
+    return Report(table, shown, tables.ATTENTION_TITLE, notes)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ def main(step: Step) -> Report:
     models = {model.name: model.settings for model in step.settings.models}
     losses = read_measures(models, step.inputs.losses)
     table = head_removal.assemble(losses, models, step.settings.uncertainty)
-    notes = [*head_removal.NOTES, over_seeds.NOTE]
+    notes = [*head_removal.notes(step.settings.removal), over_seeds.NOTE]
     return Report(table, head_removal.readable(table), head_removal.TITLE, notes)
 
 

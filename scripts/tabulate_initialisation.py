@@ -15,7 +15,9 @@ def main(step: Step) -> dict[str, Report]:
     published = training_tables.read_published(step.inputs.published)
     return {
         "initialisation": training_tables.report_initialisation(curves, settings.training, chain),
-        "rank_one": training_tables.report_rank_one(curves, settings.snapshots, published, chain),
+        "rank_one": training_tables.report_rank_one(
+            curves, settings.snapshots, published, settings.training, chain
+        ),
     }
 
 

@@ -21,6 +21,8 @@ def main(step: Step) -> Report:
         step.settings.sweep_iterations,
         pd.read_parquet(step.inputs.transition),
         pd.read_parquet(step.inputs.assumptions),
+        step.settings.own_text,
+        step.settings.text_length,
     )
     return Report(table, readable(table), claims.TITLE, claims.NOTES)
 

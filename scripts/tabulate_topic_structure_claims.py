@@ -1,22 +1,13 @@
-"""Tabulate all claims of the topic-structure paper, each with its number, interval and verdict."""
+"""Tabulate the claims of the topic-structure paper that no other table measures."""
 
 import numpy as np
 import pandas as pd
 
-from onelayer.claims import readable
-from onelayer.papers.topic_structure import claims, head_removal
-from onelayer.papers.topic_structure.synthetic import claims as synthetic
-from onelayer.settings.topic_structure_synthetic import TopicModelSettings
+from onelayer.claims import readable, tabulated
+from onelayer.papers.topic_structure.synthetic import claims, stage_tables
+from onelayer.settings.topic_structure_synthetic import ClaimsTableSettings
 from onelayer.step import Step
-from onelayer.tables import Report, read_csv, tabulate
-
-TABLES = (
-    "theory_gap",
-    "two_stage",
-    "stage_two_ratio",
-    "attention_by_optimizer",
-    "wikipedia_claims",
-)
+from onelayer.tables import Report, tabulate
 
 
 def main(step: Step) -> Report:
@@ -24,26 +15,25 @@ def main(step: Step) -> Report:
     with np.load(inputs.matrices, allow_pickle=False) as arrays:
         pictured = dict(arrays)
     components = pd.read_parquet(inputs.components)
+    stage_1_ends = stage_tables.read_stage_steps(inputs.published).loc["t_V_median", "published"]
+    gradients = pd.read_parquet(inputs.gradients)
     measured = [
-        *synthetic.gap_claims(pd.read_parquet(inputs.gap_grid)),
-        *synthetic.descent_claims(pd.read_parquet(inputs.descent)),
-        *synthetic.gradient_claims(pd.read_parquet(inputs.gradients)),
-        *synthetic.ratio_claims(pd.read_parquet(inputs.ratios)),
-        *synthetic.component_claims(components, pictured, settings.T, settings.v),
-        *synthetic.dyck_claims(pd.read_parquet(inputs.brackets), pd.read_parquet(inputs.norms)),
-        *(claim for path in inputs.head_removal for claim in head_removal.claims(read_csv(path))),
+        *claims.gap_claims(pd.read_parquet(inputs.gap_grid), settings),
+        *claims.descent_claims(pd.read_parquet(inputs.descent), settings),
+        *claims.gradient_claims(gradients, settings, stage_1_ends),
+        *claims.ratio_claims(pd.read_parquet(inputs.ratios)),
+        *claims.component_claims(components, pictured, settings.model.T, settings.model.v),
+        *claims.dyck_claims(pd.read_parquet(inputs.brackets), pd.read_parquet(inputs.norms)),
     ]
-    tables = {name: read_csv(getattr(inputs, name)) for name in TABLES}
-    table = claims.assemble(tables, measured)
+    table = tabulated(measured)
     return Report(table, readable(table), claims.TITLE, claims.NOTES)
 
 
 if __name__ == "__main__":
     tabulate(
         main,
-        settings=TopicModelSettings,
+        settings=ClaimsTableSettings,
         inputs=[
-            *TABLES,
             "matrices",
             "gap_grid",
             "descent",
@@ -52,6 +42,6 @@ if __name__ == "__main__":
             "components",
             "brackets",
             "norms",
-            "head_removal*",
+            "published",
         ],
     )

@@ -9,10 +9,12 @@ from onelayer.tables import Report, tabulate
 
 
 def main(step: Step) -> Report:
-    table = stage_tables.two_stage(pd.read_parquet(step.inputs.norms), step.settings.without_stages)
+    norms = pd.read_parquet(step.inputs.norms)
+    published = stage_tables.read_stage_steps(step.inputs.published)
+    table = stage_tables.two_stage(norms, step.settings.two_stages, published)
     shown = stage_tables.readable_stages(table)
-    return Report(table, shown, stage_tables.STAGE_TITLE, stage_tables.STAGE_NOTES)
+    return Report(table, shown, stage_tables.STAGE_TITLE, stage_tables.stage_notes(table))
 
 
 if __name__ == "__main__":
-    tabulate(main, settings=StagesTableSettings, inputs=["norms"])
+    tabulate(main, settings=StagesTableSettings, inputs=["norms", "published"])

@@ -8,10 +8,10 @@ from onelayer.tables import Report, tabulate
 
 def main(step: Step) -> Report:
     settings, inputs = step.settings, step.inputs
-    models = {model.name: model.settings for model in settings.models}
+    models = [model.name for model in settings.models]
     return wikipedia.report(
         wikipedia.measures_by_model(models, inputs.attention, inputs.embeddings),
-        models,
+        settings.all_models,
         settings.ambiguity,
         wikipedia.read_published(inputs.published),
         settings.overlap,

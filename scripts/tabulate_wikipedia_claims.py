@@ -7,10 +7,11 @@ from onelayer.tables import Report, tabulate
 
 
 def main(step: Step) -> Report:
-    models = {model.name: model.settings for model in step.settings.models}
+    settings = step.settings
+    models = [model.name for model in settings.models]
     measures = wikipedia.measures_by_model(models, step.inputs.attention)
     published = wikipedia.read_published(step.inputs.published)
-    table = wikipedia.claims(measures, models, step.settings.ambiguity, published)
+    table = wikipedia.claims(measures, settings.all_models, settings.ambiguity, published)
     shown = wikipedia.readable_claims(table)
     return Report(table, shown, wikipedia.CLAIMS_TITLE, wikipedia.CLAIMS_NOTES)
 

@@ -1,9 +1,10 @@
-"""Write the index: every table and figure with one line and the verdicts counted."""
+"""Write the index: the score, every table and figure with one line, and the verdicts counted."""
 
 from onelayer.index import (
     ALL,
     MEANINGS,
-    count_verdicts,
+    SCOREBOARD,
+    count_all,
     forms_of,
     index_page,
     shown_counts,
@@ -11,6 +12,8 @@ from onelayer.index import (
 )
 from onelayer.overview import overview_page
 from onelayer.pages import table_page
+from onelayer.scoreboard import claims, readable
+from onelayer.sentences import scores
 from onelayer.settings.block import Block
 from onelayer.step import Step, run
 from onelayer.tables import read_tables
@@ -36,10 +39,11 @@ def main(step: Step) -> None:
         return {place: lines[captions[f"results/{place.with_suffix('')}"]] for place in places}
 
     tables, figures = described(inputs.tables), described([*inputs.figures, *inputs.animations])
-    counts = shown_counts(
-        {name: count_verdicts(table) for name, table in read_tables(inputs.tables).items()}
-    )
-    outputs.index.write_text(index_page(counts, tables, figures), encoding="utf-8")
+    made = read_tables(inputs.tables)
+    counts, board = shown_counts(count_all(made)), made[SCOREBOARD]
+    score, every_claim = scores(claims(board)), readable(board, made, "tables")
+    index = index_page(score, every_claim, counts, tables, figures)
+    outputs.index.write_text(index, encoding="utf-8")
     outputs.verdicts.write_text(table_page(counts, COUNTED, MEANINGS), encoding="utf-8")
     shown = [
         (folder / file, str(file.with_suffix(f".{forms_of(file)[-1]}")), line)
@@ -47,7 +51,8 @@ def main(step: Step) -> None:
     ]
     of_all = counts[counts["table"] == ALL].drop(columns="table")
     outputs.overview.write_text(
-        overview_page(inputs.findings.read_text("utf-8"), of_all, shown), encoding="utf-8"
+        overview_page(inputs.findings.read_text("utf-8"), every_claim, of_all, shown),
+        encoding="utf-8",
     )
 
 

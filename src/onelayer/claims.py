@@ -11,18 +11,17 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from onelayer.findings import BEYOND as BEYOND
 from onelayer.intervals import mean
 from onelayer.tables import ALL, interval, number, tidy
-from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Measured, Number, judge, worded
+from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded_all
 
 KEYS = ["claim", "place", "setting", "seed"]
-BEYOND = "beyond the paper"  # a place
 NOTES = [
-    "Verdicts: with a published number, a theorem's or a bound the one rule for all tables; "
-    "without one 'direction' where the whole interval lies on the claim's side, 'differs' where "
-    "none of it does and 'open' where a part does; 'not reached' where a run stood still or none "
-    "went through. The last column says of every claim that has a side whether it holds here: "
-    "'yes', 'no', or 'open'.",
+    "Verdicts: the one rule for all tables. Without a published number 'reproduced' where the "
+    "whole interval lies on the claim's side, 'opposite' where it lies on the other, 'negligible' "
+    "where all of it is nearer to the reference than what matters, else 'undecided'; 'not reached' "
+    "where a run stood still or none went through.",
 ]
 
 
@@ -42,8 +41,11 @@ class Claim(NamedTuple):
             where there is one, else with the side.
         published: the number compared with; NaN where there is none.
         tolerance: its rounding.
+        kind: one of `onelayer.verdicts.KINDS` where it is not that of what it is compared with.
         missing: why a run did not get there, so that nothing can be judged; else empty.
         seeds: the number of each seed under the seed's own name; the CSV has them too.
+        published_std: standard deviation of the published number over its runs.
+        keys: values of further key columns, behind `KEYS`, by which a row is picked.
     """
 
     claim: str
@@ -56,26 +58,33 @@ class Claim(NamedTuple):
     compared: Comparison | None = None
     published: float = math.nan
     tolerance: float = math.nan
+    kind: str = ""
     missing: str = ""
     seeds: pd.Series | None = None
+    published_std: float = math.nan
+    keys: Mapping[str, object] = {}
 
     def row(self) -> dict:
         """The claim as a row of a tidy table."""
-        return {name: self.found[name] for name in ("value", "low", "high", "n")} | {
+        found = {name: self.found[name] for name in ("value", "low", "high", "n")}
+        return {**self.keys, **found} | {
             "claim": self.claim,
             "place": self.place,
             "setting": self.setting,
             "seed": ALL,
             "quantity": self.quantity,
+            "runs": math.nan if math.isnan(self.found["low"]) else self.found["n"],
             "published": self.published,
+            "published_std": self.published_std,
             "tolerance": self.tolerance,
+            "kind": self.kind,
             "verdict": NOT_REACHED if self.missing else "",
-            "note": self.note + self._outcome(),
+            "note": "; ".join(filter(None, [self.note, self.missing])),
         }
 
-    def comparison(self) -> Comparison:
-        """With what the number is compared."""
-        if self.compared is not None:
+    def comparison(self) -> Comparison | None:
+        """With what the number is compared; None: with nothing, it only describes."""
+        if self.compared is not None or (self.side is None and math.isnan(self.published)):
             return self.compared
         if self.side is not None and math.isnan(self.published):
             return self.side
@@ -86,17 +95,10 @@ class Claim(NamedTuple):
         seeds = pd.Series(dtype=float) if self.seeds is None else self.seeds
         named = {"claim": self.claim, "place": self.place, "setting": self.setting}
         found = pd.DataFrame({"seed": seeds.index.map(str), "value": seeds.to_numpy()})
-        rows = found.assign(**named, quantity=self.quantity, n=1, note="this seed alone")
-        return tidy(rows, KEYS)
-
-    def _outcome(self) -> str:
-        """Where the claim holds, and whether it does, whatever was published."""
-        if self.side is None:
-            return f": {self.missing}" if self.missing else ""
-        ours = Measured(*(self.found[name] for name in ("value", "low", "high")))
-        outcome = {"direction": "yes", "differs": "no"}.get(self.side.verdict(ours), "open")
-        sign = ">" if self.side.side > 0 else "<"
-        return f"; holds where {sign} {self.side.reference:g}: {self.missing or outcome}"
+        rows = found.assign(
+            **named, **self.keys, quantity=self.quantity, n=1, note="this seed alone"
+        )
+        return tidy(rows, [*KEYS, *self.keys])
 
 
 def of_seeds(seeds: np.ndarray | pd.Series, least: float = -math.inf, most: float = math.inf):
@@ -118,7 +120,8 @@ def alone(value: float, n: int) -> dict[str, float]:
 def tabulated(claims: Iterable[Claim]) -> pd.DataFrame:
     """All claims, judged; then those that have them again for each seed alone."""
     claims = list(claims)
-    rows = tidy([claim.row() for claim in claims], KEYS)
+    further = dict.fromkeys(key for claim in claims for key in claim.keys)
+    rows = tidy([dict.fromkeys(further, "") | claim.row() for claim in claims], [*KEYS, *further])
     judged = judge(rows, [claim.comparison() for claim in claims])
     alone = [claim.by_seed() for claim in claims if claim.seeds is not None]
     return pd.concat([judged, *alone], ignore_index=True)
@@ -135,8 +138,15 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             "quantity": table["quantity"],
             "value [95%]": [interval(r.value, r.low, r.high, 3) for r in table.itertuples()],
             "seeds": [number(n, 0) for n in table["n"]],
-            "compared with": [number(value, 3) for value in table["published"]],
-            "verdict": list(map(worded, table["verdict"], table["effect_share"])),
+            "compared with": list(map(_compared_with, table.to_dict("records"))),
+            "verdict": worded_all(table),
             "what it is": table["note"],
         }
     )
+
+
+def _compared_with(row: Mapping[str, object]) -> str:
+    """The published number; of a direction where it holds: `> 0`."""
+    if not math.isnan(row["published"]) or math.isnan(row["reference"]):
+        return number(row["published"], 3)
+    return f"{'>' if row['effect'] > 0 else '<'} {row['reference']:g}"

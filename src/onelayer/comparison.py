@@ -11,8 +11,9 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.provenance import REPOSITORY
+from onelayer.scoreboard import NAME as SCOREBOARD
 from onelayer.tables import VALUE_COLUMNS, read_tables
-from onelayer.verdicts import UNDECIDED
+from onelayer.verdicts import NO_DECISION
 
 REFERENCE = REPOSITORY / "docs/reference"
 
@@ -30,8 +31,8 @@ class Compared(NamedTuple):
         agree: not equal, but each value lies in the other's interval.
         moved: one value lies outside of the other's interval, or there is no interval.
         only_one: rows that only one of the runs has a value for.
-        changed: verdicts that changed, as (row, theirs, ours); undecided ones apart.
-        undecided: verdicts that changed from or to undecided, likewise.
+        changed: verdicts that changed, as (row, theirs, ours), where both decide something.
+        undecided: verdicts that changed from or to one that decides nothing, likewise.
     """
 
     table: str
@@ -88,7 +89,7 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
         for row in shared[shared["verdict"] != shared["verdict_reference"]].itertuples()
     ]
     # What moves to or from one of these has not changed its mind.
-    undecided = [change for change in differing if {*change[1:]} & {*UNDECIDED, ""}]
+    undecided = [change for change in differing if {*change[1:]} & {*NO_DECISION, ""}]
     return Compared(
         table,
         rows=int(count[[EQUAL, AGREE, MOVED]].sum()),
@@ -117,13 +118,14 @@ def _inside(values: pd.DataFrame, intervals: pd.DataFrame) -> np.ndarray:
 
 
 def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> list[Compared]:
-    """Compare every table that two runs have in common.
+    """Compare every table that two runs have in common, but the scoreboard, which restates them.
 
     Args:
         ours, theirs: files `<paper>/<table>.csv`, wherever they lie.
     """
     mine, other = read_tables(ours), read_tables(theirs)
-    return [compare(mine[name], other[name], name) for name in sorted(mine.keys() & other.keys())]
+    names = sorted(mine.keys() & other.keys() - {SCOREBOARD})
+    return [compare(mine[name], other[name], name) for name in names]
 
 
 def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
@@ -138,7 +140,7 @@ def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
         [
             {"table": c.table}
             | {name: getattr(c, name) for name in counts}
-            | {"changed verdicts": len(c.changed), "from or to open": len(c.undecided)}
+            | {"changed verdicts": len(c.changed), "from or to undecided": len(c.undecided)}
             for c in found
         ]
     )
@@ -149,7 +151,10 @@ def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
     text += ["", "agree: each value lies in the other's 95% interval; moved: it does not."]
     for title, changes in (
         ("Verdicts that changed", [(c.table, *x) for c in found for x in c.changed]),
-        ("From or to undecided", [(c.table, *x) for c in found for x in c.undecided]),
+        (
+            "From or to undecided, not reached or not run",
+            [(c.table, *x) for c in found for x in c.undecided],
+        ),
     ):
         text += ["", f"{title}: {len(changes)}"]
         text += [

@@ -1,252 +1,174 @@
-"""What a run found, as sentences that take their numbers and their wording from its tables.
+"""Findings: the claims of the papers, each with the one row that decides it, named beforehand.
 
-A paper lists its findings (`papers/<paper>/findings.py`): rows of a table, and one sentence for
-each way in which they can come out. The rows' verdicts choose the sentence and the rows fill in
-its numbers, so that no text can disagree with a table.
+A paper lists its findings in `papers/<paper>/findings.py`. A `Finding` is a claim with its primary
+row; the verdict of that row is the verdict on the claim, and chooses the verb of its sentence
+(`onelayer.sentences`). A `Remark` describes rows that decide nothing. All other rows of all tables
+describe, too, whatever their verdicts are.
 """
 
-from __future__ import annotations
-
-import math
+import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import pandas as pd
+from pathlib import Path
 
 from onelayer.errors import OnelayerError
-from onelayer.tables import interval, markdown, number
-from onelayer.verdicts import AGREE, UNDECIDED
 
-# What the verdicts of all rows together say of the claim, and the word for it.
-OUTCOMES = {
-    "holds": "Holds",
-    "fails": "Does not hold",
-    "open": "Open",
-    "mixed": "Holds in part",
-    "measured": "Measured",
-}
+# Key of what is said over all seeds, or all of another key's values.
+ALL = "all"
+# The place of what no paper says.
+BEYOND = "beyond the paper"
+
+Rows = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where a published number stands.
+
+    Attributes:
+        file: name of a CSV file under `workflow/reference`.
+        row: value of some columns, by which the number's row is found.
+        column: the number's.
+    """
+
+    file: str
+    row: Rows
+    column: str
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One claim, the rows that decide it, and a sentence for every outcome.
+    """A claim, the row that decides it, and the words of its sentence.
 
-    Sentences are format strings. `{it}` stands for the rows that decide and the names in `beside`
-    for other rows of the same table: `{it:.2f}` is a number with its 95% interval, of several rows
-    the least and the most; `{it.value:.2f}`, `{it.published}`, `{it.rows}`, `{it.agree}` as
-    `Rows` has them.
+    The sentence is `{subject} {does}: {number}`, with the verb that the verdict asks for. `number`
+    and `why` are format strings in which `{it}` is the primary row and the names in `beside` are
+    other rows:
+    `{it:2}` is its number with two digits behind the point and its 95% interval,
+    `{it.corrected:2}` that as a multiple of its own null, `{it.n}` a column.
 
     Attributes:
         name: by which README and docs quote it.
-        table: `<paper>/<table>`.
-        rows: which rows decide: value of a column, or several values.
-        holds: said where all rows agree with the claim; where nothing is compared, what was
-            measured.
-        fails: where one contradicts it and none agrees.
-        open: where none contradicts and not all agree.
-        mixed: where some agree and some contradict; else as `fails`.
-        beside: other rows that the sentence names, chosen in the same way.
+        claim: what the paper says, in a few words.
+        place: where the paper says it.
+        kind: of `onelayer.verdicts.KINDS`, where the row was not measured and cannot say.
+        table: `<paper>/<table>`, where the row stands.
+        primary: which row decides: value of some columns; exactly one row has them.
+        subject: what the sentence is about.
+        does: what it does if the claim is right.
+        does_not: what it does if not.
+        number: what is said of the number.
+        why: a reason, said where the verdict is not the one claimed; a clause.
+        published: the paper's number, where it prints one.
+        beside: other rows of the same table that `number` and `why` name.
+    """
+
+    name: str
+    claim: str
+    place: str
+    kind: str
+    table: str
+    primary: Rows
+    subject: str
+    does: str
+    does_not: str
+    number: str = "{it:2}"
+    why: str = ""
+    published: Published | None = None
+    beside: Mapping[str, Rows] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A sentence on rows that decide no claim.
+
+    Attributes:
+        name, table: as of a `Finding`.
+        rows: which rows: value of a column, or several values; `{it}` in the sentence.
+        sentence: a format string; of several rows `{it:2}` is the least and the most,
+            `{it.rows}` how many there are.
+        beside: other rows of the same table that the sentence names.
     """
 
     name: str
     table: str
-    rows: Mapping[str, object]
-    holds: str
-    fails: str = ""
-    open: str = ""
-    mixed: str = ""
-    beside: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Said:
-    """A finding of a run.
-
-    Attributes:
-        finding: which.
-        outcome: a key of `OUTCOMES`.
-        sentence: with the run's numbers.
-    """
-
-    finding: Finding
-    outcome: str
+    rows: Rows
     sentence: str
+    beside: Mapping[str, Rows] = field(default_factory=dict)
 
 
-class Rows:
-    """Rows of a table as a sentence names them.
+def check(
+    papers: Mapping[str, Sequence[Finding | Remark]], tables: Iterable[str], reference: Path
+) -> None:
+    """Whether every claim has one primary row, in a table that there is, and its reference.
 
     Args:
-        table: those rows, at least one.
-    """
-
-    def __init__(self, table: pd.DataFrame) -> None:
-        self._table = table
-
-    @property
-    def rows(self) -> int:
-        """How many."""
-        return len(self._table)
-
-    @property
-    def agree(self) -> int:
-        """How many of them agree with the claim."""
-        return int(self._table["verdict"].isin(AGREE).sum())
-
-    @property
-    def within(self) -> int:
-        """How many reach the published number."""
-        return int((self._table["verdict"] == "within").sum())
-
-    @property
-    def least(self) -> float:
-        """Smallest value."""
-        return float(self._table["value"].min())
-
-    @property
-    def most(self) -> float:
-        """Largest value."""
-        return float(self._table["value"].max())
-
-    @property
-    def total(self) -> int:
-        """Sum of the rows' n."""
-        return int(self._table["n"].sum())
-
-    def __getattr__(self, column: str) -> object:
-        """The single row's entry in a column; of several rows, the one they share."""
-        if column.startswith("_") or column not in self._table:
-            raise AttributeError(column)
-        found = self._table[column].unique()
-        if len(found) > 1:
-            raise ValueError(f"{column} differs between {self.rows} rows: {list(found)[:5]}")
-        if isinstance(found[0], str):
-            return markdown(found[0])
-        return int(found[0]) if column == "n" else found[0]
-
-    def __format__(self, spec: str) -> str:
-        """A number with its interval; of several rows, the least and the most."""
-        digits = int(spec.strip(".f") or 2)
-        if self.rows == 1:
-            row = self._table.iloc[0]
-            return interval(row["value"], row["low"], row["high"], digits)
-        ends = number(self.least, digits), number(self.most, digits)
-        return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def say(finding: Finding, tables: Mapping[str, pd.DataFrame]) -> Said | None:
-    """The finding in a run's numbers; None where the run has no such table or rows.
+        papers: all findings by paper.
+        tables: names of all tables as the workflow declares them, `<paper>/<table>`, wildcards in
+            braces.
+        reference: the folder of the published numbers.
 
     Raises:
-        ValueError: the finding names a column that its table lacks.
+        OnelayerError: a claim has no primary row or two, no table makes it, or there is no
+            published number where the claim says it stands.
     """
-    table = tables.get(finding.table)
-    if table is None:
-        return None
-    named = {name: _chosen(table, rows) for name, rows in finding.beside.items()}
-    it = _chosen(table, finding.rows)
-    # Where some rows are compared with something, these decide; what was not run says nothing.
-    it = it[it["verdict"] != "not run"]
-    it = it[it["verdict"] != ""] if (it["verdict"] != "").any() else it
-    if any(rows.empty or rows["value"].isna().all() for rows in (it, *named.values())):
-        return None
-    outcome = outcome_of(it["verdict"])
-    wording = {
-        "holds": finding.holds,
-        "fails": finding.fails,
-        "open": finding.open,
-        "mixed": finding.mixed or finding.fails,
-        "measured": finding.holds,
-    }
-    if not (template := wording[outcome]):
-        raise ValueError(f"{finding.name}: no sentence for the outcome '{outcome}'")
-    rows = {name: Rows(part) for name, part in {"it": it, **named}.items()}
-    return Said(finding, outcome, " ".join(template.format(**rows).split()))
+    # A value that a wildcard has in other settings than these makes a table, too.
+    known = re.compile("|".join(re.sub(r"\{\w+\}", r"\\w+", name) for name in tables))
+    seen, decided = {}, {}
+    for paper, findings in papers.items():
+        own = set()
+        for finding in findings:
+            named = f"finding {paper}/{finding.name}"
+            if (other := seen.setdefault(finding.name, paper)) != paper:
+                raise OnelayerError(f"{named}: {other} has a finding of this name, too")
+            if finding.name in own:
+                raise OnelayerError(f"{named}: a claim has one primary row; this one has two")
+            own.add(finding.name)
+            if not re.fullmatch("[a-z0-9_]+", finding.name):
+                raise OnelayerError(f"{named}: a name has small letters, digits and _")
+            if not known.fullmatch(finding.table):
+                raise OnelayerError(f"{named}: no table {finding.table}")
+            if isinstance(finding, Remark):
+                continue
+            if not finding.primary:
+                raise OnelayerError(
+                    f"{named}: a claim has one primary row; this one has none: `primary` is empty"
+                )
+            if any("{" in text for text in (finding.subject, finding.does, finding.does_not)):
+                raise OnelayerError(f"{named}: only `number` and `why` take numbers of rows")
+            if several := [
+                key for key, v in finding.primary.items() if isinstance(v, tuple | list)
+            ]:
+                raise OnelayerError(
+                    f"{named}: a claim has one primary row; `primary` has several values of "
+                    f"{several[0]}"
+                )
+            row = (finding.table, tuple(sorted(map(str, finding.primary.items()))))
+            if row in decided:
+                raise OnelayerError(f"{named}: its primary row decides {decided[row]} already")
+            decided[row] = finding.name
+            _check_reference(named, finding, reference)
 
 
-def outcome_of(verdicts: Iterable[str]) -> str:
-    """What the verdicts of all rows say of the claim together; rows without one say nothing."""
-    found = [verdict for verdict in verdicts if verdict]
-    agree = sum(verdict in AGREE for verdict in found)
-    undecided = sum(verdict in UNDECIDED for verdict in found)
-    if not found:
-        return "measured"
-    if agree == len(found):
-        return "holds"
-    if agree + undecided == len(found):
-        return "open"
-    return "mixed" if agree else "fails"
-
-
-def _chosen(table: pd.DataFrame, rows: Mapping[str, object]) -> pd.DataFrame:
-    chosen = table
-    for column, wanted in rows.items():
-        if column not in table:
-            raise ValueError(f"no column {column} among {list(table.columns)}")
-        values = wanted if isinstance(wanted, tuple) else (wanted,)
-        chosen = chosen[chosen[column].map(_text).isin([_text(value) for value in values])]
-    return chosen
-
-
-def _text(value: object) -> str:
-    """A key as it is compared: 0.5 read from a CSV and .5 in a finding are the same."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return "" if math.isnan(value) else f"{value:g}"
-    return str(value)
-
-
-def page(papers: Mapping[str, Sequence[Finding]], tables: Mapping[str, pd.DataFrame]) -> str:
-    """`results/findings.md`: every paper's findings that a run has, with the table behind each.
-
-    Args:
-        papers: findings by the paper's title, in the order in which they are shown.
-        tables: the run's tables by `<paper>/<table>`.
-    """
-    text = ["# Findings", ""]
-    text += [
-        "Every sentence takes its numbers, and whether it says that a claim holds, from the table "
-        "behind it. Brackets hold 95% intervals.",
-        "",
-    ]
-    for title, findings in papers.items():
-        text += [f"## {title}", ""]
-        for said in filter(None, (say(finding, tables) for finding in findings)):
-            name = said.finding.table.partition("/")[2]
-            link = f"[{name}](tables/{said.finding.table}.md)"
-            text += [f"- **{OUTCOMES[said.outcome]}.** {quoted(said)} ({link})"]
-        text.append("")
-    return "\n".join(text)
-
-
-def quoted(said: Said) -> str:
-    """A finding's sentence between the marks by which README and docs quote it."""
-    return f"<!-- finding: {said.finding.name} -->{said.sentence}<!-- end -->"
-
-
-_QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
-
-
-def quotes(text: str) -> list[tuple[str, str]]:
-    """All (name, sentence) that a text quotes, line breaks as spaces."""
-    return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
-
-
-def requoted(text: str, findings: Mapping[str, str]) -> str:
-    """A text with all that it quotes as it was found last.
-
-    Args:
-        text: Markdown.
-        findings: sentences by name.
-
-    Raises:
-        OnelayerError: it quotes a finding that there is not.
-    """
-
-    def renewed(quote: re.Match) -> str:
-        name = quote.group(1)
-        if name not in findings:
-            raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
-        return f"<!-- finding: {name} -->{findings[name]}<!-- end -->"
-
-    return _QUOTED.sub(renewed, text)
+def _check_reference(named: str, finding: Finding, reference: Path) -> None:
+    if not finding.place:
+        raise OnelayerError(f"{named}: `place` does not say where the paper claims it")
+    published = finding.published
+    if published is None:
+        if finding.kind == "published":
+            raise OnelayerError(f"{named}: `published` does not say where the number stands")
+        return
+    file = reference / published.file
+    if not file.is_file():
+        raise OnelayerError(f"{named}: the published numbers {file} do not exist")
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = [
+            row
+            for row in csv.DictReader(lines)
+            if all(row.get(name) == str(value) for name, value in published.row.items())
+        ]
+    where = ", ".join(f"{name} = {value}" for name, value in published.row.items())
+    if len(rows) != 1:
+        raise OnelayerError(f"{named}: {len(rows) or 'no'} rows with {where} in {file}, not one")
+    if not rows[0].get(published.column):
+        raise OnelayerError(f"{named}: no number in column {published.column}, {where}, of {file}")

@@ -1,4 +1,4 @@
-"""The index of all results: every table and figure with one line, and how many verdicts of each."""
+"""The index of all results: the score, a line for every table and figure, all verdicts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,6 +8,7 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.registry import FORMS
+from onelayer.scoreboard import NAME as SCOREBOARD
 from onelayer.tables import markdown_table
 from onelayer.verdicts import KINDS, VERDICTS
 
@@ -15,25 +16,32 @@ from onelayer.verdicts import KINDS, VERDICTS
 Counts = Counter[tuple[str, str]]
 ALL, NOTHING = "all tables", "nothing"
 MEANINGS = [
-    "Rows of the CSV files, counted by what their number was compared with. The exact rule is in "
-    "src/onelayer/verdicts.py.",
+    "Rows of the CSV files, counted by what their number was compared with; the scoreboard, which "
+    "restates rows, is left out. The exact rule is in src/onelayer/verdicts.py.",
     *(f"{word}: {meaning}" for word, meaning in (KINDS | VERDICTS).items()),
     f"{NOTHING}: a quantity that has no counterpart",
 ]
 
 
 def index_page(
-    counts: pd.DataFrame, tables: Mapping[Path, str], figures: Mapping[Path, str]
+    score: pd.DataFrame,
+    claims: pd.DataFrame,
+    counts: pd.DataFrame,
+    tables: Mapping[Path, str],
+    figures: Mapping[Path, str],
 ) -> str:
     """`results/index.md`.
 
     Args:
+        score: `onelayer.sentences.scores`.
+        claims: `onelayer.scoreboard.readable`, with links from `results/`.
         counts: `shown_counts`.
         tables: one line for each table, by its CSV file, relative to `results/`.
         figures: the same of PNG files of figures, and GIF files of animations.
     """
     body = markdown_table(counts)
     text = ["# Results", "", "What was found, in sentences: [findings.md](findings.md).", ""]
+    text += [markdown_table(score), "", "## Every claim", "", markdown_table(claims), ""]
     text += ["## Verdicts", "", body, "", *(f"- {line}" for line in MEANINGS)]
     text += ["", "## Tables", "", "| table | what it shows |", "|---|---|"]
     text += [f"| {_links(file, FORMS['table'])} | {line} |" for file, line in tables.items()]
@@ -48,6 +56,11 @@ def count_verdicts(table: pd.DataFrame) -> Counts:
     """How many rows of a tidy table have each verdict, by what was compared."""
     judged = table[table["verdict"] != ""]
     return Counter(zip(judged["kind"], judged["verdict"], strict=True))
+
+
+def count_all(tables: Mapping[str, pd.DataFrame]) -> dict[str, Counts]:
+    """`count_verdicts` of every table by its name, but of the scoreboard, which restates them."""
+    return {name: count_verdicts(table) for name, table in tables.items() if name != SCOREBOARD}
 
 
 def shown_counts(counts: Mapping[str, Counts]) -> pd.DataFrame:

@@ -8,19 +8,21 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.index import count_verdicts
+from onelayer.index import SCOREBOARD, count_all
+from onelayer.scoreboard import claims
+from onelayer.sentences import scores
 from onelayer.tables import ALL, read_tables
-from onelayer.verdicts import KINDS, VERDICTS
+from onelayer.verdicts import KINDS, VERDICTS, worded
 
 
 def outcome(results: Path) -> list[str]:
-    """The headline, how many verdicts there are of each kind, and where to read on.
+    """The score, the headline, how many verdicts there are of each kind, and where to read on.
 
     Args:
         results: the folder `results` of a run.
 
     Returns:
-        Lines; those of the headline only where its tables were made.
+        Lines; those of score and headline only where their tables were made.
 
     Raises:
         OnelayerError: there is no table.
@@ -29,7 +31,19 @@ def outcome(results: Path) -> list[str]:
     if not paths:
         raise OnelayerError(f"{results}: no tables here; `make results` makes them")
     tables = read_tables(paths)
-    return [*_headline(tables), *_verdicts(tables), "", *_places(results, paths)]
+    found = [*_score(tables), *_headline(tables), *_verdicts(tables)]
+    return [*found, "", *_places(results, paths)]
+
+
+def _score(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """How many claims of each paper have each verdict, one line a paper."""
+    if SCOREBOARD not in tables:
+        return
+    yield "Claims, each by the one row that decides it"
+    for row in scores(claims(tables[SCOREBOARD])).to_dict("records"):
+        counts = [f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict] != "–"]
+        yield f"  {row['paper']:<28}{row['claims']:>3}: {', '.join(counts)}"
+    yield ""
 
 
 def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
@@ -40,18 +54,21 @@ def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             continue
         rows = rows[(rows["quantity"] == "attention_ratio") & rows["value"].notna()]
         rows = rows[rows["seed"] == ALL]
+        if rows.empty:
+            continue
         threshold = rows["threshold"].iloc[0]
         yield f"Same-topic / different-topic attention, {overlap} topics, {threshold}"
-        for row in rows[rows["threshold"] == threshold].itertuples():
-            said = [f"{row.value:.3f}, 95% interval {row.low:.3f} to {row.high:.3f}"]
-            said += [] if pd.isna(row.published) else [f"{row.published:g} published"]
-            yield f"  {row.model:<15}" + "; ".join([*said, *filter(None, [row.verdict])])
+        for row in rows[rows["threshold"] == threshold].to_dict("records"):
+            said = [f"{row['value']:.3f}, 95% interval {row['low']:.3f} to {row['high']:.3f}"]
+            said += [] if pd.isna(row["published"]) else [f"{row['published']:g} published"]
+            said += [worded(row)] if row["verdict"] else []
+            yield f"  {row['model']:<15}" + "; ".join(said)
         yield ""
 
 
 def _verdicts(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """How many numbers of each kind were compared, by what came of it."""
-    counted = sum(map(count_verdicts, tables.values()), Counter())
+    counted = sum(count_all(tables).values(), Counter())
     yield "Verdicts, by what was compared with"
     for kind in KINDS:
         counts = [f"{n} {verdict}" for verdict in VERDICTS if (n := counted[kind, verdict])]

@@ -1,4 +1,4 @@
-"""The page on which the report opens: what a run found, verdicts counted, all figures small."""
+"""The page on which the report opens: the score, what a run found, verdicts, all figures small."""
 
 import base64
 import html
@@ -11,17 +11,8 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from PIL import Image
 
-from onelayer.findings import OUTCOMES
-from onelayer.pages import SIGNS, page, table_markup
+from onelayer.pages import SIGNS, badge, page, table_markup
 
-# Colour and sign of a finding: those of the verdict that it is most like.
-LOOKS = {
-    "holds": ("within", SIGNS["within"]),
-    "mixed": ("direction", SIGNS["direction"]),
-    "fails": ("differs", SIGNS["differs"]),
-    "open": ("open", SIGNS["open"]),
-    "measured": ("not-run", SIGNS["not run"]),
-}
 _COMMENT = re.compile(r"<!-- (?:finding: [a-z0-9_]+|end) -->")
 # Within the report a link opens the result in the report; elsewhere the file that it names.
 _OPENING = """
@@ -36,36 +27,50 @@ if (result) {
 
 
 def overview_page(
-    findings: str, counts: pd.DataFrame, figures: Iterable[tuple[Path, str, str]]
+    findings: str,
+    claims: pd.DataFrame,
+    counts: pd.DataFrame,
+    figures: Iterable[tuple[Path, str, str]],
 ) -> str:
-    """What a run found: sentences, verdicts counted by kind, and all figures, small.
+    """What a run found: the score, every claim, sentences, verdicts by kind, figures, small.
 
     The report opens on it.
 
     Args:
-        findings: `results/findings.md`.
+        findings: `results/findings.md`, whose first part, before its first section, is the score.
+        claims: `onelayer.scoreboard.readable`, with links from `results/`.
         counts: verdicts of all tables, a row for each kind, a column for each verdict; texts.
         figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.
     """
-    # Findings stand between comments, by which other pages quote them; no other HTML is let in.
-    text = _COMMENT.sub("", findings.partition("\n")[2])
-    sentences = MarkdownIt("commonmark", {"html": False}).render(text)
-    sentences = re.sub(r'(href="tables/[^"]*)\.md"', r'\1.html"', sentences)
-    for outcome, word in OUTCOMES.items():
-        colour, sign = LOOKS[outcome]
-        badge = f'<li><span class="verdict {colour}">{sign} {word}</span>'
-        sentences = sentences.replace(f"<li><strong>{word}.</strong>", badge)
-    counted = counts.rename(columns={name: f"{sign} {name}" for name, sign in SIGNS.items()})
+    score, section, sentences = findings.partition("\n")[2].partition("\n## ")
+    signed = {name: f"{sign} {name}" for name, sign in SIGNS.items()}
     body = [
-        f'<div class="findings">{sentences}</div>',
+        f'<div class="scroll">{_rendered(score)}</div>',
+        "<details><summary>Every claim, published and ours</summary>",
+        f"{table_markup(claims)}</details>",
+        f'<div class="findings">{_rendered(section + sentences)}</div>',
         "<h2>Verdicts, by what was compared</h2>",
-        table_markup(counted),
+        table_markup(counts.rename(columns=signed)),
     ]
     body += ["<h2>Figures</h2>", '<div class="gallery">']
     for figure, link, line in figures:
         image = f'<img src="{_thumbnail(figure)}" alt="">'
         body.append(f'<a href="{html.escape(link)}">{image}{html.escape(line)}</a>')
     return page("Findings", [*body, "</div>"], clicked=_OPENING)
+
+
+def _rendered(markdown: str) -> str:
+    """Findings as elements of a page: verdicts with sign and colour, links to tables as pages."""
+    # Findings stand between comments, by which other pages quote them; no other HTML is let in.
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    text = reader.render(_COMMENT.sub("", markdown))
+    text = re.sub(r'(href="tables/[^"]*)\.md"', r'\1.html"', text)
+    for verdict, sign in SIGNS.items():
+        text = text.replace(
+            f"<li><strong>{verdict.capitalize()}.</strong>", f"<li>{badge(verdict)}"
+        )
+        text = text.replace(f">{verdict}</th>", f">{sign} {verdict}</th>")
+    return text
 
 
 def _thumbnail(figure: Path) -> str:

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -10,10 +11,12 @@ from onelayer.verdicts import VERDICTS
 
 # A sign beside each verdict's colour (Okabe & Ito 2008): on paper, and for any colour vision.
 SIGNS = {
-    "within": "●",
-    "direction": "◐",
-    "differs": "✕",
-    "open": "○",
+    "reproduced": "●",
+    "smaller": "↓",
+    "larger": "↑",
+    "negligible": "○",
+    "opposite": "✕",
+    "undecided": "?",
     "not reached": "◌",
     "not run": "–",
 }
@@ -21,6 +24,10 @@ _STYLE = """
 .onelayer { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: none; }
 .onelayer h1 { font-size: 1.25em; margin: .5em 0; }
 .onelayer h2 { font-size: 1.1em; margin: 1em 0 .3em; }
+.onelayer h3 { font-size: 1em; margin: .8em 0 .2em; }
+.onelayer .scroll { overflow-x: auto; }
+.onelayer details { margin: 1em 0; }
+.onelayer summary { cursor: pointer; }
 .onelayer ul { padding-left: 1.2em; margin: .5em 0; list-style: disc; }
 .onelayer li { max-width: 60em; margin: .3em 0; color: #444; }
 .onelayer table { border-collapse: collapse; margin: 1em 0; width: auto; max-width: 100%; }
@@ -40,10 +47,12 @@ _STYLE = """
 .onelayer .findings li { break-inside: avoid; }
 .onelayer .verdict { display: inline-block; white-space: nowrap; padding: 0 .45em;
   border: 1px solid #444; border-radius: .6em; }
-.onelayer .within { background: #0072B2; color: #fff; }
-.onelayer .direction { background: #56B4E9; color: #000; }
-.onelayer .differs { background: #D55E00; color: #fff; }
-.onelayer .open { background: #F0E442; color: #000; }
+.onelayer .reproduced { background: #0072B2; color: #fff; }
+.onelayer .smaller { background: #56B4E9; color: #000; }
+.onelayer .larger { background: #009E73; color: #000; }
+.onelayer .negligible { background: #E69F00; color: #000; }
+.onelayer .opposite { background: #D55E00; color: #000; }
+.onelayer .undecided { background: #F0E442; color: #000; }
 .onelayer .not-reached { background: #ddd; color: #000; border-style: dashed; }
 .onelayer .not-run { background: #fff; color: #555; border-color: #bbb; }
 .onelayer img { max-width: 100%; height: auto; margin: 0; }
@@ -56,7 +65,7 @@ _STYLE = """
   margin-bottom: .4em; }
 """
 # A click on a head sorts by its column: up, down, as it was. Numbers as numbers, missing ones last.
-# Letters shrink until the table is no wider than the page.
+# Letters shrink until the table is no wider than the page; on a telephone it can be moved instead.
 _SCRIPT = """
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells], given = [...body.rows];
@@ -79,19 +88,41 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const fit = () => {
     table.style.fontSize = "";
     let size = parseFloat(getComputedStyle(table).fontSize);
-    while (table.scrollWidth > table.parentElement.clientWidth && size > 8)
+    while (innerWidth > 600 && table.scrollWidth > table.parentElement.clientWidth && size > 8)
       table.style.fontSize = `${size -= .5}px`;
   };
   addEventListener("resize", fit);
   fit();
 }
+// Within the report, whose tables are no files, a link would lead nowhere.
+if (["data:", "about:", "blob:"].includes(location.protocol))
+  for (const link of document.querySelectorAll("a")) link.removeAttribute("href");
 """
 _VERDICT = rf"(?P<verdict>{'|'.join(SIGNS)})(?P<share> \([^()]*\))?"
 _ONE = re.compile(_VERDICT)
 _AT_THE_END = re.compile(rf"(?P<before>.*: ){_VERDICT}", re.DOTALL)
-SHARES = "A share beside a verdict: our effect as a share of the published one."
+SHARES = (
+    "A share beside a verdict: our effect as a share of the published one, of a control as a share "
+    "of what it is a control of. Beside 'undecided': what the interval leaves possible."
+)
 # So many columns need smaller letters.
 WIDE = 9
+
+
+@dataclass(frozen=True)
+class Link:
+    """A text in a readers' table that leads to another table of the run.
+
+    Attributes:
+        text: what is read.
+        to: the other table's file without its suffix: each form of a table leads to its like.
+    """
+
+    text: str
+    to: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def page(title: str, body: Iterable[str], script: str = "", clicked: str = "") -> str:
@@ -107,7 +138,8 @@ def page(title: str, body: Iterable[str], script: str = "", clicked: str = "") -
     return "\n".join(
         [
             "<!DOCTYPE html>",
-            f'<meta charset="utf-8"><title>{html.escape(title)}</title>',
+            '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+            f"<title>{html.escape(title)}</title>",
             f"<style>{_STYLE}</style>",
             f'<div class="onelayer"{on_click}>',
             f"<h1>{html.escape(title)}</h1>",
@@ -123,7 +155,7 @@ def table_page(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
     """A readers' table: the verdict first, coloured; a click on a column's head sorts by it.
 
     Args:
-        table: texts.
+        table: texts, and `Link`s.
         title, notes: above and below it.
     """
     body = [table_markup(table, sortable=True), "<ul>"]
@@ -134,12 +166,12 @@ def table_page(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
 
 
 def table_markup(table: pd.DataFrame, sortable: bool = False) -> str:
-    """A table of texts as an element of a page, columns of verdicts first."""
-    table = table.rename(columns=str).map(lambda value: "" if pd.isna(value) else str(value))
+    """A table of texts and `Link`s as an element of a page, columns of verdicts first."""
+    table = table.rename(columns=str).map(lambda value: "" if pd.isna(value) else value)
     judged = [c for c in table if c == "verdict" or c.startswith("verdicts (")]
     table = table[[*judged, *(column for column in table if column not in judged)]]
     kinds = ["sortable"] * sortable + ["wide"] * (table.shape[1] >= WIDE)
-    lines = [f'<table class="{" ".join(kinds)}">', "<thead><tr>"]
+    lines = [f'<div class="scroll"><table class="{" ".join(kinds)}">', "<thead><tr>"]
     for column in map(html.escape, table):
         inside = f'<button type="button">{column}</button>' if sortable else column
         lines.append(f'<th scope="col" aria-sort="none">{inside}</th>')
@@ -147,11 +179,14 @@ def table_markup(table: pd.DataFrame, sortable: bool = False) -> str:
     for row in table.itertuples(index=False):
         cells = (f"<td>{_cell(text, c)}</td>" for text, c in zip(row, table, strict=True))
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    return "\n".join([*lines, "</tbody></table>"])
+    return "\n".join([*lines, "</tbody></table></div>"])
 
 
-def _cell(text: str, column: str) -> str:
+def _cell(content: object, column: str) -> str:
     """A cell; verdicts in it, alone, several or after a number, stand out."""
+    text = str(content)
+    if isinstance(content, Link):
+        return f'<a href="{html.escape(content.to)}.html">{html.escape(text)}</a>'
     found = [_ONE.fullmatch(part) for part in text.split(", ")]
     if all(found) and len(found) == 1:
         return _said(found[0])
@@ -170,7 +205,11 @@ def _cell(text: str, column: str) -> str:
 def _said(found: re.Match) -> str:
     verdict, share = found["verdict"], found["share"] or ""
     share = html.escape(share.replace(" of the effect", ""))
-    return (
-        f'<span class="judged" title="{html.escape(VERDICTS[verdict])}"><span class="verdict '
-        f'{verdict.replace(" ", "-")}">{SIGNS[verdict]} {verdict}</span>{share}</span>'
-    )
+    meaning = html.escape(VERDICTS[verdict])
+    return f'<span class="judged" title="{meaning}">{badge(verdict)}{share}</span>'
+
+
+def badge(verdict: str) -> str:
+    """A verdict with its sign and its colour."""
+    colour = verdict.replace(" ", "-")
+    return f'<span class="verdict {colour}">{SIGNS[verdict]} {verdict}</span>'

@@ -1,6 +1,7 @@
 """Keep a run's tables and findings as the reference run, `docs/reference`, with its machine.
 
-README and docs quote the reference run, and `make compare` sets other runs beside it.
+README and docs quote the reference run, and `make compare` sets other runs beside it. What is said
+of its tables follows from them alone: `python -m onelayer.reference` says it again, without a run.
 """
 
 import json
@@ -9,16 +10,27 @@ import platform
 import re
 import shutil
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import pandas as pd
 
 from onelayer.comparison import REFERENCE
 from onelayer.errors import OnelayerError
-from onelayer.findings import quotes, requoted
+from onelayer.papers.findings import BY_TITLE, CLAIMS
 from onelayer.provenance import REPOSITORY, library_versions
+from onelayer.scoreboard import NAME as SCOREBOARD
+from onelayer.scoreboard import TOGETHER, claims, readable, scoreboard
+from onelayer.sentences import NOT_AS_CLAIMED, page, quoted, quotes, requoted, say, scores
 from onelayer.stability.machines import describe_processor
+from onelayer.tables import markdown_table, read_tables, write_csv
 
 # What quotes it.
-TEXTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+README = REPOSITORY / "README.md"
+TEXTS = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
+# The scoreboard's columns in the README.
+COLUMNS = ["paper", "what was tested", "compared with", "published", "ours [95%]", "verdict"]
+COLUMNS += [TOGETHER, "table"]
 PICTURE = "figures/topic_structure/wikipedia_ratios.png"
 
 
@@ -49,9 +61,9 @@ def keep(results: Path, reference: Path) -> None:
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
-def as_kept(findings: str) -> str:
-    """A page of findings whose links lead to the tables that are kept."""
-    return re.sub(r"(\(tables/[a-z0-9_/]+)\.md\)", r"\1.csv)", findings)
+def as_kept(text: str) -> str:
+    """Markdown whose links lead to the tables that are kept."""
+    return re.sub(r"(\((?:docs/reference/)?tables/[a-z0-9_/]+)\.md\)", r"\1.csv)", text)
 
 
 def machine() -> dict[str, str]:
@@ -70,11 +82,83 @@ def machine() -> dict[str, str]:
     }
 
 
+def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
+    """Say again what follows from the tables of the reference run, in README and docs as well.
+
+    Args:
+        reference: its folder; gets a scoreboard and findings.
+        texts: Markdown files that quote findings, or hold a block of `blocks`.
+
+    Raises:
+        OnelayerError: a text quotes a finding that there is not.
+    """
+    tables = read_tables(sorted(reference.glob("tables/*/*.csv")))
+    tables.pop(SCOREBOARD, None)
+    tables[SCOREBOARD] = scoreboard(CLAIMS, tables)
+    (reference / "tables" / SCOREBOARD).parent.mkdir(exist_ok=True)
+    write_csv(tables[SCOREBOARD], reference / "tables" / f"{SCOREBOARD}.csv")
+    findings = page(BY_TITLE, tables)
+    (reference / "findings.md").write_text(as_kept(findings), encoding="utf-8")
+    found, renewed = dict(quotes(findings)), blocks(tables)
+    for path in texts:
+        text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), found)
+        path.write_text(text, encoding="utf-8")
+
+
+def blocks(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Parts of the README that follow from the tables of the reference run.
+
+    Args:
+        tables: its tables by their names, the scoreboard among them.
+
+    Returns:
+        Markdown by the name of its block: `scoreboard`, the score and every claim;
+        `discrepancies`, the sentences of what is not as the papers say.
+    """
+    board = tables[SCOREBOARD]
+    every_claim = readable(board, tables, "docs/reference/tables")
+    every_claim = every_claim[[column for column in COLUMNS if column in every_claim]]
+    score = [
+        markdown_table(scores(claims(board))),
+        "",
+        '<details markdown="1">',
+        f"<summary>All {len(every_claim)} claims, each with the row that decides it</summary>",
+        "",
+        as_kept(markdown_table(every_claim)),
+        "",
+        "</details>",
+    ]
+    said = [say(finding, tables) for findings in CLAIMS.values() for finding in findings]
+    against = [f"- {quoted(one)}" for one in said if one.section == NOT_AS_CLAIMED]
+    return {"scoreboard": "\n".join(score), "discrepancies": "\n".join(against)}
+
+
+_BLOCK = re.compile(r"<!-- block: ([a-z]+) -->.*?<!-- end of block -->", re.DOTALL)
+
+
+def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
+    """A text with its blocks, `<!-- block: x -->` to `<!-- end of block -->`, as they are now.
+
+    Args:
+        text: Markdown.
+        renewed: what stands in a block by its name.
+
+    Raises:
+        OnelayerError: it has a block of another name.
+    """
+
+    def block(found: re.Match) -> str:
+        if found[1] not in renewed:
+            raise OnelayerError(f"no block '{found[1]}', only {', '.join(renewed)}")
+        return f"<!-- block: {found[1]} -->\n\n{renewed[found[1]]}\n\n<!-- end of block -->"
+
+    return _BLOCK.sub(block, text)
+
+
 if __name__ == "__main__":
     try:
-        keep(Path(*sys.argv[1:]), REFERENCE)
-        found = dict(quotes((REFERENCE / "findings.md").read_text(encoding="utf-8")))
-        for path in TEXTS:
-            path.write_text(requoted(path.read_text("utf-8"), found), encoding="utf-8")
+        if sys.argv[1:]:
+            keep(Path(sys.argv[1]), REFERENCE)
+        requote()
     except OnelayerError as error:
         sys.exit(str(error))

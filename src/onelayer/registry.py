@@ -14,7 +14,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers import PAPERS
 
 # Where results are shown: under their paper, or under what is said of all of them.
-FOLDERS = {**PAPERS, "stability": "Stability"}
+FOLDERS = {**PAPERS, "all_papers": "All papers", "stability": "Stability"}
 FORMS = {
     "table": ("csv", "md", "tex", "html"),
     "figure": ("pdf", "png"),
@@ -74,6 +74,7 @@ class Registry:
     def __init__(self, captions: Path) -> None:
         self.captions = captions
         self.declared: dict[str, Result] = {}
+        self._patterns: list[Result] = []
         self._described: set[str] = set()
         self._left_out: set[str] = set()
 
@@ -113,6 +114,7 @@ class Registry:
             raise OnelayerError(
                 f"{kind} {name}: no caption; write {self.captions / pattern.caption}.rst"
             )
+        self._patterns.append(pattern)
         self._described.add(pattern.caption)
         for values in itertools.product(*wildcards.values()):
             chosen = dict(zip(wildcards, values, strict=True))
@@ -145,6 +147,13 @@ class Registry:
         """Every result of a kind that a whole run makes, in the order of declaration."""
         found = (r for base, r in self.declared.items() if base not in self._left_out)
         return [result for result in found if result.kind == kind]
+
+    def names(self, kind: str) -> list[str]:
+        """Names of every result of a kind as rules declare them, wildcards in braces.
+
+        Also of those that a whole run leaves out, or that these settings give no value.
+        """
+        return [pattern.name for pattern in self._patterns if pattern.kind == kind]
 
     def targets(self) -> Mapping[str, list[str]]:
         """Files of every named target: one of each result, of each paper and of its parts."""

@@ -10,7 +10,9 @@ from onelayer.errors import OnelayerError
 from onelayer.tables import by_table, read_csv
 from onelayer.verdicts import KINDS, VERDICTS
 
-NUMBERS = ["value", "low", "high", "published", "published_std", "tolerance", "effect_share"]
+NUMBERS = ["value", "low", "high", "published", "published_std", "tolerance", "reference", "effect"]
+NUMBERS += ["effect_share", "effect_low", "effect_high"]
+COUNTS = ["n", "runs"]
 CATEGORIES = {"kind": list(KINDS), "verdict": list(VERDICTS), "outcome": OUTCOMES}
 
 
@@ -28,9 +30,12 @@ def results(
     Returns:
         One row per quantity. First the table's keys: numbers where all of a column are, else texts.
         Then `quantity`; `value` with its 95% interval `low`, `high` (float64); `n`, the number of
-        documents or seeds (Int64); `published`, `published_std`, `tolerance` (float64); `kind`, of
-        what the number is compared with, and `verdict` (categories in the order of
-        `onelayer.verdicts`, missing where nothing is compared); `effect_share` (float64); `note`.
+        documents or seeds, and `runs`, how many independent ones of them the interval covers
+        (Int64); `published`, `published_std`, `tolerance` (float64); `reference`, the value of no
+        effect, `effect`, what counts as 1, and ours in units of that, `effect_share` with
+        `effect_low`, `effect_high` (float64); `kind`, of what the number is compared with, and
+        `verdict` (categories in the order of `onelayer.verdicts`, missing where nothing is
+        compared); `note`.
 
     Raises:
         OnelayerError: the folder has no tables, none of that name (the line says which there are),
@@ -130,6 +135,6 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
             typed[column] = table[column].astype("float64")
         elif name in CATEGORIES:
             typed[column] = pd.Categorical(table[column].replace("", None), CATEGORIES[name])
-        elif name == "n":
+        elif name in COUNTS:
             typed[column] = table[column].astype("Int64")
     return table.assign(**typed)

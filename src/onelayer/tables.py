@@ -1,10 +1,11 @@
 """The one format of tables: tidy CSV for machines; Markdown, LaTeX and HTML for readers.
 
-Every CSV has its key columns, then the columns of `VALUE_COLUMNS`: what was compared (`kind`), how
-far from the published number still counts as it (`tolerance`), the verdict, and our effect as a
-share of the published one. A quantity without a counterpart has an empty verdict and kind; one that
-was not measured has the verdict `not run`, one that a run did not come to `not reached`, and a
-reason.
+Every CSV has its key columns, then the columns of `VALUE_COLUMNS`: the number with its interval,
+how many independent runs that covers (`runs`), what it was compared with (`kind`), how far from the
+published number still counts as it (`tolerance`), our effect in units of the published one from the
+value of no effect (`reference`), and the verdict, which follows from these. A quantity without a
+counterpart has an empty verdict and kind; one that was not measured has the verdict `not run`, one
+that a run did not come to `not reached`, and a reason.
 """
 
 import math
@@ -17,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.pages import table_page
+from onelayer.findings import ALL as ALL
+from onelayer.pages import Link, table_page
 from onelayer.settings.block import Block
 from onelayer.step import Step, by_name, run
 
@@ -27,17 +29,20 @@ VALUE_COLUMNS = [
     "low",
     "high",
     "n",
+    "runs",
     "published",
     "published_std",
     "tolerance",
+    "reference",
+    "effect",
+    "effect_share",
+    "effect_low",
+    "effect_high",
     "kind",
     "verdict",
-    "effect_share",
     "note",
 ]
 TEXTS = ("kind", "verdict", "note")
-# Key of what is said over all seeds, or all of another key's values.
-ALL = "all"
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -57,7 +62,7 @@ class Report:
 
     Attributes:
         table: tidy, as `tidy` makes it and `onelayer.verdicts.judge` judges it; the CSV holds it.
-        shown: the same numbers as readers want them, texts only.
+        shown: the same numbers as readers want them, texts and `onelayer.pages.Link`s.
         title: one line above the readers' table.
         notes: what a reader must know, below it.
     """
@@ -69,7 +74,7 @@ class Report:
 
     def write(self, csv: Path, md: Path, tex: Path, html: Path) -> None:
         """Write CSV for machines, and Markdown, LaTeX and HTML (for the report) for readers."""
-        _write_csv(self.table, csv)
+        write_csv(self.table, csv)
         _write_markdown(self.shown, md, self.title, self.notes)
         _write_latex(self.shown, tex, self.title, self.notes)
         html.write_text(table_page(self.shown, self.title, self.notes), encoding="utf-8")
@@ -94,7 +99,8 @@ def tabulate(
     run(writing, settings, inputs, outputs=["tables*"])
 
 
-def _write_csv(table: pd.DataFrame, path: Path) -> None:
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a tidy table for machines."""
     # Nine significant digits: more than any interval needs, and the same text on every run.
     table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
@@ -138,13 +144,18 @@ _MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
 
 
 def markdown(text: object) -> str:
-    """Text as Markdown shows it, in one line: no cell, element, link or picture begins in it."""
+    """Text as Markdown shows it, in one line: no cell, element, link or picture begins in it.
+
+    Only of a `Link` it is one.
+    """
+    if isinstance(text, Link):
+        return f"[{markdown(text.text)}]({text.to}.md)"
     plain = " ".join(str(text).split())
     return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", plain)
 
 
 def markdown_table(table: pd.DataFrame) -> str:
-    """A table of texts in Markdown."""
+    """A table of texts and `Link`s in Markdown."""
     escaped = table.map(markdown).rename(columns=markdown)
     return escaped.to_markdown(index=False, disable_numparse=True)
 

@@ -19,15 +19,17 @@ from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 from pydantic import ValidationError
 
+from onelayer import scoreboard
 from onelayer.errors import OnelayerError
 from onelayer.fetch import _extract
 from onelayer.figures import house_style, save
-from onelayer.findings import Finding, page
+from onelayer.findings import Finding, Remark
 from onelayer.models.folder import _check_weights
 from onelayer.overview import overview_page
 from onelayer.papers.scan_snap.text_figures import attention_maps
 from onelayer.papers.topic_structure.figures import topics, word_groups
 from onelayer.provenance import settings_json
+from onelayer.sentences import page
 from onelayer.settings.hub import DiskFolder
 from onelayer.tables import Report, markdown, tidy
 from onelayer.verdicts import Number, judge
@@ -140,24 +142,44 @@ def test_any_text_is_text_in_every_form_of_a_table(tmp_path, request) -> None:
     tried()
 
 
+NOTHING = pd.DataFrame({"compared with": ["x"]})
+
+
 def test_a_finding_lets_no_markup_of_a_table_into_the_report() -> None:
-    rows = [{"model": "m", "quantity": "r", "value": 1.0, "published": 1.0, "note": HOSTILE}]
+    row = {"quantity": "r", "published": 1.0, "note": HOSTILE}
+    rows = [row | {"model": "m", "value": 1.0}, row | {"model": "n"}]
     table = judge(tidy(rows, ["model"]), Number())
-    finding = Finding("one", "a/t", {"model": "m"}, holds="{it.note} says it.")
-    found = page({"Paper": [finding]}, {"a/t": table})
-    shown = overview_page(found, pd.DataFrame({"compared with": ["x"]}), [])
-    assert (
-        "<script" not in shown
-        and "<img" not in shown
-        and "javascript:" not in re.findall(r'href="([^"]*)"', shown)
-    )
-    assert "&lt;script&gt;alert(1)" in shown
-    assert "finding:" not in shown
+    said = Remark("one", "a/t", {"model": "m"}, "{it.note} says it.")
+    words = {"subject": "it", "does": "is", "does_not": "is not"}
+    claim = Finding("two", "c", "1", "published", "a/t", {"model": "n"}, **words)
+    assert HOSTILE[:20] in table["note"][1] and table["verdict"][1] == "not run"
+    for finding in (said, claim):
+        shown = overview_page(page({"Paper": [finding]}, {"a/t": table}), NOTHING, NOTHING, [])
+        assert (
+            "<script" not in shown
+            and "<img" not in shown
+            and "javascript:" not in re.findall(r'href="([^"]*)"', shown)
+        )
+        assert "&lt;script&gt;alert(1)" in shown
+        assert "finding:" not in shown
 
 
 def test_even_a_page_of_findings_that_holds_markup_lets_none_into_the_report() -> None:
-    shown = overview_page(f"# Findings\n\n- {HOSTILE}", pd.DataFrame({"a": ["x"]}), [])
-    assert "<script" not in shown and "onerror=alert(1)>" not in shown
+    for text in (f"# Findings\n\n- {HOSTILE}", f"# Findings\n\n## P\n\n- {HOSTILE}"):
+        shown = overview_page(text, NOTHING, NOTHING, [])
+        assert "<script" not in shown and "onerror=alert(1)>" not in shown
+
+
+def test_a_claim_lets_no_markup_into_the_scoreboard(tmp_path) -> None:
+    words = {"subject": "it", "does": "is", "does_not": "is not"}
+    claim = Finding("one", HOSTILE, HOSTILE, "claim", "a/t", {"model": "m"}, **words)
+    forms = {form: tmp_path / f"s.{form}" for form in ("csv", "md", "tex", "html")}
+    scoreboard.report({"Paper": [claim]}, {}).write(**forms)
+    text = {form: path.read_text(encoding="utf-8") for form, path in forms.items()}
+    assert "<script" not in text["html"].partition("<script>")[0] and "<img" not in text["html"]
+    shown = MarkdownIt("commonmark").enable("table").render(text["md"])
+    assert not {"script", "img", "a"} & tags(shown)
+    assert "\\input" not in text["tex"]
 
 
 def test_settings_end_no_script_of_the_report() -> None:

@@ -103,3 +103,32 @@ def standardised_bootstrap(sums, counts, weights):
                         number[kind][index] += counts[document][kind][index]
         replicates.append(distance_standardised_means(total, number))
     return replicates
+
+
+def attention_over_topics(pairs, topic, draws):
+    """Means [(same, different)] with topics drawn anew, one copy of a topic after the other.
+
+    Args:
+        pairs: {(query, key): (attention, count)}.
+        topic: of each word, or -1.
+        draws: topics drawn, in each draw.
+    """
+    found = []
+    for draw in draws:
+        draw = list(draw)
+        same, different = [0.0, 0], [0.0, 0]
+        for i, first in enumerate(draw):
+            for j, second in enumerate(draw):
+                for (query, key), (attention, count) in pairs.items():
+                    if (topic[query], topic[key]) != (first, second):
+                        continue
+                    if i == j:
+                        total = same
+                    elif first != second:  # a topic has no pairs with its own copy
+                        total = different
+                    else:
+                        continue
+                    total[0] += attention
+                    total[1] += count
+        found.append((same[0] / same[1], different[0] / different[1]))
+    return found

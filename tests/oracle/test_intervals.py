@@ -9,8 +9,12 @@ import pytest
 
 from onelayer.intervals import over_seeds
 from onelayer.papers.topic_structure.probe.uncertainty import (
+    bootstrap_interval,
     document_weights,
     percentile_interval,
+    permutation_p,
+    resampled_attention,
+    resampled_topics,
     z_score,
 )
 
@@ -74,11 +78,59 @@ def test_documents_alone_miss_the_truth_where_seeds_differ() -> None:
     assert missed > 200
 
 
-def test_z_is_standard_normal_where_neither_seeds_nor_labels_matter() -> None:
-    """Mean over seeds, null and seeds drawn around the same value: z has the size of chance."""
-    rng = np.random.default_rng(1)
-    found = []
-    for _ in range(2000):
-        values = 1 + rng.normal(0, 0.3) + rng.normal(0, 0.2, 10)
-        found.append(z_score(values, 1 + rng.normal(0, 0.3, 100) + np.zeros((10, 1))))
-    assert np.std(found) == pytest.approx(1, abs=0.1)
+@pytest.mark.parametrize("seeds", [1, 3, 10])
+def test_z_and_p_have_the_size_of_chance_where_labels_mean_nothing(seeds) -> None:
+    """Trainings that answer permutations each in its own way, and differ far in their level.
+
+    Labels of 40 words in 4 topics are one more permutation, so that z and p must not know them
+    from the others; each training has similarities of words of its own, beside some in common.
+    """
+    rng = np.random.default_rng(seeds)
+    words, permutations, trials = 40, 200, 1500
+    topic = np.array([rng.permutation(words) % 4 for _ in range(permutations + 1)])
+    same = (topic[:, :, None] == topic[:, None]).reshape(permutations + 1, -1).astype(float)
+    same /= same.sum(axis=1, keepdims=True)
+    z, p = [], []
+    for _ in range(trials):
+        common = rng.normal(0, 1, words**2)
+        own = rng.normal(0, 2, (seeds, words**2)) + rng.normal(0, 5, (seeds, 1))
+        answers = (common + own) @ same.T  # [seeds, permutations], the first the labels
+        z.append(z_score(answers[:, 0], answers[:, 1:]))
+        p.append(permutation_p(answers[:, 0], answers[:, 1:]))
+    # Of so many trials: sd of the sd .018, of a share of .05 .006. The labels are one draw for all.
+    assert np.std(z) == pytest.approx(1, abs=0.06)
+    assert np.mean(np.abs(z) > 1.96) == pytest.approx(0.05, abs=0.02)
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize("documents", [8, 15, 40])
+def test_an_expanded_interval_covers_the_ratio_of_few_documents(documents) -> None:
+    """Ratios of sums over documents of unequal length: plain percentiles miss too often."""
+    rng = np.random.default_rng(documents)
+    drawn = document_weights(documents, 1000, rng).astype(float)
+    expanded, plain, trials = 0, 0, 1500
+    for _ in range(trials):
+        counts = rng.integers(20, 60, size=(documents, 2))
+        sums = counts * np.array([1.5, 1.0]) * rng.lognormal(0, 0.3, (documents, 2))
+        ratios = resampled_attention(sums, counts, drawn).ratio
+        low, high = bootstrap_interval(ratios, documents)
+        expanded += low <= 1.5 <= high
+        low, high = percentile_interval(ratios)
+        plain += low <= 1.5 <= high
+    assert 0.93 <= expanded / trials <= 0.97
+    assert documents > 15 or plain / trials < 0.93
+
+
+def test_an_interval_over_topics_covers_the_ratio_of_other_topics() -> None:
+    """Topics that differ in how much their words attend to each other, drawn anew each time."""
+    rng = np.random.default_rng(0)
+    topics, trials, covered = 30, 600, 0
+    drawn = document_weights(topics, 500, rng)
+    for _ in range(trials):
+        counts = rng.integers(50, 150, (topics, topics)).astype(float)
+        means = 1 + rng.normal(0, 0.1, (topics, topics))
+        means[np.diag_indices(topics)] = 1.5 + rng.normal(0, 0.3, topics)
+        ratios = resampled_topics(counts * means, counts, drawn).ratio
+        low, high = bootstrap_interval(ratios, topics)
+        covered += low <= 1.5 <= high
+    assert 0.92 <= covered / trials <= 0.975

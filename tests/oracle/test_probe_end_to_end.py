@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.special import ndtr
 from tokenizers import Tokenizer
 from transformers import BertModel
 
@@ -15,10 +16,14 @@ from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.attention import probe_attention
 from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
+from onelayer.papers.topic_structure.probe.measures import (
+    Sampled,
+    measure_attention,
+    measure_heads,
+)
 from onelayer.papers.topic_structure.probe.pairs import PAIR_CLASSES
 from onelayer.papers.topic_structure.probe.sums import read_attention_sums, write_attention_sums
-from onelayer.papers.topic_structure.probe.uncertainty import document_weights
+from onelayer.papers.topic_structure.probe.uncertainty import bootstrap_interval, document_weights
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from tests.tiny_models import save_tiny_bert
@@ -202,6 +207,45 @@ def trainings(probed):
     return [of_another_seed(five, seed) for seed in (4, 5, 9)], alone
 
 
+def test_a_ratio_over_topics_has_the_same_value_and_disjoint_topics_alone(probed) -> None:
+    _, sums = probed
+    labels = labels_of(KEPT, [KEPT["word"]])
+    settings = UncertaintySettings(document_resamples=100, permutations=50)
+    for place, variant in enumerate(sums.variants):
+        five = replace(sums.of_variant(place), documents=sums.documents * 5)
+        five = replace(
+            five,
+            distance_sums=np.repeat(five.distance_sums, 5, axis=0),
+            distance_counts=np.repeat(five.distance_counts, 5, axis=0),
+        )
+        alone = type(labels)(labels.words, labels.membership[[place]])
+        table = measure_attention([five], alone, np.arange(len(labels.words)), settings)
+        found = table.set_index("quantity")
+        assert ("attention_ratio_over_topics" in found.index) == (variant.overlap == "disjoint")
+        if variant.overlap == "disjoint":
+            own = found.loc["attention_ratio_over_topics"]
+            assert own["value"] == found.loc["attention_ratio", "value"]
+            assert own["n"] == labels.membership[place].any(axis=0).sum()
+
+
+def test_distances_over_documents_and_topics_add_as_squares() -> None:
+    replicates = np.linspace(1.1, 1.5, 1001)[None]
+    topics = np.linspace(1.0, 1.4, 1001)[None]
+    null = np.linspace(0.9, 1.1, 50)[None]
+    one = Sampled(
+        Variant("disjoint", "x"), "ratio", np.array([1.3]), replicates, 50, null, topics, 9
+    )
+    rows = {row.quantity: row for row in one.rows("all", [0])}
+    plain, both = rows["ratio"], rows["ratio_over_topics"]
+    low, high = bootstrap_interval(topics[0], 9)
+    assert both.low == pytest.approx(1.3 - np.hypot(1.3 - plain.low, 1.3 - low))
+    assert both.high == pytest.approx(1.3 + np.hypot(plain.high - 1.3, high - 1.3))
+    assert (both.n, plain.n) == (9, 50)
+    few = replace(one, topics=np.array([[np.nan, *topics[0, 1:]]]))
+    [last] = [row for row in few.rows("all", [0]) if row.quantity == "ratio_over_topics"]
+    assert np.isnan([last.low, last.high]).all() and last.value == 1.3
+
+
 SEVERAL = UncertaintySettings(document_resamples=100, permutations=50)
 
 
@@ -219,7 +263,9 @@ def test_measures_over_seeds_share_documents_and_permutations(trainings) -> None
         replicates.append(
             [np.divide(*((w @ totals) / (w @ pairs))) for w in weights]  # one resample at a time
         )
-    low, high = np.quantile(np.mean(replicates, axis=0), [0.025, 0.975])
+    # Student's quantile of 19 degrees of freedom, for 20 documents.
+    tail = ndtr(-2.093024054 * np.sqrt(20 / 19))
+    low, high = np.quantile(np.mean(replicates, axis=0), [tail, 1 - tail])
     found = by.loc[("all", "attention_ratio")]
     expected = over_seeds(values, low, high)
     assert found[["value", "low", "high"]].tolist() == pytest.approx(expected, rel=1e-10)
@@ -234,7 +280,7 @@ def test_measures_over_seeds_share_documents_and_permutations(trainings) -> None
         last, own = by.loc[("9", quantity)], alone.loc[quantity]
         columns = ["value"] if np.isnan(own["low"]) else ["value", "low", "high"]
         assert last[columns].tolist() == pytest.approx(own[columns].tolist(), rel=1e-10)
-        if not quantity.endswith("_z"):
+        if not quantity.endswith(("_z", "_p")):
             assert by.loc[("all", quantity), "value"] == pytest.approx(seeds[quantity], rel=1e-10)
 
 

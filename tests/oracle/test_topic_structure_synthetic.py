@@ -7,8 +7,9 @@ from torch.nn import functional
 
 from onelayer.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
+from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
 from tests.oracle.topic_structure_sequences import BertStyle, sequence_loss
 
 VOCABULARY = data.Vocabulary(T=3, v=4)
@@ -224,3 +225,25 @@ def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shar
     W = np.linalg.lstsq(np.vstack([X, extra]), np.vstack([Y, 0 * extra]), rcond=None)[0].T
     found = closed_form.ridge_value(closed_form.moments(rows), decay)
     np.testing.assert_allclose(found, W, atol=1e-9)
+
+
+def test_gaps_of_drawn_documents_spread_as_the_share_of_words_that_show_themselves() -> None:
+    """Long documents, each word selected or not: many draws against the derived interval."""
+    model = TopicModelSettings(T=5, v=4)
+    vocabulary, documents, N = data.Vocabulary(5, 4), 400, (800, 800)
+    gaps = [
+        float(
+            closed_form.gap(
+                vocabulary,
+                closed_form.ridge_value(
+                    closed_form.moments(
+                        draw(model, documents, N, "spread of gaps", tau=2, seed=seed)
+                    ),
+                    0.0,
+                ),
+            )
+        )
+        for seed in range(40)
+    ]
+    derived = closed_form.off_by_draw(vocabulary, model, N, documents) / 1.96
+    assert np.std(gaps, ddof=1) == pytest.approx(derived, rel=0.35)

@@ -104,3 +104,27 @@ def test_standardised_bootstrap_agrees():
     weights = uncertainty.document_weights(12, 6, np.random.default_rng(8))
     fast = uncertainty.standardised_bootstrap(sums, counts, 6, np.random.default_rng(8))
     compare(fast, null_loops.standardised_bootstrap(sums.tolist(), counts.tolist(), weights))
+
+
+def test_topics_drawn_anew_agree():
+    rng = np.random.default_rng(5)
+    topics, words = 5, 40
+    topic = rng.integers(-1, topics, words)
+    labels = topic[:, None] == np.arange(topics)
+    loops = {(q, k): (rng.random(), int(rng.integers(1, 9))) for q in range(words)
+             for k in range(words) if q != k and rng.random() < 0.5}  # fmt: skip
+    query, key = np.array(list(loops)).T
+    attention, counts = map(np.array, zip(*loops.values(), strict=True))
+    tables = uncertainty.topic_sums(WordPairs(query, key, attention, counts), labels)
+    drawn = [rng.integers(0, topics, topics) for _ in range(6)]
+    weights = [np.bincount(one, minlength=topics) for one in drawn]
+    fast = uncertainty.resampled_topics(*tables, weights)
+    compare(fast, null_loops.attention_over_topics(loops, topic.tolist(), drawn))
+    # All topics once: the means themselves.
+    once = uncertainty.resampled_topics(*tables, np.ones((1, topics)))
+    compare(once, null_loops.attention_over_topics(loops, topic.tolist(), [range(topics)]))
+
+
+def test_a_draw_of_one_topic_alone_has_no_pairs_of_two():
+    found = uncertainty.resampled_topics(np.ones((2, 2)), np.ones((2, 2)), [[2, 0], [1, 1]])
+    assert np.isnan(found.different).tolist() == [True, False]

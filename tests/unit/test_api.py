@@ -107,9 +107,10 @@ def test_a_table_has_its_keys_then_the_columns_of_all_tables_each_of_its_type(ta
     found = onelayer.results(table, run="reference")
     assert found.columns[-len(VALUE_COLUMNS) :].tolist() == VALUE_COLUMNS
     types = found.dtypes.astype(str)
-    numbers = ["value", "low", "high", "published", "published_std", "tolerance", "effect_share"]
+    texts = ["quantity", "kind", "verdict", "note", "n", "runs"]
+    numbers = [name for name in VALUE_COLUMNS if name not in texts]
     assert set(types[numbers]) == {"float64"}
-    assert types["n"] == "Int64" and types["quantity"] == types["note"] == "str"
+    assert types["n"] == types["runs"] == "Int64" and types["quantity"] == types["note"] == "str"
     assert found["verdict"].cat.categories.tolist() == list(VERDICTS)
     raw = pd.read_csv(REFERENCE / f"tables/{table}.csv")
     assert found["verdict"].count() == raw["verdict"].count()
@@ -172,7 +173,7 @@ def shaken(rows: pd.DataFrame) -> pd.DataFrame:
         rows.loc[bounded[0], "high"] - rows["value"][bounded[0]]
     )
     rows.loc[bounded[1], ["value", "low", "high"]] += 100
-    rows.loc[bounded[1], "verdict"] = "differs"
+    rows.loc[bounded[1], "verdict"] = "opposite"
     return rows.drop(bounded[2])
 
 
@@ -183,7 +184,7 @@ def test_rows_stand_beside_those_of_the_reference_run(tmp_path) -> None:
     assert (counts["agree"], counts["moved"], counts["only one"]) == (1, 1, 1)
     [moved] = rows[rows["outcome"] == "moved"].itertuples()
     assert moved.value - moved.value_reference == pytest.approx(100)
-    assert moved.verdict == "differs" != moved.verdict_reference
+    assert moved.verdict == "opposite" != moved.verdict_reference
     [alone] = rows[rows["outcome"] == "only one"].itertuples()
     assert pd.isna(alone.value) and pd.notna(alone.value_reference)
 
@@ -298,7 +299,8 @@ def test_the_snippets_of_the_page_work_one_after_the_other(tiny, tmp_path, monke
     )
     for block in blocks:
         exec(block, names)  # noqa: S102
-    assert len(blocks) == 4
+    assert len(blocks) == 5
+    assert set(names["claims"]["kind"]) >= {"claim", "theory", "analogue", "control"}
     assert set(names["ratios"]["model"]) >= {"minilm", "random"}
     assert set(names["beside"]["outcome"].dropna()) == {"equal"}
     assert "attention_ratio" in set(names["found"]["quantity"])

@@ -14,6 +14,8 @@ from tests.bench.case import Case, Rates, Way, Work, measure
 READERS = {"measure_claims_again"}
 # Beyond the papers' experiments, half a minute in all: ensembles that autograd differentiates.
 READERS |= {"train_open_problems"}
+# A probe with many sets of topics, each step of which the bench of the probe times.
+READERS |= {"calibrate_probe"}
 READERS |= {"count_part_words", "list_part_words", "merge_words", "parse_articles", "parse_part"}
 
 

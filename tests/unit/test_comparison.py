@@ -2,11 +2,11 @@
 
 import pytest
 
-from onelayer.comparison import compare, compare_runs, summary
+from onelayer.comparison import SCOREBOARD, compare, compare_runs, summary
 from onelayer.tables import tidy
 
 
-def table(value=1.0, low=0.8, high=1.2, verdict="within", key="a"):
+def table(value=1.0, low=0.8, high=1.2, verdict="reproduced", key="a"):
     row = {"model": key, "quantity": "ratio", "value": value, "low": low, "high": high}
     return tidy([row | {"verdict": verdict}], ["model"])
 
@@ -51,13 +51,15 @@ def test_numeric_keys_are_the_same_as_whole_numbers_and_as_fractions():
 @pytest.mark.parametrize(
     ("old", "new", "changed", "undecided"),
     [
-        ("within", "within", 0, 0),
-        ("within", "differs", 1, 0),
-        ("open", "direction", 0, 1),
-        ("differs", "not reached", 0, 1),
+        ("reproduced", "reproduced", 0, 0),
+        ("reproduced", "opposite", 1, 0),
+        ("smaller", "negligible", 1, 0),
+        ("undecided", "smaller", 0, 1),
+        ("opposite", "not reached", 0, 1),
+        ("not run", "larger", 0, 1),
     ],
 )
-def test_verdicts_that_change_from_or_to_open_are_counted_apart(old, new, changed, undecided):
+def test_verdicts_that_change_from_or_to_undecided_are_counted_apart(old, new, changed, undecided):
     found = compare(table(verdict=new), table(verdict=old), "paper/table")
     assert (len(found.changed), len(found.undecided)) == (changed, undecided)
     text = summary([found], {"cpu": "some"})
@@ -73,3 +75,13 @@ def test_tables_that_both_runs_have_are_compared(tmp_path):
     table().to_csv(tmp_path / "ours" / "paper" / "one.csv", index=False)
     found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
     assert [(c.table, c.equal) for c in found] == [("paper/both", 1)]
+
+
+def test_the_scoreboard_restates_other_tables_and_is_not_compared_again(tmp_path):
+    for run in ("ours", "theirs"):
+        for name in ("paper/one", SCOREBOARD):
+            path = tmp_path / run / f"{name}.csv"
+            path.parent.mkdir(parents=True)
+            table().to_csv(path, index=False)
+    found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
+    assert [c.table for c in found] == ["paper/one"]

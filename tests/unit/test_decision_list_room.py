@@ -10,6 +10,7 @@ import yaml
 from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
 from onelayer.execution import Execution
+from onelayer.findings import Finding
 from onelayer.papers.decision_lists import (
     attention,
     claims,
@@ -20,7 +21,9 @@ from onelayer.papers.decision_lists import (
     sweep,
     tables,
 )
+from onelayer.papers.decision_lists.findings import FINDINGS
 from onelayer.papers.decision_lists.sampler import Sampler
+from onelayer.sentences import chosen, primary_row, say
 from onelayer.settings.decision_lists import (
     AttentionSettings,
     EnumeratedSize,
@@ -146,7 +149,8 @@ def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
     summary = attention.summary(run, flow)
     assert summary["exact_t_star"] == pytest.approx(flow.t_star, rel=1e-9)
     table = tables.attention_training(pd.DataFrame([summary]))
-    assert table["list_length"].unique().tolist() == ["1 to 3"]
+    assert table[tables.SIZES].drop_duplicates().to_numpy().tolist() == [[12, 4, 3, 1]]
+    assert tables.readable_attention_training(table)["m"].tolist() == ["1 to 3"]
 
 
 @pytest.mark.parametrize(
@@ -270,8 +274,8 @@ def test_theorem_2_holds_where_its_hypotheses_do():
     near = starts.near_runs([start])
     assert near["holds"].all()
     table = tables.theorem_2(near).set_index("quantity")
-    assert table.loc["observed_step", "verdict"] == "within"
-    assert table.loc["observed_step", "value"] < table.loc["window_first_step", "value"]
+    assert table.loc["latest_step", "verdict"] == "reproduced"
+    assert table.loc["latest_step", "value"] < table.loc["window_first_step", "value"]
     assert table.loc["window_first_step", "value"] < table.loc["window_last_step", "value"]
 
 
@@ -298,15 +302,16 @@ def test_small_starts_are_perfect_and_v_finds_the_permutation():
 def solved(**changes):
     row = {"L": 16, "n": 4, "m": 3, "delta": 1.0, "t_star": 1.8, "gamma": 0.01, "bound": 404.0}
     row |= {"t_star_to_bound_ratio": 0.004, "t_star_gamma_log_l": 0.05, "order": 1.0}
+    row |= {"shortest": changes.get("m", 3)}
     return pd.DataFrame([row | changes])
 
 
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [
-        ({}, "within"),
-        ({"t_star": 0.0, "t_star_to_bound_ratio": 0.0}, "within"),  # perfect at once
-        ({"t_star": 500.0}, "differs"),
+        ({}, "reproduced"),
+        ({"t_star": 0.0, "t_star_to_bound_ratio": 0.0}, "reproduced"),  # perfect at once
+        ({"t_star": 500.0}, "opposite"),
         ({"t_star": 500.0, "delta": 20.0}, ""),  # no probability mass: nothing to judge
         ({"t_star": np.nan, "t_star_to_bound_ratio": np.nan}, "not reached"),
     ],
@@ -321,10 +326,11 @@ def test_a_time_is_judged_against_the_bound_and_nothing_else(changes, verdict):
     assert shown.loc[0, "verdict"] == (verdict or "–")
 
 
-def near(holds, steps, steps_run=100):
+def near(holds, steps, steps_run=100, trained_on="all"):
     rows = []
     for seed, step in enumerate(steps):
-        row = {"L": 31, "n": 29, "m": 2, "delta": 1.0, "epsilon": 5.4, "trained_on": "all"}
+        row = {"L": 31, "n": 29, "m": 2, "shortest": 2, "delta": 1.0, "epsilon": 5.4}
+        row |= {"trained_on": trained_on}
         row |= {"seed": seed, "scale": "theorem_2", "c": 1.0, "starting_loss": 3.4}
         row |= {"largest_a": 2.2, "least_a": 2.1, "lambda_max": 9.0, "holds": holds}
         row |= {"first_step": 10.0 + seed, "last_step": 20.0, "first_perfect": step}
@@ -335,29 +341,37 @@ def near(holds, steps, steps_run=100):
 @pytest.mark.parametrize(
     ("holds", "steps", "verdict", "note"),
     [
-        (True, [1.0, 11.0], "within", ""),
-        (True, [11.0, 1.0], "differs", ""),  # seed 0's own window begins at 10
-        (True, [1.0, np.nan], "differs", "1 of 2 seeds"),
+        (True, [1.0, 10.0], "reproduced", ""),
+        (True, [1.0, 11.0], "opposite", ""),  # the mean is 6; the windows begin at 10.5 on average
+        (True, [1.0, np.nan], "opposite", "1 of 2 seeds"),
         (False, [1.0, 99.0], "", "nothing is promised"),
     ],
 )
-def test_every_seed_must_be_perfect_when_its_window_begins(holds, steps, verdict, note):
-    row = tables.theorem_2(near(holds, steps)).set_index("quantity").loc["observed_step"]
+def test_the_slowest_seed_must_be_perfect_when_the_window_begins(holds, steps, verdict, note):
+    table = tables.theorem_2(near(holds, steps)).set_index("quantity")
+    row = table.loc["latest_step"]
     assert row["verdict"] == verdict
+    assert row["value"] == np.nanmax([*steps, 100.0 if np.isnan(steps).any() else 0.0])
     assert note in row["note"]
     assert np.isnan(row["published"]) == (not holds)
+    assert table.loc["observed_step", "verdict"] == ""
+
+
+def test_sequences_drawn_once_are_an_analogue_of_the_population_loss():
+    table = tables.theorem_2(near(True, [1.0, 2.0], trained_on="200")).set_index("quantity")
+    assert table.loc["latest_step", ["verdict", "kind"]].tolist() == ["reproduced", "analogue"]
 
 
 @pytest.mark.parametrize(
-    ("steps", "verdict"), [([1.0, np.nan], "not reached"), ([11.0, np.nan], "differs")]
+    ("steps", "verdict"), [([1.0, np.nan], "not reached"), ([11.0, np.nan], "opposite")]
 )
 def test_steps_that_end_before_the_window_begins_decide_nothing(steps, verdict):
     row = tables.theorem_2(near(True, steps, steps_run=10)).set_index("quantity")
-    assert row.loc["observed_step", ["verdict", "kind"]].tolist() == [verdict, "bound"]
+    assert row.loc["latest_step", ["verdict", "kind"]].tolist() == [verdict, "bound"]
 
 
 def test_every_row_of_a_table_has_its_own_key():
-    run = {"L": 12, "n": 4, "m": 2, "first_perfect": 3.0, "accuracy": 1.0}
+    run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "first_perfect": 3.0, "accuracy": 1.0}
     near_run = run | {"scale": "theorem_2", "epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
     starts_of = [
         near_run,
@@ -375,56 +389,167 @@ def test_every_row_of_a_table_has_its_own_key():
 
 def summary(**changes):
     row = {"L": 12, "n": 4, "m": 2, "delta": 1.0, "zipf": 0.0, "method": "full", "seed": 0}
-    row |= {"shortest": 2, "t_star": 2.0, "median_column_time": 1.5, "exact_t_star": 2.0}
+    row |= {
+        "shortest": 2,
+        "deviation": 0.0,
+        "t_star": 2.0,
+        "median_column_time": 1.5,
+        "exact_t_star": 2.0,
+    }
     row |= {"gamma": 0.01, "bound": 100.0, "steps": 9}
     return row | {"accuracy": 1.0, "order": 1.0, "certified": 1.0} | changes
 
 
-def test_claims_are_the_worst_of_what_the_tables_say():
-    factored = {"method": "factored, N(0, 0.1^2)", "exact_t_star": 2.0}
-    value = [
-        {"vocabulary": 12, "sequence_length": 4, "list_length": 2, "seed": seed, "quantity": q,
-         "value": v + 0.01 * seed}
-        for q, v in (("argmax_accuracy", 0.9), ("centred_cosine", 0.8),
-                     ("task_accuracy_ceiling", 0.5))
-        for seed in range(5)
-    ]  # fmt: skip
-    run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "accuracy": 1.0, "scale": "theorem_2"}
-    run |= {"epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
+@pytest.mark.parametrize(
+    ("method", "kind"), [("full", "bound"), ("sampled", "analogue"), ("factored", "analogue")]
+)
+def test_the_theorem_speaks_of_the_population_flow_alone(method, kind):
+    table = tables.attention_training(pd.DataFrame([summary(method=method)]))
+    assert table.set_index("quantity").loc["t_star", ["verdict", "kind"]].tolist() == [
+        "reproduced",
+        kind,
+    ]
+
+
+SIZE = {"L": 12, "n": 4, "m": 2, "shortest": 2}
+
+
+def value_alone(**worse):
+    """Five seeds at two sizes; numbers of the second, where it is given others."""
+    rows = []
+    for length, changes in ((2, {}), (3, worse)):
+        sizes = dict(zip(tables.SIZES, (12, 4, length, length), strict=True))
+        numbers = {"argmax_accuracy": 0.9, "centred_cosine": 0.8, "task_accuracy_ceiling": 0.5}
+        rows += [
+            sizes | {"seed": seed, "quantity": quantity, "value": value + 0.01 * seed}
+            for quantity, value in (numbers | changes).items()
+            for seed in range(5)
+        ]
+    return tables.tidy(rows, tables.VALUE_KEYS)
+
+
+def assembled(**tables_of):
+    """The claims of tables that hold little, or of those given."""
+    small = SIZE | {"optimiser": "gd", "eta": 1.0, "deviation": 0.01, "accuracy": 1.0}
+    small |= {"order": 1.0, "argmax_accuracy": 1.0, "centred_cosine": 1.0}
+    starts_of = pd.DataFrame([small | {"seed": s, "first_perfect": 9.0} for s in range(3)])
+    run = SIZE | {"accuracy": 1.0, "scale": "theorem_2", "delta": 1.0, "trained_on": "all"}
     both = [
-        run | {"seed": s, "first_perfect": p, "epsilon": epsilon}
-        for s, p, epsilon in [(0, 2.0, 1.0), (1, 7.0, 1.0), (0, np.nan, 2.0)]
+        run | {"seed": seed, "first_perfect": perfect, "epsilon": epsilon, "holds": epsilon == 5}
+        for seed, perfect, epsilon in [(0, 2.0, 1.0), (1, 7.0, 1.0), (0, np.nan, 2.0), (0, 1.0, 5)]
     ]
     found = claims.assemble(
         {
-            "theorem_1": tables.theorem_1(
-                pd.concat([solved(), solved(L=20, t_star_to_bound_ratio=0.5), solved(delta=20.0)])
-            ),
-            "attention_training": tables.attention_training(
-                pd.DataFrame(
-                    [
-                        summary(),
-                        summary(seed=1, t_star=150.0),
-                        *(summary(seed=s, t_star=8.0 + s, **factored) for s in range(3)),
-                    ]
-                )
-            ),
+            "theorem_1": tables.theorem_1(solved()),
+            "attention_training": tables.attention_training(pd.DataFrame([summary()])),
             "theorem_2": tables.theorem_2(near(True, [1.0, 2.0])),
-            "value_from_uniform_attention": tables.tidy(value, tables.VALUE_KEYS),
-            "joint_training": tables.joint_training(pd.DataFrame(both), pd.DataFrame()),
+            "value_from_uniform_attention": value_alone(),
+            "joint_training": tables.joint_training(pd.DataFrame(both), starts_of),
         }
+        | tables_of
     )
     assert not found.duplicated(["claim", "setting", "quantity"]).any()
-    exact = found[found["setting"].str.startswith("exact")].set_index("quantity")
-    worst = exact.loc["time_to_bound_ratio"]
-    assert (worst["value"], worst["n"], worst["verdict"]) == (0.5, 2, "within")
-    assert exact.loc["list_order", "verdict"] == "within"
-    full = found[found["setting"].str.startswith("W alone")].set_index("quantity")
-    assert full.loc["time_to_bound_ratio", "verdict"] == "differs"  # 150 of 100
-    by = found.set_index("quantity")
-    assert by.loc["time_of_factors", "value"] == pytest.approx(4.5)
-    step = by.loc["first_perfect_step"]
-    assert (step["value"], step["published"], step["verdict"]) == (1.5, 10.5, "within")
-    assert by.loc["argmax_accuracy", "verdict"] == "direction"
-    assert by.loc["task_accuracy_ceiling", "verdict"] == "direction"
-    assert by.loc["share_perfect", "value"] == pytest.approx(2 / 3)
+    return found
+
+
+def test_theorem_1_is_decided_by_the_slowest_of_all_sizes_and_margins():
+    flows = [solved(), solved(L=20, m=2, t_star_to_bound_ratio=0.5), solved(delta=20.0)]
+    found = assembled(theorem_1=tables.theorem_1(pd.concat(flows))).set_index("quantity")
+    worst = found.loc["largest_time_to_bound_ratio"]
+    assert (worst["value"], worst["n"], worst["verdict"]) == (0.5, 2, "reproduced")  # no delta 20
+    assert found.loc["time_to_bound_ratio"].iloc[:2]["value"].tolist() == [0.004, 0.5]
+    assert found.loc["least_list_order", ["verdict", "kind"]].tolist() == ["reproduced", "theory"]
+
+
+def test_one_list_out_of_order_is_not_what_the_theorem_says():
+    flows = pd.concat([solved(), solved(L=20, order=0.99)])
+    found = assembled(theorem_1=tables.theorem_1(flows)).set_index("quantity")
+    assert found.loc["least_list_order", "verdict"] == "smaller"
+
+
+def test_runs_of_a_method_are_decided_by_the_slowest_of_all_starts():
+    factored = {"method": "factored", "exact_t_star": 2.0}
+    runs = [
+        summary(),
+        summary(seed=1, t_star=150.0),
+        summary(seed=2, delta=2.0, t_star=900.0),
+        *(summary(seed=s, t_star=8.0 + s, deviation=0.1, **factored) for s in range(3)),
+        summary(t_star=20.0, deviation=0.01, certified=0.9, **factored),
+        summary(t_star=70.0, deviation=0.1, shortest=1, **factored),
+    ]
+    table = tables.attention_training(pd.DataFrame(runs))
+    found = assembled(attention_training=table).set_index("quantity")
+    full = found.loc["time_to_bound_ratio_full"]
+    assert (full["value"], full["n"], full["verdict"]) == (1.5, 2, "opposite")  # without delta 2
+    apart = found.loc["time_to_bound_ratio_factored"]
+    assert (apart["value"], apart["n"], apart["kind"]) == (0.2, 4, "analogue")
+    unequal = found.loc["time_to_bound_ratio_factored_unequal_lists"]
+    assert (unequal["value"], unequal["n"]) == (0.7, 1)
+    assert found.loc["certified_factored", "verdict"] == "smaller"
+    assert found.loc["time_of_factors", "value"].tolist() == [4.5, 10.0, 35.0]
+
+
+@pytest.mark.parametrize(("above", "verdict"), [(20.0, "not reached"), (150.0, "opposite")])
+def test_a_run_out_of_steps_leaves_a_claim_open_unless_another_breaks_the_bound(above, verdict):
+    runs = [summary(t_star=above), summary(seed=1, t_star=np.nan, certified=0.5)]
+    found = assembled(attention_training=tables.attention_training(pd.DataFrame(runs)))
+    by = found.set_index("quantity")["verdict"]
+    assert by["time_to_bound_ratio_full"] == verdict
+    assert by["certified_full"] == "not reached"
+
+
+def test_theorem_2_is_decided_by_the_slowest_run_of_all_starts():
+    starts_of = [near(True, [1.0, 4.2]), near(True, [3.0, 1.0]).assign(epsilon=6.0)]
+    starts_of += [near(True, [8.4, 1.0], trained_on="200"), near(False, [90.0]).assign(epsilon=1.0)]
+    found = assembled(theorem_2=tables.theorem_2(pd.concat(starts_of))).set_index("quantity")
+    worst = found.loc["largest_step_to_window_ratio"]
+    assert worst["value"] == pytest.approx(0.4)
+    assert (worst["n"], worst["verdict"], worst["kind"]) == (4, "reproduced", "bound")
+    drawn = found.loc["largest_step_to_window_ratio_drawn_sequences"]
+    assert drawn["value"] == pytest.approx(0.8) and drawn["kind"] == "analogue"
+    assert len(found.loc[["latest_perfect_step"]]) == 3
+
+
+def test_v_alone_is_decided_at_the_worst_size():
+    found = assembled(
+        value_from_uniform_attention=value_alone(centred_cosine=0.03, task_accuracy_ceiling=0.95)
+    ).set_index("quantity")
+    cosine = found.loc["least_centred_cosine"]
+    assert cosine["value"] == pytest.approx(0.05)
+    assert cosine["verdict"] == "negligible"  # all within a tenth of 0
+    assert found.loc["largest_task_accuracy_ceiling", "verdict"] == "negligible"
+    by = assembled().set_index("quantity")
+    assert by.loc["least_centred_cosine", "verdict"] == "reproduced"
+    assert by.loc["largest_task_accuracy_ceiling", "verdict"] == "reproduced"
+
+
+def test_starts_of_which_no_theorem_speaks_are_described_and_not_judged():
+    found = assembled()
+    shares = found[found["quantity"] == "share_perfect"].set_index("place")
+    assert set(shares["verdict"]) == {""}
+    near_cp = shares.loc["section I.C.2"]  # without the start that meets the hypotheses
+    assert (near_cp["value"], near_cp["n"]) == (pytest.approx(2 / 3), 3)
+    assert np.isnan(near_cp["low"])
+    assert shares.loc["section II, open", "low"] == pytest.approx(0.292, abs=1e-3)
+
+
+def test_every_claim_of_the_paper_has_its_row():
+    """All but those on SGD, unequal lists and drawn sequences, which these tables leave out."""
+    found = {"decision_lists/claims": assembled()}
+    own = [finding for finding in FINDINGS if isinstance(finding, Finding)]
+    without = [finding.name for finding in own if primary_row(finding, found) is None]
+    assert without == ["unequal_lists", "factors", "fresh_sequences", "theorem_2_drawn_sequences"]
+
+
+@pytest.mark.parametrize("name", ["theorem_1", "theorem_2", "certified_perfect"])
+def test_sentences_on_a_theorem_follow_the_verdict(name):
+    [finding] = [one for one in FINDINGS if one.name == name]
+    table = assembled()
+    row = chosen(table, finding.primary).index
+    right = say(finding, {finding.table: table})
+    assert right.verdict == "reproduced" and finding.does in right.sentence
+    verdict = "smaller" if name == "certified_perfect" else "opposite"
+    wrong = say(finding, {finding.table: table.assign(
+        verdict=table["verdict"].where(~table.index.isin(row), verdict)
+    )})  # fmt: skip
+    assert finding.does_not in wrong.sentence

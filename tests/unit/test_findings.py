@@ -1,128 +1,343 @@
-"""Findings: which rows decide, which sentence they choose, and what it says."""
+"""Findings: claims with the one row that decides each, and the sentences made of it."""
+
+import math
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 
-from onelayer.findings import Finding, outcome_of, page, quoted, quotes, say
+from onelayer.errors import OnelayerError
+from onelayer.findings import Finding, Published, Remark, check
+from onelayer.papers import PAPERS
+from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS
+from onelayer.sentences import (
+    ANALOGUES,
+    AS_CLAIMED,
+    CONTROLS,
+    NOT_AS_CLAIMED,
+    OPEN,
+    REMARKS,
+    page,
+    primary_row,
+    quoted,
+    quotes,
+    say,
+    scores,
+)
 from onelayer.tables import tidy
+from onelayer.verdicts import KINDS, THEORY, VERDICTS, Direction, Number, UpperBound, judge
 
 
-def rows(*verdicts: str) -> pd.DataFrame:
-    """A table with a row per verdict, values 1, 2, ..., intervals of +-.5."""
-    values = range(1, len(verdicts) + 1)
+def claim(**changed) -> Finding:
+    """A claim about models, its row that of size 1."""
+    given = {
+        "name": "claim",
+        "claim": "ratios exceed 1",
+        "place": "section 5",
+        "kind": "claim",
+        "table": "paper/table",
+        "primary": {"size": 1, "quantity": "ratio"},
+        "subject": "the ratio",
+        "does": "exceeds 1",
+        "does_not": "does not exceed 1",
+    }
+    return Finding(**given | changed)
+
+
+def rows(compared, *ends, **more) -> dict[str, pd.DataFrame]:
+    """A judged table with a row for each size, by (value, low, high)."""
     table = [
-        {
-            "size": size,
-            "quantity": "ratio",
-            "value": float(size),
-            "low": size - 0.5,
-            "high": size + 0.5,
-            "n": 10,
-            "published": 2.0,
-            "verdict": verdict,
-        }
-        for size, verdict in zip(values, verdicts, strict=True)
+        {"size": size, "quantity": "ratio", "n": 10, "runs": 10}
+        | dict(zip(("value", "low", "high"), end, strict=True))
+        | more
+        for size, end in enumerate(ends, 1)
     ]
-    return tidy(table, ["size"])
+    return {"paper/table": judge(tidy(table, ["size"]), compared)}
 
 
-CLAIM = Finding(
-    "claim",
-    "paper/table",
-    {"quantity": "ratio"},
-    holds="It is {it:1}.",
-    fails="It is not, {it:1}.",
-    open="Perhaps, {it:1}.",
-    mixed="In {it.agree} of {it.rows}.",
-)
+RATIO = Number(1.0)
+CONTROL = Number(1.0, kind="control", unit=0.4)
+GAP = Number(0.0, kind="theory")
+NAN = math.nan
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "outcome"),
+    ("compared", "ends", "more", "section", "sentence"),
     [
-        (["within", "direction"], "holds"),
-        (["differs"], "fails"),
-        (["differs", "open"], "fails"),
-        (["within", "open"], "open"),
-        (["not reached"], "open"),
-        (["within", "differs"], "mixed"),
-        (["", ""], "measured"),
-        (["", "within"], "holds"),
+        (RATIO, (1.4, 1.3, 1.5), {"published": 1.4}, AS_CLAIMED,
+         "The ratio exceeds 1: 1.40 [1.30, 1.50] (published: 1.4)."),
+        (RATIO, (1.2, 1.1, 1.3), {"published": 1.4}, NOT_AS_CLAIMED,
+         "The ratio exceeds 1, but less than published: 1.20 [1.10, 1.30] (published: 1.4); so "
+         "it is."),
+        (RATIO, (1.6, 1.5, 1.7), {"published": 1.4}, NOT_AS_CLAIMED,
+         "The ratio exceeds 1, and more than published: 1.60 [1.50, 1.70] (published: 1.4); so "
+         "it is."),
+        (RATIO, (1.0, 0.98, 1.02), {"published": 1.4}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1, or by less than a tenth of the published effect: "
+         "1.00 [0.98, 1.02] (published: 1.4); so it is."),
+        (RATIO, (0.8, 0.7, 0.9), {"published": 1.4}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 0.80 [0.70, 0.90] (published: 1.4); so it is."),
+        (RATIO, (1.0, 0.8, 1.2), {"published": 1.4}, OPEN,
+         "Whether the ratio exceeds 1 is undecided: 1.00 [0.80, 1.20], at most 50% of the "
+         "published effect."),
+        (RATIO, (1.2, 0.8, 1.6), {"published": 1.4}, OPEN,
+         "Whether the ratio exceeds 1 is undecided: 1.20 [0.80, 1.60] (published: 1.4)."),
+        (RATIO, (1.2, 1.1, 1.3), {"published": 1.4, "kind": "analogue"}, ANALOGUES,
+         "The ratio exceeds 1, but only in part: 1.20 [1.10, 1.30] (theory: 1.4); so it is."),
+        (RATIO, (NAN, NAN, NAN), {"published": 1.4, "note": "no hub"}, OPEN,
+         "Whether the ratio exceeds 1 was not measured: no hub."),
+        (RATIO, (1.2, NAN, NAN), {"published": 1.4, "verdict": "not reached", "note": "it stood"},
+         OPEN, "Whether the ratio exceeds 1 cannot be said: it stood."),
+        (CONTROL, (1.0, 0.99, 1.01), {}, CONTROLS,
+         "The ratio does not exceed 1: 1.00 [0.99, 1.01]."),
+        (CONTROL, (1.0, 0.90, 1.10), {}, CONTROLS,
+         "Whether the ratio exceeds 1 is undecided: 1.00 [0.90, 1.10]."),
+        (CONTROL, (1.2, 1.10, 1.30), {}, CONTROLS,
+         "The ratio exceeds 1, but less than what it is a control of: 1.20 [1.10, 1.30]; so "
+         "it is."),
+        (CONTROL, (1.6, 1.50, 1.70), {}, CONTROLS,
+         "The ratio exceeds 1, and more than what it is a control of: 1.60 [1.50, 1.70]; so "
+         "it is."),
+        (GAP, (0.5, 0.4, 0.6), {"published": 0.5}, AS_CLAIMED,
+         "The ratio exceeds 1: 0.50 [0.40, 0.60] (theory: 0.5)."),
+        (GAP, (0.3, 0.2, 0.4), {"published": 0.5}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 0.30 [0.20, 0.40] (theory: 0.5); so it is."),
+        (GAP, (0.0, -0.01, 0.01), {"published": 0.5}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 0.00 [-0.01, 0.01] (theory: 0.5); so it is."),
+        (THEORY, (12345.0, NAN, NAN), {"published": 12346.0}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 12345.00 (theory: 12,346); so it is."),
+        (UpperBound(), (3.0, NAN, NAN), {"published": 2.0}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 3.00 (bound: 2); so it is."),
+        (UpperBound(), (1.0, NAN, NAN), {"published": 2.0, "kind": "analogue"}, ANALOGUES,
+         "The ratio exceeds 1: 1.00 (bound: 2)."),
+        (Direction(1.0, 1), (1.2, 1.1, 1.3), {}, AS_CLAIMED,
+         "The ratio exceeds 1: 1.20 [1.10, 1.30]."),
+        (Direction(1.0, 1, 0.1), (1.02, 1.01, 1.03), {}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1 to an extent that matters: 1.02 [1.01, 1.03]; so it is."),
+        (Direction(1.0, 1), (1.0, 1.0, 1.0), {}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 1.00 [1.00, 1.00]; so it is."),
+        (Direction(1.0, 1), (0.8, 0.7, 0.9), {}, NOT_AS_CLAIMED,
+         "The ratio does not exceed 1: 0.80 [0.70, 0.90]; so it is."),
+        (Direction(1.0, 1), (1.0, 0.9, 1.1), {}, OPEN,
+         "Whether the ratio exceeds 1 is undecided: 1.00 [0.90, 1.10]."),
     ],
-)
-def test_the_verdicts_of_all_rows_choose_the_outcome(verdicts, outcome):
-    assert outcome_of(verdicts) == outcome
+)  # fmt: skip
+def test_the_primary_rows_verdict_chooses_the_sentence_and_its_section(
+    compared, ends, more, section, sentence
+) -> None:
+    said = say(claim(why="so it is"), rows(compared, ends, **more))
+    assert (said.section, said.sentence) == (section, sentence)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "sentence"),
-    [
-        (["within"], "It is 1.0 [0.5, 1.5]."),
-        (["differs"], "It is not, 1.0 [0.5, 1.5]."),
-        (["open", "within"], "Perhaps, 1.0 to 2.0."),
-        (["within", "differs", "direction"], "In 2 of 3."),
-    ],
-)
-def test_the_outcome_chooses_the_sentence(verdicts, sentence):
-    assert say(CLAIM, {"paper/table": rows(*verdicts)}).sentence == sentence
-
-
-def test_rows_that_were_not_run_and_rows_without_a_verdict_do_not_decide():
-    said = say(CLAIM, {"paper/table": rows("not run", "", "within")})
-    assert (said.outcome, said.sentence) == ("holds", "It is 3.0 [2.5, 3.5].")
-
-
-def test_rows_that_only_describe_are_measured():
-    assert say(CLAIM, {"paper/table": rows("", "")}).outcome == "measured"
-
-
-def test_keys_are_compared_as_numbers():
-    one = Finding(
-        "one", "paper/table", {"size": 2}, holds="{it.size:g}: {it.published:.1f}, {it.n}"
+def test_only_the_primary_row_decides() -> None:
+    tables = rows(Direction(1.0, 1), (1.2, 1.1, 1.3), (0.8, 0.7, 0.9))
+    assert say(claim(), tables).verdict == "reproduced"
+    other = claim(primary={"size": 2, "quantity": "ratio"}, beside={"first": {"size": 1}},
+                  number="{it:1}, of the first {first.value:.1f}, {it.n} runs")  # fmt: skip
+    assert say(other, tables).sentence == (
+        "The ratio does not exceed 1: 0.8 [0.7, 0.9], of the first 1.2, 10 runs."
     )
-    table = rows("within", "within").astype({"size": float})
-    assert say(one, {"paper/table": table}).sentence == "2: 2.0, 10"
 
 
-def test_several_values_of_a_column_choose_several_rows():
-    some = Finding("some", "paper/table", {"size": (1, 3)}, holds="{it.least:g} {it.most:g}")
-    assert say(some, {"paper/table": rows("", "", "")}).sentence == "1 3"
+def test_a_ratio_can_be_told_as_a_multiple_of_its_own_null() -> None:
+    table = tidy([{"size": 1, "quantity": "ratio", "value": 1.05, "low": 1.0, "high": 1.1,
+                   "published": 1.5, "reference": 1.25}], ["size"])  # fmt: skip
+    ends = pd.DataFrame({"difference_low": [-0.5], "difference_high": [0.25]})
+    said = say(claim(number="{it.corrected:2}"), {"paper/table": judge(table, Number(), ends)})
+    assert "0.84 [0.60, 1.20]" in said.sentence
 
 
-def test_a_run_without_the_rows_has_no_such_finding():
-    assert say(CLAIM, {}) is None
-    other = Finding("other", "paper/table", {"size": 7}, holds="{it:1}")
-    assert say(other, {"paper/table": rows("within")}) is None
+def test_a_claim_without_its_row_was_not_measured() -> None:
+    left_out = "Whether the ratio exceeds 1 was not measured: left out of this run by its settings."
+    tables = rows(RATIO, (1.4, 1.3, 1.5), published=1.4)
+    for finding, there in (
+        (claim(), {}),
+        (claim(primary={"size": 7, "quantity": "ratio"}), tables),
+    ):
+        said = say(finding, there)
+        assert (said.verdict, said.kind, said.sentence) == ("not run", "claim", left_out)
 
 
-def test_a_column_that_is_not_there_is_named():
-    wrong = Finding("wrong", "paper/table", {"sise": 1}, holds="{it:1}")
+def test_a_number_that_means_nothing_decides_nothing() -> None:
+    said = say(claim(), rows({}, (1.4, 1.3, 1.5), note="over a mean that is not positive"))
+    assert (said.verdict, said.section) == ("not reached", OPEN)
+    assert said.sentence.endswith("cannot be said: over a mean that is not positive.")
+    assert primary_row(claim(), rows({}, (NAN, NAN, NAN)))["verdict"] == "not run"
+
+
+def test_two_primary_rows_are_refused() -> None:
+    tables = rows(RATIO, (1.4, 1.3, 1.5), (1.4, 1.3, 1.5), published=1.4)
+    with pytest.raises(OnelayerError, match=r"^finding claim: a claim has one primary row; 2 rows"):
+        primary_row(claim(primary={"quantity": "ratio"}), tables)
     with pytest.raises(ValueError, match="no column sise"):
-        say(wrong, {"paper/table": rows("within")})
+        primary_row(claim(primary={"sise": 1}), tables)
 
 
-def test_an_outcome_without_a_sentence_is_named():
-    with pytest.raises(ValueError, match="hopeful: no sentence for the outcome 'open'"):
-        say(
-            Finding("hopeful", "paper/table", {}, holds="{it:1}", fails="no"),
-            {"paper/table": rows("open")},
-        )
+def test_keys_are_compared_as_numbers() -> None:
+    tables = rows(RATIO, (1.4, 1.3, 1.5), published=1.4)
+    tables = {name: table.astype({"size": float}) for name, table in tables.items()}
+    assert say(claim(), tables).verdict == "reproduced"
 
 
-def test_an_entry_that_differs_between_rows_cannot_be_quoted():
-    table = rows("", "").assign(published=[1.0, 2.0])
-    with pytest.raises(ValueError, match="published differs between 2 rows"):
-        say(
-            Finding("two", "paper/table", {}, holds="{it.published}"),
-            {"paper/table": table},
-        )
+# Remarks.
 
 
-def test_a_page_can_be_quoted_from():
-    tables = {"paper/table": rows("within")}
-    said = say(CLAIM, tables)
-    text = page({"A paper": [CLAIM, Finding("none", "paper/none", {}, holds="")]}, tables)
-    assert quotes(text) == [("claim", "It is 1.0 [0.5, 1.5].")]
-    assert "- **Holds.** " in text
-    assert "(tables/paper/table.md)" in text
-    assert quotes("a\n" + quoted(said).replace("0.5,", "0.5,\n")) == quotes(text)
+def remark(sentence, wanted=None, **changed) -> Remark:
+    return Remark(
+        "remark", "paper/table", {"quantity": "ratio"} | (wanted or {}), sentence, **changed
+    )
+
+
+def test_a_remark_describes_several_rows_and_decides_nothing() -> None:
+    tables = rows(RATIO, (1.4, 1.3, 1.5), (1.1, 1.0, 1.2), (0.9, 0.8, 1.0), published=1.4)
+    said = say(remark("{it.rows} ratios are {it:1}, {it.total} runs; {it.n} each."), tables)
+    assert said.sentence == "3 ratios are 0.9 to 1.4, 30 runs; 10 each."
+    assert (said.verdict, said.section) == ("", REMARKS)
+    two = say(remark("{it.least:g} {it.most:g}, " + "{big:1}", {"size": (1, 3)},
+                     beside={"big": {"size": 2}}), tables)  # fmt: skip
+    assert two.sentence == "0.9 1.4, 1.1 [1.0, 1.2]"
+
+
+def test_a_remark_on_rows_that_the_run_has_not_is_not_made() -> None:
+    tables = rows(RATIO, (NAN, NAN, NAN), published=1.4)
+    assert say(remark("{it:1}"), {}) is None
+    assert say(remark("{it:1}"), tables) is None
+    assert say(remark("{it:1}", {"size": 9}), tables) is None
+
+
+def test_an_entry_that_differs_between_rows_cannot_be_told() -> None:
+    tables = rows(RATIO, (1.4, 1.3, 1.5), (1.1, 1.0, 1.2), published=1.4)
+    with pytest.raises(ValueError, match="value differs between 2 rows"):
+        say(remark("{it.value}"), tables)
+
+
+# The page.
+
+
+def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
+    tables = rows(Direction(1.0, 1), (1.2, 1.1, 1.3), (0.8, 0.7, 0.9))
+    against = claim(name="against", primary={"size": 2, "quantity": "ratio"})
+    missing = claim(name="missing", table="paper/none")
+    findings = [claim(), against, missing, remark("{it.rows} rows.")]
+    text = page({"A paper": findings}, tables)
+    assert [name for name, _ in quotes(text)] == ["against", "claim", "missing", "remark"]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert ["A paper", "3", "1", "–", "–", "–", "1", "–", "–", "1"] in cells
+    assert text.index("| A paper") < text.index("## A paper") < text.index("What is not as")
+    assert "- **Opposite.** <!-- finding: against -->" in text
+    assert text.count("([table](tables/paper/table.md))") == 3
+    assert "(none)" in text  # a table that this run has not made is no link
+    said = say(claim(), tables)
+    assert quotes("a\n" + quoted(said).replace("1.10,", "1.10,\n")) == [("claim", said.sentence)]
+
+
+def test_analogues_and_controls_are_counted_apart_and_nothing_twice() -> None:
+    kinds = [*KINDS, "analogue"]
+    judged = pd.DataFrame({"paper": "P", "kind": kinds, "verdict": "reproduced"})
+    found = scores(judged).set_index("paper")
+    assert found["claims"].to_dict() == {"P": "4", "P: analogues": "2", "P: controls": "1"}
+    assert found["reproduced"].tolist() == found["claims"].tolist()
+    assert set(found["smaller"]) == {"–"}
+    assert list(scores(judged[:0])) == ["paper", "claims", *VERDICTS]
+
+
+# What is checked when the workflow is read.
+
+NUMBERS = "model,ratio\nbert,1.32\nbart,\ntwin,1\ntwin,2\n"
+
+
+@pytest.fixture
+def reference(tmp_path):
+    (tmp_path / "numbers.csv").write_text(NUMBERS)
+    return tmp_path
+
+
+def stands(model="bert", column="ratio", file="numbers.csv") -> Published:
+    return Published(file, {"model": model}, column)
+
+
+def test_findings_that_name_their_rows_and_references_pass(reference) -> None:
+    published = claim(name="other", primary={"size": 2}, kind="published", published=stands())
+    check({"p": [claim(), published, remark("{it:1}")]}, ["paper/table"], reference)
+
+
+def test_a_table_of_other_settings_is_one_too(reference) -> None:
+    check({"p": [claim()]}, ["paper/{overlap}"], reference)
+    with pytest.raises(OnelayerError, match="no table paper/table"):
+        check({"p": [claim()]}, ["paper/{overlap}s", "paper/tables"], reference)
+
+
+@pytest.mark.parametrize(
+    ("findings", "line"),
+    [
+        ([claim(primary={})],
+         "p/claim: a claim has one primary row; this one has none: `primary` is empty"),
+        ([claim(), claim(primary={"size": 2})],
+         "p/claim: a claim has one primary row; this one has two"),
+        ([claim(primary={"size": (1, 2), "quantity": "ratio"})],
+         "p/claim: a claim has one primary row; `primary` has several values of size"),
+        ([claim(subject="the {it.n} ratios")],
+         "p/claim: only `number` and `why` take numbers of rows"),
+        ([claim(), claim(name="again")], "p/again: its primary row decides claim already"),
+        ([claim(table="paper/tabel")], "p/claim: no table paper/tabel"),
+        ([Remark("said", "paper/tabel", {}, "")], "p/said: no table paper/tabel"),
+        ([claim(name="a-b")], "p/a-b: a name has small letters, digits and _"),
+        ([claim(place="")], "p/claim: `place` does not say where the paper claims it"),
+        ([claim(kind="published")],
+         "p/claim: `published` does not say where the number stands"),
+        ([claim(published=stands(file="none.csv"))],
+         "p/claim: the published numbers {reference}/none.csv do not exist"),
+        ([claim(published=stands("gpt"))],
+         "p/claim: no rows with model = gpt in {reference}/numbers.csv, not one"),
+        ([claim(published=stands("twin"))],
+         "p/claim: 2 rows with model = twin in {reference}/numbers.csv, not one"),
+        ([claim(published=stands("bart"))],
+         "p/claim: no number in column ratio, model = bart, of {reference}/numbers.csv"),
+        ([claim(published=stands(column="std"))],
+         "p/claim: no number in column std, model = bert, of {reference}/numbers.csv"),
+    ],
+)  # fmt: skip
+def test_a_claim_without_its_row_or_its_reference_is_one_line(reference, findings, line) -> None:
+    with pytest.raises(OnelayerError) as caught:
+        check({"p": findings}, ["paper/table"], reference)
+    assert str(caught.value) == "finding " + line.format(reference=reference)
+
+
+def test_two_papers_have_no_findings_of_one_name(reference) -> None:
+    with pytest.raises(
+        OnelayerError, match=r"^finding q/claim: p has a finding of this name, too$"
+    ):
+        check({"p": [claim()], "q": [claim(primary={"size": 2})]}, ["paper/table"], reference)
+
+
+def test_the_workflow_reads_findings_without_numpy_and_pandas() -> None:
+    code = (
+        "import sys, onelayer.papers.findings; "
+        "sys.exit(' '.join({'numpy', 'pandas', 'scipy', 'torch'} & sys.modules.keys()))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stderr.strip() == ""
+
+
+# The papers' own.
+
+
+def test_every_paper_has_its_list() -> None:
+    assert list(FINDINGS) == list(PAPERS) and list(BY_TITLE) == list(PAPERS.values())
+    assert all(isinstance(one, Finding) for own in CLAIMS.values() for one in own)
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [one for own in CLAIMS.values() for one in own],
+    ids=lambda finding: finding.name,
+)
+def test_a_claim_is_told_in_plain_words(finding) -> None:
+    assert finding.kind in KINDS
+    assert finding.claim and finding.subject and finding.does and finding.does_not
+    texts = (finding.claim, finding.subject, finding.does, finding.does_not, finding.why)
+    for jargon in ("come back", "comes back", "here", "beside"):
+        assert all(jargon not in text.split() for text in texts), jargon
+    # The paper's number stands beside ours, and a third may say of how many.
+    assert finding.number.count("{") + finding.why.count("{") <= 3

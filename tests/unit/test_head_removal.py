@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from datasets import Dataset
 
-from onelayer.claims import tabulated
 from onelayer.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.models.published import published_bare
 from onelayer.models.tokenizer import load_tokenizer
@@ -211,10 +210,14 @@ def test_differences_of_losses_are_those_put_in(table: pd.DataFrame) -> None:
         found = own.loc[words]
         assert found["value"]["increase_largest"] == pytest.approx(0.3 * factor, rel=0.1)
         assert found["value"]["largest_minus_random"] == pytest.approx(0.2 * factor, rel=0.15)
-        assert found["verdict"]["largest_minus_random"] == "direction"
-        assert found["verdict"]["largest_minus_same_layers"] == "open"
-        suffers = "direction" if words == "same_topic - other" else ""
+        assert found["verdict"]["largest_minus_random"] == "reproduced"
+        assert found["verdict"]["largest_minus_same_layers"] == "undecided"
+        suffers = "reproduced" if words == "same_topic - other" else ""
         assert found["verdict"]["increase_largest"] == suffers
+        assert found["kind"]["largest_minus_random"] == "analogue"
+    assert set(own["runs"]) == {3}
+    alone = table[(table["seed"] != "all") & table["value"].notna()]
+    assert set(alone["verdict"]) == {""} and set(alone["runs"]) == {1}
     assert (own["low"] <= own["value"]).all() and (own["value"] <= own["high"]).all()
     without = by.loc["b", "zero", "same_topic", "largest_minus_random"]
     assert without["verdict"] == "not run" and without["note"] == "bare"
@@ -227,20 +230,30 @@ def test_without_a_difference_none_is_found() -> None:
     found = head_removal.assemble({"a": same}, {"a": MODEL}, SETTINGS)
     judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
     assert set(judged["quantity"]) == {"largest_minus_random"}
-    assert set(judged["verdict"]) == {"open"}
+    assert set(judged["verdict"]) <= {"undecided", "negligible"}
+    equal = losses(["0", "1", "2"], {"largest": 0.0, "random": 0.0})
+    found = head_removal.assemble({"a": equal}, {"a": MODEL}, SETTINGS)
+    judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
+    assert set(judged["verdict"]) == {"negligible"}
 
 
-def test_claims_have_a_row_for_each_model_that_predicts_words(table: pd.DataFrame) -> None:
-    claims = head_removal.claims(table)
-    rows = tabulated(claims)
-    whole = rows[rows["seed"] == "all"]
-    assert len(whole) == 3 and whole["n"].tolist() == [3, 3, 3]
-    assert set(whole["verdict"]) == {"direction"} and "a, 30 articles" in set(whole["setting"])
-    assert len(rows) == 3 * (1 + 3)
+def test_a_single_training_decides_nothing() -> None:
+    one = losses(["0"], {"largest": 0.3, "random": 0.1})
+    model = MODEL.model_copy(update={"seeds": [0]})
+    found = head_removal.assemble({"a": one}, {"a": model}, SETTINGS)
+    judged = found[found["quantity"].isin(head_removal.DIFFERENCES)]
+    assert set(judged["verdict"]) == {"undecided"} and set(judged["runs"]) == {1}
+
+
+def test_notes_say_how_many_heads_are_removed() -> None:
+    assert "a share of 0.25 of all heads" in head_removal.notes(HeadRemovalSettings())[0]
+    fewer = HeadRemovalSettings(heads_share=0.1)
+    assert "a share of 0.1 of all heads" in head_removal.notes(fewer)[0]
 
 
 def test_the_figure_has_a_mark_for_each_kind_of_heads(table: pd.DataFrame) -> None:
-    figure = figure_removal(table)
+    figure = figure_removal(table, {})
     assert [len(axis.containers) for axis in figure.axes] == [3, 3]
-    empty = figure_removal(table[table["model"] == "b"])
+    reasons = head_removal.reasons({"b": head_removal.without_losses("bare")})
+    empty = figure_removal(table[table["model"] == "b"], reasons)
     assert [text.get_text() for text in empty.texts] == ["b: bare"]

@@ -15,9 +15,10 @@ from PIL import Image
 
 from onelayer import manifest
 from onelayer.errors import OnelayerError
-from onelayer.index import count_verdicts, index_page, shown_counts, summary
+from onelayer.index import SCOREBOARD, count_all, index_page, shown_counts, summary
 from onelayer.manifest import build_manifest, read_records, verify_results
 from onelayer.overview import overview_page
+from onelayer.pages import Link
 from onelayer.provenance import REPOSITORY, file_sha256
 from onelayer.tables import VALUE_COLUMNS
 
@@ -192,50 +193,63 @@ def test_verification_names_what_the_manifest_has_otherwise_and_what_is_missing(
 @pytest.fixture
 def counts() -> pd.DataFrame:
     """Verdicts of two tables."""
-    verdicts = ["within", "within", "differs", "", "not run"]
+    verdicts = ["reproduced", "reproduced", "opposite", "", "not run"]
     kinds = ["published", "published", "control", "", ""]
     columns = {"verdict": verdicts, "kind": kinds}
     table = pd.DataFrame(dict.fromkeys(VALUE_COLUMNS, "") | columns)
-    return shown_counts({"t": count_verdicts(table), "s": count_verdicts(table.tail(1))})
+    return shown_counts(count_all({"t": table, "s": table.tail(1), SCOREBOARD: table}))
+
+
+SCORE = pd.DataFrame({"paper": ["P"], "claims": ["1"]})
+CLAIMS = pd.DataFrame(
+    {"claim": ["it < grows"], "verdict": ["smaller (31% of the effect)"]}
+    | {"table": [Link("t", "tables/p/t")]}
+)
 
 
 def test_the_index_counts_verdicts_and_links_every_form(counts) -> None:
     tables = dict.fromkeys(map(Path, ("tables/p/t.csv", "tables/p/s.csv")), "Line 1.")
     figures = dict.fromkeys(map(Path, ("figures/p/f.png", "animations/p/m.gif")), "Line 2.")
-    text = index_page(counts, tables, figures)
+    text = index_page(SCORE, CLAIMS, counts, tables, figures)
+    assert text.index("| P ") < text.index("| it < grows ") < text.index("## Verdicts")
     counted = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert [cells for cells in counted if len(cells) == 8][2:] == [
-        ["all tables", "published", "2", "0", "0", "0", "0", "0"],
-        ["all tables", "theory", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "bound", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "control", "0", "0", "1", "0", "0", "0"],
-        ["all tables", "claim", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "nothing", "0", "0", "0", "0", "0", "2"],
-        ["t", "published", "2", "0", "0", "0", "0", "0"],
-        ["t", "control", "0", "0", "1", "0", "0", "0"],
-        ["t", "nothing", "0", "0", "0", "0", "0", "1"],
-        ["s", "nothing", "0", "0", "0", "0", "0", "1"],
+    assert [cells for cells in counted if len(cells) == 10][2:] == [
+        ["all tables", "published", "2", "0", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "claim", "0", "0", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "theory", "0", "0", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "bound", "0", "0", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "analogue", "0", "0", "0", "0", "0", "0", "0", "0"],
+        ["all tables", "control", "0", "0", "0", "0", "1", "0", "0", "0"],
+        ["all tables", "nothing", "0", "0", "0", "0", "0", "0", "0", "2"],
+        ["t", "published", "2", "0", "0", "0", "0", "0", "0", "0"],
+        ["t", "control", "0", "0", "0", "0", "1", "0", "0", "0"],
+        ["t", "nothing", "0", "0", "0", "0", "0", "0", "0", "1"],
+        ["s", "nothing", "0", "0", "0", "0", "0", "0", "0", "1"],
     ]
     assert "random weights" in text
     assert text.count("Line 1.") == text.count("Line 2.") == 2
     links = re.findall(r"\]\((.*?)\)", text)
     assert sorted(links) == sorted(
-        ["findings.md", "animations/p/m.gif", "animations/p/m.png"]
+        ["findings.md", "tables/p/t.md", "animations/p/m.gif", "animations/p/m.png"]
         + ["figures/p/f.pdf", "figures/p/f.png"]
         + [f"tables/p/{name}.{form}" for name in "ts" for form in ("csv", "md", "tex", "html")]
     )
     assert re.findall(r'<img src="(.*?)"', text) == ["figures/p/f.png", "animations/p/m.gif"]
 
 
-def test_the_report_opens_on_findings_counts_and_small_figures(counts, tmp_path) -> None:
+def test_the_report_opens_on_the_score_findings_counts_and_small_figures(counts, tmp_path) -> None:
     figure = tmp_path / "f.png"
     Image.new("RGB", (1400, 900), "white").save(figure)
-    findings = "# Findings\n\n- **Does not hold.** <!-- finding: a -->**2 of 3** <!-- end -->"
-    findings += "([t](tables/p/t.md))\n"
-    text = overview_page(findings, counts, [(figure, "figures/p/f.png", "Line <2>.")])
-    assert '<span class="verdict differs">✕ Does not hold</span>' in text
-    assert "<strong>2 of 3</strong>" in text and 'href="tables/p/t.html"' in text
-    assert text.count("<tr>") == 1 + len(counts)
+    findings = "# Findings\n\n| paper | larger |\n|:---|:---|\n| P | 1 |\n\n## P\n\n"
+    findings += "- **Opposite.** <!-- finding: a -->**2 of 3** <!-- end -->([t](tables/p/t.md))\n"
+    text = overview_page(findings, CLAIMS, counts, [(figure, "figures/p/f.png", "Line <2>.")])
+    assert '<li><span class="verdict opposite">✕ opposite</span> <strong>2 of 3' in text
+    assert ">↑ larger</th>" in text and "<td>P</td>" in text.replace(' style="text-align:left"', "")
+    places = [text.index(part) for part in (">P<", "it &lt; grows", "2 of 3", "by what was")]
+    assert places == sorted(places)
+    assert '<a href="tables/p/t.html">t</a>' in text and "↓ smaller</span> (31%)" in text
+    assert text.count('href="tables/p/t.html"') == 2
+    assert text.count("<tr>") == 2 + 2 + 1 + len(counts)
     assert "Line &lt;2&gt;." in text and 'href="figures/p/f.png"' in text
     [image] = re.findall(r'<img src="data:image/png;base64,(.*?)"', text)
     with Image.open(io.BytesIO(base64.b64decode(image))) as small:

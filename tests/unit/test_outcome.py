@@ -7,8 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from onelayer.index import SCOREBOARD
 from onelayer.outcome import outcome
-from onelayer.tables import tidy
+from onelayer.scoreboard import HOLM
+from onelayer.scoreboard import KEYS as SCORE_KEYS
+from onelayer.tables import tidy, write_csv
 
 KEYS = ["overlap", "model", "threshold", "seed"]
 
@@ -27,9 +30,9 @@ def results(tmp_path: Path) -> Path:
     random = ours | {"model": "random", "low": 0.999, "high": 1.001}
     published = {"kind": "published"}
     rows = [
-        minilm | published | {"threshold": "top 20", "value": 1.3, "verdict": "within"},
-        minilm | published | {"threshold": "top 50", "value": 1.25, "verdict": "direction"},
-        random | {"threshold": "top 20", "value": 1.0, "kind": "control", "verdict": "within"},
+        minilm | published | {"threshold": "top 20", "value": 1.3, "verdict": "reproduced"},
+        minilm | published | {"threshold": "top 50", "value": 1.25, "verdict": "smaller"},
+        random | {"threshold": "top 20", "value": 1.0, "kind": "control", "verdict": "reproduced"},
         random | {"threshold": "top 20", "value": 0.999, "seed": "1"},
         ours | {"model": "bert", "threshold": "top 20", "verdict": "not run"},
     ]
@@ -38,7 +41,7 @@ def results(tmp_path: Path) -> Path:
     write(
         folder,
         "topic_structure/theory_gap",
-        [dict.fromkeys(KEYS, "") | {"quantity": "gap", "kind": "theory", "verdict": "differs"}],
+        [dict.fromkeys(KEYS, "") | {"quantity": "gap", "kind": "theory", "verdict": "opposite"}],
     )
     return folder
 
@@ -46,8 +49,8 @@ def results(tmp_path: Path) -> Path:
 def test_the_headline_has_every_measured_model_under_the_first_threshold(results):
     assert outcome(results)[:4] == [
         "Same-topic / different-topic attention, disjoint topics, top 20",
-        "  minilm         1.300, 95% interval 1.200 to 1.400; 1.32 published; within",
-        "  random         1.000, 95% interval 0.999 to 1.001; within",
+        "  minilm         1.300, 95% interval 1.200 to 1.400; 1.32 published; reproduced",
+        "  random         1.000, 95% interval 0.999 to 1.001; reproduced",
         "",
     ]
 
@@ -56,10 +59,41 @@ def test_verdicts_of_all_tables_are_counted_by_kind(results):
     found = outcome(results)
     place = found.index("Verdicts, by what was compared with")
     assert found[place + 1 : place + 4] == [
-        "  published      1 within, 1 direction",
-        "  theory         1 differs",
-        "  control        1 within",
+        "  published      1 reproduced, 1 smaller",
+        "  theory         1 opposite",
+        "  control        1 reproduced",
     ]
+
+
+def test_the_score_comes_first_and_its_rows_are_not_counted_again(results):
+    row = {"paper": "P", "claim": "c", "tested": "t", "place": "1", "table": "p/t", "quantity": "r"}
+    rows = [
+        row | {"finding": "a", "kind": "claim", "verdict": "reproduced"},
+        row | {"finding": "b", "kind": "claim", "verdict": "not run"},
+        row | {"finding": "c", "kind": "analogue", "verdict": "smaller"},
+        row | {"finding": "c", "kind": "analogue", "verdict": "undecided", "quantity": HOLM},
+    ]
+    before = outcome(results)
+    path = results / f"tables/{SCOREBOARD}.csv"
+    path.parent.mkdir()
+    write_csv(tidy(rows, SCORE_KEYS), path)
+    after = outcome(results)
+    assert after[:4] == [
+        "Claims, each by the one row that decides it",
+        "  P                             2: 1 reproduced, 1 not run",
+        "  P: analogues                  1: 1 smaller",
+        "",
+    ]
+    assert [line for line in after[4:] if "scoreboard" not in line] == before
+
+
+def test_a_table_in_which_nothing_was_run_has_no_headline(results):
+    rows = [
+        {"overlap": "overlapping", "model": "bert", "threshold": "top 20", "seed": "all",
+         "quantity": "attention_ratio", "verdict": "not run", "kind": "published"}
+    ]  # fmt: skip
+    write(results, "topic_structure/wikipedia_overlapping", rows)
+    assert not any("overlapping" in line for line in outcome(results)[:-2])
 
 
 def test_it_says_where_to_read_on(results):

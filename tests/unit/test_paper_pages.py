@@ -14,8 +14,10 @@ from onelayer.provenance import REPOSITORY, code_closure
 STEPS = {path.stem for path in (REPOSITORY / "scripts").glob("*.py")}
 # Of all papers together; no page tells them.
 RESULTS = {"verify_results", "write_findings", "write_index", "write_manifest"}
-RESULTS |= {"measure_claims_again", "tabulate_stability"}
-OF_ALL_PAPERS = {"table_stability"}
+RESULTS |= {"measure_claims_again", "tabulate_stability", "tabulate_scoreboard"}
+RESULTS |= {"calibrate_intervals", "plot_calibration"}
+OF_ALL_PAPERS = {"table_stability", "table_scoreboard"}
+OF_ALL_PAPERS |= {"table_calibration", "figure_calibration"}
 SHARED_CAPTION = {"table_wikipedia": ("table_wikipedia_disjoint", "table_wikipedia_overlapping")}
 
 

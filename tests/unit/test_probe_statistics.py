@@ -273,6 +273,17 @@ def test_an_interval_leaves_a_fortieth_of_the_replicates_on_each_side():
     assert uncertainty.percentile_interval(np.arange(1001.0)) == pytest.approx((25, 975))
 
 
+def test_an_expanded_interval_is_wider_for_few_units_and_plain_for_many():
+    replicates = np.arange(100_001.0)
+    low, high = uncertainty.bootstrap_interval(replicates, 10)
+    # Phi(-sqrt(10 / 9) 2.262) = Phi(-2.3845)
+    assert low == pytest.approx(855, abs=2) and high == pytest.approx(100_000 - low)
+    wide = uncertainty.bootstrap_interval(replicates, 1_000_000)
+    assert wide == pytest.approx((2500, 97500), abs=2)
+    with pytest.raises(ValueError, match="1 unit"):
+        uncertainty.bootstrap_interval(replicates, 1)
+
+
 def test_word_bootstrap_surrounds_the_ratio():
     rng = np.random.default_rng(6)
     labels = disjoint(120, 4)
@@ -307,10 +318,23 @@ def test_z_score_counts_standard_deviations_of_the_null():
         uncertainty.z_score(1.0, [2.0, 2.0])
 
 
-def test_z_over_seeds_knows_how_much_seeds_differ():
+def test_z_over_seeds_is_that_of_their_mean():
     nulls = [[1.0, 3.0, 5.0], [3.0, 5.0, 7.0]]  # their mean over seeds: 2, 4, 6
     assert uncertainty.z_score([7.0, 7.0], nulls) == pytest.approx(1.5)
-    assert uncertainty.z_score([5.0, 9.0], nulls) == pytest.approx(3 / np.sqrt(4 + 8 / 2))
+    assert uncertainty.z_score([5.0, 9.0], nulls) == pytest.approx(1.5)
+
+
+def test_p_counts_the_value_among_its_permutations():
+    assert uncertainty.permutation_p(7.0, [1.0, 3.0, 5.0]) == 1 / 4
+    assert uncertainty.permutation_p(3.0, [1.0, 3.0, 5.0]) == 3 / 4
+    nulls = [[1.0, 3.0, 5.0], [3.0, 5.0, 7.0]]  # their mean over seeds: 2, 4, 6
+    assert uncertainty.permutation_p([3.0, 7.0], nulls) == 2 / 4
+
+
+def test_topics_of_words_in_several_topics_cannot_be_drawn():
+    word_pairs = pairs.WordPairs(np.array([0]), np.array([1]), np.ones(1), np.ones(1, dtype=int))
+    with pytest.raises(ValueError, match="several topics"):
+        uncertainty.topic_sums(word_pairs, np.ones((2, 2), dtype=bool))
 
 
 def empty_class_calls(name):

@@ -121,7 +121,7 @@ def test_only_steps_that_read_text_load_datasets() -> None:
         *("count_part_words", "encode_articles", "measure_topics", "fit_topic_models"),
         *("pretrain_model", "train_text_model", "probe_attention", "probe_attention_part"),
         *("probe_topic_models", "measure_snapshots", "measure_claims_again"),
-        "measure_head_removal",
+        *("measure_head_removal", "calibrate_probe"),
     }
     assert loads == readers
 

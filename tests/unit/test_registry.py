@@ -110,3 +110,11 @@ def test_results_are_made_in_the_order_in_which_they_are_declared(registry, tmp_
     for name in names:
         registry.declare("table", name, "S", "l", caption="table_ablation", target=f"table_{name}")
     assert [table.name for table in registry.made("table")] == names
+
+
+def test_names_are_those_that_rules_declare_whatever_these_settings_make(registry) -> None:
+    registry.declare(*TABLE, made=False)
+    registry.declare("table", "scan_snap/{a}_x", "S", "l", caption="table_ablation",
+                     target="{a}_x", a=[])  # fmt: skip
+    assert registry.names("table") == ["local_to_global/ablation", "scan_snap/{a}_x"]
+    assert registry.made("table") == []

@@ -28,7 +28,7 @@ HERE, THERE, SEEDS = (
 )
 
 
-def measured(*values: float, verdict: str = "within") -> pd.DataFrame:
+def measured(*values: float, verdict: str = "reproduced") -> pd.DataFrame:
     """One claim with an interval of +-1 about its value for each number, and one without."""
     rows = [
         {
@@ -39,6 +39,7 @@ def measured(*values: float, verdict: str = "within") -> pd.DataFrame:
             "low": value - 1,
             "high": value + 1,
             "n": 4,
+            "runs": 4,
             "verdict": verdict,
         }
         for place, value in enumerate(values)
@@ -67,24 +68,24 @@ def test_spread_between_machines_is_of_the_same_seeds_alone() -> None:
 def test_spread_between_seeds_is_the_standard_error_behind_the_interval() -> None:
     runs = np.array([1.0, 2.0, 4.0, 7.0])
     found = intervals.mean(runs)
-    error = standard_error(**found)
+    error = standard_error(*(found[name] for name in ("value", "low", "high", "n")))
     assert error == pytest.approx(runs.std(ddof=1) / 2)
     assert math.isnan(standard_error(1.0, math.nan, math.nan, 1))
-    assert math.isnan(standard_error(**intervals.share(3, 3)))
+    assert math.isnan(standard_error(*intervals.share(3, 3).values()))
 
 
 def test_a_changed_verdict_is_counted_and_told() -> None:
     machines = [HERE, THERE, SEEDS]
-    table = assemble(machines, [measured(1), measured(1, verdict="differs"), measured(1)])
+    table = assemble(machines, [measured(1), measured(1, verdict="smaller"), measured(1)])
     row = table[table["machine"] == "verdicts that change"].iloc[0]
-    assert (row["value"], row["n"], row["note"]) == (1, 2, "there: differs")
+    assert (row["value"], row["n"], row["note"]) == (1, 2, "there: smaller")
     assert readable(table, machines)["verdicts that change"].tolist() == ["1 of 2"]
 
 
 def test_verdicts_of_the_papers_tables_are_not_counted_once_more() -> None:
     table = assemble([HERE, THERE], [measured(1), measured(1)])
     assert set(table["verdict"]) == {""}
-    assert set(table["judged"]) == {"within", "none"}
+    assert set(table["judged"]) == {"reproduced", "none"}
 
 
 def test_coverage_and_sameness_are_shares_of_the_claims() -> None:

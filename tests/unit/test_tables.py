@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.pages import table_page
+from onelayer.pages import SHARES, Link, table_page
 from onelayer.tables import (
     VALUE_COLUMNS,
     Report,
@@ -19,11 +19,11 @@ from onelayer.verdicts import VERDICTS, Number, judge
 
 def table() -> pd.DataFrame:
     rows = [
-        {"model": "a_b & 50%", "quantity": "r", "value": 1 / 3, "low": 0.3, "high": 0.4, "n": 7,
+        {"model": "a_b & 50%", "quantity": "r", "value": 1 / 3, "low": 0.3, "high": 0.34, "n": 7,
          "published": 0.35},
         {"model": "c", "quantity": "r", "published": 2.0, "note": "no hub"},
     ]  # fmt: skip
-    return judge(tidy(rows, ["model"]), Number())
+    return judge(tidy(rows, ["model"]), Number(0.0))
 
 
 def write(tmp_path):
@@ -37,9 +37,11 @@ def test_a_csv_has_the_house_columns_and_reads_back(tmp_path) -> None:
     written = write(tmp_path)
     assert written["csv"].splitlines()[0].split(",") == ["model", *VALUE_COLUMNS]
     back = read_csv(tmp_path / "t.csv")
-    assert back["verdict"].tolist() == ["within", "not run"]
+    assert back["verdict"].tolist() == ["smaller", "not run"]
     assert back["kind"].tolist() == ["published", "published"]
-    assert back["effect_share"][0] == pytest.approx((1 - 1 / 3) / 0.65)
+    assert back["effect_share"][0] == pytest.approx((1 / 3) / 0.35)
+    assert back["effect_low"][0] == pytest.approx(0.3 / 0.35)
+    assert back["reference"].tolist()[0] == 0 and back["effect"].tolist()[0] == 0.35
     assert back["note"].tolist() == ["", "no hub"]
     assert back["value"][0] == pytest.approx(1 / 3, rel=1e-8)
 
@@ -75,22 +77,39 @@ def test_a_foreign_csv_is_refused(tmp_path) -> None:
 
 def test_in_a_page_the_verdict_comes_first_and_says_its_word_beside_its_colour() -> None:
     columns = ["x", "verdicts (a, b)", "verdict", "verdicts that change"]
-    row = ["1 < 2; paper 1: within", "differs (-3% of the effect), not reached", "–", "0 of 3"]
+    row = ["1 < 2; paper 1: larger", "opposite (-3% of the effect), not reached", "–", "0 of 3"]
     page = table_page(pd.DataFrame([row], columns=columns), "T", ["n"])
     cells = re.findall(r"<td>(.*?)</td>", page)
     texts = [re.sub(r"<.*?>", "", cell) for cell in cells]
     assert texts == [
-        "a ✕ differs (-3%)b ◌ not reached",
+        "a ✕ opposite (-3%)b ◌ not reached",
         "–",
-        "1 &lt; 2; paper 1: ● within",
+        "1 &lt; 2; paper 1: ↑ larger",
         "0 of 3",
     ]
     assert [re.findall(r'"verdict ([a-z-]+)"', cell) for cell in cells] == [
-        ["differs", "not-reached"], [], ["within"], []
+        ["opposite", "not-reached"], [], ["larger"], []
     ]  # fmt: skip
-    assert VERDICTS["differs"] in cells[0]
-    assert "share of the published one" in page
-    assert "share of the published one" not in table_page(pd.DataFrame({"x": [1]}), "T", [])
+    assert VERDICTS["opposite"] in cells[0]
+    assert SHARES.split(":")[0] in page
+    assert SHARES.split(":")[0] not in table_page(pd.DataFrame({"x": [1]}), "T", [])
+
+
+def test_a_verdict_stands_out_with_its_share() -> None:
+    said = ["undecided (at most 15% of the effect)", "smaller (31% of the effect)", "negligible"]
+    page = table_page(pd.DataFrame({"verdict": said}), "T", [])
+    texts = [re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", page)]
+    assert texts == ["? undecided (at most 15%)", "↓ smaller (31%)", "○ negligible"]
+
+
+def test_a_link_leads_from_each_form_to_its_like_and_is_text_in_latex(tmp_path) -> None:
+    shown = pd.DataFrame({"model": ["m"], "table": [Link("a|b <i>", "../p/t")]})
+    forms = {form: tmp_path / f"t.{form}" for form in ("csv", "md", "tex", "html")}
+    Report(table(), shown, "T", []).write(**forms)
+    written = {form: path.read_text(encoding="utf-8") for form, path in forms.items()}
+    assert r"[a\|b &lt;i>](../p/t.md)" in written["md"]
+    assert '<a href="../p/t.html">a|b &lt;i&gt;</a>' in written["html"]
+    assert "a|b <i>" in written["tex"] and "../p/t" not in written["tex"]
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:

@@ -270,7 +270,8 @@ FITS = [Fit(*key) for key in itertools.product(SETTINGS.backends, SETTINGS.topic
 def measures(ratio) -> pd.DataFrame:
     """Rows whose ratios are `ratio(fit)`, with intervals of ± .02, in no particular order."""
     rows = []
-    for fit, quantity in itertools.product(reversed(FITS), robustness.RATIOS):
+    ratios = [*robustness.RATIOS, robustness.OVER_TOPICS]
+    for fit, quantity in itertools.product(reversed(FITS), ratios):
         value = ratio(fit)
         rows.append((*fit, "disjoint", "top 20", quantity, value, value - 0.02, value + 0.02, 9))
     for fit in FITS:
@@ -309,12 +310,34 @@ def test_a_mean_over_seeds_has_students_interval() -> None:
     mean = cell(table, "real", "gensim", "50", "all", "attention_ratio")
     assert mean["value"] == pytest.approx(1.3)
     assert mean["high"] == pytest.approx(1.3 + 4.302652730 * 0.1 / 3**0.5)
-    assert mean["n"] == 3
+    assert mean["n"] == mean["runs"] == 3
     assert cell(table, "real", "gensim", "50", "all", "attention_ratio_sd")[
         "value"
     ] == pytest.approx(0.1)
     npmi = cell(table, "all", "gensim", "100", "all", "npmi")
     assert npmi["value"] == pytest.approx(0.1)
+
+
+def test_the_ratio_over_topic_models_covers_their_seeds_topics_and_articles() -> None:
+    table = assembled(lambda fit: 1.3 + 0.1 * fit.seed + 0.4 * (fit.backend == "gensim"))
+    found = cell(table, "real", "all", "all", "all", robustness.OVER_TOPICS)
+    assert found["value"] == pytest.approx(1.6)
+    # Four kinds of three seeds: pooled standard deviation .1, 8 degrees of freedom. The intervals
+    # of the topic models, ± .02, are of the same topics and articles, and do not shrink.
+    seeds = 2.306004135 * 0.1 / 12**0.5
+    assert found["high"] - 1.6 == pytest.approx(np.hypot(seeds, 0.02))
+    assert 1.6 - found["low"] == pytest.approx(np.hypot(seeds, 0.02))
+    assert found["runs"] == found["n"] == 12
+    shown = robustness.readable(table)
+    row = shown[(shown["model"] == "real") & (shown["topics"] == "mean, topics like these")].iloc[0]
+    assert row["attention ratio"] == "1.600 [1.530, 1.670]"
+
+
+def test_one_seed_of_each_topic_model_leaves_seeds_out() -> None:
+    rows = pd.DataFrame({"backend": ["a", "b"], "topics": ["5", "5"], "value": [1.2, 1.4]})
+    rows = rows.assign(low=rows["value"] - 0.1, high=rows["value"] + 0.2)
+    found = robustness.over_topic_models(rows)
+    assert [found[end] for end in ("value", "low", "high")] == pytest.approx([1.3, 1.2, 1.5])
 
 
 def test_sign_changes_are_counted_and_named() -> None:
@@ -334,6 +357,8 @@ def test_sign_changes_are_counted_and_named() -> None:
 
 def test_a_random_model_has_no_sign_and_no_raw_ratio() -> None:
     own = assembled(lambda fit: 1.3).query("model == 'random'")["quantity"]
+    drawn = assembled(lambda fit: 1.3).query("model == 'random' and seed != 'all'")
+    assert set(drawn["runs"]) == {1}  # of a model with several checkpoints the first
     assert not own.str.contains("raw|sign").any()
     assert own.str.startswith("attention_ratio").any()
 

@@ -21,14 +21,33 @@ from onelayer.papers.topic_structure.synthetic.trained_attention import (
 )
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
+    AveragesSettings,
+    GapTableSettings,
     OverStepsRun,
     StagesSettings,
     TopicAttentionRun,
+    TwoStageSettings,
     UniformAttentionSettings,
 )
 from tests.conftest import ROOT
 
 PUBLISHED = ROOT / "workflow/reference/topic_structure_attention.csv"
+STEPS = ROOT / "workflow/reference/topic_structure_stages.csv"
+
+
+def averages_settings(
+    authors: tuple[str, ...] = ("one_hot",), stage_two: tuple[str, ...] = ()
+) -> AveragesSettings:
+    """Of documents of 100 tokens, the one-hot model in place of the authors'."""
+    return AveragesSettings(
+        evaluated_tokens=100, released_steps=20, authors=list(authors), stage_two=list(stage_two)
+    )
+
+
+def attention_table(averages: pd.DataFrame, **settings: tuple[str, ...]) -> pd.DataFrame:
+    """The table of one variant beside the published one."""
+    published = tables.read_published(PUBLISHED)
+    return tables.attention_by_optimizer([averages], published, averages_settings(**settings))
 
 
 @pytest.mark.parametrize(
@@ -82,12 +101,59 @@ def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
     averages, arrays = topic_attention(attention_settings(0.01))
     np.testing.assert_allclose(averages[list(tables.PAIR_CLASSES)], 0.01, rtol=0.01)
     assert arrays["S"].shape == arrays["weights"].shape == (16, 16)
-    table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
+    table = attention_table(averages)
     own = table[(table["accounting"] == "correct") & (table["quantity"] == "different_topic")]
     assert own["published"].tolist() == [0.00673] and own["verdict"].tolist() == ["not reached"]
     assert own["note"].str.contains("2 of 2 runs still uniform").all()
-    judged = table[table["kind"] == "published"]
+    judged = table[table["kind"] != ""]
     assert len(judged) == 8 and (judged["verdict"] == "not reached").all()
+    assert judged["effect_share"].isna().all()
+
+
+def averages_of(same_topic: float, *, variant: str = "one_hot") -> pd.DataFrame:
+    """Attention of three runs with Adam at .003, by topic ids looked up either way."""
+    known = {"variant": variant, "optimizer": "adam", "learning_rate": 0.003, "step": 30}
+    known |= {"same_word": 0.0076, "different_topic": 0.0069, "diverged_at": -1}
+    return pd.DataFrame(
+        known | {"accounting": ids, "seed": seed, "same_topic": same_topic * (1 + 0.001 * seed)}
+        for ids in ("correct", "shifted")
+        for seed in range(3)
+    )
+
+
+def test_the_published_table_is_of_the_authors_model_and_all_else_is_an_analogue() -> None:
+    for authors, kinds in (((), {"analogue"}), (("one_hot",), {"published", "analogue"})):
+        table = attention_table(averages_of(0.0108), authors=authors)
+        judged = table[table["published"].notna()]
+        assert set(judged["kind"]) == kinds
+        shifted = judged[judged["accounting"] == "shifted"]
+        assert set(shifted["kind"]) == {"analogue"}
+
+
+def test_an_attention_ratio_is_judged_by_its_distance_from_one() -> None:
+    found = {}
+    for same_topic in (0.0108, 0.0173, 0.0085, 0.0068):
+        table = attention_table(averages_of(same_topic)).set_index(["accounting", "quantity"])
+        row = table.loc["correct", "topic_to_different_ratio"]
+        found[same_topic] = row["verdict"], round(row["effect_share"], 1)
+        assert row["reference"] == 1 and row["runs"] == 3
+    # Published .0108 / .00689: .57 above 1.
+    assert list(found.values()) == [
+        ("reproduced", 1.0),
+        ("larger", 2.7),
+        ("smaller", 0.4),
+        ("negligible", -0.0),
+    ]
+
+
+def test_where_values_are_frozen_the_claim_is_a_ratio_above_one() -> None:
+    for same_topic, verdict in ((0.0108, "reproduced"), (0.00695, "negligible")):
+        table = attention_table(averages_of(same_topic, variant="b"), stage_two=("b",))
+        assert table["published"].isna().all()
+        judged = table[table["verdict"] != ""]
+        assert judged[["accounting", "quantity", "kind", "verdict"]].to_numpy().tolist() == [
+            ["correct", "topic_to_different_ratio", "claim", verdict]
+        ]
 
 
 def over_steps_settings(**changes: object) -> OverStepsRun:
@@ -129,9 +195,15 @@ def test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end(
     )
     budgets = tables.at_budgets(looks, released_steps=20)
     short = looks[looks["step"] == 10].drop(columns="held_out_loss")
-    table = tables.attention_by_optimizer(
-        [short], tables.read_published(PUBLISHED), 100, budgets
-    ).set_index(["until", "quantity"])
+    published, settings = tables.read_published(PUBLISHED), averages_settings()
+    table = tables.attention_by_optimizer([short], published, settings, budgets)
+    assert dict(zip(table["until"], table["budget"], strict=True)) == {
+        "10 steps": tables.TABLE,
+        "20 steps": tables.RELEASED,
+        "40 steps": tables.LAST,
+        tables.BEST: tables.BEST,
+    }
+    table = table.set_index(["until", "quantity"])
     assert table.loc[("10 steps", "same_topic"), "value"] == 0.01
     assert table.loc[("20 steps", "same_topic"), "value"] == 0.02
     assert table.loc[("40 steps", "same_topic"), "value"] == 0.04
@@ -140,9 +212,7 @@ def test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end(
     assert table.loc[(tables.BEST, "step"), "value"] == 15
     assert table.loc[(tables.BEST, "step"), "note"] == ""
     falling = tables.at_budgets(looks[looks["step"] <= 20], released_steps=20)
-    unfinished = tables.attention_by_optimizer(
-        [short], tables.read_published(PUBLISHED), 100, falling
-    )
+    unfinished = tables.attention_by_optimizer([short], published, settings, falling)
     [note] = unfinished.loc[
         (unfinished["until"] == tables.BEST) & (unfinished["quantity"] == "step"), "note"
     ]
@@ -169,13 +239,13 @@ def test_longer_training_that_does_not_fit_is_refused_in_one_line(change, told) 
 def test_a_diverged_run_is_marked_and_never_averaged() -> None:
     averages, _ = topic_attention(attention_settings(1e6, "squared"))
     assert (averages["diverged_at"] >= 0).all()
-    table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
+    table = attention_table(averages)
     rows = table[table["quantity"].isin(tables.PAIR_CLASSES)]
     assert rows["value"].isna().all() and (rows["verdict"] == "not reached").all()
     assert rows["note"].str.contains("2 of 2 runs diverged").all()
     averages.loc[0, "diverged_at"] = -1
     averages.loc[0, list(tables.PAIR_CLASSES)] = [0.03, 0.02, 0.01]
-    table = tables.attention_by_optimizer([averages], tables.read_published(PUBLISHED), 100)
+    table = attention_table(averages)
     own = table.set_index(["accounting", "quantity"]).loc[("correct", "same_topic")]
     assert own["value"] == 0.02 and own["n"] == 1 and "1 of 2 runs diverged" in own["note"]
     assert len(tables.readable_attention(table)) == 2
@@ -208,13 +278,13 @@ def test_a_diverged_run_has_no_times_and_is_counted_apart() -> None:
     good = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
     bad = history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], diverged_at=1)
     norms = pd.concat([good, bad.assign(seed=1)])
-    table = stage_tables.two_stage(norms, ["a"]).set_index(["seed", "quantity"])
+    block = stages_block({"two_stages_expected": False})
+    table = stage_tables.two_stage(norms, block).set_index(["seed", "quantity"])
     in_order, diverged = (table.loc[("all", f"share_{name}")] for name in ("in_order", "diverged"))
     # Clopper and Pearson: one of one says at least .025, and one of two .0126 to .9874.
     assert in_order[["value", "low", "high", "n"]].tolist() == [1, pytest.approx(0.025), 1, 1]
     assert diverged[["value", "n"]].tolist() == [0.5, 2]
     assert diverged[["low", "high"]].tolist() == pytest.approx([0.0126, 0.9874], abs=1e-4)
-    assert "no two stages expected" in in_order["note"]
     [shown] = stage_tables.readable_stages(table.reset_index()).to_dict("records")
     assert shown["t_V <= t_KQ"].startswith("1 of 1: 1.00 [0.03, 1.00]")
     assert shown["diverged"].startswith("1 of 2: 0.50")
@@ -222,6 +292,91 @@ def test_a_diverged_run_has_no_times_and_is_counted_apart() -> None:
     assert table.loc[("1", "t_V"), "verdict"] == "not reached"
     assert table.loc[("all", "t_V"), "verdict"] == table.loc[("0", "t_V"), "verdict"] == ""
     assert table.loc[("all", "t_V"), "value"] == 1 and table.loc[("all", "t_V"), "n"] == 1
+
+
+def stages_block(*changes: dict) -> TwoStageSettings:
+    """Settings named a, b, ... with what differs, and a panel of two cells."""
+    one = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd"}
+    own = one | {"learning_rate": 1.0, "noise": 0.1}
+    panel = one | {"name": "m", "learning_rates": [1.0, 2.0], "noises": [0.1]}
+    named = [own | {"name": "abc"[place]} | change for place, change in enumerate(changes or [{}])]
+    return TwoStageSettings(settings=named, maps=[panel])
+
+
+IN_ORDER = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
+LATE = history([0.1, 0.5, 1.0], [0.1, 0.2, 0.3])
+
+
+def runs_of(orders: list[bool], **known: object) -> pd.DataFrame:
+    """Norms of runs of which some have the stages in order."""
+    parts = [
+        (IN_ORDER if order else LATE).assign(seed=seed, **known)
+        for seed, order in enumerate(orders)
+    ]
+    return pd.concat(parts)
+
+
+@pytest.mark.parametrize(
+    ("orders", "change", "verdict"),
+    [
+        ([True] * 6, {}, "reproduced"),
+        ([True] * 5, {}, ""),  # five that agree are too few
+        ([False] * 6, {}, "opposite"),
+        ([True, True, True, False, False, True], {}, "undecided"),
+        ([False] * 6, {"two_stages_expected": False}, ""),
+    ],
+)
+def test_two_stages_are_judged_where_they_are_claimed_and_six_runs_tell(
+    orders, change, verdict
+) -> None:
+    table = stage_tables.two_stage(runs_of(orders), stages_block(change))
+    row = table.set_index(["seed", "quantity"]).loc[("all", stage_tables.IN_ORDER)]
+    assert row["verdict"] == verdict and row["runs"] == row["n"] == len(orders)
+    assert row["low"] >= 0 and row["high"] <= 1
+
+
+def test_the_papers_step_stands_beside_the_medians_of_its_own_setting_alone() -> None:
+    runs = [
+        history(np.minimum(1, np.arange(800) / (end / 0.9)).tolist(), [0.1] * 300 + [0.2] * 500)
+        for end in (340, 350, 360, 370, 355, 700)
+    ]
+    one = pd.concat([run.assign(seed=seed) for seed, run in enumerate(runs)])
+    # The name of the second begins as that of the first.
+    norms = pd.concat([one, one.assign(name="ab")])
+    block = stages_block({"pictured": True}, {"name": "ab"})
+    table = stage_tables.two_stage(norms, block, stage_tables.read_stage_steps(STEPS))
+    by = table[table["seed"] == "all"].set_index(["setting", "quantity"])
+    median = by.loc[("a", "t_V_median")]
+    assert median[["value", "low", "high"]].tolist() == [357.5, 340, 700]  # six: all of them
+    assert median[["published", "tolerance", "kind"]].tolist() == [400, 50, "published"]
+    assert by.loc[("a", "t_V_quartile_1"), "value"] < 357.5 < by.loc[("a", "t_V"), "value"]
+    assert by.loc[("a", "t_KQ_median"), "verdict"] == "smaller"  # 300, in every run
+    assert median["verdict"] == "undecided"  # reaches 400, and 700 too
+    assert by.loc["ab", "published"].isna().all() and (by.loc["ab", "kind"] != "published").all()
+    assert by.loc[("a", "t_V"), "verdict"] == ""  # a mean of two kinds of runs decides nothing
+
+
+def test_cells_of_the_map_are_counted_where_most_runs_are_in_order() -> None:
+    cells = [runs_of([order] * 2, kind="map", name="m", learning_rate=rate)
+             for rate, order in ((1.0, True), (2.0, False))]  # fmt: skip
+    table = stage_tables.two_stage(pd.concat([runs_of([True]), *cells]), stages_block())
+    [row] = table[table["quantity"] == stage_tables.CELLS_IN_ORDER].to_dict("records")
+    assert (row["value"], row["n"], row["studied"], row["optimizer"]) == (0.5, 2, "map", "sgd")
+    assert row["verdict"] == ""  # two cells are too few
+    many = [runs_of([False], kind="map", name="m", learning_rate=1.0 + cell) for cell in range(6)]
+    table = stage_tables.two_stage(pd.concat([runs_of([True]), *many]), stages_block())
+    [row] = table[table["quantity"] == stage_tables.CELLS_IN_ORDER].to_dict("records")
+    assert row["verdict"] == "opposite" and row["high"] == pytest.approx(0.459, abs=1e-3)
+    assert any("0 of 6" in note for note in stage_tables.stage_notes(table))
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 1), (10, 2), (20, 6), (96, 38)])
+def test_the_medians_interval_reaches_between_order_statistics(n, k) -> None:
+    """k as tables of the sign test have it; five runs have no interval."""
+    found = stage_tables.median(np.arange(1.0, n + 1))
+    assert (found["low"], found["high"]) == (k, n + 1 - k)
+    assert found["value"] == (n + 1) / 2 and found["runs"] == n
+    assert math.isnan(stage_tables.median(np.arange(5.0))["low"])
 
 
 def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not() -> None:
@@ -256,13 +411,33 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
         for decay, gaps_found in ((0.0, (0.0999, 0.1001)), (0.001, (0.05, 0.051)))
         for seed, gap in enumerate(gaps_found)
     ]
-    table = tables.theory_gap(pd.DataFrame(rows)).set_index(["weight_decay", "quantity"])
+    table = tables.theory_gap(pd.DataFrame(rows), 1e-4).set_index(["weight_decay", "quantity"])
     assert table.loc[(0.0, "gap"), "published"] == 0.1
-    assert table.loc[(0.0, "gap"), "verdict"] == "within"
+    assert table.loc[(0.0, "gap"), "verdict"] == "reproduced"
+    assert table.loc[(0.0, "gap"), "tolerance"] == 1e-4
+    assert math.isnan(table.loc[(0.001, "gap"), "tolerance"])
     assert table.loc[(0.0, "gap"), "kind"] == "theory"
     assert table.loc[(0.0, "gap_to_theory_ratio"), "value"] == pytest.approx(1)
     assert math.isnan(table.loc[(0.001, "gap"), "published"])
     assert len(tables.readable_gaps(table.reset_index())) == 2
+
+
+def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> None:
+    few, many, long = (
+        tables.gap_tolerance(GapTableSettings(model={}, theory={"N": N, "documents": documents}))
+        for N, documents in (
+            ((1000, 1200), 500),
+            ((1000, 1200), 50_000_000),
+            ((100_000, 100_000), 50_000_000),
+        )
+    )
+    theory = closed_form.theory_gap(
+        data.Vocabulary(10, 10), GapTableSettings(model={}, theory={}).model
+    )
+    assert few > many > 50 * long
+    assert many / theory == pytest.approx(0.000617, rel=0.01)  # exact for 1,000 words
+    # Of 500 documents the words that show themselves are 432,500 give or take 241.
+    assert (few - many) / theory == pytest.approx(1.96 * 241.6 / 432_500, rel=0.01)
 
 
 def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:

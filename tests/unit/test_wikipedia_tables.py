@@ -6,8 +6,19 @@ import pandas as pd
 import pytest
 
 from onelayer.papers.topic_structure import over_seeds, wikipedia
-from onelayer.settings.models import PretrainedModel, RandomModel, WheelFolder, WheelModel
+from onelayer.papers.topic_structure.findings import WIKIPEDIA
+from onelayer.sentences import primary_row
+from onelayer.settings.hub import HubRepository
+from onelayer.settings.models import (
+    HubModel,
+    LocalModel,
+    PretrainedModel,
+    RandomModel,
+    WheelFolder,
+    WheelModel,
+)
 from onelayer.settings.topics import AmbiguitySettings, Threshold
+from onelayer.verdicts import VERDICTS
 from tests.conftest import ROOT
 
 PUBLISHED = wikipedia.read_published(ROOT / "workflow/reference/topic_structure_wikipedia.csv")
@@ -28,15 +39,27 @@ MODELS = {
 }
 
 
-def measures(value: float, raw_different: tuple[float, float]) -> pd.DataFrame:
+NULL = 1.1
+SPREAD = 0.02  # of the permutations around the null
+
+
+def measures(
+    value: float, raw_different: tuple[float, float], half: float = 0.05, null: float = NULL
+) -> pd.DataFrame:
+    """Ratios of one value, with their null; raw ones have a denominator of that interval."""
     rows = []
     for overlap in ("disjoint", "overlapping"):
         for threshold in ("top 20", "0.001"):
             for quantity in (*wikipedia.QUANTITIES, *wikipedia.RAW):
-                rows.append((overlap, threshold, quantity, value, value - 0.05, value + 0.05, 9))
-                rows.append((overlap, threshold, f"{quantity}_null", 1.0, 0.9, 1.1, 9))
+                rows.append((overlap, threshold, quantity, value, value - half, value + half, 9))
+                ends = (null, null - SPREAD, null + SPREAD)
+                rows.append((overlap, threshold, f"{quantity}_null", *ends, 9))
+                ends = (value / null, (value - half) / null, (value + half) / null)
+                rows.append((overlap, threshold, f"{quantity}_null_corrected", *ends, 9))
                 rows.append((overlap, threshold, f"{quantity}_z", 5.0, math.nan, math.nan, 9))
             for kind in ("cosine", "dot"):
+                name = f"embedding_{kind}_different"
+                rows.append((overlap, threshold, name, 0.4, 0.3, 0.5, 9))
                 name = f"embedding_raw_{kind}_different"
                 rows.append((overlap, threshold, name, 0.1, *raw_different, 9))
         contrast = "attention_ratio_tightest_minus_loosest"
@@ -87,22 +110,93 @@ def test_every_published_row_is_there_measured_or_with_the_reason(table) -> None
 def test_a_model_stands_beside_the_row_and_threshold_that_its_settings_name(table) -> None:
     found = cell(table, "mini", "top 20", "attention_ratio")
     assert found["published"] == 1.32  # bert, .0005, disjoint
-    assert found["verdict"] == "within"
-    assert (found["kind"], found["tolerance"]) == ("published", 0.005)
-    assert found["effect_share"] == pytest.approx(0.3 / 0.32)
-    assert "bert at 0.0005" in found["note"]
-    assert "a small one" in found["note"]
+    assert found["published_threshold"] == 0.0005
+    assert found["verdict"] == "reproduced"
+    assert (found["kind"], found["tolerance"]) == ("analogue", 0.005)
+    assert found["effect_share"] == pytest.approx((1.3 - NULL) / (1.32 - NULL))
+    assert math.isnan(found["runs"])
     assert cell(table, "mini", "0.001", "attention_ratio")["published"] == 1.28
     assert cell(table, "random", "top 20", "attention_ratio")["published"] == 0.99943
-    assert "mean of 3 seeds" in cell(table, "random", "top 20", "attention_ratio")["note"]
+    assert cell(table, "random", "top 20", "attention_ratio")["runs"] == 3
+
+
+def test_a_ratio_is_judged_against_its_own_null_both_uncertain(table) -> None:
+    found = cell(table, "mini", "top 20", "attention_ratio")
+    assert found["reference"] == NULL
+    half = math.hypot(0.05, SPREAD)  # of the ratio, and of the permutations
+    ends = [(1.3 - NULL - half) / (1.32 - NULL), (1.3 - NULL + half) / (1.32 - NULL)]
+    assert found[["effect_low", "effect_high"]].tolist() == pytest.approx(ends)
+    # A ratio above 1 that is its null is nothing.
+    ours = {"mini": measures(NULL, (0.05, 0.2), half=0.004)}
+    none = wikipedia.assemble(ours, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    assert cell(none, "mini", "top 20", "attention_ratio")["verdict"] == "negligible"
+
+
+def test_a_lopsided_null_counts_on_the_other_side() -> None:
+    rows = measures(1.3, (0.05, 0.2))
+    null = rows["quantity"] == "attention_ratio_null"
+    rows.loc[null, ["low", "high"]] = [1.1 - 0.01, 1.1 + 0.12]
+    table = wikipedia.assemble({"mini": rows}, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    found = cell(table, "mini", "top 20", "attention_ratio")
+    unit = 1.32 - NULL
+    assert found["effect_low"] == pytest.approx((0.2 - math.hypot(0.05, 0.12)) / unit)
+    assert found["effect_high"] == pytest.approx((0.2 + math.hypot(0.05, 0.01)) / unit)
+
+
+def test_a_control_is_measured_in_units_of_what_it_is_a_control_of(table) -> None:
     control = cell(table, "random", "top 20", "attention_ratio")
-    assert (control["kind"], control["tolerance"]) == ("control", pytest.approx(5e-6))
+    assert (control["kind"], control["effect"]) == ("control", pytest.approx(0.32))
+    assert control["effect_share"] == pytest.approx((1.0 - NULL) / 0.32)
+    embeddings = cell(table, "random", "top 20", "embedding_cosine_ratio")
+    assert embeddings["effect"] == pytest.approx(0.21)
+    nothing_published = MODELS | {"mini": MODELS["mini"].model_copy(update={"published_as": None})}
+    ours = {"random": measures_over_seeds({"all": 1.0, "0": 0.99, "1": 1.0, "2": 1.01})}
+    alone = wikipedia.assemble(ours, nothing_published, AMBIGUITY, PUBLISHED, "disjoint")
+    assert cell(alone, "random", "top 20", "attention_ratio")["verdict"] == ""
+
+
+def test_only_the_papers_own_checkpoints_are_published_ones() -> None:
+    def hub(repository: str, row: str) -> HubModel:
+        place = HubRepository(repository=repository, revision="a" * 40)
+        return HubModel(source="hub", hub=place, published_as=row)
+
+    assert wikipedia.kind(hub("google-bert/bert-base-uncased", "bert")) == "published"
+    assert wikipedia.kind(hub("google-bert/bert-large-uncased", "bert")) == "analogue"
+    assert wikipedia.kind(hub("google-bert/bert-base-uncased", "electra")) == "analogue"
+    local = LocalModel(source="local", local={"path": "bert-base-uncased"}, published_as="bert")
+    assert wikipedia.kind(local) == wikipedia.kind(MODELS["mini"]) == "analogue"
+    trained = PretrainedModel(source="pretrain", family="bert", published_as="bert")
+    assert wikipedia.kind(trained) == "analogue"
+    assert wikipedia.kind(MODELS["random"]) == "control"
+
+
+def test_a_run_with_the_papers_checkpoint_has_the_row_that_decides_its_claim() -> None:
+    """Whatever the threshold is called: it is the one beside the paper's first."""
+    place = HubRepository(repository="google-bert/bert-base-uncased", revision="a" * 40)
+    own = {"bert": HubModel(source="hub", hub=place, published_as="bert")}
+    ours = {"bert": measures(1.3, (0.05, 0.2))}
+    claims = {one.name: one for one in WIKIPEDIA}
+    for models, measured, kind in ((own, ours, "published"), (MODELS, {}, "published")):
+        empty = {"mini": measures(1.3, (0.05, 0.2))}
+        table = wikipedia.assemble(measured or empty, models, AMBIGUITY, PUBLISHED, "disjoint")
+        tables = {"topic_structure/wikipedia_disjoint": table}
+        for name, published in (("attention_bert", 1.32), ("embeddings_bert", 1.21)):
+            row = primary_row(claims[name], tables)
+            assert (row["kind"], row["published"]) == (kind, published)
+            assert (row["verdict"] == "not run") == (not measured)
+
+
+def test_verdicts_follow_from_the_tables_own_rows(table) -> None:
+    assert set(table["verdict"]) <= {*VERDICTS, ""}
+    judged_again = wikipedia.judged(table)
+    pd.testing.assert_frame_equal(judged_again, table)
 
 
 def test_the_seeds_own_values_are_there_and_not_judged(table) -> None:
     for seed, value in {"0": 0.99, "1": 1.0, "2": 1.01}.items():
         own = cell(table, "random", "top 20", "attention_ratio", seed)
         assert own["value"] == value and own["verdict"] == "" and math.isnan(own["published"])
+        assert own["runs"] == 1
         assert "alone" in own["note"] and "small" not in own["note"]
     shown = wikipedia.readable(table).set_index(["model", "threshold"])
     column = "over seeds (attention; cosine)"
@@ -112,15 +206,17 @@ def test_the_seeds_own_values_are_there_and_not_judged(table) -> None:
 
 @pytest.mark.parametrize("source", ["random", "pretrain"])
 def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
-    models = {
+    models = MODELS | {
         "random": RandomModel(source="random", like="mini", seeds=[7]),
         "pretrain": PretrainedModel(source="pretrain", family="bert", published_as="bert"),
     }
     ours = {"one": measures(1.3, (0.05, 0.2))}
-    own = {"one": models[source]}
+    own = MODELS | {"one": models[source]}
     table = wikipedia.assemble(ours, own, AMBIGUITY, PUBLISHED, "disjoint")
     said = over_seeds.ONE_SEED[source]
-    assert said in cell(table, "one", "top 20", "attention_ratio")["note"]
+    judged = cell(table, "one", "top 20", "attention_ratio")
+    assert said in judged["note"] and judged["runs"] == 1
+    assert (judged["verdict"] == "undecided") == (source == "pretrain")
     assert "one seed" in wikipedia.readable(table)["over seeds (attention; cosine)"].tolist()
     claims = wikipedia.claims(ours, own, AMBIGUITY, PUBLISHED)
     assert claims["note"].str.contains(said, regex=False).all()
@@ -129,14 +225,24 @@ def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
 
 def test_raw_ratios_of_two_zeros_are_not_compared(table) -> None:
     trained = cell(table, "mini", "top 20", "embedding_raw_cosine_ratio")
-    assert trained["published"] == 1.21
+    assert trained["published"] == 1.21 and trained["verdict"] == ""  # of the layer, not of these
     random = cell(table, "random", "top 20", "embedding_raw_cosine_ratio")
     assert math.isnan(random["published"])
-    assert random["verdict"] == ""
-    assert "0 within its interval" in random["note"]
+    assert random["verdict"] == "" and math.isnan(random["effect"])
+    layer = cell(table, "random", "top 20", "embedding_cosine_ratio")
+    assert layer["verdict"] and not math.isnan(layer["effect"])
     shown = wikipedia.readable(table).set_index(["model", "threshold"])
     assert shown.loc[("random", "top 20"), "raw cosine ratio"] == "means ≈ 0"
     assert shown.loc[("mini", "top 20"), "raw cosine ratio"] == "1.30"
+
+
+def test_no_ratio_is_compared_whose_denominator_may_be_0() -> None:
+    rows = measures(1.3, (0.05, 0.2))
+    rows.loc[rows["quantity"] == "embedding_cosine_different", "low"] = -0.01
+    table = wikipedia.assemble({"mini": rows}, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    assert cell(table, "mini", "top 20", "embedding_cosine_ratio")["verdict"] == ""
+    assert cell(table, "mini", "top 20", "embedding_dot_ratio")["verdict"]
+    assert cell(table, "mini", "top 20", "attention_ratio")["verdict"] == "reproduced"
 
 
 def test_readers_see_a_row_per_model_and_threshold_in_the_order_given(table) -> None:
@@ -162,9 +268,16 @@ def test_directions_are_differences_judged_against_zero() -> None:
     falls = table[table["overlap"] == "disjoint"].iloc[0]
     assert falls["published"] == pytest.approx(1.32 - 1.28)
     assert falls["tolerance"] == pytest.approx(0.01)
-    assert falls["verdict"] == "within"
+    assert (falls["verdict"], falls["kind"]) == ("reproduced", "analogue")
+    assert falls["reference"] == 0
     beats = table[table["overlap"] == "disjoint - overlapping"].iloc[0]
     assert beats["published"] == pytest.approx(1.32 - 1.23)
+    assert beats["published_threshold"] == 0.0005
+    controls = {"random": measures_over_seeds({"all": 1.0, "0": 1.0, "1": 1.0, "2": 1.0})}
+    table = wikipedia.claims(controls, MODELS, AMBIGUITY, PUBLISHED)
+    control = table[(table["overlap"] == "disjoint - overlapping") & (table["seed"] == "all")]
+    assert control["effect"].tolist() == pytest.approx([1.32 - 1.23])
+    assert set(control["kind"]) == {"control"}
 
 
 def test_the_reference_has_all_36_published_rows() -> None:

@@ -98,7 +98,7 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
 
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
-    probes = {"probe_attention", "probe_topic_models", "measure_snapshots"}
+    probes = {"probe_attention", "probe_topic_models", "measure_snapshots", "calibrate_probe"}
     probes |= {"measure_claims_again"}  # of models pretrained again
     assert plan(finished, swapped).triggered == probes
 
@@ -147,7 +147,8 @@ def test_other_published_numbers_measure_nothing_again(finished):
     path = finished / "workflow/reference/topic_structure_wikipedia.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("1.32", "1.33"), encoding="utf-8")
     triggered = plan(finished).triggered
-    assert triggered == {"tabulate_wikipedia", "tabulate_wikipedia_claims", "plot_wikipedia_ratios"}
+    judged = {"tabulate_wikipedia", "tabulate_wikipedia_claims", "tabulate_calibration"}
+    assert triggered == {*judged, "plot_wikipedia_ratios"}
 
 
 def test_a_new_checkout_beside_kept_results_reruns_nothing(smoke_run, tmp_path):

@@ -54,3 +54,42 @@ def test_a_caption_without_a_result(refusal, captions):
 def test_a_result_of_an_unknown_paper(refusal):
     line = refusal('figure("scan_snap/scan"', 'figure("scan_snip/scan"')
     assert line.startswith("figure scan_snip/scan: no paper scan_snip, only topic_structure, ")
+
+
+CLAIM = """
+one = Finding("one", "it grows", "Fig. 6", "claim", "scan_snap/claims", {"x": 1}, "it", "is", "no")
+FINDINGS["scan_snap"] = """
+
+
+@pytest.fixture
+def refused_claim(fresh, refusal):
+    """Read the workflow with these findings in place of a paper's; the line that says why."""
+
+    def line(findings: str) -> str:
+        module = fresh / "src/onelayer/papers/findings.py"
+        text = module.read_text(encoding="utf-8") + "\nfrom dataclasses import replace"
+        module.write_text(text + CLAIM + findings + "\n", encoding="utf-8")
+        return refusal()
+
+    return line
+
+
+@pytest.mark.parametrize(
+    ("findings", "message"),
+    [
+        ("[replace(one, primary={})]", "a claim has one primary row; this one has none: `primary` "
+         "is empty"),
+        ("[one, one]", "a claim has one primary row; this one has two"),
+        ("[replace(one, kind='published')]", "`published` does not say where the number stands"),
+        ("[replace(one, table='scan_snap/entropies')]", "no table scan_snap/entropies"),
+    ],
+)  # fmt: skip
+def test_a_claim_without_its_row_or_its_reference(refused_claim, findings, message):
+    assert refused_claim(findings) == f"finding scan_snap/one: {message}"
+
+
+def test_a_claim_whose_published_numbers_are_missing(refused_claim):
+    missing = "__import__('onelayer.findings').findings.Published('none.csv', {}, 'x')"
+    line = refused_claim(f"[replace(one, published={missing})]")
+    assert line.startswith("finding scan_snap/one: the published numbers ")
+    assert line.endswith("workflow/reference/none.csv do not exist")

@@ -46,6 +46,14 @@ open_problems_shown = dict(
     batch=local_to_global.open_problems.batch,
     iterations=local_to_global.open_problems.iterations,
 )
+claims_shown = dict(
+    chain=local_to_global.transformer.chain,
+    training=local_to_global.transformer.training,
+    extent=local_to_global.flow.extent,
+    sigmas=local_to_global.attention_flow.sigmas,
+    tolerance=local_to_global.flow.tolerance,
+    at_rest=local_to_global.flow.at_rest,
+)
 published_shares = f"{reference}/local_to_global_rank_one.csv"
 
 
@@ -361,8 +369,6 @@ use rule step as tabulate_local_to_global_claims with:
                 "flow_with_attention",
                 "initialisation",
                 "rank_one",
-                "ablation",
-                "open_problems",
             ],
         ),
         published=published_shares,
@@ -380,8 +386,4 @@ use rule step as tabulate_local_to_global_claims with:
     resources:
         **asks(600, minutes=5),
     params:
-        **script(
-            "tabulate_local_to_global_claims",
-            **ablation_shown,
-            sources=local_to_global.open_problems.sources,
-        ),
+        **script("tabulate_local_to_global_claims", **claims_shown),

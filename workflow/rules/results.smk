@@ -1,7 +1,27 @@
-# What is written last: the manifest, the index of all tables and figures; and the check of both.
-# And the targets: each result by its name, each paper and its parts by theirs.
+# What is written last: the scoreboard, the manifest, the index of all tables and figures; and the
+# check of both. And the targets: each result by its name, each paper and its parts by theirs.
+decisive = {finding.table for findings in CLAIMS.values() for finding in findings}
+
+
+use rule step as tabulate_scoreboard with:
+    input:
+        # Of claims whose tables these settings leave out it says so.
+        judged=[f"{made.base}.csv" for made in results.made("table") if made.name in decisive],
+    output:
+        tables=table("all_papers/scoreboard", "Scoreboard", "table: every claim"),
+        record=record,
+    pathvars:
+        step="tabulate_scoreboard",
+    localrule: True
+    resources:
+        **asks(500, minutes=5),
+    params:
+        **script("tabulate_scoreboard"),
+
+
 try:
     results.check()
+    check_findings(FINDINGS, results.names("table"), Path(reference))
 except OnelayerError as error:
     raise WorkflowError(str(error)) from None
 

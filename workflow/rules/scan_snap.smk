@@ -1,6 +1,7 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, a language model, tables and figures.
 scan_snap = settings.scan_snap
 trainings = [training.name for training in scan_snap.language_model.trainings]
+wikitext = [name for name, corpus in settings.corpora.items() if corpus.parse.format == "wikitext"]
 
 
 wildcard_constraints:
@@ -88,6 +89,8 @@ use rule step as tabulate_scan_snap_claims with:
             scan_iterations=scan_snap.scan.iterations,
             sweep_iterations=scan_snap.entropy_sweep.iterations,
             trainings=scan_snap.language_model.trainings,
+            own_text=scan_snap.language_model.of_the_paper(wikitext),
+            text_length=scan_snap.language_model.length,
         ),
 
 

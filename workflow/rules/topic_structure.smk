@@ -3,6 +3,13 @@ wikipedia = settings.topic_structure.wikipedia
 overlaps = settings.topics.ambiguity.overlaps
 probed_models = [{"name": n, "settings": settings.models[n]} for n in wikipedia.models]
 pretrained_models = [m for m in probed_models if m["settings"].source == "pretrain"]
+# What random models are like: each is a control of the published effect of that model.
+original_models = [
+    {"name": n, "settings": settings.models[n]}
+    for n in dict.fromkeys(
+        m["settings"].like for m in probed_models if m["settings"].source == "random"
+    )
+]
 # Random embeddings all look the same: the first shows it.
 random_models = [m["name"] for m in probed_models if m["settings"].source == "random"]
 word_group_models = [m for m in wikipedia.models if m not in random_models[1:]]
@@ -58,6 +65,7 @@ use rule step as tabulate_wikipedia with:
         **script(
             "tabulate_wikipedia",
             models=probed_models,
+            originals=original_models,
             ambiguity=settings.topics.ambiguity,
             overlap=lambda w: w.overlap,
         ),
@@ -80,7 +88,10 @@ use rule step as tabulate_wikipedia_claims with:
     localrule: True
     params:
         **script(
-            "tabulate_wikipedia_claims", models=probed_models, ambiguity=settings.topics.ambiguity
+            "tabulate_wikipedia_claims",
+            models=probed_models,
+            originals=original_models,
+            ambiguity=settings.topics.ambiguity,
         ),
 
 
@@ -334,6 +345,7 @@ use rule step as tabulate_head_removal with:
         **script(
             "tabulate_head_removal",
             models=trained_models,
+            removal=wikipedia.head_removal,
             uncertainty=settings.probe.uncertainty,
         ),
 
@@ -356,5 +368,6 @@ use rule step as plot_head_removal with:
         **script(
             "plot_head_removal",
             models=trained_models,
+            removal=wikipedia.head_removal,
             uncertainty=settings.probe.uncertainty,
         ),

@@ -5,8 +5,12 @@ trained_with = {
 }
 attention_variants = [variant.name for variant in synthetic.attention.variants]
 published_attention = f"{reference}/topic_structure_attention.csv"
+published_stages = f"{reference}/topic_structure_stages.csv"
 averaged_by = dict(
-    evaluated_tokens=synthetic.attention.evaluated_tokens, released_steps=synthetic.released_steps
+    evaluated_tokens=synthetic.attention.evaluated_tokens,
+    released_steps=synthetic.released_steps,
+    authors=[variant.name for variant in synthetic.attention.variants if variant.authors],
+    stage_two=[variant.name for variant in synthetic.attention.variants if variant.frozen_value],
 )
 optimizers_over_steps = sorted({row.optimizer for row in synthetic.over_steps_variant.optimizers})
 
@@ -207,7 +211,7 @@ use rule step as tabulate_theory_gap with:
         step="tabulate_theory_gap",
     localrule: True
     params:
-        **script("tabulate_theory_gap"),
+        **script("tabulate_theory_gap", model=synthetic.model, theory=synthetic.theory),
 
 
 use rule step as tabulate_attention_by_optimizer with:
@@ -234,6 +238,7 @@ use rule step as tabulate_attention_by_optimizer with:
 use rule step as tabulate_two_stage with:
     input:
         norms=rules.train_two_stages.output.norms,
+        published=published_stages,
     output:
         tables=table("topic_structure/two_stage", "Synthetic: tables", "table: two stages"),
         record=record,
@@ -241,14 +246,7 @@ use rule step as tabulate_two_stage with:
         step="tabulate_two_stage",
     localrule: True
     params:
-        **script(
-            "tabulate_two_stage",
-            without_stages=[
-                setting.name
-                for setting in synthetic.two_stages.settings
-                if not setting.two_stages_expected
-            ],
-        ),
+        **script("tabulate_two_stage", two_stages=synthetic.two_stages),
 
 
 use rule step as tabulate_stage_two_ratio with:
@@ -365,11 +363,6 @@ use rule step as plot_stage_two_ratio with:
 
 use rule step as tabulate_topic_structure_claims with:
     input:
-        theory_gap=rules.tabulate_theory_gap.output.tables[0],
-        two_stage=rules.tabulate_two_stage.output.tables[0],
-        stage_two_ratio=rules.tabulate_stage_two_ratio.output.tables[0],
-        attention_by_optimizer=rules.tabulate_attention_by_optimizer.output.tables[0],
-        wikipedia_claims=rules.tabulate_wikipedia_claims.output.tables[0],
         matrices=rules.train_uniform_attention.output.matrices,
         gap_grid=rules.solve_gap_grid.output.gaps,
         descent=rules.descend_stage_one.output.descent,
@@ -378,7 +371,7 @@ use rule step as tabulate_topic_structure_claims with:
         components=rules.train_all_components.output.components,
         brackets=rules.train_on_brackets.output.found,
         norms=rules.train_on_brackets.output.norms,
-        head_removal=[rules.tabulate_head_removal.output.tables[0]] if trained_models else [],
+        published=published_stages,
     output:
         tables=table(
             "topic_structure/claims",
@@ -391,7 +384,13 @@ use rule step as tabulate_topic_structure_claims with:
         step="tabulate_topic_structure_claims",
     localrule: True
     params:
-        **script("tabulate_topic_structure_claims", synthetic.model),
+        **script(
+            "tabulate_topic_structure_claims",
+            model=synthetic.model,
+            gap_grid=synthetic.gap_grid,
+            theory=synthetic.theory,
+            two_stages=synthetic.two_stages,
+        ),
 
 
 use rule step as plot_gap_grid with:

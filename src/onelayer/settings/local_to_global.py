@@ -9,6 +9,21 @@ from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title, 
 
 Initialisation = Literal["standard", "rank_one", "paper"]
 INDEPENDENT = 1e-9  # |p + q - 1| below this
+# The transformer and the chain of the authors' figures 3, 4 and 6. They trained for up to 1,000
+# iterations, and the last weights that they saved are those of iteration 200.
+AUTHORS_CHAIN = {"p": 0.5, "q": 0.8}
+AUTHORS_TRAINING = {
+    "sequence_length": 1024,
+    "batch": 16,
+    "d": 8,
+    "optimizer": "adamw",
+    "lr": 2e-3,
+    "warm_up": 0.02,
+    "weight_decay": 1e-3,
+    "layer_norm": False,
+    "embedding_rows": 1,
+}
+AUTHORS_ITERATIONS = (200, 1000)
 
 
 class ChainSettings(Block):
@@ -135,6 +150,13 @@ class TrainingSettings(Block):
     embedding_rows: Literal[1, 2] = 1
     """One embedding vector times the symbol, or a row per symbol."""
 
+    @property
+    def authors(self) -> bool:
+        """Whether it is the training that the authors show."""
+        first, last = AUTHORS_ITERATIONS
+        own = self.model_dump(include=set(AUTHORS_TRAINING))
+        return own == AUTHORS_TRAINING and first <= self.iterations <= last
+
 
 class TrainedSettings(Block):
     """What is trained, and on which chain."""
@@ -228,8 +250,8 @@ class AblationSettings(Block):
 
     iterations: int = Field(500, ge=1)
     """Length of each training (iterations)."""
-    seeds: int = Field(3, ge=2)
-    """Runs per variant (runs)."""
+    seeds: int = Field(6, ge=2)
+    """Runs per variant (runs); fewer than six can decide no share."""
     variants: list[Variant] = Field(min_length=1)
     """Variants in the order of rows."""
 
@@ -355,11 +377,17 @@ class OpenProblemsRunSettings(OpenProblemsSettings):
     """torch threads; part of what decides the numbers."""
 
 
-class ClaimSettings(AblationShownSettings):
+class ClaimSettings(TrainedSettings):
     """What the table of claims must know (assembled from other blocks)."""
 
-    sources: list[SourceSettings]
-    """Sources of the open problems."""
+    extent: float
+    """Of the basin maps."""
+    sigmas: list[float]
+    """Standard deviations of the starts with the attention scalar."""
+    tolerance: float
+    """Of the integration."""
+    at_rest: float
+    """Of the integration."""
 
 
 class LocalToGlobalSettings(Block):

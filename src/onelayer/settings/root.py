@@ -8,6 +8,7 @@ from pydantic import Field
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Name, check_plain, describe, nearest, shown
+from onelayer.settings.calibration import CalibrationSettings
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
@@ -49,6 +50,8 @@ class Settings(Block):
     """Makkuva et al. (2024)."""
     stability: StabilitySettings
     """Claims of all four again, as on other machines and from other seeds."""
+    calibration: CalibrationSettings = CalibrationSettings()
+    """Whether intervals and verdicts are right, measured where the truth is known."""
 
     def seeds(self, model: str) -> list[int]:
         """Seeds of a model that is made here; none of one that comes from elsewhere."""
@@ -59,6 +62,20 @@ class Settings(Block):
         source = self.models[model]
         numbers = source.tokens if isinstance(source, SeriesModel) else self.seeds(model)
         return [f"{model}-{number}" for number in numbers] or [model]
+
+    def calibrated_models(self) -> list[str]:
+        """The first model from elsewhere and the first pretrained here, as the tables show them.
+
+        Where neither is shown, the first of all.
+        """
+        shown = self.topic_structure.wikipedia.models
+        pretrained = [name for name in shown if isinstance(self.models[name], PretrainedModel)]
+        others = [
+            name
+            for name in shown
+            if name not in pretrained and not isinstance(self.models[name], RandomModel)
+        ]
+        return [*others[:1], *pretrained[:1]] or shown[:1]
 
     def new_folders(self, copied: Path) -> dict[str, str]:
         """Folders of checkpoints that are probed and lie on this machine, by key of the settings.

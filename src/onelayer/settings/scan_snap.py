@@ -1,5 +1,6 @@
 """Settings of Scan and Snap (Tian, Wang, Chen & Du 2023)."""
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 import pydantic
@@ -175,6 +176,18 @@ class LanguageModelSettings(Block):
         """Corpora of the trainings, in their order, each once."""
         return list(dict.fromkeys(one.corpus or self.corpus for one in self.trainings))
 
+    def of_the_paper(self, wikitext: Collection[str]) -> list[str]:
+        """Names of the trainings that are the paper's own: by SGD, on WikiText.
+
+        Args:
+            wikitext: names of the corpora that are WikiText.
+        """
+        return [
+            one.name
+            for one in self.trainings
+            if one.optimizer == "sgd" and (one.corpus or self.corpus) in wikitext
+        ]
+
     def of(self, name: str) -> "TrainTextSettings":
         """One training, with what it has in place of the common settings."""
         training = next(one for one in self.trainings if one.name == name)
@@ -276,3 +289,7 @@ class ClaimSettings(Block):
     """Iterations of Fig. 6."""
     trainings: list[TextTrainingSettings]
     """Trainings of the language model in the order of input files."""
+    own_text: list[Name]
+    """Those of them that are the paper's own; the others are analogues."""
+    text_length: int = Field(ge=2)
+    """Tokens in a sequence of text."""

@@ -136,10 +136,17 @@ class WikipediaTableSettings(Block):
 
     models: list[NamedModel]
     """Models in the order of rows and of input files."""
+    originals: list[NamedModel] = []
+    """Models that the random ones among them are like."""
     ambiguity: AmbiguitySettings
     """Thresholds, with the published threshold beside which each stands."""
     overlap: Overlap = "disjoint"
     """Which of the two tables."""
+
+    @property
+    def all_models(self) -> dict[str, ModelSettings]:
+        """Settings of all these models by name."""
+        return {model.name: model.settings for model in [*self.originals, *self.models]}
 
 
 class CorporaTableSettings(Block):
@@ -230,6 +237,8 @@ class HeadRemovalTableSettings(Block):
 
     models: list[NamedModel]
     """Models in the order of rows and of input files."""
+    removal: HeadRemovalSettings
+    """Which heads were removed."""
     uncertainty: UncertaintySettings
     """Resamples of documents."""
 

@@ -131,6 +131,11 @@ class AttentionVariant(Block):
     optimizers: list[OptimizerSettings] = Field(min_length=1)
     """Rows of the table."""
 
+    @property
+    def authors(self) -> bool:
+        """Whether it is what the authors' code trains, of which the published table is."""
+        return self.embedding == "layer_norm" and not self.frozen_value
+
 
 class AttentionTableSettings(DocumentSettings):
     """The published table of attention by optimiser and learning rate."""
@@ -184,6 +189,8 @@ class StageSetting(OptimizerSettings):
     """W_K, W_Q and W_V start uniform in [0, noise)."""
     two_stages_expected: bool = True
     """The two stages are claimed for this setting."""
+    pictured: bool = False
+    """It is the paper's own, whose steps of the two stages are published."""
     seeds: int | None = Field(None, ge=1)
     """Runs of this setting where they are not `two_stages.seeds` (seeds)."""
 
@@ -203,6 +210,8 @@ class StageMap(Block):
     """Columns."""
     noises: list[Positive] = Field(min_length=1)
     """Rows."""
+    two_stages_expected: bool = True
+    """The two stages are claimed for this loss and optimiser, from a careful start."""
 
 
 class TwoStageSettings(DocumentSettings):
@@ -225,6 +234,8 @@ class TwoStageSettings(DocumentSettings):
     def _named_once(self) -> "TwoStageSettings":
         _once([setting.name for setting in self.settings])
         _once([panel.name for panel in self.maps])
+        if sum(setting.pictured for setting in self.settings) > 1:
+            raise ValueError("settings: one of them at most is `pictured`, the paper's own")
         return self
 
 
@@ -618,10 +629,36 @@ class AveragesSettings(Block):
     """Tokens of the documents on which attention was averaged (tokens)."""
     released_steps: int = Field(ge=1)
     """Updates of the released configuration (steps)."""
+    authors: list[Name]
+    """Variants that are the authors' model, of which their table is."""
+    stage_two: list[Name]
+    """Variants whose W_V is frozen at the optimum of stage 1, as in the theorem."""
 
 
 class StagesTableSettings(Block):
     """What the table of the two stages must know beside the norms."""
 
-    without_stages: list[str]
-    """Settings for which no two stages are expected."""
+    two_stages: TwoStageSettings
+    """What was trained."""
+
+
+class GapTableSettings(Block):
+    """What the table of the gaps must know beside them."""
+
+    model: TopicModelSettings
+    """The words and their masking."""
+    theory: TheorySettings
+    """The documents."""
+
+
+class ClaimsTableSettings(Block):
+    """What the table of claims must know beside what was measured."""
+
+    model: TopicModelSettings
+    """The words and their masking."""
+    gap_grid: GapGridSettings
+    """The gap over settings."""
+    theory: TheorySettings
+    """Documents of the descent from many starts."""
+    two_stages: TwoStageSettings
+    """What the gradients were followed in."""

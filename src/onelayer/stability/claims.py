@@ -13,6 +13,7 @@ from onelayer.intervals import mean
 from onelayer.papers import PAPERS
 from onelayer.papers.decision_lists import starts
 from onelayer.papers.decision_lists import tables as decision_lists
+from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.local_to_global import training, training_tables
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.scan_snap import claims as scan_snap
@@ -26,6 +27,15 @@ from onelayer.settings.stability import ClaimsAgainSettings
 from onelayer.settings.topic_structure_synthetic import StagesSettings
 from onelayer.stability import CLAIM
 from onelayer.tables import ALL, VALUE_COLUMNS, tidy
+
+# Between which the means of decision lists lie by definition.
+BETWEEN = {
+    "accuracy": (0, 1),
+    "order": (0, 1),
+    "argmax_accuracy": (0, 1),
+    "centred_cosine": (-1, 1),
+    "steps_to_perfect": (0,),
+}
 
 
 def nothing() -> pd.DataFrame:
@@ -55,7 +65,7 @@ def stages(
     again = {"maps": [], "seeds": first + settings.two_stages.seeds}
     block = settings.two_stages.model_copy(update=again)
     norms = two_stages(settings.model_copy(update={"two_stages": block}), execution)
-    table = stage_tables.two_stage(norms[norms["seed"] >= first])
+    table = stage_tables.two_stage(norms[norms["seed"] >= first], block)
     table = table[table["seed"] == ALL]
     return claims_of("topic_structure", "two stages: " + table["setting"], table)
 
@@ -86,11 +96,12 @@ def joint_training(small: Sequence[SmallStart]) -> pd.DataFrame:
     """
     table = decision_lists.joint_training(pd.DataFrame(), starts.small_runs(small)[0])
     rows = []
-    for (start, L, n, m, quantity), runs in table.groupby(
+    for (start, L, n, m, shortest, quantity), runs in table.groupby(
         ["start", *decision_lists.SIZES, "quantity"], sort=False
     ):
-        claim = f"W and V together, {start}, L {L}, n {n}, m {m}"
-        rows.append({"claim": claim, "quantity": quantity} | mean(runs["value"].dropna()))
+        claim = f"W and V together, {start}, L {L}, n {n}, m {list_length(m, shortest)}"
+        found = mean(runs["value"].dropna(), *BETWEEN.get(quantity, ()))
+        rows.append({"claim": claim, "quantity": quantity, "runs": found["n"]} | found)
     found = tidy(rows, ["claim"])
     return claims_of("decision_lists", found["claim"], found)
 

@@ -14,22 +14,23 @@ from scipy.special import stdtrit
 from onelayer.intervals import share
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM
-from onelayer.tables import Report, interval, tidy
+from onelayer.tables import TEXTS, VALUE_COLUMNS, Report, interval, tidy
 
 KEYS = [*CLAIM, "machine", "judged"]
 ALL, COVERED, SAME = "all claims", "covered_share", "same_share"
 NO_VERDICT = "none"  # a key is never empty
 BETWEEN_MACHINES, BETWEEN_SEEDS = "spread between machines", "spread between seeds"
 CHANGED = "verdicts that change"
-COLUMN = ["value", "low", "high", "n", "published", "published_std"]
+# What a claim on a machine brings: all that its verdict follows from.
+COLUMN = [name for name in VALUE_COLUMNS if name not in ("quantity", *TEXTS)]
 TITLE = "Stability: the papers' claims as on other machines and from other seeds"
 
 
 def assemble(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Every claim on every machine, its spreads and changed verdicts, and how many are covered.
 
-    The verdict on a machine is the key `judged`: it is counted where the paper's own table has it,
-    not here once more.
+    The verdict on a machine is the key `judged`, with all that it follows from in its row: it is
+    counted where the paper's own table has it, not here once more.
 
     Args:
         machines: the first is what the others are compared with.
@@ -61,11 +62,11 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
     changed = claim.index[claim["verdict"] != first["verdict"]]
     found = {
         BETWEEN_MACHINES: values.std(ddof=1) if len(values) > 1 else math.nan,
-        BETWEEN_SEEDS: standard_error(*first[["value", "low", "high", "n"]]),
+        BETWEEN_SEEDS: standard_error(*first[["value", "low", "high", "runs"]]),
         CHANGED: float(len(changed)),
     }
     notes = {CHANGED: ", ".join(f"{m}: {claim['verdict'][m] or NO_VERDICT}" for m in changed)}
-    count = {BETWEEN_MACHINES: len(values), BETWEEN_SEEDS: first["n"], CHANGED: len(claim) - 1}
+    count = {BETWEEN_MACHINES: len(values), BETWEEN_SEEDS: first["runs"], CHANGED: len(claim) - 1}
     return [
         {"machine": name, "judged": NO_VERDICT, "value": value, "n": count[name]}
         | {"note": notes.get(name, "")}
@@ -73,13 +74,13 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
     ]
 
 
-def standard_error(value: float, low: float, high: float, n: int) -> float:
-    """What a 95% interval of a mean of n (Student's t) says of the mean's standard deviation.
+def standard_error(value: float, low: float, high: float, runs: float) -> float:
+    """What a 95% interval of a mean of runs (Student's t) says of the mean's standard deviation.
 
     NaN for an interval that has not the mean in its middle: that of a share, or one that was cut.
     """
     centred = math.isclose(low + high, 2 * value, rel_tol=1e-9)
-    return float((high - low) / 2 / stdtrit(n - 1, 0.975)) if centred and n > 1 else math.nan
+    return float((high - low) / 2 / stdtrit(runs - 1, 0.975)) if centred and runs > 1 else math.nan
 
 
 def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[dict]:

@@ -13,7 +13,8 @@ W_K and W_Q apart, as in the section's first equation, beside W = W_K^T W_Q.
     full.FactoredTraining, attention, tables.attention_training, claims
     -> train_decision_list_attention, tabulate_attention_training, tabulate_decision_list_claims
     -> table_attention_training, table_decision_lists_claims
-All claims of the paper, read from its other tables.
+All claims of the paper, read from its other tables: what a theorem says of all is decided by the
+worst size, margin or run.
     claims -> tabulate_decision_list_claims -> table_decision_lists_claims
 
 Section I.B: lists L_a = (a_1, ..., a_m = a), permutation pi, label-determining tokens
@@ -41,7 +42,7 @@ W orders every list, its first token highest; the own token is learned first.
 
 Section I.C.2: training W and V (Theorem 2)
 
-Near V = cP, within a window of steps, gradient descent classifies perfectly.
+Near V = cP, within a window of steps, gradient descent classifies perfectly: the slowest seed.
     constants.theorem_2, hessian, joint, starts.near_runs, tables.theorem_2
     -> train_decision_list_joint, tabulate_theorem_2 -> table_theorem_2
 The same against the noise epsilon on V = cP, seed by seed.

@@ -56,15 +56,14 @@ class AttentionRun:
 
     @property
     def columns(self) -> dict[str, object]:
-        """What rows of tables begin with: the key, `shortest`, and the start in the method's name.
+        """What rows of tables begin with: the key, `shortest` and `deviation`.
 
-        `shortest` is m where all lists have m; W_K and W_Q start from random entries.
+        `shortest` is m where all lists have m. `deviation` is that of the entries at the start: 0
+        where W starts from 0, as all methods do but that with W_K and W_Q apart.
         """
         block = self.block
-        own = {"shortest": block.shortest or block.m}
-        if block.method == "factored":
-            own["method"] = f"factored, N(0, {block.deviation:g}^2)"
-        return self.key | own
+        deviation = block.deviation if block.method == "factored" else 0.0
+        return self.key | {"shortest": block.shortest or block.m, "deviation": deviation}
 
     @property
     def lists(self) -> DecisionLists:
@@ -93,7 +92,9 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
         return follow(training, heun, block, execution)
     if block.method == "factored":
         source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
-        rng = generator("decision lists, factors", *run.columns.values())
+        named = run.key | {"method": f"factored, N(0, {block.deviation:g}^2)"}
+        drawn = *named.values(), block.shortest or block.m
+        rng = generator("decision lists, factors", *drawn)
         factors = rng.normal(0.0, block.deviation, (2, block.L, block.L))
         training = FactoredTraining(source, c, block.step * block.n / c, factors)
         return follow(training, heun, block, execution)

@@ -15,12 +15,13 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
 
 Size = tuple[int, int, int]
-# Of other methods, the name is the run's own.
 METHODS = {
     "full": "full flow, all sequences",
     "sampled": "flow, fresh sequences",
     "descent": "SGD, fresh sequences",
+    "factored": "W_K and W_Q apart",
 }
+KIND = ["zipf", "method", "deviation"]
 BOUND = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
 
 
@@ -47,8 +48,8 @@ def accuracy_over_time(
         here = of_size(history, size)
         # time 0 is not on a logarithmic axis
         here = here[(here["delta"] == 1) & (here["time"] > 0)]
-        for (zipf, method, _seed), path in here.groupby(["zipf", "method", "seed"]):
-            colour = styles[zipf, method]
+        for (*kind, _seed), path in here.groupby([*KIND, "seed"]):
+            colour, (zipf, method, _) = styles[tuple(kind)], kind
             # the exact curve lies below this one: points show that both are there
             shape = {"marker": "o", "markersize": 3, "linestyle": "none", "markevery": 0.05}
             shape = shape if method == "full" and not zipf else {"linewidth": 1.0, "alpha": 0.8}
@@ -69,7 +70,7 @@ def accuracy_over_time(
     axes[0, 0].set_ylabel("population loss (nats)")
     axes[1, 0].set_ylabel("strict accuracy")
     handles = [Line2D([], [], color="black", linewidth=2.2, label="reduced flow, exact (uniform)")]
-    for (zipf, method), colour in styles.items():
+    for (zipf, method, deviation), colour in styles.items():
         points = method == "full" and not zipf
         handles.append(
             Line2D(
@@ -79,7 +80,7 @@ def accuracy_over_time(
                 marker="o" if points else "",
                 markersize=4,
                 linestyle="none" if points else "-",
-                label=f"{METHODS.get(method, method)} ({_distribution(zipf)})",
+                label=f"{_method(method, deviation)} ({_distribution(zipf)})",
             )
         )
     handles.append(Line2D([], [], label="Theorem 1's bound, γ ours (uniform)", **BOUND))
@@ -87,13 +88,18 @@ def accuracy_over_time(
     return figure
 
 
+def _method(method: str, deviation: float) -> str:
+    """A method's name, with the start where that is not W = 0."""
+    return METHODS[method] + (f", N(0, {deviation:g}²)" if deviation else "")
+
+
 def _distribution(zipf: float) -> str:
     return f"Zipf {zipf:g}" if zipf else "uniform"
 
 
-def _run_styles(runs: pd.DataFrame) -> dict[tuple[float, str], str]:
-    """A colour for each distribution and method, in the order of first appearance."""
-    kinds = list(dict.fromkeys(zip(runs["zipf"], runs["method"], strict=True)))
+def _run_styles(runs: pd.DataFrame) -> dict[tuple[float, str, float], str]:
+    """A colour for each of `KIND`, in the order of first appearance."""
+    kinds = list(dict.fromkeys(runs[KIND].itertuples(index=False, name=None)))
     return {kind: PALETTE[place % 6] for place, kind in enumerate(kinds)}
 
 
@@ -219,12 +225,12 @@ def attention_order(
     """
     L, n, m = size
     here = of_size(scores[scores["delta"] == 1], size)
-    kinds = list(here.groupby(["zipf", "method"], sort=False))
+    kinds = list(here.groupby(KIND, sort=False))
     figure = plt.figure(figsize=(WIDTH, 6.2), layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=[1.15, 1])
     panels = upper.subplots(1, len(kinds), squeeze=False)[0]
     bound = here["score"].abs().max()
-    for axis, ((zipf, method), rows) in zip(panels, kinds, strict=True):
+    for axis, ((zipf, method, deviation), rows) in zip(panels, kinds, strict=True):
         rows = rows[rows["seed"] == rows["seed"].min()]
         grid = rows.pivot(index="place", columns="query", values="score")
         image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound, aspect="auto")
@@ -235,7 +241,7 @@ def attention_order(
         )
         axis.set_xticks([0, L - 1], ["1", str(L)])
         axis.set_xlabel("query token a")
-        name = METHODS.get(method, method).replace(", ", "\n")
+        name = _method(method, deviation).replace(", ", "\n")
         axis.set_title(f"{name}\n{_distribution(zipf)}", fontsize=8.5)
     upper.colorbar(image, ax=panels, label="score W[b, a]", shrink=0.9, pad=0.02)
     left, right = lower.subplots(1, 2)

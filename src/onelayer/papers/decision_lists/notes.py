@@ -10,7 +10,7 @@ THEOREM_1_NOTES = [
     "classified strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > "
     "W[a_{k+1}, a].",
     "The paper publishes no numbers but the bound 4 m / (log(L) γ), which stands in 'published' "
-    "beside t_star; 'within' means that t* is at most the bound, and 'bound / t*' how loose it "
+    "beside t_star; 'reproduced' means that t* is at most the bound, and 'bound / t*' how loose it "
     "is.",
     "γ and δ are ours: the abstract only says that they depend on the least probability mass of "
     "'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k "
@@ -34,8 +34,8 @@ ATTENTION_TRAINING_NOTES = [
     "'certified' is the share of query tokens a with W[a_1, a] > ... > W[a_m, a] > all others, a "
     "proof for every sequence of distinct tokens; 'accuracy' is over all sequences for 'full' and"
     " over the last draw for the others.",
-    "The bound is Theorem 1's, 4 m / (log(L) γ), for population flow; 'within' means at most "
-    "that. For 'sampled' and 'descent', which the theorem does not speak of, the same is checked."
+    "The bound is Theorem 1's, 4 m / (log(L) γ), for population flow; 'reproduced' means at most "
+    "that. The other methods, which the theorem does not speak of, are analogues."
     " γ and δ are ours: the abstract only says that they depend on the least probability mass of "
     "'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k "
     "determines its label); δ = 1 in c = 4 n log(L) / δ unless stated.",
@@ -49,11 +49,12 @@ THEOREM_2_NOTES = [
     "The hypotheses ask for an A with sqrt(4 m L₀ / ε) < A < L₀ - 6 ε / n. Some ε meets them only"
     " where n log(n)² > 162 m, that is n of 19, 29, 38 or more for m of 1, 2, 3; elsewhere "
     "nothing is promised and the row has no verdict.",
-    "Where they hold, 'published' beside observed_step is the window's beginning 2 m L₀ / (A² η) "
-    "with the largest A, the earliest T for which a perfect step up to T is promised; 'within' "
-    "means that every seed was perfect by then.",
+    "Where they hold, 'published' beside latest_step is the window's beginning 2 m L₀ / (A² η) "
+    "with the largest A, a mean over the seeds: the earliest T for which a perfect step up to T is "
+    "promised; 'reproduced' means that the slowest seed was perfect by then.",
     "'sequences': all, or how many were drawn and trained on; perfect then means on those and on "
-    "as many fresh ones as the settings say, which is evidence and no proof.",
+    "as many fresh ones as the settings say, which is evidence and no proof, and an analogue of "
+    "the population loss.",
 ]
 
 VALUE_TITLE = "Decision lists: V trained alone under uniform attention (W = 0)"

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.execution import progress_bar
+from onelayer.findings import ALL
 from onelayer.papers.decision_lists import constants
 from onelayer.papers.decision_lists.data import (
     DecisionLists,
@@ -171,7 +172,7 @@ def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, o
         "scale": start.scale,
         "epsilon": epsilon,
         "delta": start.delta,
-        "trained_on": "all" if start.sequences is None else str(start.sequences),
+        "trained_on": ALL if start.sequences is None else str(start.sequences),
         "steps": start.steps,
         **hypotheses,
         "lambda_max": lambda_max,

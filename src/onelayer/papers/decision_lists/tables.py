@@ -1,8 +1,8 @@
 """The tables of the decision-list paper: tidy for machines, and in a reader's shape.
 
 The paper publishes no numbers but two bounds: Theorem 1's time 4 M / (log(L) gamma), and Theorem
-2's window of steps. They stand in `published`; the verdict `within` means at most that. A time that
-was not observed within the steps allowed is `not reached`.
+2's window of steps. They stand in `published`; the verdict `reproduced` means at most that. A time
+that was not observed within the steps allowed is `not reached`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,17 @@ import pandas as pd
 
 from onelayer.intervals import mean
 from onelayer.papers.decision_lists.data import list_length
-from onelayer.tables import number, tidy
-from onelayer.verdicts import NOT_REACHED, Measured, UpperBound, judge
+from onelayer.tables import ALL, number, tidy
+from onelayer.verdicts import NOT_REACHED, UpperBound, judge
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
-WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length"}
+# Lists have from `shortest_list` to `list_length` tokens: the same where all have as many.
+WORDS = {
+    "L": "vocabulary",
+    "n": "sequence_length",
+    "m": "list_length",
+    "shortest": "shortest_list",
+}
 SIZES = list(WORDS.values())
 THEOREM_1_KEYS = [*SIZES, "delta"]
 THEOREM_1_QUANTITIES = [
@@ -27,11 +33,16 @@ THEOREM_1_QUANTITIES = [
     "t_star_gamma_log_l",
     "order",
 ]
-ATTENTION_KEYS = [*SIZES, "delta", "zipf", "method", "seed"]
+ATTENTION_KEYS = [*SIZES, "delta", "zipf", "method", "deviation", "seed"]
+# The method that Theorem 1 speaks of: the flow of the population loss.
+POPULATION_FLOW = "full"
 TIMES = ("median_column_time", "time_to_exact_ratio")
 THEOREM_2_KEYS = [*SIZES, "delta", "epsilon", "trained_on"]
 VALUE_KEYS = [*SIZES, "seed"]
-JOINT_KEYS = ["start", *SIZES, "seed"]
+# `start` is for readers; of what kind it is: `near` or `small`; whose c it has, and whether Theorem
+# 2's hypotheses hold or fail there. `none` where a start has neither.
+JOINT_FACTS = ["start_kind", "c_of", "hypotheses"]
+JOINT_KEYS = ["start", *JOINT_FACTS, *SIZES, "seed"]
 
 NOT_PERFECT = {"verdict": NOT_REACHED, "note": "not perfect within the steps allowed"}
 TOO_LATE = {"verdict": NOT_REACHED, "note": "not reached within the steps allowed"}
@@ -39,12 +50,8 @@ NO_MASS = "delta above 1 is no probability mass: ours alone, not judged"
 
 
 def in_words(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs with the paper's symbols in words; lists of unequal length are `1 to 4` long."""
-    table = runs.rename(columns=WORDS)
-    if "shortest" not in table or (table["shortest"] == table["list_length"]).all():
-        return table  # numbers stay numbers
-    lengths = map(list_length, table["list_length"], table["shortest"])
-    return table.assign(list_length=pd.Series(list(lengths), table.index, dtype=object))
+    """Runs with the paper's symbols in words."""
+    return runs.rename(columns=WORDS)
 
 
 def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
@@ -59,29 +66,33 @@ def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
         for quantity in THEOREM_1_QUANTITIES:
             row = {"quantity": quantity, "value": setting[quantity]}
             if quantity == "t_star":
-                row |= _against_bound(setting["t_star"], setting["bound"], setting["delta"])
+                row |= against_bound(setting["t_star"], setting["bound"], setting["delta"])
             elif np.isnan(row["value"]):
                 row |= NOT_PERFECT
             rows.append(key | row)
     return judge(tidy(rows, THEOREM_1_KEYS), UpperBound())
 
 
-def _against_bound(t_star: float, bound: float, delta: float) -> dict[str, object]:
+def against_bound(
+    t_star: float, bound: float, delta: float, method: str = POPULATION_FLOW
+) -> dict[str, object]:
+    """What a time is compared with; of a method that Theorem 1 does not speak of, an analogue."""
     compared = {"note": NO_MASS} if delta > 1 else {"published": bound}
-    return compared | (NOT_PERFECT if np.isnan(t_star) else {})
+    analogue = {} if method == POPULATION_FLOW else {"kind": "analogue"}
+    return compared | analogue | (NOT_PERFECT if np.isnan(t_star) else {})
 
 
 def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
     """A row per setting."""
     rows = []
-    for (L, n, m, delta), by in _settings(table, THEOREM_1_KEYS):
+    for (L, n, m, shortest, delta), by in _settings(table, THEOREM_1_KEYS):
         value = by["value"]
         share = value["t_star_to_bound_ratio"]
         rows.append(
             {
                 "L": L,
                 "n": n,
-                "m": m,
+                "m": list_length(m, shortest),
                 "δ": f"{delta:g}",
                 "t*": _significant(value["t_star"]),
                 "γ": _significant(value["gamma"]),
@@ -104,7 +115,7 @@ def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for run in in_words(runs).to_dict("records"):
         key = {name: run[name] for name in ATTENTION_KEYS}
-        time = _against_bound(run["t_star"], run["bound"], run["delta"])
+        time = against_bound(run["t_star"], run["bound"], run["delta"], run["method"])
         rows.append(key | {"quantity": "t_star", "value": run["t_star"]} | time)
         drawn = run["method"] in ("sampled", "descent")
         typical = run["median_column_time"] if drawn else run["t_star"]
@@ -127,16 +138,17 @@ def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
 def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
     """A row per run."""
     rows = []
-    for (L, n, m, delta, zipf, method, seed), by in _settings(table, ATTENTION_KEYS):
+    for key, by in _settings(table, ATTENTION_KEYS):
+        L, n, m, shortest, delta, zipf, method, deviation, seed = key
         value = by["value"]
         rows.append(
             {
                 "L": L,
                 "n": n,
-                "m": m,
+                "m": list_length(m, shortest),
                 "δ": f"{delta:g}",
                 "sequences": f"Zipf {zipf:g}" if zipf else "uniform",
-                "method": method,
+                "method": method + (f", N(0, {deviation:g}^2)" if deviation else ""),
                 "seed": seed,
                 "t*": _significant(value["t_star"], 4),
                 "median token": _significant(value["median_column_time"], 4),
@@ -155,9 +167,10 @@ def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
 def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
     """Theorem 2's hypotheses, window and observed step, tidy: `THEOREM_2_KEYS`, `VALUE_COLUMNS`.
 
-    Means over seeds with 95% t-intervals. Where the hypotheses hold, the published value of
-    `observed_step` is the beginning of the window, the earliest T for which the theorem promises a
-    perfect step up to T; `within` means that no seed took longer than its own window's beginning.
+    Means over seeds with 95% t-intervals, and `latest_step`, the first perfect step of the seed
+    that took longest: the theorem speaks of every start. Where the hypotheses hold, its published
+    value is the beginning of the window (a mean over the seeds, whose learning rates differ), the
+    earliest T for which the theorem promises a perfect step up to T.
 
     Args:
         near: runs of `starts.near_runs`; those with Theorem 2's c are shown.
@@ -175,33 +188,51 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
             ("window_first_step", "first_step"),
             ("window_last_step", "last_step"),
         ):
-            rows.append(key | {"quantity": quantity} | mean(runs[column]))
-        rows.append(key | {"quantity": "observed_step"} | _observed(runs, holds))
-    return tidy(rows, THEOREM_2_KEYS)
+            rows.append(key | {"quantity": quantity, "runs": len(runs)} | mean(runs[column]))
+        rows += [key | row for row in _observed(runs, holds)]
+    return judged_theorem_2(tidy(rows, THEOREM_2_KEYS))
 
 
-def _observed(runs: pd.DataFrame, holds: bool) -> dict[str, object]:
+def _observed(runs: pd.DataFrame, holds: bool) -> list[dict[str, object]]:
+    """First perfect steps: the mean over the seeds that got there, and the latest of all.
+
+    A seed that was not perfect within the steps allowed took longer than those: so many count where
+    they reach into the window, and else its latest step is not known.
+    """
     perfect = runs["first_perfect"].notna()
-    found = mean(runs["first_perfect"][perfect])
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"
-    if not holds:
-        promise = "the hypotheses do not hold: nothing is promised"
-        verdict = "" if perfect.any() else NOT_REACHED
-        return found | {"verdict": verdict, "note": "; ".join(filter(None, [note, promise]))}
-    # Each seed has its own window: what must not be above 0 is the worst seed's delay. One that is
-    # not perfect in time is late without end, unless its steps ended before its window began.
-    late = runs["first_perfect"].fillna(np.inf) - runs["first_step"]
-    bound = {"published": runs["first_step"].mean(), "kind": UpperBound.kind, "note": note}
-    unseen = runs["first_perfect"].isna() & (runs["steps"] < runs["first_step"])
-    if unseen.any() and not (late[~unseen] > 0).any():
-        return found | bound | {"verdict": NOT_REACHED}
-    return found | bound | {"verdict": UpperBound().verdict(Measured(late.max(), published=0.0))}
+    promise = "" if holds else "the hypotheses do not hold: nothing is promised"
+    notes = {"note": "; ".join(filter(None, [note, promise]))}
+    published = {"published": runs["first_step"].mean()} if holds else {}
+    seen = runs["first_perfect"].fillna(runs["steps"].where(runs["steps"] > runs["first_step"]))
+    latest = {"value": seen.max(), "n": len(runs)} | published | notes
+    # A seed that is known to be late decides, whatever became of the others.
+    late = holds and seen.max() > published["published"]
+    if seen.isna().any() and not late:
+        latest |= {"value": np.nan, "verdict": NOT_REACHED}
+    observed = mean(runs["first_perfect"][perfect]) | published | notes
+    if not perfect.any():
+        observed |= {"verdict": NOT_REACHED}
+    return [
+        {"quantity": "observed_step", "runs": int(perfect.sum())} | observed,
+        {"quantity": "latest_step"} | latest,
+    ]
+
+
+def judged_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `theorem_2`, judged: the latest step of all seeds beside the window's beginning.
+
+    Where only drawn sequences were trained on, that is no population loss: an analogue.
+    """
+    drawn = (table["trained_on"] != ALL) & (table["quantity"] == "latest_step")
+    table = table.assign(kind=np.where(drawn, "analogue", ""))
+    return judge(table, {"latest_step": UpperBound()})
 
 
 def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
     """A row per start."""
     rows = []
-    for (L, n, m, delta, epsilon, trained_on), by in _settings(table, THEOREM_2_KEYS):
+    for (L, n, m, shortest, delta, epsilon, trained_on), by in _settings(table, THEOREM_2_KEYS):
         value, observed = by["value"], by.loc["observed_step"]
         holds = value["hypotheses_hold"] == 1
         first, last = value["window_first_step"], value["window_last_step"]
@@ -209,7 +240,7 @@ def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
             {
                 "L": L,
                 "n": n,
-                "m": m,
+                "m": list_length(m, shortest),
                 "δ": f"{delta:g}",
                 "ε": f"{epsilon:g}",
                 "sequences": trained_on,
@@ -221,7 +252,8 @@ def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
                 "λ_max": _significant(value["lambda_max"]),
                 "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
                 "perfect at step, mean [95%]": _mean_and_interval(observed),
-                "verdict": observed["verdict"] if holds else "nothing promised",
+                "latest": number(value["latest_step"], 0),
+                "verdict": by.loc["latest_step", "verdict"] if holds else "nothing promised",
             }
         )
     return pd.DataFrame(rows)
@@ -257,13 +289,13 @@ def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) 
 def readable_value(table: pd.DataFrame) -> pd.DataFrame:
     """A row per problem: mean over seeds, smallest to largest."""
     rows = []
-    for (L, n, m), group in _groups(table, VALUE_KEYS[:3]):
+    for (L, n, m, shortest), group in _groups(table, SIZES):
         by = group.pivot(index="seed", columns="quantity", values="value")
         rows.append(
             {
                 "L": L,
                 "n": n,
-                "m": m,
+                "m": list_length(m, shortest),
                 "seeds": len(by),
                 "argmax of V is P": _spread(by["argmax_accuracy"], 3),
                 "from step": _spread(by["steps_to_argmax"], 0),
@@ -287,7 +319,8 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for runs, quantities in ((near, at_the_end[:1]), (small, at_the_end)):
         for run in in_words(runs).to_dict("records"):
-            key = {"start": start_name(run)} | {name: run[name] for name in JOINT_KEYS[1:]}
+            key = {"start": start_name(run)} | start_facts(run)
+            key |= {name: run[name] for name in [*SIZES, "seed"]}
             steps = {"quantity": "steps_to_perfect", "value": run["first_perfect"]}
             if np.isnan(run["first_perfect"]):
                 steps |= TOO_LATE
@@ -301,23 +334,32 @@ def start_name(run: dict) -> str:
     if "epsilon" in run:
         theorem = run["scale"].replace("theorem_", "Theorem ")
         delta = "" if run["delta"] == 1 else f", delta {run['delta']:g}"
-        drawn = "" if run["trained_on"] == "all" else f", {run['trained_on']} sequences"
+        drawn = "" if run["trained_on"] == ALL else f", {run['trained_on']} sequences"
         return f"near cP, c of {theorem}, epsilon {run['epsilon']:g}{delta}{drawn}"
     name = {"gd": "gradient descent", "adam": "Adam"}[run["optimiser"]]
     return f"entries N(0, {run['deviation']:g}^2), {name}, eta {run['eta']:g}"
 
 
+def start_facts(run: dict) -> dict[str, str]:
+    """The values of `JOINT_FACTS`; with Theorem 1's c, Theorem 2 promises nothing."""
+    if "epsilon" not in run:
+        return {"start_kind": "small", "c_of": "none", "hypotheses": "none"}
+    of_theorem_2 = run["scale"] == "theorem_2"
+    hypotheses = ("hold" if run["holds"] else "fail") if of_theorem_2 else "none"
+    return {"start_kind": "near", "c_of": run["scale"], "hypotheses": hypotheses}
+
+
 def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
     """A row per start and size: mean over seeds, smallest to largest."""
     rows = []
-    for (start, L, n, m), group in _groups(table, JOINT_KEYS[:4]):
+    for (start, L, n, m, shortest), group in _groups(table, ["start", *SIZES]):
         by = group.pivot(index="seed", columns="quantity", values="value")
         perfect = by["steps_to_perfect"].dropna()
         row = {
             "start": start,
             "L": L,
             "n": n,
-            "m": m,
+            "m": list_length(m, shortest),
             "perfect": f"{len(perfect)} of {len(by)} seeds",
             "at step": _spread(perfect, 0),
             "accuracy at the end": _spread(by["accuracy"], 4),

@@ -18,8 +18,9 @@ Theorem 1: critical points have s = s* (global minima, H_bi) or e = 0 (minima, m
     canonical.hessian, theory.critical_points, simulation.neighbours, flow_tables
     -> simulate_flow, tabulate_flow -> table_critical_points
 Lemma 1: the energy E is constant along the flow. Theorem 2: E and w decide where the flow ends.
-    canonical.energy, basins, integrator, simulation.basin_maps, flow_tables
-    -> simulate_flow, tabulate_flow -> table_basins
+    canonical.energy, basins, integrator, accuracy, simulation.basin_maps, flow_tables, claims
+    -> simulate_flow, tabulate_flow, tabulate_local_to_global_claims
+    -> table_basins, table_local_to_global_claims
 Figure 1: flow along energy contours; basins I_* of global and I_min of local minima.
     flow_figures.gradient_flow, simulation.shown_paths
     -> simulate_flow, plot_flow -> figure_gradient_flow
@@ -44,11 +45,12 @@ Transformers on sequences of the chain
 
 Figure 3: from the standard initialisation all matrices become rank one.
     transformer, attention, initialisation.standard, training.top_share, training_figures.weights,
-    rank_one_figures
-    -> train_transformers, tabulate_initialisation, plot_transformers, plot_rank_one
-    -> table_rank_one, figure_weights_standard, figure_rank_one
+    rank_one_figures, claims
+    -> train_transformers, tabulate_initialisation, plot_transformers, plot_rank_one,
+       tabulate_local_to_global_claims
+    -> table_rank_one, figure_weights_standard, figure_rank_one, table_local_to_global_claims
 Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
-    initialisation.paper, training, training_tables, training_figures.loss_curves
+    initialisation.paper, claimed, training, training_tables, training_figures.loss_curves
     -> train_transformers, tabulate_initialisation, plot_transformers
     -> table_initialisation, figure_loss_curves
 Figure 6: from a rank-one start W_1 and W_V stay rank one.
@@ -59,7 +61,7 @@ Do both hold when training goes on?
     training, training_tables.ablation_table, training_figures.longer_training
     -> ablate_transformers, tabulate_ablation, plot_ablation
     -> table_ablation, figure_longer_training
-Open problems: more states, higher order, two layers, from the standard start.
+Open problems: more states, higher order, two layers, from the standard start (analogues).
     sources, deep_transformer, open_problems, open_problem_tables, open_problem_figures
     -> train_open_problems, tabulate_open_problems, plot_open_problems
     -> table_open_problems, figure_open_problems
@@ -69,6 +71,6 @@ Beyond the paper: which changes of the training let a start leave the unigram mo
 
 All of it
 
-Each sentence that can be measured, beside a theorem, a published number or a direction.
+What needs more than one row of the other tables: the worst of all chains, points and matrices.
     onelayer.claims, claims -> tabulate_local_to_global_claims -> table_local_to_global_claims
 """

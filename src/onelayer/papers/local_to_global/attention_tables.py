@@ -15,8 +15,10 @@ from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import INDEPENDENT, Chain
 from onelayer.papers.local_to_global.flow_tables import (
     MAJORITY,
+    NORMAL,
     critical_point_table,
     readable_critical_points,
+    with_runs,
 )
 from onelayer.papers.local_to_global.theory import (
     UNFINISHED,
@@ -26,7 +28,7 @@ from onelayer.papers.local_to_global.theory import (
 from onelayer.tables import Report, interval, number, tidy
 from onelayer.verdicts import judge, worded
 
-KEYS = ["p", "q", "model", "start"]
+KEYS = ["p", "q", "model", "start", "sigma"]
 START, END = ("e_0", "w_0", "a_0"), ("e", "w", "a")  # columns of `simulation.attention_starts`
 QUANTITIES = (
     *("arrival_share", "energy_drift", "loss_error"),
@@ -38,7 +40,8 @@ CRITICAL_POINT_NOTES = [
     "and e the positive roots. Flow returns: of 64 starts on a sphere of radius .05.",
     "With attention there is a third set, w = -1/sqrt 2 with a e^2 = -1: saddles with e other than "
     "0, at the loss of the unigram model. The model without a has none of them.",
-    "Verdict: whether the flow returns as theory says; for the saddles on e = 0, their loss.",
+    "Verdict: whether the flow returns as theory says (no effect: half of the flows); for the "
+    "saddles on e = 0, their loss.",
 ]
 FLOW_NOTES = [
     "Arrives: share of the flows that end on one of the three sets of critical points. Energy "
@@ -62,9 +65,14 @@ def attention_flow_table(ends: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (p, q, model, sigma), part in ends.groupby(["p", "q", "model", "sigma"], sort=False):
-        key = {"p": p, "q": q, "model": model, "start": f"normal, sigma {sigma:g}"}
+        key = {"p": p, "q": q, "model": model, "start": NORMAL.format(sigma), "sigma": sigma}
         rows += [key | row for row in _of_starts(part, Chain(p, q), sigma)]
-    return judge(tidy(rows, KEYS), MAJORITY)
+    return judged_flow(tidy(rows, KEYS))
+
+
+def judged_flow(table: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts of a table of the flow's ends that has its values."""
+    return judge(with_runs(table), MAJORITY)
 
 
 def _of_starts(part: pd.DataFrame, chain: Chain, sigma: float) -> list[dict]:
@@ -104,7 +112,7 @@ def is_independent(chain: Chain) -> bool:
 def readable_attention_flow(table: pd.DataFrame) -> pd.DataFrame:
     """A row per chain, model and scale of the start."""
     rows = []
-    for (p, q, model, start), part in table.groupby(KEYS, sort=False):
+    for (p, q, model, start, _), part in table.groupby(KEYS, sort=False):
         by = part.set_index("quantity").reindex(QUANTITIES)
         value = by["value"]
         shown = by.loc["arrival_share" if is_independent(Chain(p, q)) else "global_share"]
@@ -123,7 +131,7 @@ def readable_attention_flow(table: pd.DataFrame) -> pd.DataFrame:
                 "theory": number(by.loc["global_share", "published"], 0),
                 "without a": number(value["global_share_without_a"], 3),
                 "decided": number(value["decided_global_share"], 4),
-                "verdict": worded(shown["verdict"], shown["effect_share"]),
+                "verdict": worded(shown),
             }
         )
     return pd.DataFrame(rows)

@@ -1,109 +1,257 @@
-"""What came out of Makkuva et al. (2024), as sentences on the rows of its tables."""
+"""The claims of Makkuva et al. (2024), each with the row that decides it."""
 
-from onelayer.findings import Finding
-from onelayer.tables import ALL
+from onelayer.findings import ALL, Finding, Published, Remark
 
+_CLAIMS = "local_to_global/claims"
 _STARTS = "local_to_global/initialisation"
-_BASINS = "local_to_global/basins"
-STATES_SENTENCES = tuple(
-    f"as with two states, the standard start {kept} the unigram model"
-    for kept in ("leaves", "stays at")
-)
-AUTHORS_WEIGHTS = "the authors' saved weights, standard start, iteration 200"
-RANK_ONE_SENTENCE = "at convergence, all the parameter matrices are approximately rank-one"
+_ABLATION = "local_to_global/ablation"
+_OPEN = "local_to_global/open_problems"
+_FLOWS = "a share of {it:4} of the flows from {it.n:,} starts on each chain"
+_NATS = "a final loss of {it:4} nats on one set of held-out sequences"
 
 
-def _start(name: str, called: str, entropy: str) -> Finding:
-    return Finding(
-        f"start_{name}",
-        _STARTS,
-        {"initialisation": name, "seed": "mean", "quantity": "final_loss"},
-        holds=f"{called} ends nearer to the {entropy} entropy than to the other, as the paper "
-        "says: loss {it:4} nats beside {it.published:.4f}.",
-        fails=f"{called} does not end near the {entropy} entropy: loss {{it:4}} nats beside "
-        "{it.published:.4f}.",
-        open=f"Whether {called[0].lower()}{called[1:]} ends near the {entropy} entropy is open: "
-        "loss {it:4} nats beside {it.published:.4f}.",
-    )
+def _theorem(
+    name: str,
+    claim: str,
+    place: str,
+    quantity: str,
+    subject: str,
+    verbs: tuple[str, str],
+    said: str,
+) -> Finding:
+    """A claim on the canonical model, decided over all chains together."""
+    primary = {"claim": claim, "place": place, "quantity": quantity, "seed": ALL}
+    return Finding(name, claim, place, "theory", _CLAIMS, primary, subject, *verbs, said)
 
 
-FINDINGS = [
-    Finding(
+FINDINGS: list[Finding | Remark] = [
+    _theorem(
+        "critical_points",
+        "all of them are critical points",
+        "Theorem 1",
+        "gradient_norm",
+        "the gradient of the canonical model's loss",
+        (
+            "vanishes at all critical points that theorem 1 names",
+            "does not vanish at all critical points that theorem 1 names",
+        ),
+        "at most {it.value:.0e} at {it.n} points",
+    ),
+    _theorem(
+        "energy",
+        "the energy is constant along the flow",
+        "Lemma 1",
+        "energy_drift",
+        "the energy",
+        ("is constant along the gradient flow", "is not constant along the gradient flow"),
+        "it changes by at most {it.value:.0e} over {it.n:,} flows",
+    ),
+    _theorem(
         "basins",
-        _BASINS,
-        {"quantity": "basin_agreement"},
-        holds="All {it.total:,} gradient flows end in the basin that the theorem names, within "
-        "{error.most:.0e} of the limit that their energy predicts.",
-        fails="Gradient flows do not end in the basin that the theorem names: a share of {it:3}.",
-        mixed="A share of {it.least:.4f} to {it.most:.4f} of the gradient flows ends in the basin "
-        "that the theorem names.",
-        open="A share of {it.least:.4f} to {it.most:.4f} of the gradient flows ends in the basin "
-        "that the theorem names.",
-        beside={"error": {"quantity": "limit_point_error"}},
+        "E and w decide at which minimum the flow ends",
+        "Theorem 2",
+        "share_of_flows",
+        "the gradient flow",
+        (
+            "ends in the basin that theorem 2 names",
+            "does not always end in the basin that theorem 2 names",
+        ),
+        _FLOWS,
     ),
-    Finding(
+    _theorem(
+        "limit",
+        "the flow ends at the point of its energy",
+        "Theorem 2",
+        "limit_point_error",
+        "the gradient flow",
+        (
+            "ends at the point that its energy predicts",
+            "does not end at the point that its energy predicts",
+        ),
+        "at most {it.value:.0e} away from it in {it.n:,} flows",
+    ),
+    _theorem(
         "gaussian_starts",
-        _BASINS,
-        {"quantity": "global_share"},
-        holds="The share of Gaussian starts that reach a global minimum is the theory's at all "
-        "{it.rows} scales and chains.",
-        fails="The share of Gaussian starts that reach a global minimum differs from the theory's "
-        "at all {it.rows} scales and chains.",
-        mixed="The share of Gaussian starts that reach a global minimum is the theory's at "
-        "{it.agree} of {it.rows} scales and chains.",
-        open="The share of Gaussian starts that reach a global minimum is the theory's at "
-        "{it.agree} of {it.rows} scales and chains; the others are open.",
+        "a start's scale decides the share that reaches a global minimum",
+        "Theorem 2, Fig. 1",
+        "largest_share_error",
+        "the share of Gaussian starts that reach a global minimum",
+        (
+            "is the Gaussian integral over the basin of theorem 2 at all scales",
+            "is not the Gaussian integral over the basin of theorem 2 at all scales",
+        ),
+        "the two differ by at most {it.value:.3f}",
+    ),
+    _theorem(
+        "small_gaussian_starts",
+        "starts around the origin reach a global minimum for p + q < 1, a local one for > 1",
+        "Fig. 1 (b), (d)",
+        "share_of_flows",
+        "small Gaussian starts",
+        (
+            "reach a global minimum for p + q < 1 and a local one for p + q > 1",
+            "do not all reach a global minimum for p + q < 1 and a local one for p + q > 1",
+        ),
+        _FLOWS,
+    ),
+    _theorem(
+        "with_attention",
+        "starts around the origin reach a global minimum for p + q < 1, a local one for > 1",
+        "Theorem 3, Figs. 2 and 5",
+        "share_of_flows",
+        "with the attention scalar, too, small Gaussian starts",
+        (
+            "reach a global minimum for p + q < 1 and a local one for p + q > 1",
+            "do not all reach a global minimum for p + q < 1 and a local one for p + q > 1",
+        ),
+        _FLOWS,
     ),
     Finding(
-        "with_attention",
-        "local_to_global/flow_with_attention",
-        {"quantity": "global_share"},
-        holds="With the attention scalar Gaussian starts near the origin end as without it: all at "
-        "a global minimum for p + q < 1, none for p + q > 1.",
-        fails="With the attention scalar Gaussian starts near the origin do not end where theorem "
-        "3 says.",
-        mixed="With the attention scalar Gaussian starts near the origin end where theorem 3 says "
-        "at {it.agree} of {it.rows} scales and chains.",
-        open="Whether Gaussian starts near the origin end where theorem 3 says with the attention "
-        "scalar is open.",
+        "start_standard",
+        "the standard start converges to the unigram model",
+        "Fig. 4",
+        "analogue",
+        _STARTS,
+        {
+            "initialisation": "standard",
+            "claimed": "unigram",
+            "quantity": "final_loss",
+            "seed": ALL,
+        },
+        "the standard start",
+        "keeps the transformer's loss at the unigram entropy",
+        "does not keep the transformer's loss at the unigram entropy",
+        _NATS,
     ),
-    _start("standard", "The standard start", "unigram"),
-    _start("paper", "The paper's start", "bigram"),
     Finding(
         "trap_conditions",
-        "local_to_global/ablation",
-        {"quantity": "trapped_share", "variant": "twice as long"},
-        holds="With twice the iterations {it:2} of the standard starts still stand at the unigram "
-        "entropy.",
+        "the standard start converges to the unigram model, also in twice the training",
+        "Fig. 4",
+        "analogue",
+        _ABLATION,
+        {"variant": "twice as long", "claimed": "unigram", "quantity": "final_loss"},
+        "the standard start",
+        "keeps the transformer's loss at the unigram entropy in twice the training",
+        "does not keep the transformer's loss at the unigram entropy in twice the training",
+        "after {it.iterations:,} iterations " + _NATS,
+    ),
+    Finding(
+        "start_paper",
+        "the paper's start converges to the bigram model",
+        "Fig. 4",
+        "analogue",
+        _STARTS,
+        {"initialisation": "paper", "claimed": "bigram", "quantity": "final_loss", "seed": ALL},
+        "the paper's start",
+        "lets the transformer's loss fall from the unigram to the bigram entropy",
+        "does not let the transformer's loss fall from the unigram to the bigram entropy",
+        _NATS,
+    ),
+    Finding(
+        "guideline",
+        "the paper's start learns the model that the standard one does not",
+        "Fig. 4",
+        "analogue",
+        _CLAIMS,
+        {
+            "claim": "the paper's start learns the model that the standard one does not",
+            "quantity": "gain_of_the_papers_start",
+            "seed": ALL,
+        },
+        "the paper's start",
+        "ends with a lower loss than the standard start",
+        "does not end with a lower loss than the standard start",
+        "lower by {it:4} nats on one set of held-out sequences",
+    ),
+    Finding(
+        "guideline_gpt_block",
+        "the paper's start converges to the bigram model, also in a block with LayerNorm",
+        "Fig. 4",
+        "analogue",
+        _ABLATION,
+        {"variant": "GPT block, paper's start", "claimed": "bigram", "quantity": "final_loss"},
+        "the paper's start",
+        "lets the loss of a transformer with LayerNorm fall from the unigram to the bigram entropy",
+        "does not let the loss of a transformer with LayerNorm fall from the unigram to the bigram "
+        "entropy",
+        _NATS,
     ),
     Finding(
         "rank_one_of_all",
-        "local_to_global/claims",
-        {"claim": RANK_ONE_SENTENCE, "seed": ALL},
-        holds="All parameter matrices become approximately rank one, ours and the authors' saved.",
-        fails="The parameter matrices do not become approximately rank one.",
-        mixed="{it.agree} of {it.rows} parameter matrices, ours and the authors' saved, are "
-        "approximately rank one, of which the paper says all: the authors' W_Q has a share of "
-        "{Q.value:.2f} and W_K of {K.value:.2f}.",
-        open="Whether all parameter matrices become approximately rank one is open: {it.agree} of "
-        "{it.rows} are.",
-        beside={
-            name: {"quantity": f"W_{name}_top_share", "seed": ALL, "setting": AUTHORS_WEIGHTS}
-            for name in ("Q", "K")
+        "at convergence, all the parameter matrices are approximately rank-one",
+        "Fig. 3",
+        "published",
+        _CLAIMS,
+        {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
+        "the parameter matrices that the authors saved last",
+        "are all approximately rank one",
+        "are not all approximately rank one",
+        "of one of them the largest singular value has a share of {it.value:.2f}, where .9 would "
+        "be near",
+        published=Published(
+            "local_to_global_rank_one.csv",
+            {"initialisation": "standard", "matrix": "W_K", "iteration": 200},
+            "published",
+        ),
+    ),
+    Finding(
+        "rank_one_of_ours",
+        "at convergence, all the parameter matrices are approximately rank-one, trained anew",
+        "Fig. 3",
+        "analogue",
+        _CLAIMS,
+        {
+            "claim": "at convergence, all the parameter matrices are approximately rank-one",
+            "quantity": "smallest_top_share",
+            "seed": ALL,
         },
+        "the parameter matrices of a transformer trained anew from the standard start",
+        "all come near rank one",
+        "do not all come near rank one",
+        "the smallest share of a largest singular value is {it:2}, where .9 would be near",
+    ),
+    Finding(
+        "rank_one_start",
+        "from a rank-one start all matrices stay rank one",
+        "Fig. 6",
+        "analogue",
+        _CLAIMS,
+        {"claim": "from a rank-one start all matrices stay rank one", "seed": ALL},
+        "the parameter matrices from a rank-one start",
+        "all stay rank one",
+        "do not all stay rank one",
+        "the smallest share of a largest singular value is {it.value:.4f}",
     ),
     Finding(
         "more_states",
-        "local_to_global/claims",
-        {"claim": STATES_SENTENCES, "seed": ALL},
-        holds="With three states as with two, the sign of the chain's second eigenvalue, 1 - p - q "
-        "for two, decides to which entropy the standard start ends nearer: the best one where it "
-        "is positive, the unigram one where it is negative ({it.rows} chains).",
-        fails="With three states the sign of the second eigenvalue does not decide to which "
-        "entropy the standard start ends nearer.",
-        mixed="The sign of the second eigenvalue decides to which entropy the standard start ends "
-        "nearer for {it.agree} of {it.rows} chains of two and three states.",
-        open="Whether the sign of the second eigenvalue decides to which entropy the standard "
-        "start ends nearer is open: it does for {it.agree} of {it.rows} chains.",
+        "the standard start stays at the unigram model where symbols change often, with three "
+        "states as with two",
+        "open problems",
+        "analogue",
+        _OPEN,
+        {"source": "3 states, leaves always", "depth": 1, "quantity": "way_closed"},
+        "the standard start on a chain of three states that never stays where it is",
+        "remains at the unigram model",
+        "leaves the unigram model",
+        "it closes a share of {it:3} of the way to the best entropy",
+    ),
+    Remark(
+        "escapes",
+        _ABLATION,
+        {"variant": "twice as long", "quantity": "first_escape_iteration"},
+        "Of {trapped.n} standard starts that train for {it.iterations:,} iterations a share of "
+        "{trapped.value:.2f} ends near the unigram entropy; the first leaves it at iteration "
+        "{it.value:.0f}.",
+        beside={"trapped": {"variant": "twice as long", "quantity": "trapped_share"}},
+    ),
+    Remark(
+        "order_and_depth",
+        _OPEN,
+        {"source": "second order, repeats .9", "quantity": "way_closed", "depth": 1},
+        "Of a source of the second order one layer closes a share of {it:2} of the way from the "
+        "unigram to the best entropy, and two layers {two:2}.",
+        beside={
+            "two": {"source": "second order, repeats .9", "quantity": "way_closed", "depth": 2}
+        },
     ),
 ]

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from onelayer.device import on_gpu, to_device
 from onelayer.graphs import Graphed
+from onelayer.papers.local_to_global.accuracy import MAX_STEPS
 
 # Dormand and Prince (1980): a_ij, and fifth-order minus embedded fourth-order weights.
 _A = [
@@ -63,7 +64,7 @@ def integrate(
     until: float | Tensor = math.inf,
     tolerance: float = 1e-8,
     stop_below: float = 1e-6,
-    max_steps: int = 5_000,
+    max_steps: int = MAX_STEPS,
 ) -> Ends:
     """Follow every trajectory until it is at rest or its time is up.
 

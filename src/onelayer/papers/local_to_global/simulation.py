@@ -12,10 +12,17 @@ from torch import Tensor
 
 from onelayer.execution import Execution
 from onelayer.papers.local_to_global import canonical
+from onelayer.papers.local_to_global.accuracy import SLOW_AT_REST
 from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import Ends, integrate
-from onelayer.papers.local_to_global.theory import critical_points, grid, outcome, shown_chains
+from onelayer.papers.local_to_global.theory import (
+    MODELS,
+    critical_points,
+    grid,
+    outcome,
+    shown_chains,
+)
 from onelayer.seeds import generator
 from onelayer.settings.local_to_global import (
     AttentionFlowRunSettings,
@@ -26,8 +33,6 @@ from onelayer.settings.local_to_global import (
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
 FIRST_FRAME = 0.01  # time of the first frame after the start
-SLOW_AT_REST = 1e-5  # with p + q = 1 no flow comes to rest faster than by a power of time
-MODELS = {2: "(e, w)", 3: "(e, w, a)"}  # by the number of variables
 
 
 def ends_of(start: np.ndarray, chain: Chain, settings: IntegrationSettings, device: str) -> Ends:

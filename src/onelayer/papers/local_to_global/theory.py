@@ -14,6 +14,7 @@ from onelayer.papers.local_to_global import basins
 from onelayer.papers.local_to_global.canonical import W_SADDLE, logit_gap
 from onelayer.papers.local_to_global.chain import Chain
 
+MODELS = {2: "(e, w)", 3: "(e, w, a)"}  # by the number of variables
 UNFINISHED = -1
 REACHED = 1e-3  # a limit is told apart from the other by much more than this
 _INNER, _OUTER = (-0.5, -0.25, 0.5, 1.0), (-2.0, -1.5, -1.2, -1.0)  # w on either side of the saddle

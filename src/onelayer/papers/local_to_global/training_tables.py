@@ -1,10 +1,12 @@
 """The tables of the trained transformers: initialisations, rank one, and the ablation.
 
 `published` is a number of the authors where there is one (their saved weights), and otherwise the
-entropy at which the paper says that training ends. A run whose loss ends no lower than it starts,
-or above the unigram entropy, did not train or not for long enough: nothing is judged by it.
+entropy at which the paper says that training ends; no effect is the other entropy. A run whose loss
+ends no lower than it starts, or above the unigram entropy, did not train or not for long enough:
+nothing is judged by it.
 """
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,25 +15,38 @@ import pandas as pd
 
 from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.claimed import (
+    UNIGRAM,
+    claimed_model,
+    close,
+    compared_loss,
+    entropy,
+    excess_loss,
+    kind_of,
+)
+from onelayer.papers.local_to_global.flow_tables import with_runs
+from onelayer.seeds import generator
 from onelayer.settings.local_to_global import TrainingSettings, Variant
-from onelayer.tables import Report, interval, number, tidy
-from onelayer.verdicts import FLOAT32, NOT_REACHED, Number, judge, rounding, worded
+from onelayer.tables import ALL, Report, interval, number, tidy
+from onelayer.verdicts import NOT_REACHED, Number, judge, rounding, worded, worded_all
 
-CLOSE = 0.01  # nats: a loss this close to an entropy counts as having reached it
-TRAPPED = (100, 450)  # iterations over which a standard start must stay at the unigram entropy
+# `within`: how near counts as near (nats), in the rows that count by it.
+START_KEYS = ["initialisation", "claimed", "seed", "within"]
+RANK_KEYS = ["initialisation", "matrix", "iteration"]
+ABLATION_KEYS = ["variant", "initialisation", "claimed", "iterations", "within"]
+LATER = (100, 450)  # iterations over which the distance from the unigram entropy is looked at
 RANK_ONE_NOTES = [
     "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval. "
     "Authors: one run, from the weights they saved.",
-    "A random 8 x 8 matrix has a share of about .37 (as the W_Q, W_K, W_V and W_O of iteration 1), "
-    "one of 32 x 8 of about .25. The paper says that all matrices become rank one (figure 3); of "
-    "W_Q and W_K the authors' own weights at iteration 200 do not.",
+    "No effect is the mean share of a random matrix of the same shape. The paper says that all "
+    "matrices become rank one (figure 3); of W_Q and W_K the authors' own weights at iteration 200 "
+    "do not.",
 ]
 UNTRAINED = "the loss does not come down to the unigram entropy: no or too little training"
 HELD_OUT = (
     "Intervals are over seeds, which all share the held-out sequences: few of those move a loss by "
     "more than seeds do, though never below the bigram entropy."
 )
-CLAIMED = {"standard": "unigram", "rank_one": "unigram", "paper": "bigram"}
 
 
 def read_published(path: Path) -> pd.DataFrame:
@@ -41,49 +56,58 @@ def read_published(path: Path) -> pd.DataFrame:
     return table.assign(published=printed.astype(float), tolerance=printed.map(rounding))
 
 
-def excess_loss(training: TrainingSettings) -> float:
-    """A loss this near to the optimum is as good as it for one batch, per logit (nats): 1 / (2 N).
-
-    A logit that is estimated from N symbols, those of a batch, has the variance 1 / (N p (1 - p)),
-    and costs half of that times p (1 - p) more than the best one, in expectation.
-    """
-    return 1 / (2 * training.batch * training.sequence_length)
-
-
 def initialisation_table(
-    curves: pd.DataFrame, chain: Chain, tolerance: float = 0.0
+    curves: pd.DataFrame, training: TrainingSettings, chain: Chain
 ) -> pd.DataFrame:
-    """Per initialisation and seed: final loss, when it reached the bigram entropy, and the mean.
+    """Per initialisation and seed: final loss, when it came near the bigram entropy, and the mean.
 
     Args:
         curves: `training.curves` of all initialisations.
+        training: of all of them.
         chain: the chain trained on.
-        tolerance: `excess_loss`; the unigram model has one logit, the bigram model two.
     """
-    entropies = {"unigram": chain.unigram_entropy, "bigram": chain.bigram_entropy}
-    logits = {"unigram": 1, "bigram": 2}
-    middle = (chain.unigram_entropy + chain.bigram_entropy) / 2
     rows = []
     for name, part in curves.groupby("variant", sort=False):
-        model = CLAIMED[name]
-        claim = {"published": entropies[model], "tolerance": logits[model] * tolerance}
-        claim["note"] = f"beside it: the {CLAIMED[name]} entropy, where the paper says it ends"
+        model = claimed_model(name, chain)
+        key, claimed = {"initialisation": name, "claimed": model}, entropy(model, chain)
+        beside = {"published": claimed, "note": f"beside it: the {model} entropy"}
         finals = []
         for seed, run in part.groupby("seed", sort=False):
-            key = {"initialisation": name, "seed": str(seed)}
-            final = float(run["loss"].iloc[-1])
-            finals.append(final)
-            own = {"quantity": "final_loss", "value": final, "n": 1}
-            rows.append(key | own | claim | _standing(run, chain))
-            rows += [key | row for row in _reached(run, chain)]
-        key = {"initialisation": name, "seed": "mean"}
-        rows.append(
-            key | {"quantity": "final_loss"} | mean(finals) | claim | _standing(part, chain)
-        )
-        left = mean(np.array(finals) - claim["published"])
-        rows.append(key | {"quantity": "final_loss_above_claimed", "note": _left(left)} | left)
-    compared = Number(middle, kind="theory", relative=FLOAT32)
-    return judge(tidy(rows, ["initialisation", "seed"]), {"final_loss": compared})
+            finals.append(float(run["loss"].iloc[-1]))
+            own = key | {"seed": str(seed)}
+            final = {"quantity": "final_loss", "value": finals[-1], "n": 1}
+            rows.append(own | final | beside | _standing(run, chain))
+            rows += [own | row for row in _on_the_way(run, chain)]
+        key["seed"] = ALL
+        final = {"quantity": "final_loss"} | mean(finals)
+        rows.append(key | final | beside | _standing(part, chain))
+        left = mean(np.array(finals) - claimed)
+        rows.append(key | {"quantity": "final_loss_above_claimed"} | left)
+    return judged_initialisations(tidy(rows, START_KEYS), training, chain)
+
+
+def judged_initialisations(
+    table: pd.DataFrame, training: TrainingSettings, chain: Chain
+) -> pd.DataFrame:
+    """Verdicts of a table of initialisations that has its values: of means over seeds alone."""
+    finals = table["quantity"] == "final_loss"
+    return _judged_losses(table, finals & (table["seed"] == ALL), [training] * len(table), chain)
+
+
+def _judged_losses(
+    table: pd.DataFrame,
+    finals: pd.Series,
+    trainings: Sequence[TrainingSettings],
+    chain: Chain,
+    others: Sequence[Number | None] | None = None,
+) -> pd.DataFrame:
+    """Final losses beside the claimed entropy, all other rows as `others` says."""
+    compared, tolerance = list(others or [None] * len(table)), table["tolerance"].tolist()
+    for place in np.flatnonzero(finals):
+        model, own = table["claimed"].iloc[place], trainings[place]
+        compared[place] = compared_loss(model, chain, kind_of(own, chain))
+        tolerance[place] = excess_loss(own, model)
+    return judge(with_runs(table.assign(tolerance=tolerance)), compared)
 
 
 def untrained(run: pd.DataFrame, chain: Chain) -> bool:
@@ -93,7 +117,7 @@ def untrained(run: pd.DataFrame, chain: Chain) -> bool:
     has the loss log 2, above both entropies: standing there, it would look trapped.
     """
     start, end = run["loss"].iloc[0], run["loss"].iloc[-1]
-    return not (end < start and end <= chain.unigram_entropy + CLOSE)
+    return not (end < start and end <= chain.unigram_entropy + close(chain))
 
 
 def _standing(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
@@ -105,11 +129,6 @@ def _standing(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
     return {"verdict": NOT_REACHED, "note": count + UNTRAINED}
 
 
-def _left(distance: dict) -> str:
-    """What a loss's distance to an entropy, with its interval, says."""
-    return "not reached: this much above it" if distance["low"] > 0 else "reached"
-
-
 def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
     """Notes under the readable table."""
     return [
@@ -119,40 +138,41 @@ def initialisation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
         "Loss: population loss on held-out sequences (nats). Unigram entropy "
         f"{chain.unigram_entropy:.4f}, bigram entropy rate {chain.bigram_entropy:.4f}.",
         HELD_OUT,
-        "Verdict: 'direction', the final loss lies on the claimed side of the middle between both "
-        "entropies; 'within', the interval reaches the claimed entropy, give or take the excess "
-        f"loss of a logit estimated from one batch, {excess_loss(training):.1e} nats, for each "
-        "logit of the claimed model; 'not reached', the loss ends no lower than it starts, or "
-        "more than .01 above the unigram entropy.",
+        "Verdict: of the mean over seeds, beside the claimed entropy; no effect is the other one. "
+        f"Tolerance: the excess loss of a logit estimated from one batch, "
+        f"{excess_loss(training, UNIGRAM):.1e} nats, for each logit of the claimed model. Not "
+        "reached: the loss ends no lower than it starts, or above the unigram entropy by more than "
+        "a tenth of the distance of the two.",
     ]
 
 
 def ablation_notes(training: TrainingSettings, chain: Chain) -> list[str]:
     """Notes under the readable table."""
     return [
-        f"Trapped: the loss ends within .01 of the unigram entropy {chain.unigram_entropy:.4f}. "
-        "Escape: first iteration from which on the loss stays more than .01 below it, the earliest "
-        "of the seeds.",
+        f"Trapped: the loss ends within {close(chain):.4f} of the unigram entropy "
+        f"{chain.unigram_entropy:.4f}, a tenth of its distance from the bigram entropy rate "
+        f"{chain.bigram_entropy:.4f}. Escape: first iteration from which on the loss stays further "
+        "below it, the earliest of the seeds.",
         f"{training.iterations} iterations unless the row says otherwise; a longer training has a "
         "longer schedule, and is not the shorter one gone on with.",
-        f"Bigram entropy rate: {chain.bigram_entropy:.4f}; not reached where the interval of the "
-        "distance lies above 0.",
         HELD_OUT,
-        "The paper claims that the standard start is trapped and its own is not; it says nothing "
-        "about the changes.",
+        "Verdict: of the mean final loss, beside the entropy claimed for the start; no effect is "
+        "the other entropy. The paper says nothing about the changes.",
     ]
 
 
-def _reached(run: pd.DataFrame, chain: Chain) -> list[dict]:
+def _on_the_way(run: pd.DataFrame, chain: Chain) -> list[dict]:
+    """When a run first comes near the bigram entropy, and how far it leaves the unigram one."""
     iteration, loss = run["iteration"].to_numpy(), run["loss"].to_numpy()
-    reached = iteration[loss <= chain.bigram_entropy + CLOSE]
-    later = (iteration >= TRAPPED[0]) & (iteration <= TRAPPED[1])
+    reached = iteration[loss <= chain.bigram_entropy + close(chain)]
+    first, last = LATER
+    later = (iteration >= first) & (iteration <= last)
     away = abs(loss[later] - chain.unigram_entropy).max() if later.any() else np.nan
-    when = float(reached[0]) if len(reached) else np.nan
     return [
         {
-            "quantity": "iteration_within_0.01_of_bigram",
-            "value": when,
+            "quantity": "iteration_near_bigram",
+            "within": close(chain),
+            "value": float(reached[0]) if len(reached) else np.nan,
             "n": 1,
             "verdict": "" if len(reached) else NOT_REACHED,
             "note": "" if len(reached) else f"not within {iteration[-1]} iterations",
@@ -161,7 +181,7 @@ def _reached(run: pd.DataFrame, chain: Chain) -> list[dict]:
             "quantity": "largest_distance_from_unigram",
             "value": away,
             "n": int(later.sum()),
-            "note": "over iterations 100 to 450; accepted for the standard start: .01",
+            "note": f"over iterations {first} to {last}",
         },
     ]
 
@@ -169,30 +189,35 @@ def _reached(run: pd.DataFrame, chain: Chain) -> list[dict]:
 def readable_initialisations(table: pd.DataFrame) -> pd.DataFrame:
     """A row per initialisation and seed."""
     rows = []
-    for (name, seed), part in table.groupby(["initialisation", "seed"], sort=False):
+    for (name, model, seed), part in table.groupby(START_KEYS[:3], sort=False):
         by = part.set_index("quantity")
-        final = by.loc["final_loss"]
+        final, value = by.loc["final_loss"], by["value"]
         row = {
             "initialisation": name.replace("_", "-"),
             "seed": seed,
             "final loss": interval(final["value"], final["low"], final["high"], 4),
-            "entropy claimed": number(final["published"], 4),
+            "entropy claimed": f"{model}, {number(final['published'], 4)}",
             "above it": "",
         }
         if "final_loss_above_claimed" in by.index:
             left = by.loc["final_loss_above_claimed"]
             row["above it"] = interval(left["value"], left["low"], left["high"], 4)
-        when = by["value"].get("iteration_within_0.01_of_bigram", np.nan)
-        row["within .01 of bigram at iteration"] = "–" if np.isnan(when) else f"{when:.0f}"
-        away = by["value"].get("largest_distance_from_unigram", np.nan)
+        row["near the bigram entropy at iteration"] = number(
+            value.get("iteration_near_bigram", np.nan), 0
+        )
+        away = value.get("largest_distance_from_unigram", np.nan)
         row["largest distance from unigram, 100–450"] = number(away, 4)
-        row["verdict"] = worded(final["verdict"], final["effect_share"])
+        row["verdict"] = worded(final)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def rank_one_table(
-    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame, chain: Chain
+    curves: pd.DataFrame,
+    snapshots: Sequence[int],
+    published: pd.DataFrame,
+    training: TrainingSettings,
+    chain: Chain,
 ) -> pd.DataFrame:
     """Share of every matrix' largest singular value at the snapshots, mean over seeds.
 
@@ -200,9 +225,10 @@ def rank_one_table(
         curves: `training.curves` of all initialisations.
         snapshots: iterations.
         published: `read_published`.
+        training: of all initialisations.
         chain: the chain trained on.
     """
-    theirs = published.set_index(["initialisation", "matrix", "iteration"])
+    theirs = published.set_index(RANK_KEYS)
     standing = {name: _standing(part, chain) for name, part in curves.groupby("variant")}
     matrices = [name.removesuffix("_share") for name in curves if name.endswith("_share")]
     rows = []
@@ -216,16 +242,33 @@ def rank_one_table(
                 row["note"] = "beside it: the authors' saved weights, one run"
                 row |= standing[name]
             rows.append(row)
-    table = tidy(rows, ["initialisation", "matrix", "iteration"])
-    return judge(table, list(map(_beside_half, table["published"])))
+    return judged_rank_one(tidy(rows, RANK_KEYS), training, chain)
 
 
-def _beside_half(published: float) -> Number:
-    """A random matrix of 32 x 8 has a share of about a quarter; half is no longer random.
+def judged_rank_one(table: pd.DataFrame, training: TrainingSettings, chain: Chain) -> pd.DataFrame:
+    """Verdicts of a table of rank one that has its values; no effect is a random matrix."""
+    kind = "published" if kind_of(training, chain) == "claim" else "analogue"
+    compared = [
+        Number(random_share(_rows(matrix, training.d), training.d), kind=kind)
+        for matrix in table["matrix"]
+    ]
+    return judge(with_runs(table), compared)
 
-    A published share near to that (W_Q, W_K) is on neither side: only the number itself counts.
+
+def _rows(matrix: str, d: int) -> int:
+    """How many rows a matrix has, or columns where those are more."""
+    return 4 * d if matrix in ("W_1", "W_2") else d
+
+
+@functools.lru_cache(maxsize=8)
+def random_share(rows: int, columns: int, draws: int = 20_000) -> float:
+    """Mean share of the largest singular value of matrices of independent normal entries.
+
+    Known to a thousandth: the standard deviation of one is below .1, and there are 20,000.
     """
-    return Number(None) if abs(published - 0.5) < 0.1 else Number(0.5)
+    random = generator("random share", rows, columns)
+    squares = np.linalg.svdvals(random.normal(size=(draws, rows, columns))) ** 2
+    return float((squares[:, 0] / squares.sum(axis=1)).mean())
 
 
 def readable_rank_one(table: pd.DataFrame) -> pd.DataFrame:
@@ -239,7 +282,8 @@ def readable_rank_one(table: pd.DataFrame) -> pd.DataFrame:
                 interval(row.value, row.low, row.high, 3) for row in table.itertuples()
             ],
             "authors": [number(value, 3) for value in table["published"]],
-            "verdict": list(map(worded, table["verdict"], table["effect_share"])),
+            "random": [number(value, 3) for value in table["reference"]],
+            "verdict": worded_all(table),
         }
     )
 
@@ -258,34 +302,57 @@ def ablation_table(
     rows = []
     for variant in variants:
         part = curves[curves["variant"] == variant.name]
-        final = part[part["iteration"] == part["iteration"].max()]
+        model = claimed_model(variant.initialisation, chain)
         key = {"variant": variant.name, "initialisation": variant.initialisation}
-        # A start that moves away from the unigram model, up or down, is not trapped by it.
-        trapped = abs(final["loss"] - chain.unigram_entropy) <= CLOSE
-        unchanged = variant.applied(base) == base
-        claim = {"standard": 1.0, "rank_one": 1.0, "paper": 0.0}[variant.initialisation]
-        found = {"published": claim if unchanged else np.nan, "note": changes(variant, base)}
-        if unchanged and (standing := _standing(part, chain)):
-            found["note"] += f"; {standing['note']}"
-            found["verdict"] = standing["verdict"]
-        rows.append(
-            key | {"quantity": "trapped_share"} | share(int(trapped.sum()), len(final)) | found
-        )
-        left = [_escape(run, chain) for _, run in part.groupby("seed")]
-        escape = {"quantity": "first_escape_iteration", "value": np.nan, "n": len(left)}
-        if np.isfinite(left).any():
-            escape["value"] = np.nanmin(left)
-        else:
-            escape["verdict"] = NOT_REACHED
-            escape["note"] = f"no seed within {part['iteration'].max()} iterations"
-        rows.append(key | escape)
-        for name, quantity in (("loss", "final_loss"), ("W_1_share", "final_W_1_share")):
-            rows.append(key | {"quantity": quantity} | mean(final[name]))
-        left = mean(final["loss"] - chain.bigram_entropy)
-        rows.append(key | {"quantity": "final_loss_above_bigram", "note": _left(left)} | left)
-    # The paper says which start is trapped, in words: 1 and 0 are ours for them.
-    claimed = Number(0.5, kind="claim")
-    return judge(tidy(rows, ["variant", "initialisation"]), {"trapped_share": claimed})
+        key |= {"claimed": model, "iterations": variant.applied(base).iterations}
+        own = _of_variant(part, chain)
+        own["trapped_share"] |= {"published": float(model == UNIGRAM)}
+        own["trapped_share"] |= {"note": changes(variant, base)}
+        own["final_loss"] |= {"published": entropy(model, chain)}
+        if standing := _standing(part, chain):
+            own["final_loss"] |= standing
+            own["trapped_share"] |= {"verdict": standing["verdict"]}
+        rows += [key | {"quantity": quantity} | row for quantity, row in own.items()]
+    return judged_ablation(tidy(rows, ABLATION_KEYS), variants, base, chain)
+
+
+def _of_variant(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
+    """Rows of one variant by quantity."""
+    final = runs[runs["iteration"] == runs["iteration"].max()]
+    near = {"within": close(chain)}
+    # A start that moves away from the unigram model, up or down, is not trapped by it.
+    trapped = abs(final["loss"] - chain.unigram_entropy) <= close(chain)
+    left = [_escape(run, chain) for _, run in runs.groupby("seed")]
+    escape = near | {"value": np.nan, "n": len(left)}
+    if np.isfinite(left).any():
+        escape["value"] = np.nanmin(left)
+    else:
+        escape["verdict"] = NOT_REACHED
+        escape["note"] = f"no seed within {runs['iteration'].max()} iterations"
+    return {
+        "trapped_share": near | share(int(trapped.sum()), len(final)),
+        "first_escape_iteration": escape,
+        "final_loss": mean(final["loss"]),
+        "final_W_1_share": mean(final["W_1_share"], least=0.0, most=1.0),
+        "final_loss_above_bigram": mean(final["loss"] - chain.bigram_entropy),
+    }
+
+
+def judged_ablation(
+    table: pd.DataFrame, variants: Sequence[Variant], base: TrainingSettings, chain: Chain
+) -> pd.DataFrame:
+    """Verdicts of an ablation that has its values: of final losses, and of shares of seeds.
+
+    The paper says which start is trapped, in words: 1 and 0 are ours for them.
+    """
+    own = {variant.name: variant.applied(base) for variant in variants}
+    trainings = [own[name] for name in table["variant"]]
+    quantity = table["quantity"]
+    shares = [
+        Number(0.5, kind=kind_of(training, chain)) if name == "trapped_share" else None
+        for name, training in zip(quantity, trainings, strict=True)
+    ]
+    return _judged_losses(table, quantity == "final_loss", trainings, chain, shares)
 
 
 def changes(variant: Variant, base: TrainingSettings) -> str:
@@ -296,8 +363,8 @@ def changes(variant: Variant, base: TrainingSettings) -> str:
 
 
 def _escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on the loss is more than .01 below the unigram entropy; NaN."""
-    below = run["loss"].to_numpy() < chain.unigram_entropy - CLOSE
+    """First iteration from which on the loss is below the unigram entropy, not near it; NaN."""
+    below = run["loss"].to_numpy() < chain.unigram_entropy - close(chain)
     first = len(below) - int(np.argmin(below[::-1])) if not below.all() else 0
     return float(run["iteration"].iloc[first]) if first < len(below) else np.nan
 
@@ -305,11 +372,10 @@ def _escape(run: pd.DataFrame, chain: Chain) -> float:
 def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
     """A row per variant."""
     rows = []
-    for (name, start), part in table.groupby(["variant", "initialisation"], sort=False):
+    for (name, start), part in table.groupby(ABLATION_KEYS[:2], sort=False):
         by = part.set_index("quantity")
         trapped, final = by.loc["trapped_share"], by.loc["final_loss"]
         left = by.loc["final_loss_above_bigram"]
-        escape = by.loc["first_escape_iteration", "value"]
         rows.append(
             {
                 "variant": name,
@@ -317,12 +383,13 @@ def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
                 "trapped at the unigram model": (
                     f"{round(trapped['value'] * trapped['n']):.0f} of {trapped['n']:.0f}"
                 ),
-                "first escape, iteration": "–" if np.isnan(escape) else f"{escape:.0f}",
+                "first escape, iteration": number(by.loc["first_escape_iteration", "value"], 0),
                 "final loss [95%]": interval(final["value"], final["low"], final["high"], 4),
+                "claimed": number(final["published"], 4),
                 "above the bigram entropy": interval(left["value"], left["low"], left["high"], 4),
                 "W_1 top share": number(by.loc["final_W_1_share", "value"], 3),
                 "what changes": trapped["note"],
-                "verdict": worded(trapped["verdict"], trapped["effect_share"]),
+                "verdict": worded(final),
             }
         )
     return pd.DataFrame(rows)
@@ -330,17 +397,21 @@ def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
 
 def report_initialisation(curves: pd.DataFrame, training: TrainingSettings, chain: Chain) -> Report:
     """What each start learns."""
-    table = initialisation_table(curves, chain, excess_loss(training))
+    table = initialisation_table(curves, training, chain)
     title = f"What each start learns, p = {chain.p:g}, q = {chain.q:g}"
     notes = initialisation_notes(training, chain)
     return Report(table, readable_initialisations(table), title, notes)
 
 
 def report_rank_one(
-    curves: pd.DataFrame, snapshots: Sequence[int], published: pd.DataFrame, chain: Chain
+    curves: pd.DataFrame,
+    snapshots: Sequence[int],
+    published: pd.DataFrame,
+    training: TrainingSettings,
+    chain: Chain,
 ) -> Report:
     """How close weights come to rank one."""
-    table = rank_one_table(curves, snapshots, published, chain)
+    table = rank_one_table(curves, snapshots, published, training, chain)
     title = "Share of the largest singular value over training"
     return Report(table, readable_rank_one(table), title, RANK_ONE_NOTES)
 

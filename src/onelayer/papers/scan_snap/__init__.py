@@ -19,8 +19,8 @@ Figure 4: distinct tokens gain in the order of their frequency P(l|n); the rares
     -> simulate_scan_snap, tabulate_scan_snap_claims, plot_scan
     -> table_scan_snap_claims, figure_scan
 
-Attention drops progressively, from low to high co-occurrence: when each token drops.
-    measures.drop_times, claims
+Attention drops progressively, from low to high co-occurrence: how many tokens drop, and when.
+    measures.drop_times, claims.drop_counts
     -> simulate_scan_snap, tabulate_scan_snap_claims -> table_scan_snap_claims
 Assumptions (a) to (c), one at a time: positions, input length, a slower or faster decoder.
     assumptions, positions, claims
@@ -37,8 +37,10 @@ It does not end as winner-takes-all; it slows down and stays on a combination of
     measures.trajectories, claims, figures.scan
     -> simulate_scan_snap, tabulate_scan_snap_claims, plot_scan
     -> table_scan_snap_claims, figure_scan
-Figure 6: a larger lr_Y/lr_Z ends at a higher entropy of c_n, a larger lr_Z at a lower one.
-    measures.entropy_by_run, entropy_sweep, claims, figures.entropy_sweep
+Figure 6: a larger lr_Y/lr_Z ends at a higher entropy of c_n, a larger lr_Z at a lower one; each
+cell and all together, means of our seeds against means of the paper's ten.
+    measures.entropy_by_run, entropy_sweep, claims.cell_claims, claims.over_sizes,
+    figures.entropy_sweep
     -> simulate_scan_snap, tabulate_entropy_sweep, tabulate_scan_snap_claims, plot_entropy_sweep
     -> table_entropy_sweep, table_scan_snap_claims, figure_entropy_sweep
 Beyond the paper: the same over a fine grid of learning rates.

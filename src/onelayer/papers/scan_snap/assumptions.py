@@ -23,13 +23,13 @@ def simulate_changes(
     """Train every change.
 
     Returns:
-        `assumption` (`positions`, `length` or `decoder`) and `changed`, to what, in words; then as
-        `simulation.simulate`.
+        `assumption` (`positions`, `length` or `decoder`) and `changed`, to what (`learned`, tokens,
+        lr_Y / lr_Z), as texts; then as `simulation.simulate`.
     """
     changed = {
-        ("length", f"{length} tokens"): {"length": length} for length in settings.changes.lengths
+        ("length", f"{length}"): {"length": length} for length in settings.changes.lengths
     } | {
-        ("decoder", f"lr_Y / lr_Z = {rate:g}"): {"lr_Y_multiplier": [rate]}
+        ("decoder", f"{rate:g}"): {"lr_Y_multiplier": [rate]}
         for rate in settings.changes.lr_Y_multiplier
     }
     tables = {
@@ -37,7 +37,7 @@ def simulate_changes(
         for place, (key, update) in enumerate(changed.items())
     }
     alone = execution.part("positions")
-    tables["positions", "learned positions"] = simulate_with_positions(settings, alone)
+    tables["positions", "learned"] = simulate_with_positions(settings, alone)
     found = pd.concat(tables, names=KEYS).reset_index(KEYS)
     return found.reset_index(drop=True)
 

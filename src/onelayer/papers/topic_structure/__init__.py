@@ -112,6 +112,9 @@ Words of one topic attend more to each other; a random model shows no topic stru
     figure_attention_heads
 Attention ratios are larger at tighter thresholds, and for disjoint topics.
     wikipedia.claims -> measure_attention, tabulate_wikipedia_claims -> table_wikipedia_claims
+Each ratio beside its own null, with the paper's checkpoints, analogues and controls apart.
+    probe.uncertainty, wikipedia.beside_null, wikipedia.judged
+    -> tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping
 
 Interesting future directions
 
@@ -123,8 +126,8 @@ Syntax: the Dyck grammar through the same stages.
 
 All claims
 
-Each with its number, its interval over seeds and a verdict, those of other tables too.
-    claims, synthetic.claims, head_removal.claims, onelayer.claims
+Each with its number, its interval over seeds and a verdict: those that no other table has.
+    synthetic.claims, onelayer.claims
     -> tabulate_topic_structure_claims -> table_topic_structure_claims
 
 Beyond the paper
@@ -143,8 +146,12 @@ Whether models need the heads that attend within topics: loss on words without t
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
     probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal
     -> probe_attention, tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping
-Whether the ratios depend on the topic model: its backend, size and seed.
-    onelayer.topics.variation, probe.topic_models, robustness, robustness_figure
+Whether verdicts on the ratios are right: permuted topics, and articles of shuffled words.
+    probe.calibration, onelayer.calibration.table
+    -> calibrate_probe, tabulate_calibration
+Whether the ratios depend on the topic model: its backend, size and seed; a mean over them whose
+interval covers their seeds, topics and articles.
+    onelayer.topics.variation, probe.topic_models, robustness.over_topic_models, robustness_figure
     -> fit_topic_models, probe_topic_models
     -> tabulate_topic_model_robustness, plot_topic_model_robustness
     -> table_topic_model_robustness, figure_topic_model_robustness

@@ -49,11 +49,9 @@ def summarise(
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """One row per corpus."""
-    shown = table.pivot(index=["corpus", "note"], columns="quantity", values="value")
-    shown = shown[table["quantity"].unique()].map("{:,.0f}".format).reset_index()
-    order = table["corpus"].unique().tolist()
-    shown = shown.sort_values("corpus", key=lambda names: names.map(order.index))
-    columns = {name: name.replace("_", " ") for name in shown.columns} | {"note": "credit"}
-    return shown.rename(columns=columns)[
-        ["corpus", "articles", "words", "human topics", "labelled articles", "credit"]
-    ]
+    shown = table.pivot(index="corpus", columns="quantity", values="value")
+    shown = shown[table["quantity"].unique()].map("{:,.0f}".format)
+    by_corpus = table.groupby("corpus", sort=False)
+    shown = shown.loc[list(by_corpus.groups)].assign(credit=by_corpus["note"].first())
+    shown = shown.reset_index().rename(columns=lambda name: name.replace("_", " "))
+    return shown[["corpus", "articles", "words", "human topics", "labelled articles", "credit"]]

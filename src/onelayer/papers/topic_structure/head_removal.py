@@ -10,18 +10,19 @@ import numpy as np
 import pandas as pd
 
 from onelayer import intervals
-from onelayer.claims import BEYOND, Claim
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.uncertainty import (
+    bootstrap_interval,
     document_weights,
-    percentile_interval,
 )
+from onelayer.papers.topic_structure.wikipedia import kind
 from onelayer.seeds import generator
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.tables import ALL, interval, tidy
-from onelayer.verdicts import OPEN, Direction, judge, worded
+from onelayer.verdicts import UNDECIDED, Direction, judge, worded
 
 KEYS = ["model", "removal", "words", SEED]
 REMOVALS = ("zero", "uniform")
@@ -30,31 +31,38 @@ SAME_TOPIC, OTHER = "same_topic", "other"
 CONTRAST = f"{SAME_TOPIC} - {OTHER}"
 NONE = "none"
 OTHERS = (RANDOM, SAME_LAYERS)
-MORE = Direction(0, 1)
+# What matters: a hundredth of a nat, 1% of the perplexity.
+MORE = Direction(0.0, 1, matters=0.01)
 DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
 COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED]
 
 TITLE = "Loss on words without the heads of the largest topic ratios, and without others"
-NOTES = [
-    "Removed: a quarter of all heads (`heads_share`), those with the largest attention ratios on "
-    "the probed articles under the loosest threshold. 'Other heads': as many of the others, drawn "
-    "anew for every article, from anywhere or so many from each layer as there are among the "
-    "largest. 'zero': a head gives nothing to the layer's output; 'uniform': the mean of all its "
-    "values, as of attention that is the same to all tokens: only where it looks is taken away.",
-    "Loss: in nats a word, on articles that are neither probed nor trained on, the same words "
-    "hidden under all conditions. Same topic: words of which a different word of their topic "
-    "stands in the text and is not hidden; other words: all others of the topic model's "
-    "vocabulary.",
-    "BERT, RoBERTa, ALBERT: cross-entropy of the masked word. BART: heads of the encoder are "
-    "removed, and the decoder, which knows the true words before, writes the word. ELECTRA's "
-    "discriminator predicts no words: as many as would be hidden are replaced by others, drawn by "
-    "their frequency, and the loss is the binary cross-entropy of telling of every word of the "
-    "topic model's vocabulary whether it was.",
-    "Verdict: 'direction' where the whole interval of the difference lies above 0: the heads with "
-    "the largest ratios matter more than others. Nothing published is like it. In rows of same "
-    "topic minus other words, 'direction' of the increase itself says that heads matter more for "
-    "words whose topic the text shows.",
-]
+
+
+def notes(settings: HeadRemovalSettings) -> list[str]:
+    """What stands below the table."""
+    return [
+        f"Removed: a share of {settings.heads_share:g} of all heads, those with the largest "
+        "attention ratios on the probed articles under the loosest threshold. 'Other heads': as "
+        "many of the others, drawn anew for every article, from anywhere or so many from each "
+        "layer as there are among the largest. 'zero': a head gives nothing to the layer's output; "
+        "'uniform': the mean of all its values, as of attention that is the same to all tokens: "
+        "only where it looks is taken away.",
+        "Loss: in nats a word, on articles that are neither probed nor trained on, the same words "
+        "hidden under all conditions. Same topic: words of which a different word of their topic "
+        "stands in the text and is not hidden; other words: all others of the topic model's "
+        "vocabulary.",
+        "BERT, RoBERTa, ALBERT: cross-entropy of the masked word. BART: heads of the encoder are "
+        "removed, and the decoder, which knows the true words before, writes the word. ELECTRA's "
+        "discriminator predicts no words: as many as would be hidden are replaced by others, drawn "
+        "by their frequency, and the loss is the binary cross-entropy of telling of every word of "
+        "the topic model's vocabulary whether it was.",
+        "Verdict: 'reproduced' where the whole interval of the difference lies above 0, so that "
+        "the heads with the largest ratios matter more than others; 'negligible' where all of it "
+        f"is within {MORE.matters:g} nats a word of 0. Nothing published is like it. In rows of "
+        "same topic minus other words, the increase itself is judged as well: above 0 heads matter "
+        "more for words whose topic the text shows.",
+    ]
 
 
 def without_losses(reason: str) -> pd.DataFrame:
@@ -62,6 +70,11 @@ def without_losses(reason: str) -> pd.DataFrame:
     table = pd.DataFrame(columns=COLUMNS)
     table.attrs = {"missing": reason}
     return table
+
+
+def reasons(losses: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Why nothing was measured of some models, by model."""
+    return {name: own.attrs["missing"] for name, own in losses.items() if "missing" in own.attrs}
 
 
 def loosest_variant(rows: pd.DataFrame) -> pd.DataFrame:
@@ -94,20 +107,26 @@ def assemble(
                 "words": SAME_TOPIC,
                 SEED: ALL,
                 "quantity": DIFFERENCES[0],
+                "runs": over_seeds.runs(ALL, models[name]),
             }
             parts.append(pd.DataFrame([row | {"value": np.nan, "note": missing}]))
         else:
             parts.append(pd.DataFrame(_rows(table, models[name], settings)))
-        parts[-1]["model"] = name
-    table = tidy(pd.concat(parts, ignore_index=True), KEYS)
+        own = kind(models[name])
+        parts[-1] = parts[-1].assign(model=name, kind="claim" if own == "published" else own)
+    return judged(tidy(pd.concat(parts, ignore_index=True), KEYS))
+
+
+def judged(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its verdicts; a seed alone is there to be read, and has none.
+
+    Args:
+        table: tidy, with the kind of each row: what it is where it is judged.
+    """
     sided = table["quantity"].isin(DIFFERENCES)
     sided |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
-    table = judge(table, [MORE if judged else None for judged in sided])
-    # A seed alone is there to be read.
-    alone = table[SEED] != ALL
-    return table.assign(
-        verdict=table["verdict"].mask(alone, ""), kind=table["kind"].mask(alone, "")
-    )
+    sided &= table[SEED].eq(ALL)
+    return judge(table, [MORE if judged else None for judged in sided])
 
 
 def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettings) -> Iterator:
@@ -124,15 +143,16 @@ def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettin
         for seed, replicates in parts:
             if not len(replicates):
                 continue
-            low, high = percentile_interval(replicates[:, 1:].mean(axis=0))
+            low, high = bootstrap_interval(replicates[:, 1:].mean(axis=0), documents)
             found = intervals.over_seeds(replicates[:, 0], float(low), float(high))
             ends = dict(zip(("value", "low", "high"), found, strict=True))
             says = [table.attrs["loss"], over_seeds.note(seed, model)]
-            alone = over_seeds.undecided(model)
+            alone, runs = over_seeds.undecided(model), over_seeds.runs(seed, model)
             if seed == ALL and len(replicates) < len(seeds):
                 says.append(f"{len(replicates)} of them: in others a layer has too few other heads")
-                alone = OPEN if len(replicates) == 1 else ""
-            yield row | ends | {SEED: seed, "note": "; ".join(filter(None, says)), "verdict": alone}
+                alone, runs = UNDECIDED if len(replicates) == 1 else "", len(replicates)
+            note = "; ".join(filter(None, says))
+            yield row | ends | {SEED: seed, "runs": runs, "note": note, "verdict": alone}
 
 
 def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple]:
@@ -189,7 +209,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             one = by.loc[quantity] if quantity in by.index else None
             row[name] = "–" if one is None else interval(one["value"], one["low"], one["high"], 4)
             if verdict:
-                row[verdict] = "–" if one is None else worded(one["verdict"], np.nan)
+                row[verdict] = "–" if one is None else worded(one)
         row["what it is"] = group["note"].iloc[0]
         rows.append(row)
     return pd.DataFrame(rows)
@@ -201,43 +221,4 @@ _SHOWN = {
     f"{LARGEST}_minus_{RANDOM}": ("difference", "verdict"),
     f"increase_{SAME_LAYERS}": ("without others of these layers", ""),
     f"{LARGEST}_minus_{SAME_LAYERS}": ("difference from these", "verdict on these"),
-}
-
-
-def claims(table: pd.DataFrame) -> list[Claim]:
-    """What removing heads says of the paper's sentence that attention encodes topics.
-
-    Args:
-        table: of `assemble`; models that predict no words have no claim.
-    """
-    found = []
-    measured = table[table["removal"].eq("zero") & table["value"].notna()]
-    for model, own in measured.groupby("model", sort=False):
-        for (words, quantity), (claim, what) in _CLAIMS.items():
-            rows = own[own["words"].eq(words) & own["quantity"].eq(quantity)].set_index(SEED)
-            whole, seeds = rows.loc[ALL], rows["value"].drop(ALL)
-            estimate = {**whole[["value", "low", "high"]], "n": max(1, len(seeds))}
-            setting = f"{model}, {whole['n']:.0f} articles"
-            name = f"{words.replace(' - ', '_minus_')}_{quantity}"
-            note, alone = f"{what} (nats a word); {whole['note']}", seeds if len(seeds) else None
-            found.append(Claim(claim, BEYOND, setting, name, estimate, note, MORE, seeds=alone))
-    return found
-
-
-_CLAIMS = {
-    (CONTRAST, f"increase_{LARGEST}"): (
-        "heads with large topic ratios are used for topics: without them words of a topic that the "
-        "text shows suffer more than other words",
-        "increase of the loss on these words minus that on other words",
-    ),
-    (SAME_TOPIC, DIFFERENCES[0]): (
-        "words of a topic that the text shows suffer more without the heads with the largest topic "
-        "ratios than without others",
-        "loss without them minus without as many others",
-    ),
-    (CONTRAST, DIFFERENCES[0]): (
-        "the heads with the largest topic ratios matter more than others for words of a topic that "
-        "the text shows, beyond what they matter for other words",
-        "the same difference minus that on other words",
-    ),
 }

@@ -1,5 +1,7 @@
 """Figure of removed heads: how much the loss on words grows without them."""
 
+from collections.abc import Mapping
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,20 +28,21 @@ WORDS = {SAME_TOPIC: "same topic", OTHER: "other words"}
 TITLES = dict(zip(REMOVALS, ("heads give nothing", "heads attend uniformly"), strict=True))
 
 
-def figure_removal(table: pd.DataFrame) -> Figure:
+def figure_removal(table: pd.DataFrame, reasons: Mapping[str, str]) -> Figure:
     """Increase of the loss without heads: a panel per kind of removal, two rows per model.
 
     Where no model predicts words, the figure says why.
 
     Args:
         table: of `head_removal.assemble`.
+        reasons: why nothing was measured, by model.
     """
     shown = table[(table["seed"] == ALL) & table["quantity"].str.startswith("increase_")]
     names = list(shown["model"].unique())
     if not names:
         figure = plt.figure(figsize=(COLUMN, 1.0))
-        reasons = (table["model"] + ": " + table["note"]).unique()
-        figure.text(0.5, 0.5, "\n".join(reasons), ha="center", va="center", wrap=True, fontsize=7)
+        said = "\n".join(f"{model}: {reason}" for model, reason in reasons.items())
+        figure.text(0.5, 0.5, said, ha="center", va="center", wrap=True, fontsize=7)
         return figure
     figure, axes = plt.subplots(
         len(REMOVALS), 1, figsize=(COLUMN, 1.2 + 0.85 * max(2, len(names))), sharex=True

@@ -10,7 +10,6 @@ from onelayer.intervals import mean
 from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.tables import interval, tidy
-from onelayer.verdicts import Number, judge
 
 KEYS = ["model", "seed"]
 TITLE = "Pretraining of the small models: losses"
@@ -64,7 +63,7 @@ def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
         losses and shares end, `n` the number of seeds; then, where there are several, each seed.
     """
     ends = [
-        {"model": model, "seed": str(seed), "quantity": quantity, "value": value, "n": 1}
+        {"model": model, "seed": str(seed), "quantity": quantity, "value": value, "n": 1, "runs": 1}
         for (model, seed), history in histories.items()
         for quantity, value in _at_the_end(history).items()
     ]
@@ -74,7 +73,7 @@ def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
         if (rows["seed"] != rows["seed"].iloc[0]).any():
             parts.append(rows)
     table = pd.concat(parts, ignore_index=True)
-    return judge(tidy(table.assign(note=table["quantity"].map(NOTES)), KEYS), Number())
+    return tidy(table.assign(note=table["quantity"].map(NOTES)), KEYS)
 
 
 def _at_the_end(history: pd.DataFrame) -> dict[str, float]:
@@ -97,7 +96,8 @@ def _over_seeds(rows: pd.DataFrame) -> pd.DataFrame:
         {"quantity": quantity, **mean(own["value"], 0.0, 1.0 if quantity in SHARES else math.inf)}
         for quantity, own in rows.groupby("quantity", sort=False)
     ]
-    return pd.DataFrame(means).assign(model=rows["model"].iloc[0], seed=ALL)
+    table = pd.DataFrame(means)
+    return table.assign(model=rows["model"].iloc[0], seed=ALL, runs=table["n"])
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

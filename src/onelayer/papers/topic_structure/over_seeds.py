@@ -3,12 +3,14 @@
 Rows of seed `all` are judged; those of a seed alone, where there are several, are there to be read.
 """
 
+import math
+
 import pandas as pd
 
 from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
 from onelayer.tables import number
-from onelayer.verdicts import OPEN
+from onelayer.verdicts import UNDECIDED
 
 SEED = "seed"
 SEVERAL = "mean of {} seeds: the interval covers seeds too"
@@ -20,16 +22,22 @@ ONE_SEED = {
 ALONE = "this seed alone, over the same articles and words as the others"
 # For readers, below a table.
 NOTE = (
-    "Models made here are means over seeds; their intervals cover seeds and articles (or words) "
-    "together: Student's t over the seeds and a bootstrap with the same resamples for all, their "
-    "distances added as squares. Over seeds: the smallest and the largest seed. One seed: the "
-    "interval leaves out how much one training differs from the next. z of few seeds has heavy "
-    "tails: where it and the interval disagree, believe the interval."
+    "Models made here are means over seeds (the column `runs`); their intervals cover seeds and "
+    "articles (or words) together: Student's t over the seeds and a bootstrap with the same "
+    "resamples for all, their distances added as squares. Over seeds: the smallest and the largest "
+    "seed. One seed: the interval leaves out how much one training differs from the next."
 )
 
 
+def runs(seed: str, model: ModelSettings) -> float:
+    """How many trainings or draws of weights a row rests on; NaN where they come from elsewhere."""
+    if not isinstance(model, RandomModel | PretrainedModel):
+        return math.nan
+    return len(model.seeds) if seed == ALL else 1
+
+
 def note(seed: str, model: ModelSettings) -> str:
-    """How many draws of the weights a row rests on; empty where the weights come from elsewhere."""
+    """The same in words, for readers of a row; empty where the weights come from elsewhere."""
     if not isinstance(model, RandomModel | PretrainedModel):
         return ""
     if seed != ALL:
@@ -40,7 +48,8 @@ def note(seed: str, model: ModelSettings) -> str:
 
 def undecided(model: ModelSettings) -> str:
     """The verdict that every row of a model comes with: one training decides nothing."""
-    return OPEN if isinstance(model, PretrainedModel) and len(model.seeds) == 1 else ""
+    alone = isinstance(model, PretrainedModel) and len(model.seeds) == 1
+    return UNDECIDED if alone else ""
 
 
 def spread(rows: pd.DataFrame, digits: int) -> str:
@@ -53,4 +62,4 @@ def spread(rows: pd.DataFrame, digits: int) -> str:
     seeds = rows.loc[rows[SEED] != ALL, "value"]
     if len(seeds):
         return f"{number(seeds.min(), digits)} to {number(seeds.max(), digits)}"
-    return "one seed" if rows["note"].str.contains("one seed:", regex=False).any() else "–"
+    return "one seed" if (rows["runs"] == 1).any() else "–"

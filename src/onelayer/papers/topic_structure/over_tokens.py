@@ -13,20 +13,21 @@ from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.labels import tightest_variant
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.tables import ALL, interval, number, tidy
-from onelayer.verdicts import Number, judge
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {
     "attention_ratio": "attention",
     "embedding_cosine_ratio": "embedding layer, cosine",
 }
-SUFFIXES = ("", "_null", "_null_corrected", "_z")
+SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
 QUANTITIES = [f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES]
 TITLE = "Topic structure against tokens seen, models pretrained here"
 SERIES_TITLE = "Topic structure against tokens seen"
 NOTES = [
     "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
-    "frequency strata; z: its distance from that null in standard deviations.",
+    "frequency strata; z: its distance from that null in standard deviations of the permutations, "
+    "which says whether these trainings tell these topics from permuted ones. Whether others would "
+    "is what the interval says.",
     "Snapshots at powers of two of tokens seen, and the finished model; fewer articles than in the "
     "main tables.",
     over_seeds.NOTE,
@@ -46,12 +47,13 @@ def assemble(
         measures: rows of `probe.snapshots` by model.
         models: settings of those models.
     """
-    parts = [
-        rows.assign(model=name, note=[over_seeds.note(seed, models[name]) for seed in rows[SEED]])
-        for name, rows in measures.items()
-    ]
+    parts = []
+    for name, rows in measures.items():
+        runs = [over_seeds.runs(seed, models[name]) for seed in rows[SEED]]
+        notes = [over_seeds.note(seed, models[name]) for seed in rows[SEED]]
+        parts.append(rows.assign(model=name, runs=runs, note=notes))
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
-    return judge(tidy(table[table["quantity"].isin(QUANTITIES)], KEYS), Number())
+    return tidy(table[table["quantity"].isin(QUANTITIES)], KEYS)
 
 
 def gather(tokens: Sequence[int], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

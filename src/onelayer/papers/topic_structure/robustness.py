@@ -4,14 +4,17 @@ The paper uses one topic model. Here backend, number of topics and seed vary, al
 """
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from onelayer.intervals import half_width
+from onelayer.papers.topic_structure import over_seeds
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.topic_structure import RobustnessSettings
-from onelayer.tables import ALL, Report, number, tidy
+from onelayer.tables import ALL, Report, interval, number, tidy
 
 KEYS = ["model", "backend", "topics", "seed"]
 RATIOS = [
@@ -23,10 +26,15 @@ RATIOS = [
     "embedding_raw_cosine_ratio",
     "embedding_raw_cosine_ratio_null_corrected",
 ]
+# With an interval over topics, which a mean over topic models has as well.
+OVER_TOPICS = "attention_ratio_over_topics"
 BESIDE = [
-    f"{ratio}_{kind}"
-    for ratio in ("attention_ratio", "embedding_cosine_ratio", "embedding_raw_cosine_ratio")
-    for kind in ("null", "z")
+    OVER_TOPICS,
+    *(
+        f"{ratio}_{kind}"
+        for ratio in ("attention_ratio", "embedding_cosine_ratio", "embedding_raw_cosine_ratio")
+        for kind in ("null", "z", "p")
+    ),
 ]
 QUALITIES = ["npmi", "nmi", "topics_used", "topics_kept", "words_kept"]
 # These grow with the number of topics by themselves: nothing to sum up over several.
@@ -73,11 +81,12 @@ def assemble(
         Student's 95% interval, and its `_sd`. Where `backend` and `topics` are `all` too: mean,
         `_sd`, `_min` and `_max` over all topic models; for each ratio of a model that is not
         random `_sign_changes`, how many topic models put it on the other side of 1 than the mean;
-        and `_eta2_<factor>`, that factor's share of the sum of squares.
+        `_eta2_<factor>`, that factor's share of the sum of squares; and, where every topic model
+        has it, `attention_ratio_over_topics` with the interval of `over_topic_models`.
     """
     single = _ordered(_single(measures, quality, models), [*models, ALL], settings)
-    parts = [single, _over_seeds(single)]
-    compared = single[~single["quantity"].isin(COUNTS)]
+    parts = [single, _over_seeds(single[single["quantity"] != OVER_TOPICS])]
+    compared = single[~single["quantity"].isin([*COUNTS, OVER_TOPICS])]
     for (model, quantity), rows in compared.groupby(["model", "quantity"], sort=False):
         values = (
             rows["value"]
@@ -85,9 +94,43 @@ def assemble(
             .reshape(len(settings.backends), len(settings.topics), len(settings.seeds))
         )
         signed = quantity in RATIOS and models[model].source != "random"
-        summary = _summary(quantity, values, _sign_note(rows) if signed else None)
+        summary = _summary(quantity, values, Sides.of(rows) if signed else None)
         parts.append(pd.DataFrame(summary).assign(model=model, backend=ALL, topics=ALL, seed=ALL))
+    topics = single[single["quantity"] == OVER_TOPICS]
+    for model, rows in topics.groupby("model", sort=False):
+        mean = {"quantity": OVER_TOPICS, **over_topic_models(rows)}
+        parts.append(pd.DataFrame([mean]).assign(model=model, backend=ALL, topics=ALL, seed=ALL))
     return tidy(pd.concat(parts, ignore_index=True), KEYS)
+
+
+def over_topic_models(rows: pd.DataFrame) -> dict[str, float]:
+    """The mean over topic models with its 95% interval over their seeds, topics and articles.
+
+    Backends and numbers of topics are those chosen; their seeds are drawn. With s^2 the variance
+    over seeds within a backend and number of topics, pooled over all of these, the part of the
+    seeds is Student's t times s / sqrt(number of topic models). Topics and articles are the same
+    corpus's for all: their part is the mean over topic models of the distances from each ratio to
+    the ends of its own interval. Distances are added as squares (MOVER). With one seed of each the
+    interval leaves the seeds out.
+
+    Args:
+        rows: of one model, with `backend`, `topics`, and the interval of each over topics and
+            articles.
+
+    Returns:
+        `value`, `low`, `high`, and `n` and `runs`, the number of topic models.
+    """
+    values, models = rows["value"], len(rows)
+    cells = values.groupby([rows["backend"], rows["topics"]])
+    freedom = models - cells.ngroups
+    seeds = 0.0
+    if freedom > 0:
+        pooled = ((values - cells.transform("mean")) ** 2).sum() / freedom
+        seeds = float(stdtrit(freedom, 0.975) * np.sqrt(pooled / models))
+    value = values.mean()
+    low = value - np.hypot(seeds, (values - rows["low"]).mean())
+    high = value + np.hypot(seeds, (rows["high"] - values).mean())
+    return {"value": value, "low": low, "high": high, "n": models, "runs": models}
 
 
 def _single(
@@ -101,7 +144,8 @@ def _single(
         shown = rows[rows["quantity"].isin([*RATIOS, *BESIDE])]
         if models[name].source == "random":
             shown = shown[~shown["quantity"].str.startswith("embedding_raw")]
-        parts.append(shown.assign(model=name))
+        runs = over_seeds.runs("", models[name])
+        parts.append(shown.assign(model=name, runs=runs))
     first = next(iter(measures.values()))
     parts += [rows[rows["quantity"].isin(QUALITIES)].assign(model=ALL) for rows in (quality, first)]
     return pd.concat(parts, ignore_index=True).drop(columns=["overlap", "threshold"])
@@ -124,19 +168,20 @@ def _over_seeds(single: pd.DataFrame) -> pd.DataFrame:
     half = half_width(table["sd"], table["n"])
     means = table.assign(low=table["value"] - half, high=table["value"] + half)
     spread = table.assign(value=table["sd"], quantity=table["quantity"] + "_sd")
+    means["runs"] = table["n"].where(table["n"] > 1)
     both = pd.concat([means, spread[spread["n"] > 1]]).drop(columns="sd")
     return both.assign(seed=ALL).sort_index(kind="stable")
 
 
-def _summary(quantity: str, values: np.ndarray, sign: tuple[int, str] | None) -> list[dict]:
+def _summary(quantity: str, values: np.ndarray, sides: "Sides | None") -> list[dict]:
     """Rows over all topic models, of `values` [backends, topics, seeds]."""
     numbers = {"": values.mean(), "_min": values.min(), "_max": values.max()}
     if values.size > 1:
         numbers["_sd"] = values.std(ddof=1)
     rows = [{"quantity": quantity + kind, "value": value} for kind, value in numbers.items()]
-    if sign:
-        changes, note = sign
-        rows.append({"quantity": f"{quantity}_sign_changes", "value": changes, "note": note})
+    if sides:
+        changes = {"value": len(sides.contrary), "note": str(sides)}
+        rows.append({"quantity": f"{quantity}_sign_changes"} | changes)
     rows += [
         {"quantity": f"{quantity}_eta2_{factor}", "value": share}
         for factor, share in variance_shares(values).items()
@@ -145,17 +190,36 @@ def _summary(quantity: str, values: np.ndarray, sign: tuple[int, str] | None) ->
     return [row | {"n": values.size} for row in rows]
 
 
-def _sign_note(rows: pd.DataFrame) -> tuple[int, str]:
-    """How many topic models contradict the mean about which side of 1 a ratio is on, in words."""
-    above = rows["value"].mean() > 1
-    contrary = rows[(rows["value"] > 1) != above]
-    clear = int(((rows["low"] > 1) | (rows["high"] < 1)).sum())
-    side, other = ("above", "below") if above else ("below", "above")
-    text = f"{len(rows) - len(contrary)} of {len(rows)} {side} 1; {clear} intervals exclude 1"
-    if len(contrary):
+class Sides(NamedTuple):
+    """On which side of 1 a ratio is under each topic model.
+
+    Attributes:
+        above: whether their mean is above 1.
+        contrary: names of the topic models that put it on the other side.
+        clear: how many have an interval that excludes 1.
+        n: how many topic models.
+    """
+
+    above: bool
+    contrary: list[str]
+    clear: int
+    n: int
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame) -> "Sides":
+        """Of one model's ratio, a row for each topic model."""
+        above = bool(rows["value"].mean() > 1)
+        contrary = rows[(rows["value"] > 1) != above]
         names = [f"{r.backend}, {r.topics} topics, seed {r.seed}" for r in contrary.itertuples()]
-        text += f"; {other}: {' | '.join(names)}"
-    return len(contrary), text
+        clear = int(((rows["low"] > 1) | (rows["high"] < 1)).sum())
+        return cls(above, names, clear, len(rows))
+
+    def __str__(self) -> str:
+        """In words."""
+        side, other = ("above", "below") if self.above else ("below", "above")
+        agree = self.n - len(self.contrary)
+        text = f"{agree} of {self.n} {side} 1; {self.clear} intervals exclude 1"
+        return f"{text}; {other}: {' | '.join(self.contrary)}" if self.contrary else text
 
 
 def variance_shares(values: np.ndarray) -> dict[str, float]:
@@ -187,7 +251,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
 
     A random model has neither: around 1 both would be those of noise.
     """
-    by = table.set_index([*KEYS, "quantity"])[["value", "n"]].sort_index()
+    by = table.set_index([*KEYS, "quantity"])[["value", "low", "high", "n"]].sort_index()
     rows = []
     for model in [name for name in table["model"].unique() if name != ALL]:
         cells = table[(table["model"] == model) & (table["seed"] == ALL)]
@@ -195,6 +259,9 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             rows.append(_row((model, backend, topics), by, "", _mean))
         if f"{RATIOS[0]}_sign_changes" in set(cells["quantity"]):
             overall = (model, ALL, ALL)
+            if OVER_TOPICS in set(cells["quantity"]):
+                mean = _row(overall, by, "", _nothing) | _mean_over_all(by, model)
+                rows.append(mean | {"topics": "mean, topics like these"})
             rows.append(_row(overall, by, "_sign_changes", _count) | {"topics": "sign changes"})
             for factor, name in FACTORS.items():
                 row = _row(overall, by, f"_eta2_{factor}", _percent)
@@ -213,10 +280,20 @@ def _row(key: tuple[str, str, str], by: pd.DataFrame, kind: str, cell: Callable)
     return row
 
 
+def _mean_over_all(by: pd.DataFrame, model: str) -> dict[str, str]:
+    value = by.loc[(model, ALL, ALL, ALL, OVER_TOPICS), ["value", "low", "high"]]
+    name, digits = SHOWN["attention_ratio"]
+    return {name: interval(*value, digits)}
+
+
 def _mean(rows: pd.DataFrame, quantity: str, digits: int) -> str:
     values = rows["value"]
     value, sd = values.get(quantity, np.nan), values.get(f"{quantity}_sd", np.nan)
     return number(value, digits) if np.isnan(sd) else f"{value:.{digits}f} ± {sd:.{digits}f}"
+
+
+def _nothing(*_: object) -> str:
+    return "–"
 
 
 def _count(rows: pd.DataFrame, quantity: str, _: int) -> str:
@@ -231,13 +308,14 @@ def _percent(rows: pd.DataFrame, quantity: str, _: int) -> str:
 
 def reader_notes(table: pd.DataFrame, settings: RobustnessSettings) -> list[str]:
     """Notes under the readable table; the first answers the question."""
-    signs = table[table["quantity"].str.endswith("_sign_changes")]
-    signs = signs.assign(ratio=signs["quantity"].str.removesuffix("_sign_changes"))
-    answers = [
-        f"{row.model}, {SHOWN[row.ratio][0]}: {'no' if row.value == 0 else 'YES'} ({row.note})"
-        for row in signs.itertuples()
-        if row.ratio in SHOWN
-    ]
+    single = table[table["seed"] != ALL]
+    answers = []
+    for (model, ratio), rows in single.groupby(["model", "quantity"], sort=False):
+        counted = (table["model"] == model) & (table["quantity"] == f"{ratio}_sign_changes")
+        if ratio in SHOWN and counted.any():
+            sides = Sides.of(rows)
+            changes = "YES" if sides.contrary else "no"
+            answers.append(f"{model}, {SHOWN[ratio][0]}: {changes} ({sides})")
     answer = [f"Does any choice change the sign of the finding? {'; '.join(answers)}."]
     return (answer if answers else []) + [
         f"Mean ± standard deviation over {len(settings.seeds)} seeds; in rows 'all', over all "
@@ -249,6 +327,8 @@ def reader_notes(table: pd.DataFrame, settings: RobustnessSettings) -> list[str]
         "gensim: online variational Bayes; tomotopy: collapsed Gibbs sampling; the same priors, "
         "1 / topics unless `topics.lda` says otherwise. NMI and topics used rest on the same "
         "variational inference of each article's topics for both.",
+        "Mean, topics like these: with its 95% interval for topics like these, over the "
+        "topic models' seeds (pooled within backend and number of topics), topics and articles.",
         "The null permutes topics among equally frequent words; at equal distance: different-topic "
         "pairs weighted to the distances of same-topic pairs. Of a random model no raw ratio: it "
         "is a quotient of two zeros.",

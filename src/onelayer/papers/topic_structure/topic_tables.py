@@ -7,7 +7,6 @@ import pandas as pd
 from onelayer.intervals import mean
 from onelayer.settings.topics import NamedLda
 from onelayer.tables import ALL, interval, number, tidy
-from onelayer.verdicts import Number, judge
 
 LDA = "topics.lda"
 QUALITY_NAMES = {
@@ -65,13 +64,14 @@ def quality_table(
     table = table.fillna({"note": ""}).reset_index(drop=True)
     missing = table["value"].isna()
     table.loc[missing, "note"] = "the corpus has no human topics"
-    return judge(tidy(table, ["corpus"]), Number())
+    return tidy(table, ["corpus"])
 
 
 def _over_halves(coherence: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Means over seeds with their intervals; `n` is the number of seeds."""
+    """Means over seeds with their intervals; `n` and `runs` are the number of seeds."""
     groups = coherence.groupby(keys, sort=False)["value"]
-    return pd.DataFrame([dict(zip(keys, key, strict=True)) | mean(own) for key, own in groups])
+    found = [dict(zip(keys, key, strict=True)) | mean(own) for key, own in groups]
+    return pd.DataFrame([row | {"runs": row["n"]} for row in found])
 
 
 def settings_table(
@@ -86,11 +86,11 @@ def settings_table(
     """
     notes = {m.name: _settings(m) for m in models}
     means = _over_halves(coherence, ["setting", "quantity"]).assign(seed=ALL)
-    alone = coherence.assign(seed=coherence["seed"].astype(str), n=1)
+    alone = coherence.assign(seed=coherence["seed"].astype(str), n=1, runs=1)
     several = len(coherence["seed"].unique()) > 1
     table = pd.concat([means, alone] if several else [means])
     table = table.assign(corpus=corpus, note=table["setting"].map(notes))
-    return judge(tidy(table, ["corpus", "setting", "seed"]), Number())
+    return tidy(table, ["corpus", "setting", "seed"])
 
 
 def _settings(model: NamedLda) -> str:

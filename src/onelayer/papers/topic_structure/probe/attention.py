@@ -5,7 +5,7 @@ document, head and pair of words, so that intervals and nulls are computed later
 forward pass.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -95,25 +95,11 @@ def probe_attention(
         OnelayerError: `max_tokens` exceeds what the model can read, or no article holds two
             labelled words.
     """
-    _check_length(model, settings.max_tokens)
-    index = {word: place for place, word in enumerate(labels.words)}
-    causal = is_causal(model, encode(tokenizer, " ".join(labels.words[:8]), 8).ids)
-    counter = PairCounter(labels, settings.reference_length, causal)
     pairs = WordPairTotal(len(labels.words))
     shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
     head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)
     texts = articles["text"].tolist()
-
-    def read(text: str) -> EncodedText:
-        return encode(tokenizer, text, settings.max_tokens)
-
-    if on_gpu(model.device):
-        found = sums_in_batches(model, [read(text) for text in texts], index, counter, progress)
-    else:
-        found = enumerate(
-            _document_sums(model, read(text), index, counter)
-            for text in progress(texts, unit="doc")
-        )
+    found = sums_by_document(model, tokenizer, texts, labels, settings, progress)
     for place, one in found:
         head_sums = head_sums + one.head_sums
         distance_sums[place], distance_counts[place] = one.distance_sums, one.distance_counts
@@ -131,6 +117,34 @@ def probe_attention(
         distance_counts=distance_counts,
         word_pairs=pairs.total(),
         words=labels.words,
+    )
+
+
+def sums_by_document(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    labels: Labels,
+    settings: AttentionProbeSettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> Iterator[tuple[int, PairSums]]:
+    """The sums of every text, with its place among them; on a GPU the longest texts come last.
+
+    Raises:
+        OnelayerError: `max_tokens` exceeds what the model can read.
+    """
+    _check_length(model, settings.max_tokens)
+    index = {word: place for place, word in enumerate(labels.words)}
+    causal = is_causal(model, encode(tokenizer, " ".join(labels.words[:8]), 8).ids)
+    counter = PairCounter(labels, settings.reference_length, causal)
+
+    def read(text: str) -> EncodedText:
+        return encode(tokenizer, text, settings.max_tokens)
+
+    if on_gpu(model.device):
+        return sums_in_batches(model, [read(text) for text in texts], index, counter, progress)
+    return enumerate(
+        _document_sums(model, read(text), index, counter) for text in progress(texts, unit="doc")
     )
 
 

@@ -35,6 +35,8 @@ from onelayer.settings.probe import UncertaintySettings
 from onelayer.tables import ALL
 
 BOTH = [SAME_TOPIC, DIFFERENT_TOPIC]
+# Behind a quantity's name: the same value with an interval over topics, too.
+OVER_TOPICS = "_over_topics"
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Sampled:
         replicates: with documents or words resampled, the same for all, [S, R]; None: no interval.
         null: with topics permuted, in the same way for all, [S, P]; None: not a ratio.
         n: documents or words.
+        topics: with whole topics resampled, the same for all, [S, R]; None: not measured.
+        topics_drawn: how many topics.
     """
 
     variant: Variant
@@ -69,36 +73,56 @@ class Sampled:
     replicates: np.ndarray | None
     n: int
     null: np.ndarray | None = None
+    topics: np.ndarray | None = None
+    topics_drawn: int = 0
 
     def rows(self, seed: str, chosen: Sequence[int]) -> list[Measure]:
-        """Rows of the mean over the chosen checkpoints: of a ratio also its null and z."""
+        """Rows of the mean over the chosen checkpoints: of a ratio also its null, z and p."""
         values = self.values[chosen]
         if self.replicates is None:
             return [self._row(seed, "", values.mean(), np.nan, np.nan)]
         replicates = self.replicates[chosen]
-        rows = [self._row(seed, "", *_over_seeds(values, replicates))]
-        if self.null is None:
-            return rows
-        null = self.null[chosen]
-        mean_null, centres = null.mean(axis=0), null.mean(axis=1)
-        corrected = _over_seeds(values / centres, replicates / centres[:, None])
-        z = uncertainty.z_score(values, null)
-        return [
-            *rows,
-            self._row(seed, "_null", mean_null.mean(), *uncertainty.percentile_interval(mean_null)),
-            self._row(seed, "_null_corrected", *corrected),
-            self._row(seed, "_z", z, np.nan, np.nan),
-        ]
+        found = self._over_seeds(values, replicates)
+        rows = [self._row(seed, "", *found)]
+        if self.null is not None:
+            null = self.null[chosen]
+            mean_null, centres = null.mean(axis=0), null.mean(axis=1)
+            ends = uncertainty.percentile_interval(mean_null)
+            corrected = self._over_seeds(values / centres, replicates / centres[:, None])
+            z, p = uncertainty.z_score(values, null), uncertainty.permutation_p(values, null)
+            rows += [
+                self._row(seed, "_null", mean_null.mean(), *ends),
+                self._row(seed, "_null_corrected", *corrected),
+                self._row(seed, "_z", z, np.nan, np.nan),
+                self._row(seed, "_p", p, np.nan, np.nan),
+            ]
+        if self.topics is not None:
+            ends = self._over_topics(*found, self.topics[chosen].mean(axis=0))
+            rows.append(self._row(seed, OVER_TOPICS, found[0], *ends))
+        return rows
+
+    def _over_seeds(self, values: np.ndarray, replicates: np.ndarray) -> tuple[float, float, float]:
+        low, high = uncertainty.bootstrap_interval(replicates.mean(axis=0), self.n)
+        return intervals.over_seeds(values, float(low), float(high))
+
+    def _over_topics(
+        self, value: float, low: float, high: float, topics: np.ndarray
+    ) -> tuple[float, float]:
+        """The interval over topics as well: distances to the ends of both, added as squares.
+
+        Where topics are so few that a draw of them leaves no pairs there is none: NaN.
+        """
+        if self.topics_drawn < 2 or np.isnan(topics).any():
+            return np.nan, np.nan
+        least, most = uncertainty.bootstrap_interval(topics, self.topics_drawn)
+        below, above = max(value - least, 0.0), max(most - value, 0.0)
+        return value - np.hypot(value - low, below), value + np.hypot(high - value, above)
 
     def _row(self, seed: str, suffix: str, value: float, low: float, high: float) -> Measure:
         overlap, threshold = self.variant.overlap, self.variant.threshold
         ends = float(value), float(low), float(high)
-        return Measure(seed, overlap, threshold, f"{self.quantity}{suffix}", *ends, self.n)
-
-
-def _over_seeds(values: np.ndarray, replicates: np.ndarray) -> tuple[float, float, float]:
-    low, high = uncertainty.percentile_interval(replicates.mean(axis=0))
-    return intervals.over_seeds(values, float(low), float(high))
+        n = self.topics_drawn if suffix == OVER_TOPICS else self.n
+        return Measure(seed, overlap, threshold, f"{self.quantity}{suffix}", *ends, n)
 
 
 def _rows(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame:
@@ -128,8 +152,10 @@ def measure_attention(
 
     Returns:
         Rows of `Measure`. Quantities: `attention_ratio`, `_null` (mean and 95% range),
-        `_null_corrected`, `_z`, `_distance_standardised`; the mean weight of each pair class (with
-        an interval where there are several checkpoints); and the two contrasts of the paper,
+        `_null_corrected`, `_z`, `_p` (one-sided, of the permutations), `_distance_standardised`; of
+        disjoint topics `_over_topics`, with an interval for topics like these, n their number, and
+        not for these alone; the mean weight of each pair class (with an interval where there are
+        several checkpoints); and the two contrasts of the paper,
         `attention_ratio_tightest_minus_loosest` and `attention_ratio_disjoint_minus_overlapping`,
         from the same resamples.
 
@@ -154,9 +180,12 @@ def measure_attention(
             values = np.array([_ratio(sums, place) for sums in checkpoints])
             null = _attention_null(checkpoints, labels, place, frequencies, settings)
             standardised = _standardised(checkpoints, place, weights)
+            topics = _topics(checkpoints, labels.membership[place], settings)
         except ValueError as error:
             raise _empty(variant, error) from None
-        ratios[variant] = Sampled(variant, "attention_ratio", values, replicates, documents, null)
+        ratios[variant] = Sampled(
+            variant, "attention_ratio", values, replicates, documents, null, *topics
+        )
         name = "attention_ratio_distance_standardised"
         quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
         quantities += _class_means(checkpoints, variant, place, weights)
@@ -215,7 +244,7 @@ def measure_embeddings(
     Returns:
         Rows of `Measure`: `embedding_cosine_ratio` and `embedding_dot_ratio` on the embedding
         layer's output, `embedding_raw_...` on the raw word embeddings, each with `_null`,
-        `_null_corrected`, `_z`, and the means and difference that the ratio comes from.
+        `_null_corrected`, `_z`, `_p`, and the means and difference that the ratio comes from.
 
     Raises:
         OnelayerError: a variant has no pair of some class, or vectors are zero or not finite.
@@ -339,6 +368,26 @@ def _attention_null(
         for sums in checkpoints
     ]
     return np.array(nulls)
+
+
+def _topics(
+    checkpoints: Sequence[AttentionSums], membership: np.ndarray, settings: UncertaintySettings
+) -> tuple[np.ndarray | None, int]:
+    """Ratios with topics resampled, [S, R], and how many topics; none where topics overlap.
+
+    A pair of words that share one of several topics belongs to no one pair of topics, so that no
+    draw of topics says how often it counts.
+    """
+    if (membership.sum(axis=1) > 1).any():
+        return None, 0
+    known = membership[:, membership.any(axis=0)]
+    topics = known.shape[1]
+    weights = uncertainty.document_weights(
+        topics, settings.document_resamples, generator("topics", settings.seed)
+    )
+    sums = [uncertainty.topic_sums(one.word_pairs, known) for one in checkpoints]
+    drawn = [uncertainty.resampled_topics(*own, weights).ratio for own in sums]
+    return np.array(drawn), topics
 
 
 def _standardised(

@@ -3,7 +3,7 @@
 The paper reports plain ratios. Word frequency and distance alone move them, so every ratio is set
 beside a permutation null (topic labels permuted among words of like frequency), a bootstrap
 interval (over documents for attention, over words for embeddings) and, for attention, a ratio
-standardised for the distance between the words.
+standardised for the distance between the words, and an interval over topics.
 
 Shapes: W words, K topics, D documents, B distance bins, P permutations, R resamples.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
@@ -297,43 +298,137 @@ def resampled_standardised(distance_sums: Any, distance_counts: Any, weights: An
 
 
 def z_score(values: Any, null: Any) -> float:
-    """Distance of the mean over seeds from the mean of its null, in standard deviations.
+    """How far the mean over trainings lies from what permuted topics give these trainings.
 
-    (mean - mean of the null) / sqrt(variance of the null + variance over seeds / S), each variance
-    with n - 1 in its denominator. With one seed: in standard deviations of the null alone. Where
-    few seeds differ by more than the null varies, z has Student's tails: of three seeds it is
-    beyond 4.3 once in twenty by chance.
+    (mean - mean of the null) / standard deviation of the null, with n - 1 in its denominator; the
+    null is that of the mean over seeds. z answers whether these trainings tell these topics from
+    permuted ones: how far trainings differ is no part of it, and under permuted labels its standard
+    deviation is about 1 however far they do. Whether other trainings would show the same is what
+    the interval answers.
 
     Args:
         values: one per seed [S], or one.
-        null: [S, P], permuted in the same way for all seeds, or [P] for one; its variance is that
-            of the mean over seeds.
+        null: [S, P], permuted in the same way for all seeds, or [P] for one.
 
     Raises:
         ValueError: when the null has fewer than two permutations or does not vary.
     """
-    values = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    null = np.atleast_2d(np.asarray(null, dtype=np.float64)).mean(axis=0)
+    value, null = _mean_over_seeds(values, null)
     spread = null.std(ddof=1) if null.size > 1 else 0.0
     if not spread > 0:
         raise ValueError(f"the null ({null.size} values) does not vary: no z score")
-    if len(values) > 1:
-        spread = np.hypot(spread, values.std(ddof=1) / np.sqrt(len(values)))
-    return float((values.mean() - null.mean()) / spread)
+    return float((value - null.mean()) / spread)
+
+
+def permutation_p(values: Any, null: Any) -> float:
+    """How often permuted topics give these trainings at least the ratio that was measured.
+
+    (1 + number of permutations at or above the mean) / (P + 1): one-sided, the chance of such a
+    ratio under permuted labels whatever the shape of the null, and never below 1 / (P + 1).
+
+    Args:
+        values, null: as for `z_score`.
+    """
+    value, null = _mean_over_seeds(values, null)
+    return float((1 + (null >= value).sum()) / (len(null) + 1))
+
+
+def _mean_over_seeds(values: Any, null: Any) -> tuple[float, np.ndarray]:
+    value = np.mean(np.asarray(values, dtype=np.float64))
+    return float(value), np.atleast_2d(np.asarray(null, dtype=np.float64)).mean(axis=0)
+
+
+def topic_sums(word_pairs: WordPairs, membership: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Attention between words of every two topics: sums and counts, float64 [K, K] each.
+
+    Args:
+        word_pairs: sums and counts of pairs of different words, over all documents.
+        membership: bool [W, K], each word in at most one topic.
+
+    Raises:
+        ValueError: a word is in several topics: its pairs belong to no one pair of topics.
+    """
+    membership = np.asarray(membership, dtype=bool)
+    if (membership.sum(axis=1) > 1).any():
+        raise ValueError("a word is in several topics: its pairs belong to no two of them")
+    topic = np.where(membership.any(axis=1), membership.argmax(axis=1), -1)
+    first, second = topic[word_pairs.query], topic[word_pairs.key]
+    kept, topics = (first >= 0) & (second >= 0), membership.shape[1]
+    code = first[kept] * topics + second[kept]
+    sums, counts = (
+        np.bincount(code, weights=column[kept], minlength=topics**2).reshape(topics, topics)
+        for column in (word_pairs.sums, word_pairs.counts)
+    )
+    return sums, counts
+
+
+def resampled_topics(sums: Any, counts: Any, weights: Any) -> Replicates:
+    """Mean attention with whole topics drawn with replacement: [R].
+
+    With S and N the sums and counts between two topics and w how often each is drawn, the mean of
+    one topic is sum_k w_k S_kk / sum_k w_k N_kk, that of different topics sum_{k != l} w_k w_l S_kl
+    / sum_{k != l} w_k w_l N_kl. A topic that is drawn twice is two topics without pairs between
+    them. NaN where a draw leaves a class without pairs.
+
+    Args:
+        sums, counts: float64 [K, K], of `topic_sums`.
+        weights: int [R, K].
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    means = []
+    for between in (False, True):
+        parts = []
+        for table in (np.asarray(sums, np.float64), np.asarray(counts, np.float64)):
+            own = np.diag(table)
+            apart = table - np.diag(own)
+            parts.append(((weights @ apart) * weights).sum(axis=1) if between else weights @ own)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means.append(parts[0] / parts[1])
+    return Replicates(same=means[0], different=means[1])
 
 
 def percentile_interval(replicates: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Percentile bootstrap interval over the first axis: (low, high), each [...].
+    """The middle `level` of the replicates over the first axis: (low, high), each [...].
+
+    Of permutations; of a bootstrap `bootstrap_interval`.
 
     Raises:
         ValueError: when `level` is not between 0 and 1, or there are no replicates.
     """
+    return _quantiles(replicates, (1 - level) / 2, level)
+
+
+def bootstrap_interval(
+    replicates: Any, n: int, level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """Expanded percentile interval of a bootstrap over n units: (low, high), each [...].
+
+    Plain percentiles are too narrow for few units: they divide by n and know nothing of Student's
+    tails. The percentiles at Phi(-sqrt(n / (n - 1)) t_{alpha/2, n-1}) and its complement mend both
+    (Hesterberg 2015, 'What teachers should know about the bootstrap', 5.3).
+
+    Args:
+        replicates: [R, ...].
+        n: how many documents, words or topics were resampled.
+        level: of the interval.
+
+    Raises:
+        ValueError: when `level` is not between 0 and 1, there are no replicates or fewer than two
+            units.
+    """
+    if n < 2:
+        raise ValueError(f"{n} unit was resampled: no interval")
+    tail = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - level) / 2))
+    return _quantiles(replicates, tail, level)
+
+
+def _quantiles(replicates: Any, tail: float, level: float) -> tuple[np.ndarray, np.ndarray]:
     replicates = np.asarray(replicates, dtype=np.float64)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     if len(replicates) == 0:
         raise ValueError("no replicates: no interval")
-    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = np.quantile(replicates, [tail, 1 - tail], axis=0)
     return low, high
 
 

@@ -5,11 +5,13 @@ encodes topic structure'. Uniform attention makes the output linear in a documen
 so the loss needs only two second moments of the documents, whatever their number.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
+from scipy.special import ndtri
 
 from onelayer.papers.topic_structure.synthetic.data import (
     MASK,
@@ -131,6 +133,38 @@ def gap_at_length(
     T, words = vocabulary.T, np.arange(N[0], N[1] + 1)
     s = (T - tau) / (tau * (T - 1))
     return contrast_scale(masking, words, np.full(len(words), s)) / vocabulary.v
+
+
+def off_by_length(
+    vocabulary: Vocabulary, masking: MaskingSettings, tau: int, N: tuple[int, int]
+) -> float:
+    """How far finite documents may take the gap from the theorem's: as the shortest ones do.
+
+    The theorem lets documents be infinitely long. `gap_at_length` is exact for shorter ones; what
+    it lacks falls as 1 / N, and is less than about tau / (N (1 - tau / T)) of the theorem's.
+    """
+    exact = gap_at_length(vocabulary, masking, tau, (N[0], N[0]))
+    return abs(exact - theory_gap(vocabulary, masking))
+
+
+def off_by_draw(
+    vocabulary: Vocabulary, masking: MaskingSettings, N: tuple[int, int], documents: int
+) -> float:
+    """Half of the 95% interval of the gap over draws of that many documents, for long ones.
+
+    The optimum is a regression of the masked words on the words shown. All words of a document are
+    of its topics, so that to first order the one thing that differs from draw to draw is the share
+    of positions that show their own word, and the gap goes as one over it. Where each of N words is
+    selected with probability p_m, that share is of N words with a chance of q = 1 - (1 - p_c) p_m
+    each: its variance is q (1 - q) / N. Where exactly p_m N words are selected, only these can
+    differ, with a chance of p_c each: p_m p_c (1 - p_c) / N. What W_V learns of single words by
+    heart is of second order and left out: the tolerance errs on the narrow side.
+    """
+    theory, words = theory_gap(vocabulary, masking), N[0]
+    variance = masking.intact * (1 - masking.intact) / words
+    if masking.selection == "proportion":
+        variance = masking.p_m * masking.p_c * (1 - masking.p_c) / words
+    return theory * float(ndtri(0.975)) * math.sqrt(variance / documents) / masking.intact
 
 
 def contrast_scale(masking: MaskingSettings, words: np.ndarray, s: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from torch import Tensor
 from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic.model import gradients
 from onelayer.papers.topic_structure.synthetic.norms import frobenius, stage_documents
+from onelayer.papers.topic_structure.synthetic.stages import SMALLER
 from onelayer.papers.topic_structure.synthetic.training import (
     Batches,
     Plan,
@@ -18,8 +19,6 @@ from onelayer.papers.topic_structure.synthetic.training import (
     without_bias,
 )
 from onelayer.settings.topic_structure_synthetic import StageGradientsRun
-
-SMALLER = 0.1  # by this W_Q is multiplied to see what the gradient of W_K owes it
 
 
 def stage_gradients(

@@ -10,6 +10,7 @@ import pandas as pd
 VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
 VALUE_NEARLY_DONE = 0.8  # for runs whose W_V grows again, late in stage 2
 ATTENTION_BEGINS = 0.01  # of the logarithm of the attention ratio: below it attention is uniform
+SMALLER = 0.1  # by this W_Q is multiplied to see what the gradient of W_K owes it
 RUN = ["kind", "name", "learning_rate", "noise", "seed"]
 
 

@@ -1,0 +1,1 @@
+"""Whether intervals and verdicts are right, measured where the truth is known."""

@@ -1,0 +1,202 @@
+"""Simulated seeds and documents, put through the intervals and the rule that judge real ones.
+
+Every data set has a true value, seeds that differ from it and documents that do, too, all seeds
+reading the same ones: what is measured of seed s in document d is truth + a_s + b_d. Normal ones,
+and skewed ones (exponential, of skewness 2), both with mean 0.
+"""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+from scipy.special import comb
+
+from onelayer import intervals
+from onelayer.papers.topic_structure.probe.uncertainty import (
+    bootstrap_interval,
+    document_weights,
+    percentile_interval,
+)
+from onelayer.seeds import generator
+from onelayer.settings.calibration import EffectCalibration, IntervalCalibration
+from onelayer.verdicts import Measured, Number
+
+NORMAL, SKEWED = "normal", "skewed"
+SHAPES = (NORMAL, SKEWED)
+MEAN, SHARE = "mean of runs", "share of runs"
+PLAIN, DOCUMENTS = "documents, plain percentiles", "documents"
+OVER_SEEDS = "seeds and documents"
+AT_ONCE = 500  # data sets that share their resamples
+NORMAL_95 = 1.959963984540054  # half of the 95% interval of a standard normal number
+
+
+def noise(shape: str, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Independent numbers with mean 0 and standard deviation 1."""
+    return rng.normal(size=size) if shape == NORMAL else rng.exponential(size=size) - 1
+
+
+def resampled_means(
+    shape: str, documents: int, trials: int, resamples: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means over documents of many data sets, and those over resampled documents.
+
+    A document's standard deviation is sqrt(documents): that of a mean is 1.
+
+    Args:
+        shape: of the documents' distribution, see `noise`.
+        documents, trials, resamples: how many of each.
+        rng: source of randomness.
+
+    Returns:
+        Two arrays: [trials], and [resamples, trials].
+    """
+    means, replicates = [], []
+    for first in range(0, trials, AT_ONCE):
+        size = min(AT_ONCE, trials - first)
+        found = np.sqrt(documents) * noise(shape, (documents, size), rng)
+        means.append(found.mean(axis=0))
+        replicates.append(document_weights(documents, resamples, rng) @ found / documents)
+    return np.concatenate(means), np.concatenate(replicates, axis=1)
+
+
+def simulated_intervals(
+    shape: str,
+    seeds: int,
+    documents: int,
+    deviations: tuple[float, float],
+    trials: int,
+    resamples: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Value, low and high of `over_seeds` of many data sets whose truth is 0, [trials, 3].
+
+    Args:
+        shape, documents, trials, resamples, rng: see `resampled_means`.
+        seeds: how many read the documents.
+        deviations: standard deviation of a seed's effect, and of the mean over documents.
+    """
+    by_seed, by_document = deviations
+    means, replicates = resampled_means(shape, documents, trials, resamples, rng)
+    ends = bootstrap_interval(by_document * replicates, documents)
+    own = by_seed * noise(shape, (trials, seeds), rng) + by_document * means[:, None]
+    # The seeds' mean moves the replicates of each data set as a whole.
+    moved = own.mean(axis=1) - by_document * means
+    parts = zip(own, ends[0] + moved, ends[1] + moved, strict=True)
+    return np.array([intervals.over_seeds(*part) for part in parts])
+
+
+def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
+    """How often 95% intervals hold the truth.
+
+    Args:
+        settings: what is simulated.
+        seed: of the simulations.
+
+    Returns:
+        Rows `case`, `shape`, `seeds`, `documents`, `spread`, `share` (NaN or empty where it has no
+        meaning), `covered`, the number of data sets whose interval holds the truth, and `trials`.
+        Of shares there are no data sets: `covered` is their exact share, of one trial.
+    """
+    rows: list[dict] = []
+
+    def add(case: str, low: np.ndarray, high: np.ndarray, **of: object) -> None:
+        held = int(((low <= 0) & (high >= 0)).sum())
+        rows.append({"case": case, "covered": held, "trials": len(low)} | of)
+
+    for shape in SHAPES:
+        for seeds in settings.seeds:
+            runs = noise(shape, (settings.trials, seeds), generator(MEAN, shape, seeds, seed))
+            found = [intervals.mean(own) for own in runs]
+            low, high = (np.array([one[end] for one in found]) for end in ("low", "high"))
+            add(MEAN, low, high, shape=shape, seeds=seeds)
+        for documents in settings.documents:
+            rng = generator(DOCUMENTS, shape, documents, seed)
+            numbers = documents, settings.trials, settings.resamples
+            replicates = resampled_means(shape, *numbers, rng)[1]
+            of = {"shape": shape, "documents": documents}
+            add(PLAIN, *percentile_interval(replicates), **of)
+            add(DOCUMENTS, *bootstrap_interval(replicates, documents), **of)
+        grid = itertools.product(settings.seeds, settings.documents, settings.spreads)
+        for seeds, documents, spread in grid:
+            rng = generator(OVER_SEEDS, shape, seeds, documents, spread, seed)
+            numbers = settings.trials, settings.resamples
+            found = simulated_intervals(shape, seeds, documents, (spread, 1.0), *numbers, rng)
+            of = {"seeds": seeds, "documents": documents, "spread": spread}
+            add(OVER_SEEDS, *found.T[1:], shape=shape, **of)
+    rows += [
+        {"case": SHARE, "seeds": seeds, "share": share, "trials": 1}
+        | {"covered": share_coverage(seeds, share)}
+        for seeds in settings.seeds
+        for share in settings.shares
+    ]
+    return pd.DataFrame(rows).fillna({"shape": ""})
+
+
+def share_coverage(n: int, share: float) -> float:
+    """How often the interval of a share of n trials holds the true share; exact.
+
+    The sum of the binomial probabilities of the numbers of successes whose interval holds it.
+    """
+    covered = 0.0
+    for successes in range(n + 1):
+        found = intervals.share(successes, n)
+        if found["low"] <= share <= found["high"]:
+            chance = share**successes * (1 - share) ** (n - successes)
+            covered += float(comb(n, successes)) * chance
+    return covered
+
+
+def effects(
+    settings: EffectCalibration, seeds: list[int], resamples: int, seed: int
+) -> pd.DataFrame:
+    """Which verdicts simulated effects get.
+
+    Half of the variance of an estimate is that of its seeds, half that of its documents. The same
+    data sets are judged at every true effect: noise does not depend on it.
+
+    Args:
+        settings: what is simulated.
+        seeds: numbers of seeds in a data set.
+        resamples: of the documents.
+        seed: of the simulations.
+
+    Returns:
+        Rows `shape`, `seeds`, `documents`, `half_width`, `true_effect`, `verdict`, `count`, those
+        of verdicts that come out at least once.
+    """
+    rows = []
+    for shape, number, half in itertools.product(SHAPES, seeds, settings.half_widths):
+        numbers = settings.documents, settings.trials, resamples, seed
+        found = effect_intervals(shape, number, half, *numbers)
+        of = {"shape": shape, "seeds": number, "half_width": half}
+        for effect in settings.effects:
+            of |= {"documents": settings.documents, "true_effect": effect}
+            counted = verdicts_of(found + effect).items()
+            rows += [of | {"verdict": verdict, "count": count} for verdict, count in counted]
+    return pd.DataFrame(rows)
+
+
+def effect_intervals(
+    shape: str, seeds: int, half: float, documents: int, trials: int, resamples: int, seed: int
+) -> np.ndarray:
+    """Value, low and high of estimates of an effect of 0, [trials, 3].
+
+    Args:
+        shape, seeds, documents, trials, resamples: see `simulated_intervals`.
+        half: 1.96 standard deviations of an estimate.
+        seed: of the simulation.
+    """
+    part = half / NORMAL_95 / np.sqrt(2)
+    deviations = part * np.sqrt(seeds), part
+    rng = generator("effects", shape, seeds, half, seed)
+    return simulated_intervals(shape, seeds, documents, deviations, trials, resamples, rng)
+
+
+def verdicts_of(found: np.ndarray) -> Counter[str]:
+    """How often each verdict comes out of effects [trials, (value, low, high)] of published ones.
+
+    The published effect is 1 and known exactly, no effect is 0.
+    """
+    rule = Number(0.0)
+    return Counter(rule.verdict(Measured(*own, published=1.0)) for own in found.tolist())

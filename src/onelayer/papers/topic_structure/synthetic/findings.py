@@ -1,0 +1,335 @@
+"""Claims of Li, Li & Risteski (2023) on synthetic documents, each with the row that decides it.
+
+Primary rows are the theorem's own object (the optimum without weight decay, infinitely or most long
+documents), the paper's own setting (its steps, the released configuration's budget), and where a
+theorem speaks of every setting the row that is farthest from it.
+"""
+
+from onelayer.findings import ALL, Finding, Published, Remark
+
+_CLAIMS = "topic_structure/claims"
+_GAPS = "topic_structure/theory_gap"
+_STAGES = "topic_structure/two_stage"
+_ATTENTION = "topic_structure/attention_by_optimizer"
+_RATIOS = "topic_structure/stage_two_ratio"
+_OBSERVED = "Observation: two-stage optimization process"
+_OVER = {"seed": ALL}
+_OWN = {"studied": "setting", "loss": "cross_entropy", "optimizer": "sgd", "learning_rate": 2}
+_OWN |= {"noise": 0.01} | _OVER
+_RATIO = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
+
+
+def _gap(name: str, parameter: str, matrix: str, place: str) -> Finding:
+    optimum = {"parameter": parameter, "masked": "attended", "loss": "squared"}
+    optimum |= {"optimizer": "closed form", "weight_decay": 0, "quantity": "gap"}
+    return Finding(
+        name,
+        claim=f"the optimal {matrix} is larger within a topic by 1 / (v (1 - (1 - p_c) p_m))",
+        place=place,
+        kind="theory",
+        table=_GAPS,
+        primary=optimum,
+        subject=f"under uniform attention the optimal {matrix}",
+        does="is larger for two words of one topic by what the theorem says",
+        does_not="is larger for two words of one topic by another number than the theorem says",
+        number="{it:5}",
+    )
+
+
+def _attention(optimizer: str, title: str, rate: float) -> Finding:
+    """A row of the published table, at the budget of the released configuration."""
+    return Finding(
+        f"attention_{optimizer}_{str(rate).partition('.')[2]}",
+        claim="words attend more to other words of their topic than to words of other topics "
+        f"({title}, learning rate {rate:g})",
+        place="Stage 2 result, table of average attention",
+        kind="published",
+        table=_ATTENTION,
+        primary=_RATIO
+        | {"variant": "layer_norm", "budget": "released"}
+        | {"optimizer": optimizer, "learning_rate": rate},
+        subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
+        "released configuration says,",
+        does="attends more to other words of a topic than to words of other topics",
+        does_not="does not attend more to other words of a topic than to words of other topics",
+        number="{it:2} times as much",
+        published=Published(
+            "topic_structure_attention.csv",
+            {"optimizer": title, "learning_rate": f"{rate:g}"},
+            "same_topic_mean",
+        ),
+    )
+
+
+FINDINGS: list[Finding | Remark] = [
+    _gap("gap_of_values", "W_V", "W_V", "Stage 1 result"),
+    _gap("gap_of_embeddings", "E", "E = W_E^T W_E", "Result: embeddings encode topic structure"),
+    Finding(
+        "gap_over_settings",
+        claim="the gap is 1 / (v (1 - (1 - p_c) p_m)), whatever v, T, p_m, p_c and tau are",
+        place="Result: embeddings encode topic structure; Stage 1 result",
+        kind="theory",
+        table=_CLAIMS,
+        primary={"quantity": "farthest_gap_to_theory_ratio"} | _OVER,
+        subject="of all gaps over v, T, p_m, p_c and tau the one farthest from the theorem's",
+        does="is the theorem's, but for what finite documents take off",
+        does_not="is not the theorem's, even with what finite documents take off",
+        number="{it:4} of it, among {all.rows} gaps",
+        beside={"all": {"quantity": "gap_of_setting"} | _OVER},
+    ),
+    Finding(
+        "two_stages",
+        claim="optimisation can be broken down into two stages: W_V first, then W_K and W_Q",
+        place=_OBSERVED,
+        kind="claim",
+        table=_STAGES,
+        primary=_OWN | {"quantity": "share_in_order"},
+        subject="in the paper's own setting W_V",
+        does="is at 90% of its largest norm before W_K begins to grow in most runs that go through",
+        does_not="is not at 90% of its largest norm before W_K begins to grow in most runs that go "
+        "through",
+        number="in {it:2} of {it.n}",
+    ),
+    Finding(
+        "stage_1_ends",
+        claim="stage 1, in which the norm of W_V grows, is steps 0-400",
+        place=_OBSERVED,
+        kind="published",
+        table=_STAGES,
+        primary=_OWN | {"quantity": "t_V_median"},
+        subject="the median step at which W_V reaches 90% of its largest norm",
+        does="is that at which the paper's stage 1 ends, to the precision that it is printed in",
+        does_not="is not that at which the paper's stage 1 ends, even to the precision that it is "
+        "printed in",
+        number="{it:0}, with {it.tolerance:.0f} steps granted",
+        published=Published("topic_structure_stages.csv", {"quantity": "t_V_median"}, "published"),
+    ),
+    Remark(
+        "stage_1_ends_twice",
+        _STAGES,
+        _OWN | {"quantity": "t_V_quartile_1"},
+        "In the paper's own setting a quarter of the runs has W_V at 90% of its largest norm by "
+        "step {it:0}, and another quarter only after step {late:0}.",
+        beside={"late": _OWN | {"quantity": "t_V_quartile_3"}},
+    ),
+    Finding(
+        "stage_2_begins",
+        claim="stage 2, in which the norms of W_K and W_Q start to grow, is steps 400-1000",
+        place=_OBSERVED,
+        kind="published",
+        table=_STAGES,
+        primary=_OWN | {"quantity": "t_KQ_median"},
+        subject="the median step at which W_K begins to grow",
+        does="is that at which the paper's stage 2 begins, to the precision that it is printed in",
+        does_not="is not that at which the paper's stage 2 begins, even to the precision that it "
+        "is printed in",
+        number="{it:0}, with {it.tolerance:.0f} steps granted",
+        published=Published("topic_structure_stages.csv", {"quantity": "t_KQ_median"}, "published"),
+    ),
+    Finding(
+        "two_stages_adam",
+        claim="the two stages come with SGD or Adam, from a careful start",
+        place="The two-stage optimization process",
+        kind="claim",
+        table=_STAGES,
+        primary={"studied": "map", "loss": "cross_entropy", "optimizer": "adam"}
+        | {"quantity": "share_of_cells_in_order"}
+        | _OVER,
+        subject="with cross-entropy and Adam two stages",
+        does="come at most of the pairs of learning rate and start that were tried",
+        does_not="do not come at most of the pairs of learning rate and start that were tried",
+        number="at {it:2} of {it.n}",
+    ),
+    Remark(
+        "two_stages_adam_squared",
+        _STAGES,
+        {"studied": "setting", "loss": "mean_squared", "optimizer": "adam"}
+        | _OVER
+        | {"quantity": "share_in_order"},
+        "With the mean squared loss, one-hot words and Adam two stages come in {it:2} of {it.n} "
+        "runs.",
+    ),
+    Finding(
+        "gradient_of_keys",
+        claim="the gradient of W_K is near 0 in stage 1",
+        place="Intuition: two-stage optimization process",
+        kind="claim",
+        table=_CLAIMS,
+        primary={"quantity": "largest_gradient_ratio_in_stage_1"} | _OVER,
+        subject="in all of stage 1 the gradient of W_K",
+        does="is less than a tenth of that of W_V",
+        does_not="is not less than a tenth of that of W_V",
+        number="at most {it:3} of it on average over {it.n} runs",
+    ),
+    Finding(
+        "weight_decay_unique",
+        claim="weight decay makes the optimum of W_V unique",
+        place="Stage 1 result",
+        kind="claim",
+        table=_CLAIMS,
+        primary={"quantity": "largest_distance_between_starts"} | _OVER,
+        subject="with weight decay W_V",
+        does="ends at one matrix from every start",
+        does_not="does not end at one matrix from every start",
+        number="{it.n} ends lie {it.value:.0e} of the starts' distance apart on average",
+    ),
+    Finding(
+        "no_weight_decay_not_unique",
+        claim="without weight decay the loss of W_V is not strongly convex",
+        place="Stage 1 result",
+        kind="claim",
+        table=_CLAIMS,
+        primary={"quantity": "least_distance_between_starts"} | _OVER,
+        subject="without weight decay W_V",
+        does="ends at another matrix from every start",
+        does_not="does not end at another matrix from every start",
+        number="{it.n} ends lie {it:2} of the starts' distance apart on average",
+    ),
+    Finding(
+        "stage_1_converges",
+        claim="stage 1 is convex, so that training converges",
+        place="The two-stage optimization process",
+        kind="claim",
+        table=_CLAIMS,
+        primary={"quantity": "largest_distance_to_optimum"} | _OVER,
+        subject="descent on W_V alone with weight decay",
+        does="comes to the optimum from every start",
+        does_not="does not come to the optimum from every start",
+        number="{it.n} ends lie {it.value:.0e} of its norm away on average",
+    ),
+    *(_attention("adam", "Adam", rate) for rate in (0.003, 0.01, 0.03)),
+    *(_attention("sgd", "SGD", rate) for rate in (0.01, 0.03)),
+    Remark(
+        "attention_sgd_longest",
+        _ATTENTION,
+        _RATIO
+        | {"variant": "layer_norm", "budget": "last"}
+        | {"optimizer": "sgd", "learning_rate": 0.03},
+        "After {it.until} the authors' model trained with SGD at rate 0.03 attends {it:2} times as "
+        "much to other words of a topic as to words of other topics, over {it.n} runs.",
+    ),
+    Remark(
+        "attention_short",
+        _ATTENTION,
+        _RATIO | {"variant": "layer_norm", "budget": "table", "optimizer": "adam"},
+        "After {it.until} with Adam, at the paper's three rates, the authors' model attends {it:2} "
+        "times as much to other words of a topic as to words of other topics.",
+    ),
+    Finding(
+        "attention_with_frozen_values",
+        claim="with W_V at its optimum words attend more to other words of their topic",
+        place="Stage 2 question",
+        kind="claim",
+        table=_ATTENTION,
+        primary=_RATIO | {"variant": "frozen_value", "optimizer": "adam", "learning_rate": 0.003},
+        subject="with W_V frozen at stage 1's optimum, training W_K and W_Q",
+        does="makes words attend more to other words of their topic than to words of other topics",
+        does_not="does not make words attend more to other words of their topic than to words of "
+        "other topics",
+        number="{it:2} times as much",
+    ),
+    Finding(
+        "optimal_attention",
+        claim="the attention of a pair of words is larger when both belong to one topic",
+        place="Main result 2",
+        kind="claim",
+        table=_CLAIMS,
+        primary={"quantity": "least_alpha"} | _OVER,
+        subject="in documents of several topics the optimal attention",
+        does="is larger for two different words of one topic than of two",
+        does_not="is not larger for two different words of one topic than of two",
+        number="at least {it:1} times as large",
+    ),
+    Remark(
+        "optimal_attention_one_topic",
+        _CLAIMS,
+        {"quantity": "least_alpha_of_one_topic"} | _OVER,
+        "In documents of one topic the optimal attention to another word of it is {it:3} times "
+        "that to words of other topics, and the theorem's mean over all words of the topic "
+        "{mean:3}.",
+        beside={"mean": {"quantity": "least_ratio_of_one_topic"} | _OVER},
+    ),
+    Finding(
+        "optimal_attention_grows",
+        claim="more topics in a document: more attention to other words of the same topic",
+        place="Stage 2 result",
+        kind="claim",
+        table=_RATIOS,
+        primary={"documents": "long", "quantity": "least_growth"},
+        subject="the optimal ratio of same-topic to different-topic attention in long documents",
+        does="grows from every number of topics in a document that was tried to the next",
+        does_not="does not grow from every number of topics in a document that was tried to the "
+        "next",
+        number="by at least {it:2}",
+    ),
+    Remark(
+        "beta_above_one",
+        _CLAIMS,
+        {"quantity": "beta"} | _OVER,
+        "The optimal attention to the same word, over that to words of other topics, lies between "
+        "{it.least:.2f} and {it.most:.2f} in {it.rows} settings; the paper asks whether it is "
+        "above 1.",
+    ),
+    Finding(
+        "blocks_with_all_trained",
+        claim="with all components trained E is larger for words of one topic",
+        place="Figure 1",
+        kind="claim",
+        table=_CLAIMS,
+        primary={"quantity": "least_gap_without_diagonal"} | _OVER,
+        subject="with all components trained E",
+        does="is larger for different words of one topic, under every loss and optimiser",
+        does_not="is not larger for different words of one topic under every loss and optimiser",
+        number="by at least {it:3}",
+    ),
+    Remark(
+        "blocks_of_small_embeddings",
+        _CLAIMS,
+        {"quantity": "least_gap_of_small_embeddings"} | _OVER,
+        "With embeddings of fewer dimensions than there are words the least of these differences, "
+        "over losses and optimisers, is {it:3}.",
+    ),
+    Remark(
+        "brackets_values",
+        _CLAIMS,
+        {"quantity": "W_V_gap"} | _OVER,
+        "Of bracket words the optimal W_V is larger within a type of brackets by {it:3}; the "
+        "theorem's argument gives {it.published:.3f} for words of this length.",
+    ),
+    Finding(
+        "brackets_attention",
+        claim="of bracket words attention favours a bracket's partner",
+        place="Interesting future directions",
+        kind="analogue",
+        table=_CLAIMS,
+        primary={"quantity": "same_topic_ratio"} | _OVER,
+        subject="trained attention on bracket words",
+        does="is larger to a bracket's partner than to other types",
+        does_not="is not larger to a bracket's partner than to other types",
+        number="{it:2} times as large",
+    ),
+    Finding(
+        "brackets_same_word",
+        claim="of bracket words attention favours the same bracket",
+        place="Interesting future directions",
+        kind="analogue",
+        table=_CLAIMS,
+        primary={"quantity": "same_word_ratio"} | _OVER,
+        subject="trained attention on bracket words",
+        does="is larger to the same bracket than to other types",
+        does_not="is smaller to the same bracket than to other types",
+        number="{it:2} times as large",
+    ),
+    Finding(
+        "brackets_stages",
+        claim="on bracket words W_V is trained before W_K begins to grow",
+        place="Interesting future directions",
+        kind="analogue",
+        table=_CLAIMS,
+        primary={"quantity": "t_KQ_minus_t_V"} | _OVER,
+        subject="on bracket words W_K",
+        does="begins to grow after W_V is at 90% of its largest norm",
+        does_not="begins to grow before W_V is at 90% of its largest norm",
+        number="{it:0} steps after that",
+    ),
+]

@@ -1,0 +1,83 @@
+# Whether intervals and verdicts are right, measured where the truth is known.
+calibration = settings.calibration
+calibrated_models = settings.calibrated_models()
+
+
+use rule step as calibrate_probe with:
+    input:
+        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        vocabulary=rules.count_words.output.vocabulary,
+        model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
+    output:
+        measures="results/calibration/{corpus}/{checkpoint}.parquet",
+        record=record,
+    pathvars:
+        step="calibrate_probe/{corpus}/{checkpoint}",
+    threads: settings.probe.attention.threads
+    resources:
+        **asks(1500, minutes=30, device=settings.probe.attention.device),
+    params:
+        **script(
+            "calibrate_probe",
+            texts=calibration.texts,
+            attention=settings.probe.attention.model_copy(
+                update={"documents": calibration.texts.documents, "parts": 1}
+            ),
+            uncertainty=settings.probe.uncertainty,
+            seed=calibration.seed,
+            threads=settings.probe.attention.threads,
+        ),
+
+
+use rule step as calibrate_intervals with:
+    output:
+        coverage="results/calibration/coverage.parquet",
+        effects="results/calibration/effects.parquet",
+        record=record,
+    pathvars:
+        step="calibrate_intervals",
+    params:
+        **script(
+            "calibrate_intervals",
+            intervals=calibration.intervals,
+            effects=calibration.effects,
+            seed=calibration.seed,
+        ),
+
+
+use rule step as tabulate_calibration with:
+    input:
+        measures=expand(
+            rules.calibrate_probe.output.measures,
+            corpus=wikipedia.corpus,
+            checkpoint=[settings.checkpoints(model)[0] for model in calibrated_models],
+        ),
+        published=f"{reference}/topic_structure_wikipedia.csv",
+        coverage=rules.calibrate_intervals.output.coverage,
+        effects=rules.calibrate_intervals.output.effects,
+    output:
+        tables=table("all_papers/calibration", "Calibration", "table: calibration"),
+        record=record,
+    pathvars:
+        step="tabulate_calibration",
+    localrule: True
+    params:
+        **script(
+            "tabulate_calibration",
+            models=[{"name": n, "settings": settings.models[n]} for n in calibrated_models],
+            ambiguity=settings.topics.ambiguity,
+        ),
+
+
+use rule step as plot_calibration with:
+    input:
+        table="results/tables/all_papers/calibration.csv",
+    output:
+        figures=figure("all_papers/calibration", "Calibration", "figure: calibration"),
+        record=record,
+    pathvars:
+        step="plot_calibration",
+    localrule: True
+    params:
+        **script("plot_calibration"),
