@@ -66,7 +66,8 @@ def test_verdicts_of_all_tables_are_counted_by_kind(results):
 
 
 def test_the_score_comes_first_and_its_rows_are_not_counted_again(results):
-    row = {"paper": "P", "claim": "c", "tested": "t", "place": "1", "table": "p/t", "quantity": "r"}
+    row = {"paper": "P", "claim": "c", "tested": "t", "place": "1", "decided_by": "p/t"}
+    row |= {"quantity": "r"}
     rows = [
         row | {"finding": "a", "kind": "claim", "verdict": "reproduced"},
         row | {"finding": "b", "kind": "claim", "verdict": "not run"},
