@@ -1,4 +1,4 @@
-"""Findings: the claims of the papers, each with the one row that decides it, named beforehand.
+"""Findings: the claims of the papers, each with the one row that decides it, named there.
 
 A paper lists its findings in `papers/<paper>/findings.py`. A `Finding` is a claim with its primary
 row; the verdict of that row is the verdict on the claim, and chooses the verb of its sentence

@@ -327,7 +327,7 @@ def page(
     }
     text = ["# Findings", ""]
     text += [
-        "Every claim has one row that decides it, named before it was measured; number and verb of "
+        "Every claim has one row that decides it, named where the claim is declared; number and verb of "
         "its sentence come from that row. Brackets hold 95% intervals. An analogue (a smaller or "
         "other model, another text) says nothing of whether the paper's own result holds.",
         "",

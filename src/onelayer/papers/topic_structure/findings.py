@@ -1,6 +1,6 @@
 """What came out of Li, Li & Risteski (2023), as sentences on the rows of its tables.
 
-Of each model of the paper's table, and of what stands in for it, one ratio is named beforehand:
+Of each model of the paper's table, and of what stands in for it, one ratio is named:
 attention, and the cosine of embeddings, at the paper's first threshold, with disjoint topics.
 """
 
