@@ -186,7 +186,7 @@ def notes(table: pd.DataFrame) -> list[str]:
             "together (Holm)."
         )
     return [
-        "Each claim is decided by one row, named where the claim is declared; the other rows of its "
+        "Each claim is decided by one row, named where it is declared; the other rows of its "
         f"table describe. '{TOGETHER}' is the verdict under Holm's procedure over all claims of "
         "the paper, where that is another one.",
         "An analogue is a smaller or other model, or another text, than the paper's: it says "
