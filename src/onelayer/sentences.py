@@ -328,8 +328,9 @@ def page(
     text = ["# Findings", ""]
     text += [
         "Every claim has one row that decides it, named where the claim is declared; number and "
-        "verb of its sentence come from that row. Brackets hold 95% intervals. An analogue (a smaller or "
-        "other model, another text) says nothing of whether the paper's own result holds.",
+        "verb of its sentence come from that row. Brackets hold 95% intervals. An "
+        "analogue (a smaller or other model, another text) says nothing of whether the "
+        "paper's own result holds.",
         "",
         markdown_table(scores(_judged(said))),
         "",
