@@ -9,12 +9,14 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # The overlay config/x.yaml has its results in runs/x/results; without one they lie in results.
 RUN = $(if $(CONFIG),runs/$(basename $(notdir $(CONFIG))),.)
-SNAKEMAKE = snakemake --logger onelayer --directory $(strip $(RUN) $(if $(CONFIG),--configfile $(CONFIG)))
+# PORTABLE=1: the same bytes on any x86-64 processor with AVX2, docs/bytes.md.
+SNAKEMAKE = snakemake --logger onelayer --directory $(strip $(RUN) $(if $(CONFIG),--configfile $(CONFIG)) \
+  $(if $(PORTABLE),--config portable=true))
 CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
+.PHONY: help install quick results report verify compare same-bytes reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,7 +55,13 @@ compare: install ## your tables beside those of the reference run, docs/referenc
 	@$(CHECK_CONFIG)
 	@python -m onelayer.comparison $(RUN)/results
 
+same-bytes: install ## are a small portable run's bytes those of docs/reference/sums.json? KEEP_SUMS=1 keeps them
+	snakemake --logger onelayer --directory runs/same-bytes --cores $(CORES) \
+	  --configfile config/smoke.yaml config/same-bytes.yaml -- same_bytes
+	@python -m onelayer.same_bytes runs/same-bytes/results $(if $(KEEP_SUMS),--keep)
+
 reference: CONFIG = config/reference.yaml
+reference: PORTABLE = 1
 reference: results ## make the reference run and keep it, with its machine, in docs/reference
 	python -m onelayer.reference $(RUN)/results
 

@@ -28,6 +28,7 @@ from onelayer.findings import check as check_findings
 from onelayer.liveness import remove_stale_locks
 from onelayer.occupancy import check_writable, memory_lost, occupy
 from onelayer.papers.findings import CLAIMS, FINDINGS
+from onelayer.portable import assignments
 from onelayer.provenance import script
 from onelayer.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset

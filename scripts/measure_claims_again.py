@@ -1,7 +1,8 @@
 """Measure claims of the papers again, as on another machine."""
 
+from onelayer.portable import describe_processor
 from onelayer.settings.stability import ClaimsAgainSettings
-from onelayer.stability.machines import become, describe_processor, missing_instructions
+from onelayer.stability.machines import become, missing_instructions
 from onelayer.step import Step, log, run
 
 

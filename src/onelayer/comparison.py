@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.provenance import REPOSITORY
+from onelayer.provenance import REPOSITORY, file_sha256
 from onelayer.scoreboard import NAME as SCOREBOARD
 from onelayer.tables import VALUE_COLUMNS, read_tables
 from onelayer.verdicts import NO_DECISION
 
 REFERENCE = REPOSITORY / "docs/reference"
+SUMS = "sums.json"  # of the reference run, and of `make same-bytes`
 
 # Rows without an interval agree when they are the same to so many parts: rounding, no more.
 ROUNDING = 1e-6
@@ -179,7 +180,29 @@ def main(results: Path, reference: Path = REFERENCE) -> str:
         if not tables:
             raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
     machine = json.loads((reference / "machine.json").read_text("utf-8"))
-    return summary(compare_runs(*sides), machine)
+    found = summary(compare_runs(*sides), machine)
+    return f"{to_the_byte(results, reference / SUMS)}\n\n{found}"
+
+
+def to_the_byte(results: Path, place: Path) -> str:
+    """Whether a run's tables and weights are the reference run's to the byte, in one line.
+
+    Args:
+        results: the folder `results` of a run.
+        place: sums of the reference run, if there are any, under `reference run`.
+    """
+    known = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    sums = known.get("reference run", {})
+    if not sums:
+        return (
+            "To the byte: there are no sums of the reference run yet, which was not portable; "
+            "`make same-bytes` compares a small one"
+        )
+    files = {path: results / Path(path).relative_to("results") for path in sums}
+    other = [p for p, file in files.items() if not file.is_file() or file_sha256(file) != sums[p]]
+    if not other:
+        return f"To the byte: all {len(sums)} tables and weights are those of the reference run"
+    return f"To the byte: {len(other)} of {len(sums)} tables and weights differ, first {other[0]}"
 
 
 if __name__ == "__main__":

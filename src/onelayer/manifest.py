@@ -23,7 +23,9 @@ MANIFEST = "manifest.json"
 # Folders of what a reader takes along; each of their files is made by a step.
 SHOWN = ("tables", "figures", "animations")
 NAMED = 10  # files in one line
-DECIDED_BY = ("step", "settings", "code", "libraries", "device")
+# Steps that compute as on other machines, by switches of their own, in a portable run as well.
+OTHER_MACHINES = ("measure_claims_again",)
+DECIDED_BY = ("step", "settings", "code", "libraries", "device", "portable")
 
 
 @dataclass
@@ -45,7 +47,8 @@ class Records:
 
     def add(self, record: dict) -> None:
         """Take a record that is newer than all so far; `KeyError` where it lacks a part."""
-        record = {key: record[key] for key in (*DECIDED_BY, "inputs", "outputs")}
+        record = {"portable": False, "switches": {}} | record  # those of earlier versions
+        record = {key: record[key] for key in (*DECIDED_BY, "switches", "inputs", "outputs")}
         self.steps |= dict.fromkeys(record["outputs"].items(), record)
         self.newest |= record["outputs"]
 
@@ -110,8 +113,9 @@ def build_manifest(files: Sequence[Path], records: Records) -> dict:
         records: as `read_records` finds them.
 
     Returns:
-        `commit`, `platform`, and under `results` for each path its `sha256` and `steps`: the
-        records of its own step and of all steps before it, nearest first.
+        `commit`, `platform`, whether the run is `portable` with the `switches` that were set, and
+        under `results` for each path its `sha256` and `steps`: the records of its own step and of
+        all steps before it, nearest first.
 
     Raises:
         OnelayerError: a result, or what a step before it has read, is not what its step wrote.
@@ -127,7 +131,21 @@ def build_manifest(files: Sequence[Path], records: Records) -> dict:
         }
         for path, sha256 in found.items()
     }
-    return {"commit": _commit(), "platform": platform.platform(), "results": entries}
+    return {
+        "commit": commit(),
+        "platform": platform.platform(),
+        **_portable(
+            [step for path, sha256 in found.items() for step in records.before(path, sha256)]
+        ),
+        "results": entries,
+    }
+
+
+def _portable(steps: Sequence[Mapping]) -> dict:
+    """Whether all steps were portable, but those that measure other machines; and how."""
+    own = [step for step in steps if step["step"] not in OTHER_MACHINES]
+    portable = bool(own) and all(step["portable"] for step in own)
+    return {"portable": portable, "switches": own[0]["switches"] if portable else {}}
 
 
 def verify_results(results: Path) -> str:
@@ -205,7 +223,7 @@ def _refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
     raise OnelayerError(f"{'; '.join(lines[:NAMED])}{more}{advice}")
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """The checkout's commit, `+` appended where tracked files differ from it; None outside git."""
     try:
         commit, changes = (

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.comparison import REFERENCE
+from onelayer.comparison import REFERENCE, SUMS
 from onelayer.errors import OnelayerError
 from onelayer.papers.findings import BY_TITLE, CLAIMS
-from onelayer.provenance import REPOSITORY, library_versions
+from onelayer.portable import describe_processor
+from onelayer.provenance import REPOSITORY, file_sha256, library_versions
 from onelayer.scoreboard import NAME as SCOREBOARD
 from onelayer.scoreboard import TOGETHER, claims, readable, scoreboard
 from onelayer.sentences import NOT_AS_CLAIMED, page, quoted, quotes, requoted, say, scores
-from onelayer.stability.machines import describe_processor
 from onelayer.tables import markdown_table, read_tables, write_csv
 
 # What quotes it.
@@ -47,18 +47,39 @@ def keep(results: Path, reference: Path) -> None:
     needed = [results / name for name in ("manifest.json", "findings.md", PICTURE)]
     if missing := [path for path in needed if not path.is_file()]:
         raise OnelayerError(f"{missing[0]} does not exist: run `make results` first")
+    described = json.loads((results / "manifest.json").read_text("utf-8"))
+    kept = reference / SUMS
+    sums = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
     shutil.rmtree(reference, ignore_errors=True)
     for table in sorted(results.glob("tables/*/*.csv")):
         copy = reference / table.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)
-    manifest, findings, picture = needed
+    _, findings, picture = needed
     shutil.copyfile(picture, reference / picture.name)
     (reference / findings.name).write_text(
         as_kept(findings.read_text(encoding="utf-8")), encoding="utf-8"
     )
-    known = machine() | {"commit": json.loads(manifest.read_text("utf-8"))["commit"]}
+    known = machine() | {"commit": described["commit"]}
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    sums.pop("reference run", None)
+    if described.get("portable"):
+        sums["reference run"] = judged_sums(results)
+    if sums:
+        kept.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+
+
+def judged_sums(results: Path) -> dict[str, str]:
+    """SHA-256 of every table (CSV) and of the weights of every model made here, by path.
+
+    Tables of stability are left out: they measure by how much other kernels differ.
+    """
+    tables = [t for t in results.glob("tables/*/*.csv") if t.parent.name != "stability"]
+    weights = results.glob("models/*/model.safetensors")
+    return {
+        str(Path("results") / path.relative_to(results)): file_sha256(path)
+        for path in sorted([*tables, *weights])
+    }
 
 
 def as_kept(text: str) -> str:

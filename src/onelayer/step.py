@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import pydantic
 from threadpoolctl import threadpool_limits
 
+from onelayer import portable
 from onelayer.errors import OnelayerError
 from onelayer.liveness import count_as_alive
 from onelayer.progress import log as progress_log
@@ -48,6 +49,7 @@ class Step:
         files: every input file, those of folders too.
         device: what the step computed on; a step that resolves `auto` sets it.
         job: the name, and the wildcards of the rule where the log is named by them.
+        portable: whether its libraries take the kernels of a portable run.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Step:
     files: tuple[Path, ...] = ()
     device: str = "cpu"
     job: str = ""
+    portable: bool = False
 
     def progress(self, items: Iterable, *, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate with a bar where stderr is a terminal; a line a minute in the log."""
@@ -77,6 +80,7 @@ class Step:
             library_versions(self.name),
             self.device,
             list(sums(self.files).values()),
+            self.portable,
         ]
         return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
 
@@ -111,6 +115,8 @@ def run(
     targets = {key: getattr(arguments, _key(key)) for key in outputs}
     record = [arguments.record] if arguments.record else []
     try:
+        if arguments.portable:
+            portable.start()
         block = _parse_settings(settings, arguments.settings)
         given = {key: getattr(arguments, _key(key)) for key in inputs}
         _check_inputs(given)
@@ -127,9 +133,12 @@ def run(
                     types.SimpleNamespace(**written),
                     files,
                     job=_job(name, arguments.log),
+                    portable=arguments.portable,
                 )
                 with threadpool_limits(limits=_use_threads(block)):
                     main(step)
+            if step.portable:
+                portable.finish()
             if record:
                 _write_record(parts[-1], step, part_of)
     except OnelayerError as error:
@@ -273,6 +282,11 @@ def _parser(inputs: Iterable[str], outputs: Iterable[str]) -> argparse.ArgumentP
             )
     parser.add_argument("--settings", default="{}", help="settings, one JSON object")
     parser.add_argument("--log", type=Path, help="also write the log to this file")
+    parser.add_argument(
+        "--portable",
+        action="store_true",
+        help="refuse to start without the switches of a portable run",
+    )
     parser.add_argument("--record", type=Path, help="write what decided the outputs to this JSON")
     return parser
 
@@ -359,6 +373,8 @@ def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path]) -> None
         "code": code_digest(step.name),
         "libraries": library_versions(step.name),
         "device": step.device,
+        "portable": step.portable,
+        "switches": {name: os.environ[name] for name in portable.SWITCHES if name in os.environ},
         "inputs": sums(step.files),
         "outputs": {str(path): found[str(part)] for path, part in part_of.items()},
     }

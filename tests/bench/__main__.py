@@ -13,6 +13,7 @@ import sys
 import torch
 from tabulate import tabulate
 
+from onelayer.models.families import FAMILIES
 from tests.bench import (
     bench_decision_lists,
     bench_head_removal,
@@ -24,6 +25,7 @@ from tests.bench import (
     bench_text_model,
     bench_topic_structure,
     bench_uncertainty,
+    portable,
 )
 from tests.bench.case import Rates, measure
 
@@ -61,6 +63,10 @@ def main(chosen: list[str]) -> None:
     print(tabulate(cells, COLUMNS + RATIOS, colalign=aligned, disable_numparse=True))
     print("\nA ratio below 1 in the column simple / ours: ours is the slower one.\n")
     print("\n".join(row.notes for row in rows))
+    if not chosen or "portable" in chosen:
+        print("\nPretraining in a portable run beside a plain one, CPU seconds; docs/bytes.md:")
+        headers = ["family", "plain", "portable", "portable / plain"]
+        print(tabulate(list(portable.cells(list(FAMILIES))), headers, disable_numparse=True))
 
 
 if __name__ == "__main__":

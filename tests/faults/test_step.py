@@ -11,6 +11,7 @@ import pytest
 import safetensors.numpy
 
 from onelayer.corpus.storage import read_articles
+from onelayer.portable import SWITCHES
 from onelayer.provenance import code_digest, file_sha256, library_versions
 from onelayer.step import atomic_outputs, by_name
 from tests.conftest import ROOT, run_script, run_step
@@ -253,6 +254,8 @@ def test_a_record_says_what_decided_the_outputs(source, tmp_path):
         "code": code_digest("parse_articles"),
         "libraries": library_versions("parse_articles"),
         "device": "cpu",
+        "portable": False,
+        "switches": {name: os.environ[name] for name in SWITCHES if name in os.environ},
         "inputs": {str(source): file_sha256(source)},
         "outputs": {str(path): file_sha256(path) for path in (target, summary)},
     }

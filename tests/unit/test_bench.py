@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from onelayer.provenance import REPOSITORY
+from tests.bench import portable
 from tests.bench.__main__ import BENCHES
 from tests.bench.case import Case, Rates, Way, Work, measure
 
@@ -70,3 +71,9 @@ def test_a_way_that_does_a_share_of_the_work_counts_for_all_of_it(monkeypatch) -
     assert row.floor == 50
     assert 0.5 < row.authors / row.simple < 2
     assert row.cells[0] == "a sum"
+
+
+def test_a_portable_training_is_timed_beside_a_plain_one() -> None:
+    [[family, plain, slower, ratio]] = portable.cells(["bert"], pairs=1, small=True)
+    assert family == "bert"
+    assert float(slower) > 0 and float(plain) > 0 and float(ratio) > 0

@@ -42,12 +42,13 @@ def test_a_steps_state_is_of_its_settings_its_device_and_its_inputs(tmp_path: Pa
     source = tmp_path / "counts"
     source.write_text("a b")
 
-    def identity(device: str = "cpu", **settings: int) -> str:
+    def identity(device: str = "cpu", portable: bool = False, **settings: int) -> str:
         nothing = types.SimpleNamespace()
         block = LdaSettings(**settings)
-        return Step("fit_lda", block, nothing, nothing, (source,), device).identity()
+        step = Step("fit_lda", block, nothing, nothing, (source,), device, portable=portable)
+        return step.identity()
 
-    found = [identity(), identity(device="cuda"), identity(seed=1)]
+    found = [identity(), identity(device="cuda"), identity(seed=1), identity(portable=True)]
     assert identity() == found[0]
     source.write_text("a c")
-    assert len({*found, identity()}) == 4
+    assert len({*found, identity()}) == 5

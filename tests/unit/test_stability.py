@@ -13,11 +13,12 @@ import yaml
 
 from onelayer import intervals
 from onelayer.errors import OnelayerError
+from onelayer.portable import describe_processor
 from onelayer.provenance import REPOSITORY, settings_json
 from onelayer.settings.root import load_settings
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM, claims
-from onelayer.stability.machines import describe_processor, missing_instructions
+from onelayer.stability.machines import missing_instructions
 from onelayer.stability.table import assemble, readable, report, standard_error
 from onelayer.tables import tidy
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from onelayer.portable import assignments
 from onelayer.provenance import code_closure
 from onelayer.registry import FOLDERS
 from tests.conftest import SMOKE, cpu_seconds, snakemake
@@ -37,6 +38,22 @@ def test_touching_every_module_and_script_reruns_nothing(finished):
         for path in (finished / folder).rglob("*.py"):
             path.touch()
     assert plan(finished).rules == set()
+
+
+def test_a_portable_run_makes_every_step_again_but_those_that_are_other_machines(finished):
+    planned = plan(finished, "--config", "portable=true")
+    used = {path.stem for path in (finished / "results/benchmarks").iterdir()}
+    assert planned.triggered >= used - {"measure_claims_again"}
+    shell = snakemake(
+        finished, "--dry-run", "--printshellcmds", *SMOKE, "--config", "portable=true"
+    )
+    commands = [line for line in shell.stdout.splitlines() if " --settings " in line]
+    assert len(commands) >= len(used) - 1
+    for command in commands:
+        start = command.strip().removeprefix("Shell command: ")
+        assert (start.startswith(assignments()) and " --portable " in start) != (
+            "scripts/measure_claims_again.py" in start
+        ), start
 
 
 @pytest.mark.parametrize(

@@ -104,3 +104,16 @@ for target, files in results.targets().items():
         input:
             files,
         localrule: True
+
+
+# What docs/reference/sums.json has the sums of. The stability table measures how far bytes differ.
+rule same_bytes:
+    input:
+        tables=[f"{t.base}.csv" for t in results.made("table") if t.folder != "stability"],
+        models=[
+            f"results/models/{checkpoint}/model.safetensors"
+            for name, model in settings.models.items()
+            if model.source == "pretrain"
+            for checkpoint in settings.checkpoints(name)
+        ],
+    localrule: True

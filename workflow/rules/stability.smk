@@ -34,6 +34,9 @@ use rule step as measure_claims_again with:
         **asks(2000, minutes=240, device="cpu"),
     params:
         **script("measure_claims_again", lambda w: settings.claims_of(machines[w.machine])),
+        # Its machines are what their own switches say, also in a portable run.
+        switches="",
+        portable="",
 
 
 use rule step as tabulate_stability with:

@@ -23,7 +23,11 @@ rule step:
         **asks(1000, minutes=10),
     params:
         files=command_line,
+        # Libraries read their switches when they are loaded, which is when Python starts.
+        switches=assignments() if settings.portable else "",
+        portable=" --portable" if settings.portable else "",
     message:
         "{params.message}"
     shell:
-        "python {params.script:q} {params.files} --settings {params.settings:q} --log {log:q}"
+        "{params.switches}python {params.script:q} {params.files} --settings {params.settings:q}"
+        "{params.portable} --log {log:q}"

@@ -30,6 +30,8 @@ MOST_PROBLEMS = 5  # named at once
 class Settings(Block):
     """Everything that `config.yaml` and its overlays may say."""
 
+    portable: bool = False
+    """The same bytes on every x86-64 processor that has AVX2: docs/bytes.md."""
     corpora: dict[Name, CorpusSettings] = Field(min_length=1)
     """Corpora by name."""
     models: dict[Name, ModelSettings] = Field(min_length=1)

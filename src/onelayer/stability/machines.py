@@ -8,19 +8,11 @@ variable when it is loaded.
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from onelayer.settings.stability import Machine
 
 LIBRARIES = ("numpy", "torch")
 THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-
-def describe_processor(processor: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
-    """What the system says of its last core, such as `model name` and `flags`; empty: nothing."""
-    lines = processor.read_text(encoding="utf-8").splitlines() if processor.is_file() else []
-    named = (line.partition(":") for line in lines if ":" in line)
-    return {name.strip(): value.strip() for name, _, value in named}
 
 
 def missing_instructions(machine: Machine, processor: Mapping[str, str]) -> list[str]:
