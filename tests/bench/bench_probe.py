@@ -236,7 +236,7 @@ def _embeddings(words: int, looped: int = 300) -> Case:
     topics, lists = random_cases.topic_sets(membership[part]), vectors[part].tolist()
 
     def means(part: slice = slice(None)) -> Numbers:
-        found = similarity.pair_means(vectors[part], membership[part])
+        found = similarity.PairSimilarity(vectors[part], membership[part]).means()
         return {"same": found.same_mean, "different": found.different_mean}
 
     def loop() -> Numbers:

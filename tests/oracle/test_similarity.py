@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.papers.topic_structure.probe import similarity
+from onelayer.papers.topic_structure.probe.similarity import (
+    PairSimilarity,
+    TopicSets,
+    unit_vectors,
+)
 from tests.oracle import cases, similarity_loops
 
 # words, topics, width, largest topic set; 12 topics a set are never expanded into subsets
@@ -31,7 +35,7 @@ def case(size, seed):
 def test_dot_products_agree(size, seed):
     _, vectors, labels = case(size, seed)
     expected = similarity_loops.pair_means(vectors.tolist(), cases.topic_sets(labels))
-    compare(similarity.pair_means(vectors, labels), expected)
+    compare(PairSimilarity(vectors, labels).means(), expected)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -40,7 +44,7 @@ def test_cosines_agree(size):
     expected = similarity_loops.pair_means(
         vectors.tolist(), cases.topic_sets(labels), similarity=similarity_loops.cosine
     )
-    compare(similarity.pair_means(similarity.unit_vectors(vectors), labels), expected)
+    compare(PairSimilarity(unit_vectors(vectors), labels).means(), expected)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -50,15 +54,15 @@ def test_weighted_means_agree(size):
     expected = similarity_loops.pair_means(
         vectors.tolist(), cases.topic_sets(labels), weights.tolist()
     )
-    compare(similarity.pair_means(vectors, labels, weights), expected)
+    compare(PairSimilarity(vectors, labels).means(weights), expected)
 
 
 @pytest.mark.parametrize("limit", range(5))
 def test_every_split_into_small_and_large_sets_agrees(limit, monkeypatch):
-    monkeypatch.setattr(similarity.TopicSets, "_expansion_limit", lambda self: limit)
+    monkeypatch.setattr(TopicSets, "_expansion_limit", lambda self: limit)
     _, vectors, labels = case((50, 6, 4, 4), 13)
     expected = similarity_loops.pair_means(vectors.tolist(), cases.topic_sets(labels))
-    compare(similarity.pair_means(vectors, labels), expected)
+    compare(PairSimilarity(vectors, labels).means(), expected)
 
 
 def test_permuted_labels_and_weights_together_agree():
@@ -67,6 +71,6 @@ def test_permuted_labels_and_weights_together_agree():
     permutation = np.arange(len(labels))
     permutation[labelled] = rng.permutation(labelled)
     weights = rng.integers(0, 3, size=len(labels))
-    fast = similarity.PairSimilarity(vectors, labels).means(weights, permutation)
+    fast = PairSimilarity(vectors, labels).means(weights, permutation)
     topics = cases.topic_sets(labels[permutation])
     compare(fast, similarity_loops.pair_means(vectors.tolist(), topics, weights.tolist()))

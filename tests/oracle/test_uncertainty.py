@@ -7,6 +7,7 @@ import pytest
 
 from onelayer.papers.topic_structure.probe import uncertainty
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
 from tests.oracle import cases, null_loops
 
 DISJOINT_AND_OVERLAPPING = pytest.mark.parametrize("overlapping", [False, True])
@@ -31,19 +32,19 @@ def labelled_vectors(overlapping, words=40, topics=6):
 @DISJOINT_AND_OVERLAPPING
 def test_similarity_null_agrees(overlapping):
     _, vectors, labels, strata = labelled_vectors(overlapping)
-    drawn = uncertainty.label_permutations(labels, strata, 5, np.random.default_rng(8))
-    fast = uncertainty.similarity_null(vectors, labels, strata, 5, np.random.default_rng(8))
+    drawn = list(uncertainty.label_permutations(labels, strata, 5, np.random.default_rng(8)))
+    fast = uncertainty.permuted_similarity(PairSimilarity(vectors, labels), drawn)
     topics = cases.topic_sets(labels)
-    compare(fast, null_loops.similarity_null(vectors.tolist(), topics, list(drawn)))
+    compare(fast, null_loops.similarity_null(vectors.tolist(), topics, drawn))
 
 
 @DISJOINT_AND_OVERLAPPING
 def test_similarity_bootstrap_agrees(overlapping):
     _, vectors, labels, _ = labelled_vectors(overlapping)
-    drawn = uncertainty.word_multiplicities(labels, 5, np.random.default_rng(8))
-    fast = uncertainty.similarity_bootstrap(vectors, labels, 5, np.random.default_rng(8))
+    drawn = list(uncertainty.word_multiplicities(labels, 5, np.random.default_rng(8)))
+    fast = uncertainty.resampled_similarity(PairSimilarity(vectors, labels), drawn)
     topics = cases.topic_sets(labels)
-    compare(fast, null_loops.similarity_bootstrap(vectors.tolist(), topics, list(drawn)))
+    compare(fast, null_loops.similarity_bootstrap(vectors.tolist(), topics, drawn))
 
 
 @DISJOINT_AND_OVERLAPPING
@@ -72,7 +73,7 @@ def test_attention_bootstrap_agrees():
     rng = np.random.default_rng(0)
     sums, counts = document_sums(rng, 20, 2)
     weights = uncertainty.document_weights(20, 6, np.random.default_rng(8))
-    fast = uncertainty.attention_bootstrap(sums, counts, 6, np.random.default_rng(8))
+    fast = uncertainty.resampled_attention(sums, counts, weights)
     compare(fast, null_loops.attention_bootstrap(sums.tolist(), counts.tolist(), weights))
 
 
@@ -102,7 +103,7 @@ def test_standardised_bootstrap_agrees():
     rng = np.random.default_rng(4)
     sums, counts = document_sums(rng, 12, 2, 7)
     weights = uncertainty.document_weights(12, 6, np.random.default_rng(8))
-    fast = uncertainty.standardised_bootstrap(sums, counts, 6, np.random.default_rng(8))
+    fast = uncertainty.resampled_standardised(sums, counts, weights)
     compare(fast, null_loops.standardised_bootstrap(sums.tolist(), counts.tolist(), weights))
 
 

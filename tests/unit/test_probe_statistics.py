@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.papers.topic_structure.probe import pairs, similarity, uncertainty
+from onelayer.papers.topic_structure.probe import pairs, uncertainty
 from onelayer.papers.topic_structure.probe.pairs import (
     DISTANCE_EDGES,
     PAIR_CLASSES,
     Labels,
     PairCounter,
 )
+from onelayer.papers.topic_structure.probe.similarity import PairSimilarity, unit_vectors
 
 SAME, DIFFERENT = PAIR_CLASSES.index("same_topic"), PAIR_CLASSES.index("different_topic")
 
@@ -35,6 +36,24 @@ def planted_vectors(rng, labels, strength):
     """Word vectors: a common part, a part of the topic and noise."""
     centres = strength * rng.standard_normal((labels.shape[1], 20))
     return 1.0 + labels @ centres + rng.standard_normal((len(labels), 20))
+
+
+def similarity_null(vectors, labels, strata, permutations, rng):
+    """Similarity under so many permutations of the labels within strata."""
+    drawn = uncertainty.label_permutations(labels, strata, permutations, rng)
+    return uncertainty.permuted_similarity(PairSimilarity(vectors, labels), drawn)
+
+
+def similarity_bootstrap(vectors, labels, resamples, rng):
+    """Similarity with the words drawn anew so many times."""
+    drawn = uncertainty.word_multiplicities(labels, resamples, rng)
+    return uncertainty.resampled_similarity(PairSimilarity(vectors, labels), drawn)
+
+
+def attention_bootstrap(sums, counts, resamples, rng):
+    """Mean attention with the documents drawn anew so many times."""
+    drawn = uncertainty.document_weights(len(sums), resamples, rng)
+    return uncertainty.resampled_attention(sums, counts, drawn)
 
 
 # Attention pair sums
@@ -140,14 +159,14 @@ def test_labels_of_the_wrong_shape_are_named():
 
 def test_a_pair_that_shares_two_topics_counts_once():
     membership = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
-    means = similarity.pair_means(np.eye(3) + 1, membership)
+    means = PairSimilarity(np.eye(3) + 1, membership).means()
     assert (means.same_pairs, means.different_pairs) == (1, 2)
 
 
 def test_planted_topics_raise_the_cosine():
     labels = disjoint(60, 4)
     vectors = planted_vectors(np.random.default_rng(0), labels, strength=1.0)
-    means = similarity.pair_means(similarity.unit_vectors(vectors), labels)
+    means = PairSimilarity(unit_vectors(vectors), labels).means()
     assert means.ratio > 1.3
     assert means.difference > 0.1
 
@@ -157,14 +176,14 @@ def test_unit_vectors_count_the_bad_ones():
     vectors[1] = 0
     vectors[3, 0] = np.nan
     with pytest.raises(ValueError, match="2 of 5 vectors"):
-        similarity.unit_vectors(vectors)
+        unit_vectors(vectors)
 
 
 def test_a_word_in_very_many_topics_needs_no_subsets():
     rng = np.random.default_rng(1)
     membership = disjoint(80, 40)
     membership[:4] = True  # 2^40 subsets if they were expanded
-    means = similarity.pair_means(rng.standard_normal((80, 6)), membership)
+    means = PairSimilarity(rng.standard_normal((80, 6)), membership).means()
     assert means.same_pairs == 4 * 3 // 2 + 4 * 76 + sum(
         n * (n - 1) // 2 for n in membership[4:].sum(axis=0).tolist()
     )
@@ -173,7 +192,7 @@ def test_a_word_in_very_many_topics_needs_no_subsets():
 @pytest.mark.parametrize("weights", [[1, 1, -1, 1], [1.0, 1.0, 1.0, 1.0]])
 def test_weights_that_are_no_multiplicities_are_refused(weights):
     with pytest.raises(ValueError, match="non-negative integers"):
-        similarity.pair_means(np.ones((4, 2)), disjoint(4, 2), np.array(weights))
+        PairSimilarity(np.ones((4, 2)), disjoint(4, 2)).means(np.array(weights))
 
 
 # Permutation nulls and bootstraps
@@ -223,9 +242,9 @@ def test_null_of_planted_topics_is_below_the_ratio(overlapping):
     if overlapping:
         labels = labels | (rng.random(labels.shape) < 0.1)
     vectors = planted_vectors(rng, labels, strength=0.7)
-    ratio = similarity.pair_means(vectors, labels).ratio
+    ratio = PairSimilarity(vectors, labels).means().ratio
     strata = uncertainty.frequency_strata(rng.random(100))
-    null = uncertainty.similarity_null(vectors, labels, strata, 100, rng).ratio
+    null = similarity_null(vectors, labels, strata, 100, rng).ratio
     assert null.max() < ratio
     assert uncertainty.z_score(ratio, null) > 5
 
@@ -236,9 +255,9 @@ def test_null_keeps_an_effect_that_is_all_frequency():
     rare = frequency < 100
     labels = np.stack([rare, ~rare], axis=1)
     vectors = 1.0 + np.where(rare, 1.0, -1.0)[:, None] * np.eye(8)[0] + rng.normal(0, 0.1, (200, 8))
-    ratio = similarity.pair_means(vectors, labels).ratio
+    ratio = PairSimilarity(vectors, labels).means().ratio
     strata = uncertainty.frequency_strata(frequency, bins=10)
-    null = uncertainty.similarity_null(vectors, labels, strata, 20, rng).ratio
+    null = similarity_null(vectors, labels, strata, 20, rng).ratio
     assert ratio > 1.1
     np.testing.assert_allclose(null, ratio, rtol=0.01)
 
@@ -263,7 +282,7 @@ def test_bootstrap_interval_covers_the_true_ratio():
         counts = rng.integers(20, 60, size=(documents, 2))
         shared = rng.lognormal(0, 0.3, size=(documents, 1))  # documents differ, classes do not
         sums = counts * shared * np.array([1.5, 1.0]) * rng.lognormal(0, 0.2, (documents, 2))
-        replicates = uncertainty.attention_bootstrap(sums, counts, 200, rng).ratio
+        replicates = attention_bootstrap(sums, counts, 200, rng).ratio
         low, high = uncertainty.percentile_interval(replicates)
         covered += low <= 1.5 <= high
     assert 0.88 <= covered / trials <= 0.99
@@ -288,9 +307,9 @@ def test_word_bootstrap_surrounds_the_ratio():
     rng = np.random.default_rng(6)
     labels = disjoint(120, 4)
     vectors = planted_vectors(rng, labels, strength=0.7)
-    replicates = uncertainty.similarity_bootstrap(vectors, labels, 200, rng)
+    replicates = similarity_bootstrap(vectors, labels, 200, rng)
     low, high = uncertainty.percentile_interval(replicates.ratio)
-    assert low < similarity.pair_means(vectors, labels).ratio < high
+    assert low < PairSimilarity(vectors, labels).means().ratio < high
 
 
 def test_distance_standardisation_removes_a_pure_distance_effect():
@@ -348,13 +367,13 @@ def empty_class_calls(name):
     counts = np.array([[0, 3], [0, 2]]) if same else np.array([[3, 0], [2, 0]])
     binned = np.repeat(counts[:, :, None], 4, axis=2)
     return {
-        "pair_means": lambda: similarity.pair_means(vectors, labels),
-        "null": lambda: uncertainty.similarity_null(vectors, labels, strata, 3, rng),
-        "bootstrap": lambda: uncertainty.similarity_bootstrap(vectors, labels, 3, rng),
+        "pair_means": lambda: PairSimilarity(vectors, labels).means(),
+        "null": lambda: similarity_null(vectors, labels, strata, 3, rng),
+        "bootstrap": lambda: similarity_bootstrap(vectors, labels, 3, rng),
         "attention": lambda: uncertainty.attention_null(word_pairs, labels, strata, 3, rng),
-        "documents": lambda: uncertainty.attention_bootstrap(counts, counts, 3, rng),
+        "documents": lambda: attention_bootstrap(counts, counts, 3, rng),
         "distance": lambda: uncertainty.distance_standardised_ratio(binned[0], binned[0]),
-        "distances": lambda: uncertainty.standardised_bootstrap(binned, binned, 3, rng),
+        "distances": lambda: uncertainty.resampled_standardised(binned, binned, np.ones((3, 2))),
     }
 
 
@@ -369,7 +388,7 @@ def test_empty_class_is_named(name, call):
 def test_no_labelled_word_at_all_is_an_empty_class():
     labels = np.zeros((4, 2), dtype=bool)
     with pytest.raises(ValueError, match="same_topic"):
-        similarity.pair_means(np.ones((4, 2)), labels)
+        PairSimilarity(np.ones((4, 2)), labels).means()
     word_pairs = pairs.WordPairTotal(words=4).total()
     with pytest.raises(ValueError, match="same_topic"):
         uncertainty.attention_null(word_pairs, labels, np.zeros(4), 2, np.random.default_rng(0))
@@ -384,4 +403,4 @@ def test_a_distance_profile_without_a_shared_bin_is_named():
 def test_labelled_words_need_a_stratum():
     labels, rng = disjoint(4, 2), np.random.default_rng(0)
     with pytest.raises(ValueError, match="no stratum"):
-        uncertainty.similarity_null(np.ones((4, 2)), labels, np.array([0, 0, -1, 0]), 2, rng)
+        uncertainty.label_permutations(labels, np.array([0, 0, -1, 0]), 2, rng)

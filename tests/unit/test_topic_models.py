@@ -21,7 +21,7 @@ from onelayer.papers.topic_structure.probe.labels import (
 )
 from onelayer.papers.topic_structure.probe.measures import measure_attention
 from onelayer.papers.topic_structure.probe.pairs import Labels
-from onelayer.papers.topic_structure.probe.similarity import pair_means, unit_vectors
+from onelayer.papers.topic_structure.probe.similarity import PairSimilarity, unit_vectors
 from onelayer.settings.models import RandomModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import RobustnessSettings
@@ -102,7 +102,7 @@ def tiny(tmp_path_factory):
 
 
 def cosine_ratio(vectors: dict[str, np.ndarray], labels: Labels) -> float:
-    return pair_means(unit_vectors(vectors["output"]), labels.membership[0]).ratio
+    return PairSimilarity(unit_vectors(vectors["output"]), labels.membership[0]).means().ratio
 
 
 @pytest.fixture

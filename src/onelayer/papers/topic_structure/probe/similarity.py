@@ -31,7 +31,7 @@ class PairMeans:
     Attributes:
         same_mean: mean over unordered pairs whose topic sets meet.
         different_mean: mean over unordered pairs of labelled words whose topic sets do not meet.
-        same_pairs: number of same-topic pairs (weighted, see `pair_means`).
+        same_pairs: number of same-topic pairs (weighted, see `PairSimilarity.means`).
         different_pairs: number of different-topic pairs.
     """
 
@@ -52,7 +52,7 @@ class PairMeans:
 
 
 def unit_vectors(vectors: Any) -> np.ndarray:
-    """Scales every row to length 1, so that `pair_means` of the result is the mean cosine.
+    """Scales every row to length 1, so that the mean dot product of the result is the mean cosine.
 
     Args:
         vectors: [words, d].
@@ -69,23 +69,6 @@ def unit_vectors(vectors: Any) -> np.ndarray:
     if bad:
         raise ValueError(f"{bad} of {len(vectors)} vectors are zero or not finite: no cosine")
     return vectors / lengths[:, None]
-
-
-def pair_means(vectors: Any, membership: Any, weights: Any | None = None) -> PairMeans:
-    """Mean dot product over all same-topic and all different-topic pairs of distinct words.
-
-    A pair counts once however many topics it shares; words without a topic are left out.
-
-    Args:
-        vectors: float64 [W, d].
-        membership: bool [W, K].
-        weights: non-negative integers [W], multiplicities of the words in a bootstrap sample: a
-            pair w != w' counts n_w * n_w' times, a word never pairs with its own copies.
-
-    Raises:
-        ValueError: when a class has no pairs (it is named), or inputs do not fit together.
-    """
-    return PairSimilarity(vectors, membership).means(weights=weights)
 
 
 class TopicSets:
@@ -166,6 +149,8 @@ class TopicSets:
 class PairSimilarity:
     """Pair means of one labelling, repeatable for permuted labels and resampled words.
 
+    A pair counts once however many topics it shares; words without a topic are left out.
+
     Args:
         vectors: float64 [W, d].
         labels: bool [W, K], or the topic sets of such, which several vectors can share.
@@ -196,7 +181,8 @@ class PairSimilarity:
         """Pair means with resampled words, permuted labels, both or neither.
 
         Args:
-            weights: non-negative integers [W], see `pair_means`.
+            weights: non-negative integers [W], multiplicities of the words in a bootstrap sample:
+                a pair w != w' counts n_w * n_w' times, a word never pairs with its own copies.
             permutation: int [W]; word w takes the topic set of word permutation[w]. It must keep
                 the labelled words among themselves.
 

@@ -151,42 +151,29 @@ def document_weights(documents: int, resamples: int, rng: np.random.Generator) -
     return rng.multinomial(documents, np.full(documents, 1.0 / documents), size=resamples)
 
 
-def similarity_null(
-    vectors: Any, membership: Any, strata: Any, permutations: int, rng: np.random.Generator
-) -> Replicates:
-    """Embedding similarity under topic labels permuted within frequency strata.
+def permuted_similarity(similarity: PairSimilarity, permutations: Iterable) -> Replicates:
+    """Embedding similarity under permuted topic labels, e.g. those of `label_permutations`.
 
     Args:
-        vectors: float64 [W, d]; unit vectors for the cosine.
-        membership: bool [W, K], labels of one variant.
-        strata, permutations, rng: see `label_permutations`.
+        similarity: of one labelling.
+        permutations: int [W] each.
 
     Raises:
-        ValueError: when a class has no pairs (it is named), or inputs do not fit together.
+        ValueError: when a class has no pairs (it is named).
     """
-    drawn = label_permutations(membership, strata, permutations, rng)
-    return permuted_similarity(PairSimilarity(vectors, membership), drawn)
-
-
-def permuted_similarity(similarity: PairSimilarity, permutations: Iterable) -> Replicates:
-    """As `similarity_null`, for given permutations (int [W] each)."""
     return _replicates(similarity.means(permutation=permutation) for permutation in permutations)
 
 
-def similarity_bootstrap(
-    vectors: Any, membership: Any, resamples: int, rng: np.random.Generator
-) -> Replicates:
-    """Embedding similarity with the labelled words resampled, see `word_multiplicities`.
+def resampled_similarity(similarity: PairSimilarity, multiplicities: Iterable) -> Replicates:
+    """Embedding similarity with the labelled words resampled, e.g. by `word_multiplicities`.
+
+    Args:
+        similarity: of one labelling.
+        multiplicities: int [W] each.
 
     Raises:
-        ValueError: when a class has no pairs (it is named), or inputs do not fit together.
+        ValueError: when a class has no pairs (it is named).
     """
-    drawn = word_multiplicities(membership, resamples, rng)
-    return resampled_similarity(PairSimilarity(vectors, membership), drawn)
-
-
-def resampled_similarity(similarity: PairSimilarity, multiplicities: Iterable) -> Replicates:
-    """As `similarity_bootstrap`, for given multiplicities (int [W] each)."""
     return _replicates(similarity.means(weights=weights) for weights in multiplicities)
 
 
@@ -231,25 +218,18 @@ def permuted_attention(
     return _class_means(both[..., 0], both[..., 1])
 
 
-def attention_bootstrap(
-    sums: Any, counts: Any, resamples: int, rng: np.random.Generator
-) -> Replicates:
-    """Mean attention [R, ...] with the documents resampled with replacement.
+def resampled_attention(sums: Any, counts: Any, weights: Any) -> Replicates:
+    """Mean attention [R, ...] with the documents resampled.
 
     Args:
         sums: float64 [D, 2, ...], sums of the classes (same_topic, different_topic) in each
             document; further axes (layers, heads) are kept.
         counts: int [D, 2] or with the further axes of `sums`.
-        resamples, rng: see `document_weights`.
+        weights: int [R, D], e.g. of `document_weights`.
 
     Raises:
-        ValueError: when a class has no pairs (it is named), in all or in any resample.
+        ValueError: when a class has no pairs (it is named) in any resample.
     """
-    return resampled_attention(sums, counts, document_weights(len(sums), resamples, rng))
-
-
-def resampled_attention(sums: Any, counts: Any, weights: Any) -> Replicates:
-    """As `attention_bootstrap`, for given weights (int [R, D])."""
     sums, counts = _as_classes(sums, counts, axis=1)
     counts = counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
     weights = np.asarray(weights, dtype=np.float64)
@@ -274,24 +254,16 @@ def distance_standardised_ratio(distance_sums: Any, distance_counts: Any) -> flo
     return float(_standardised(sums[None], counts[None]).ratio[0])
 
 
-def standardised_bootstrap(
-    distance_sums: Any, distance_counts: Any, resamples: int, rng: np.random.Generator
-) -> Replicates:
-    """`distance_standardised_ratio` with the documents resampled with replacement.
+def resampled_standardised(distance_sums: Any, distance_counts: Any, weights: Any) -> Replicates:
+    """`distance_standardised_ratio` with the documents resampled.
 
     Args:
         distance_sums, distance_counts: float64 and int [D, 2, B].
-        resamples, rng: see `document_weights`.
+        weights: int [R, D], e.g. of `document_weights`.
 
     Raises:
         ValueError: as `distance_standardised_ratio`, in any resample.
     """
-    weights = document_weights(len(distance_sums), resamples, rng)
-    return resampled_standardised(distance_sums, distance_counts, weights)
-
-
-def resampled_standardised(distance_sums: Any, distance_counts: Any, weights: Any) -> Replicates:
-    """As `standardised_bootstrap`, for given weights (int [R, D])."""
     sums, counts = _as_classes(distance_sums, distance_counts, axis=1)
     weights = np.asarray(weights, dtype=np.float64)
     return _standardised(np.tensordot(weights, sums, 1), np.tensordot(weights, counts, 1))
