@@ -262,16 +262,6 @@ def test_scale_of_theorem_2_solves_its_own_equation():
     assert float(at_start) == pytest.approx(constants.starting_loss(8, 3, 5.0), rel=1e-12)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_shortest_sequence_meets_theorem_2_and_one_less_never_does(m):
-    n, best = constants.shortest_sequence_for_theorem_2(m)
-    found = constants.theorem_2(4 * n, n, m, best, lambda_max=1.0)
-    assert found.holds
-    assert found.first_step < found.last_step
-    for epsilon in np.linspace(0.1, n, 200):
-        assert not constants.theorem_2(4 * n, n - 1, m, epsilon, lambda_max=1.0).holds
-
-
 # Bad settings
 
 

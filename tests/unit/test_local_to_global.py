@@ -35,7 +35,8 @@ def test_entropies_and_the_loss_at_the_critical_points(p, q, unigram, bigram):
     s_star = np.array(chain.s_star)
     assert canonical.loss(s_star, chain) == pytest.approx(chain.bigram_entropy, abs=1e-14)
     assert abs(canonical.slope(s_star, chain)) < 1e-15
-    assert canonical.slope(np.array(0.0), chain) == pytest.approx(chain.h0, abs=1e-15)
+    at_zero = p * q * (p + q - 1) / (p + q) ** 2
+    assert canonical.slope(np.array(0.0), chain) == pytest.approx(at_zero, abs=1e-15)
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])

@@ -141,21 +141,6 @@ def test_without_masked_keys_the_gap_follows_the_other_formula(vocabulary, maski
     assert theory < 0.93 * closed_form.theory_gap(vocabulary, masking)
 
 
-@pytest.mark.parametrize(("vocabulary", "masking"), CONFIGURATIONS)
-def test_the_block_matrix_predicts_long_documents_exactly(vocabulary, masking) -> None:
-    W = closed_form.block_value(vocabulary, masking)
-    assert closed_form.gap(vocabulary, W) == pytest.approx(
-        closed_form.theory_gap(vocabulary, masking)
-    )
-    weights = np.zeros(vocabulary.T)
-    weights[:3] = 0.5, 0.3, 0.2
-    words = vocabulary.membership @ weights / vocabulary.v
-    uniform = vocabulary.membership.sum(axis=1) / (vocabulary.T * vocabulary.v)
-    x = masking.intact * words + masking.p_m * masking.p_r * uniform
-    x[data.MASK] = masking.p_m * (1 - masking.p_c - masking.p_r)
-    np.testing.assert_allclose(W @ x, words, atol=1e-12)
-
-
 def test_the_gap_counts_the_diagonal_and_only_words() -> None:
     matrix = np.full((SMALL.size, SMALL.size), 7.0)
     matrix[data.SPECIAL :, data.SPECIAL :] = np.eye(12)

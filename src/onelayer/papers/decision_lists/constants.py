@@ -182,21 +182,3 @@ def theorem_2(
         last_step=epsilon * lambda_max / 2,
         holds=largest > least,
     )
-
-
-def shortest_sequence_for_theorem_2(m: int) -> tuple[int, float]:
-    """Smallest n for which some epsilon meets Theorem 2's hypotheses, and that epsilon.
-
-    c is so large that L_0 = log n to double precision (for n >= 2 and L up to exp(10 n)). The
-    hypotheses ask (L_0 - 6 epsilon / n)^2 epsilon > 4 m L_0; the left side is largest at epsilon =
-    n L_0 / 18, where they read n log(n)^2 > 162 m.
-
-    Raises:
-        ValueError: m < 1.
-    """
-    if m < 1:
-        raise ValueError(f"m = {m}: a list ends with its own token, so it has at least 1")
-    n = max(2, m)
-    while n * np.log(n) ** 2 <= 162 * m:
-        n += 1
-    return n, float(n * np.log(n) / 18)

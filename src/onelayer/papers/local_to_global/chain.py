@@ -50,12 +50,6 @@ class Chain:
         p, q = self.p, self.q
         return math.log((1 - p) / q) + math.log((1 - q) / p)
 
-    @property
-    def h0(self) -> float:
-        """dL/ds at s = 0; its sign is that of p + q - 1."""
-        p, q = self.p, self.q
-        return p * q * (p + q - 1) / (p + q) ** 2
-
     def check_dependent(self) -> None:
         """Refuse p + q = 1.
 

@@ -246,31 +246,3 @@ def blocks(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
     W = sum((matrix * block).sum() / block.sum() * block for block in (same, different))
     W[:, MASK] = matrix[:, MASK] @ words / words.sum() * words
     return W
-
-
-def block_value(vocabulary: Vocabulary, masking: MaskingSettings) -> np.ndarray:
-    """W_V of stage 1 in long documents: least norm among those that predict exactly, [D, D].
-
-    Same-topic pairs have a, different topics b, the [MASK] column c: with a - b the theorem's gap,
-    every predicted distribution sums to 1 when b (1 - p_MASK) + g p_m p_r / T + c p_MASK = 0.
-    """
-    T, v = vocabulary.T, vocabulary.v
-    g = theory_gap(vocabulary, masking)
-    p_mask = masking.p_m * (1 - masking.p_c - masking.p_r)
-    # Least norm of (a, b, c) with multiplicities v, (T - 1) v and 1 a row, a = b + g.
-    weights = np.array([1 - p_mask, p_mask])
-    needed = -g * masking.p_m * masking.p_r / T
-    # minimise v (b + g)^2 + (T - 1) v b^2 + c^2 subject to weights @ (b, c) = needed
-    system = np.array(
-        [
-            [2 * T * v, 0, weights[0]],
-            [0, 2, weights[1]],
-            [weights[0], weights[1], 0],
-        ]
-    )
-    b, c, _ = np.linalg.solve(system, [-2 * v * g, 0, needed])
-    member = vocabulary.membership
-    words = member.sum(1)
-    W = g * member @ member.T + b * np.outer(words, words)
-    W[:, MASK] = c * words
-    return W
