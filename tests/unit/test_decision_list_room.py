@@ -489,6 +489,24 @@ def test_runs_of_a_method_are_decided_by_the_slowest_of_all_starts():
     assert found.loc["time_of_factors", "value"].tolist() == [4.5, 10.0, 35.0]
 
 
+def test_times_of_factors_at_other_margins_are_no_further_seeds():
+    factored = {"method": "factored", "exact_t_star": 2.0, "deviation": 0.1}
+    times = {1.0: 8.0, 0.5: 20.0, 2.0: 90.0}
+    runs = [summary(delta=delta, t_star=time, **factored) for delta, time in times.items()]
+    table = tables.attention_training(pd.DataFrame(runs))
+    found = assembled(attention_training=table).set_index("quantity").loc["time_of_factors"]
+    assert found["value"].tolist() == [4.0, 10.0]  # δ of 2 is no probability mass
+    assert found["n"].tolist() == [1, 1]
+
+
+def test_starts_of_theorem_2_that_differ_in_their_margin_are_two():
+    starts_of = [near(True, [2.1]).assign(delta=delta) for delta in (1.0, 0.5, 2.0)]
+    found = assembled(theorem_2=tables.theorem_2(pd.concat(starts_of))).set_index("quantity")
+    assert found.loc["largest_step_to_window_ratio", "n"] == 2
+    settings = found.loc["latest_perfect_step", "setting"].tolist()
+    assert settings[1] == f"{settings[0]}, δ 0.5" and len(settings) == 2
+
+
 @pytest.mark.parametrize(("above", "verdict"), [(20.0, "not reached"), (150.0, "opposite")])
 def test_a_run_out_of_steps_leaves_a_claim_open_unless_another_breaks_the_bound(above, verdict):
     runs = [summary(t_star=above), summary(seed=1, t_star=np.nan, certified=0.5)]

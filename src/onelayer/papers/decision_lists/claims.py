@@ -151,12 +151,15 @@ def _runs(rows: pd.DataFrame, method: str, equal: bool, drawn: str, name: str) -
 
 def _factors(table: pd.DataFrame) -> list[Claim]:
     """How much longer W_K and W_Q take than their product."""
-    apart = table[(table["method"] == "factored") & (table["quantity"] == "time_to_exact_ratio")]
+    allowed = _allowed(table)
+    ratios = allowed["quantity"] == "time_to_exact_ratio"
+    apart = allowed[(allowed["method"] == "factored") & ratios]
     claim = "the product W_K^T W_Q is replaced by a single matrix W"
     found = []
-    for (*size, deviation), own in apart.groupby([*SIZES, "deviation"], sort=False):
+    keys = [*SIZES, "deviation", "delta"]
+    for (*size, deviation, delta), own in apart.groupby(keys, sort=False):
         note = "time of W_K and W_Q apart / time of W"
-        setting = f"{METHODS['factored']}, from N(0, {deviation:g}^2), {_size(size)}"
+        setting = f"{METHODS['factored']}, from N(0, {deviation:g}^2), {_size(size)}{_mass(delta)}"
         number = of_seeds(own["value"], 0)
         found.append(
             Claim(claim, "section I.A", setting, "time_of_factors", number, note,
@@ -169,8 +172,8 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
     """The latest perfect step beside the window, where the hypotheses hold; first the worst."""
     worst: dict[bool, list[tuple[float, int, str]]] = {True: [], False: []}
     found = []
-    for (*size, epsilon, drawn), own in table.groupby(
-        [*SIZES, "epsilon", "trained_on"], sort=False
+    for (*size, epsilon, delta, drawn), own in _allowed(table).groupby(
+        [*SIZES, "epsilon", "delta", "trained_on"], sort=False
     ):
         by = own.set_index("quantity")
         if by.loc["hypotheses_hold", "value"] != 1:
@@ -181,7 +184,8 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
         worst[population].append((step["value"] / first, int(step["n"]), missing))
         note = f"first perfect step of the slowest seed; the window: {first:,.0f} to "
         note += f"{by.loc['window_last_step', 'value']:,.0f}"
-        setting = f"{_size(size)}, ε {epsilon:g}" + ("" if population else f", {drawn} sequences")
+        setting = f"{_size(size)}, ε {epsilon:g}{_mass(delta)}"
+        setting += "" if population else f", {drawn} sequences"
         found.append(
             Claim(NEAR, THEOREM_2, setting, "latest_perfect_step", alone(step["value"], step["n"]),
                   note, compared=UpperBound("bound" if population else "analogue"),
@@ -355,6 +359,11 @@ def _equal_lists(table: pd.DataFrame) -> pd.Series:
 def _size(size: Sequence[int]) -> str:
     L, n, longest, shortest = size
     return f"L {L}, n {n}, {_lists(longest, shortest)}"
+
+
+def _mass(delta: float) -> str:
+    """δ where it is not 1, as it is unless settings say otherwise."""
+    return "" if delta == 1 else f", δ {delta:g}"
 
 
 def _lists(longest: int, shortest: int) -> str:
