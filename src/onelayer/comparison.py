@@ -105,7 +105,9 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
 
 def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """The table under its keys as texts, so that 1 and 1.0 are the same; the first of twins."""
-    texts = [table[key].map(lambda v: f"{v:g}" if isinstance(v, float) else str(v)) for key in keys]
+    texts = [
+        table[key].map(lambda v: f"{v:.15g}" if isinstance(v, float) else str(v)) for key in keys
+    ]
     index = pd.MultiIndex.from_arrays(texts, names=list(keys))
     return table.set_index(index)[lambda t: ~t.index.duplicated()]
 

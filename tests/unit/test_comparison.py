@@ -1,5 +1,6 @@
 """Two runs beside each other: rows that agree, rows that moved, verdicts that changed."""
 
+import pandas as pd
 import pytest
 
 from onelayer.comparison import SCOREBOARD, compare, compare_runs, summary
@@ -46,6 +47,12 @@ def test_rows_of_one_run_alone_are_counted_apart():
 
 def test_numeric_keys_are_the_same_as_whole_numbers_and_as_fractions():
     assert counts(table(key=1), table(key=1.0)) == (1, 0, 0, 0)
+    assert counts(table(key=1_000_000), table(key=1_000_000.0)) == (1, 0, 0, 0)
+
+
+def test_large_numbers_that_differ_by_one_are_two_keys():
+    ours = pd.concat([table(key=1_000_000.0), table(key=1_000_001.0, value=2.0)])
+    assert counts(ours, ours) == (2, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -377,11 +377,14 @@ def test_every_row_of_a_table_has_its_own_key():
         near_run,
         near_run | {"scale": "theorem_1"},
         near_run | {"epsilon": 2.0},
+        near_run | {"epsilon": 1.0000001},
         near_run | {"delta": 0.5},
+        near_run | {"delta": 0.5000001},
         near_run | {"trained_on": "200"},
         run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.01},
         run | {"optimiser": "adam", "eta": 1.0, "deviation": 0.01},
         run | {"optimiser": "gd", "eta": 2.0, "deviation": 0.01},
+        run | {"optimiser": "gd", "eta": 2.0000001, "deviation": 0.01},
         run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.1},
     ]
     assert len({tables.start_name(start) for start in starts_of}) == len(starts_of)
@@ -476,17 +479,18 @@ def test_runs_of_a_method_are_decided_by_the_slowest_of_all_starts():
         *(summary(seed=s, t_star=8.0 + s, deviation=0.1, **factored) for s in range(3)),
         summary(t_star=20.0, deviation=0.01, certified=0.9, **factored),
         summary(t_star=70.0, deviation=0.1, shortest=1, **factored),
+        summary(t_star=60.0, deviation=0.0100000001, **factored),
     ]
     table = tables.attention_training(pd.DataFrame(runs))
     found = assembled(attention_training=table).set_index("quantity")
     full = found.loc["time_to_bound_ratio_full"]
     assert (full["value"], full["n"], full["verdict"]) == (1.5, 2, "opposite")  # without delta 2
     apart = found.loc["time_to_bound_ratio_factored"]
-    assert (apart["value"], apart["n"], apart["kind"]) == (0.2, 4, "analogue")
+    assert (apart["value"], apart["n"], apart["kind"]) == (0.6, 5, "analogue")
     unequal = found.loc["time_to_bound_ratio_factored_unequal_lists"]
     assert (unequal["value"], unequal["n"]) == (0.7, 1)
     assert found.loc["certified_factored", "verdict"] == "smaller"
-    assert found.loc["time_of_factors", "value"].tolist() == [4.5, 10.0, 35.0]
+    assert found.loc["time_of_factors", "value"].tolist() == [4.5, 10.0, 35.0, 30.0]
 
 
 def test_times_of_factors_at_other_margins_are_no_further_seeds():

@@ -142,6 +142,7 @@ def test_all_problems_are_named_at_once() -> None:
         (Threshold(count=20), "top 20", 20, None),
         (Threshold(fraction=0.002), "0.002", 16, 0.002),
         (Threshold(fraction=0.002, beside=0.001), "0.002", 16, 0.001),
+        (Threshold(fraction=0.0020000001), "0.0020000001", 16, 0.0020000001),
     ],
 )
 def test_a_threshold_is_a_count_or_a_share_of_the_vocabulary(

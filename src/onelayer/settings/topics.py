@@ -115,7 +115,7 @@ class Threshold(Block):
     @property
     def label(self) -> str:
         """The threshold as tables and figures name it: `top 50` or `0.001`."""
-        return f"top {self.count}" if self.count else f"{self.fraction:g}"
+        return f"top {self.count}" if self.count else f"{self.fraction:.15g}"
 
     @property
     def published(self) -> float | None:

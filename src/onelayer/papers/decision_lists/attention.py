@@ -92,7 +92,7 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
         return follow(training, heun, block, execution)
     if block.method == "factored":
         source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
-        named = run.key | {"method": f"factored, N(0, {block.deviation:g}^2)"}
+        named = run.key | {"method": f"factored, N(0, {block.deviation:.15g}^2)"}
         drawn = *named.values(), block.shortest or block.m
         rng = generator("decision lists, factors", *drawn)
         factors = rng.normal(0.0, block.deviation, (2, block.L, block.L))

@@ -108,8 +108,8 @@ def _training_w(table: pd.DataFrame) -> list[Claim]:
     for (method, zipf, deviation, equal), own in allowed.groupby(
         ["method", "zipf", "deviation", "equal"], sort=False
     ):
-        drawn = f"Zipf {zipf:g}" if zipf else "uniform"
-        drawn = f"from N(0, {deviation:g}^2), {drawn}" if deviation else drawn
+        drawn = f"Zipf {zipf:.15g}" if zipf else "uniform"
+        drawn = f"from N(0, {deviation:.15g}^2), {drawn}" if deviation else drawn
         found += _runs(own, method, equal, drawn, "")
     return found
 
@@ -159,7 +159,9 @@ def _factors(table: pd.DataFrame) -> list[Claim]:
     keys = [*SIZES, "deviation", "delta"]
     for (*size, deviation, delta), own in apart.groupby(keys, sort=False):
         note = "time of W_K and W_Q apart / time of W"
-        setting = f"{METHODS['factored']}, from N(0, {deviation:g}^2), {_size(size)}{_mass(delta)}"
+        setting = (
+            f"{METHODS['factored']}, from N(0, {deviation:.15g}^2), {_size(size)}{_mass(delta)}"
+        )
         number = of_seeds(own["value"], 0)
         found.append(
             Claim(claim, "section I.A", setting, "time_of_factors", number, note,
@@ -184,7 +186,7 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
         worst[population].append((step["value"] / first, int(step["n"]), missing))
         note = f"first perfect step of the slowest seed; the window: {first:,.0f} to "
         note += f"{by.loc['window_last_step', 'value']:,.0f}"
-        setting = f"{_size(size)}, ε {epsilon:g}{_mass(delta)}"
+        setting = f"{_size(size)}, ε {epsilon:.15g}{_mass(delta)}"
         setting += "" if population else f", {drawn} sequences"
         found.append(
             Claim(NEAR, THEOREM_2, setting, "latest_perfect_step", alone(step["value"], step["n"]),
@@ -363,7 +365,7 @@ def _size(size: Sequence[int]) -> str:
 
 def _mass(delta: float) -> str:
     """δ where it is not 1, as it is unless settings say otherwise."""
-    return "" if delta == 1 else f", δ {delta:g}"
+    return "" if delta == 1 else f", δ {delta:.15g}"
 
 
 def _lists(longest: int, shortest: int) -> str:

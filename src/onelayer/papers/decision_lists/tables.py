@@ -333,11 +333,11 @@ def start_name(run: dict) -> str:
     """What a run of `starts` started from, and how it was trained, in words."""
     if "epsilon" in run:
         theorem = run["scale"].replace("theorem_", "Theorem ")
-        delta = "" if run["delta"] == 1 else f", delta {run['delta']:g}"
+        delta = "" if run["delta"] == 1 else f", delta {run['delta']:.15g}"
         drawn = "" if run["trained_on"] == ALL else f", {run['trained_on']} sequences"
-        return f"near cP, c of {theorem}, epsilon {run['epsilon']:g}{delta}{drawn}"
+        return f"near cP, c of {theorem}, epsilon {run['epsilon']:.15g}{delta}{drawn}"
     name = {"gd": "gradient descent", "adam": "Adam"}[run["optimiser"]]
-    return f"entries N(0, {run['deviation']:g}^2), {name}, eta {run['eta']:g}"
+    return f"entries N(0, {run['deviation']:.15g}^2), {name}, eta {run['eta']:.15g}"
 
 
 def start_facts(run: dict) -> dict[str, str]:

@@ -24,7 +24,7 @@ MAJORITY = Number(0.5, kind="theory")  # of a share: which of two ends is the mo
 # Of a share that may lie anywhere between 0 and 1: a tenth of all flows would matter.
 SHARE = Number(None, kind="theory", unit=1.0)
 POINT_KEYS, BASIN_KEYS = ["p", "q", "point"], ["p", "q", "start", "sigma"]
-NORMAL = "normal, sigma {:g}"  # a start, for readers
+NORMAL = "normal, sigma {:.15g}"  # a start, for readers
 # Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
 RETURNS = {
     "global minimum": 1.0,

@@ -29,7 +29,7 @@ def simulate_changes(
     changed = {
         ("length", f"{length}"): {"length": length} for length in settings.changes.lengths
     } | {
-        ("decoder", f"{rate:g}"): {"lr_Y_multiplier": [rate]}
+        ("decoder", f"{rate:.15g}"): {"lr_Y_multiplier": [rate]}
         for rate in settings.changes.lr_Y_multiplier
     }
     tables = {

@@ -282,7 +282,7 @@ def _transition_claims(times: pd.DataFrame) -> list[Claim]:
     through = times[np.isclose(times["lr_Z"], middle) | np.isclose(times["lr_Y"], middle)]
     for (lr_Z, lr_Y), runs in through.groupby(transition.RATES):
         found = of_seeds(runs["time"], 0)
-        setting = f"synthetic, lr_Z {lr_Z:g}, lr_Y {lr_Y:g}"
+        setting = f"synthetic, lr_Z {lr_Z:.15g}, lr_Y {lr_Y:.15g}"
         note = "the iteration at which attention moves fastest"
         claims.append(Claim(words, place, setting, "transition_time", found, note, keys=KEYS))
     return claims

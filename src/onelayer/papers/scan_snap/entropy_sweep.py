@@ -164,7 +164,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             half = number((cell["high"] - cell["low"]) / 2, 3)
             ours = f"{number(cell['value'], 3)} ± {half}" if cell["n"] > 0 else "–"
             beside = "" if np.isnan(cell["published"]) else f"; paper {paper}: {worded(cell)}"
-            row[f"lr_Y/lr_Z = {cell['lr_Y_multiplier']:g}"] = ours + beside
+            row[f"lr_Y/lr_Z = {cell['lr_Y_multiplier']:.15g}"] = ours + beside
         rows.append(row)
     return pd.DataFrame(rows).fillna("–")
 

@@ -119,7 +119,7 @@ def assemble(
     measured = {(name, beside[t.label]) for name in measures for t in ambiguity.thresholds}
     here = [pair in measured for pair in zip(theirs["model"], theirs["threshold"], strict=True)]
     missing = theirs[~np.array(here)].rename(columns={"threshold": "published_threshold"})
-    missing["threshold"] = missing["published_threshold"].map("{:g}".format)
+    missing["threshold"] = missing["published_threshold"].map("{:.15g}".format)
     missing[SEED] = ALL
     missing["kind"] = np.where(missing["model"] == "random", "control", "published")
     missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"

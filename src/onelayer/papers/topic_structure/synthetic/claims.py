@@ -55,7 +55,7 @@ def gap_claims(grid: pd.DataFrame, settings: ClaimsTableSettings) -> list[Claim]
     for known, own in grid[grid["selection"] == "proportion"].groupby(keys, sort=False):
         varied, parameter, v, T, p_m, p_c, tau, d = known
         theory, expected = own["theory"].iloc[0], own["expected"].iloc[0]
-        setting = f"v = {v}, T = {T}, p_m = {p_m:g}, p_c = {p_c:g}, tau = {tau}"
+        setting = f"v = {v}, T = {T}, p_m = {p_m:.15g}, p_c = {p_c:.15g}, tau = {tau}"
         found, seeds = of_seeds(own["gap"]), own.set_index("seed")["gap"]
         masking = base.model_copy(update={"p_m": p_m, "p_c": p_c})
         off = off_by_length(Vocabulary(T, v), masking, tau, N) / theory
@@ -264,7 +264,7 @@ def descent_claims(descent: pd.DataFrame, settings: ClaimsTableSettings) -> list
     for (parameter, documents, decay), own in descent.groupby(keys, sort=False):
         end = own[own["step"] == last].set_index("start")
         place = EMBEDDINGS if parameter == "E" else STAGE_1
-        setting = f"{parameter}, weight decay {decay:g}, {where[documents]}"
+        setting = f"{parameter}, weight decay {decay:.15g}, {where[documents]}"
         unique = (
             "weight decay makes the optima unique"
             if decay
@@ -315,7 +315,7 @@ def _extreme_distances(end: pd.DataFrame, where: Mapping[str, str]) -> list[Clai
         documents, decay = getattr(means, pick)()
         at = (points["documents"] == documents) & (points["weight_decay"] == decay)
         claims.append(
-            Claim(claim, STAGE_1, f"W_V, weight decay {decay:g}, {where[documents]}", quantity,
+            Claim(claim, STAGE_1, f"W_V, weight decay {decay:.15g}, {where[documents]}", quantity,
                   of_seeds(points.loc[at, measured]),
                   f"of {len(means)} kinds of documents and decay", side=side)
         )  # fmt: skip
