@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 
@@ -157,16 +159,15 @@ def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Pat
     ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
     tables = (articles, kept, vocabulary, ratios)
     found = measure_removal(folders, load_tokenizer(bert), *tables, HeadRemovalSettings(), 32)
-    assert found.attrs == {"loss": "masked words"}
+    assert set(found) == set(head_removal.COLUMNS)
+    assert set(found["loss_of"]) == {"masked words"} and set(found["missing"]) == {""}
     one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
     assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
     missing = measure_removal(
         folders, load_tokenizer(bert), articles[:1], *tables[1:], HeadRemovalSettings(), 32
     )
-    assert not len(missing) and missing.attrs["missing"].startswith(
-        "articles neither probed nor trained on: 1"
-    )
+    assert missing["missing"].item().startswith("articles neither probed nor trained on: 1")
     # As many other heads of one layer are left, so that every kind of heads is there.
     assert set(found["chosen"]) == {"none", "largest", "random", "same_layers"}
 
@@ -183,9 +184,8 @@ def losses(seeds: list[str], rises: dict[str, float]) -> pd.DataFrame:
                     for chosen, rise in rises.items():
                         more = rise * (2 if words == "same_topic" else 1) * rng.uniform(0.8, 1.2)
                         rows.append((document, removal, chosen, words, intact + 2 * more, 2, seed))
-    table = pd.DataFrame(rows, columns=head_removal.COLUMNS)
-    table.attrs = {"loss": "masked words"}
-    return table
+    table = pd.DataFrame(rows, columns=head_removal.COLUMNS[:7])
+    return table.assign(loss_of="masked words", missing="")
 
 
 MODEL = PretrainedModel(source="pretrain", family="bert", seeds=[0, 1, 2])
@@ -243,6 +243,20 @@ def test_a_single_training_decides_nothing() -> None:
     found = head_removal.assemble({"a": one}, {"a": model}, SETTINGS)
     judged = found[found["quantity"].isin(head_removal.DIFFERENCES)]
     assert set(judged["verdict"]) == {"undecided"} and set(judged["runs"]) == {1}
+
+
+def test_a_file_keeps_what_the_loss_is_and_why_there_is_none(tmp_path: Path) -> None:
+    tables = {"a": losses(["0", "1"], {"largest": 0.3, "random": 0.1})}
+    tables["b"] = head_removal.without_losses("bare")
+    models, read = dict.fromkeys(tables, MODEL), {}
+    for name, own in tables.items():
+        # As any program leaves it that knows of columns alone.
+        pq.write_table(pa.table(own.to_dict("list")), tmp_path / name)
+        read[name] = pd.read_parquet(tmp_path / name)
+    found = head_removal.assemble(read, models, SETTINGS)
+    pd.testing.assert_frame_equal(found, head_removal.assemble(tables, models, SETTINGS))
+    assert found.loc[found["model"] == "a", "note"].str.startswith("masked words").all()
+    assert head_removal.reasons(read) == {"b": "bare"}
 
 
 def test_notes_say_how_many_heads_are_removed() -> None:

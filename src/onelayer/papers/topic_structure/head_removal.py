@@ -34,7 +34,8 @@ OTHERS = (RANDOM, SAME_LAYERS)
 # What matters: a hundredth of a nat, 1% of the perplexity.
 MORE = Direction(0.0, 1, matters=0.01)
 DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
-COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED]
+# `loss_of`: what the loss is; `missing`: why there is none, or empty.
+COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED, "loss_of", "missing"]
 
 TITLE = "Loss on words without the heads of the largest topic ratios, and without others"
 
@@ -66,15 +67,13 @@ def notes(settings: HeadRemovalSettings) -> list[str]:
 
 
 def without_losses(reason: str) -> pd.DataFrame:
-    """Losses of a model of which none was measured: no rows, and why."""
-    table = pd.DataFrame(columns=COLUMNS)
-    table.attrs = {"missing": reason}
-    return table
+    """Losses of a model of which none was measured: one row, which says why."""
+    return pd.DataFrame([{"missing": reason}], columns=COLUMNS)
 
 
 def reasons(losses: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     """Why nothing was measured of some models, by model."""
-    return {name: own.attrs["missing"] for name, own in losses.items() if "missing" in own.attrs}
+    return {name: why for name, own in losses.items() if (why := own["missing"].iloc[0])}
 
 
 def loosest_variant(rows: pd.DataFrame) -> pd.DataFrame:
@@ -101,7 +100,7 @@ def assemble(
     """
     parts = []
     for name, table in losses.items():
-        if missing := table.attrs.get("missing"):
+        if missing := table["missing"].iloc[0]:
             row = {
                 "removal": "zero",
                 "words": SAME_TOPIC,
@@ -146,7 +145,7 @@ def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettin
             low, high = bootstrap_interval(replicates[:, 1:].mean(axis=0), documents)
             found = intervals.over_seeds(replicates[:, 0], float(low), float(high))
             ends = dict(zip(("value", "low", "high"), found, strict=True))
-            says = [table.attrs["loss"], over_seeds.note(seed, model)]
+            says = [table["loss_of"].iloc[0], over_seeds.note(seed, model)]
             alone, runs = over_seeds.undecided(model), over_seeds.runs(seed, model)
             if seed == ALL and len(replicates) < len(seeds):
                 says.append(f"{len(replicates)} of them: in others a layer has too few other heads")

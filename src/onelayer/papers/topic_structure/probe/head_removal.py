@@ -316,8 +316,8 @@ def measure_removal(
         progress: wraps articles in a progress bar.
 
     Returns:
-        Rows of `removal_losses` with `seed`, and in `attrs` what the `loss` is, or why there is
-        none (`missing`) and no row.
+        Rows of `removal_losses` with `seed`, `loss_of`, what the loss is, and `missing`, empty; or
+        `without_losses`.
     """
     if len(articles) < 2:
         return without_losses(
@@ -338,5 +338,4 @@ def measure_removal(
         parts.append(losses.assign(seed=seed))
         kinds.add(model.kind)
     table = pd.concat(parts, ignore_index=True)
-    table.attrs = {"loss": ", ".join(sorted(kinds))}
-    return table
+    return table.assign(loss_of=", ".join(sorted(kinds)), missing="")
