@@ -58,6 +58,15 @@ def test_numbers_below_the_normal_ones_count_as_zero_in_training_and_nowhere_els
     assert (tiny * 2 > 0).all()
 
 
+def test_numbers_that_counted_as_zero_before_a_training_do_so_after_it():
+    torch.set_flush_denormal(True)
+    try:
+        train(bowl([0.1]), 1)
+        assert not (torch.full((1,), 1e-39) * 2 > 0).any()
+    finally:
+        torch.set_flush_denormal(False)
+
+
 def test_a_gradient_that_is_not_finite_freezes_its_run_though_the_loss_is():
     def gradients(parameters, _):
         slope = parameters["x"].clone()
