@@ -84,6 +84,22 @@ def test_the_scan_has_the_numbers_of_the_specification(scan):
     assert measures.spearman(gain[:, 10:], np.tile(TOKEN_CHANCES[10:], (8, 1))).mean() >= 0.99
 
 
+def test_trajectories_do_not_depend_on_the_order_of_rows(scan):
+    times, c = measures.trajectories(scan)
+    mixed = scan.sample(frac=1, random_state=0)
+    for whole, again in zip((times, c), measures.trajectories(mixed), strict=True):
+        np.testing.assert_array_equal(again, whole)
+    pd.testing.assert_frame_equal(transition.times_by_run(mixed), transition.times_by_run(scan))
+    sizes = pd.concat([scan, scan.assign(num_last=1)])
+    assert measures.trajectories(sizes)[1].shape == (103, 16, 20)
+
+
+@pytest.mark.parametrize("rows", [slice(1, None), [0, *range(103 * 8 * 2)]])
+def test_a_run_without_one_of_the_iterations_has_no_trajectory(scan, rows):
+    with pytest.raises(ValueError, match="the same iterations, once each"):
+        measures.trajectories(scan.iloc[rows])
+
+
 def test_published_cells_are_reached_on_a_few_settings(sweep):
     both = entropy_sweep.assemble(sweep, PUBLISHED, 100)
     table = both[both["quantity"] == "entropy"]

@@ -71,10 +71,20 @@ def entropy_by_run(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Iterations [times] and c of class 0 of every run, [times, runs, 20] (Fig. 4)."""
-    own = table[table["sequence_class"] == 0]
-    iterations = own["iteration"].unique()
-    return iterations, attention_of(own).reshape(len(iterations), -1, SLOTS)
+    """Iterations [times] and c of class 0 of every run, [times, runs, 20] (Fig. 4).
+
+    Runs are in the order of their settings and seeds, whatever the order of the rows.
+
+    Raises:
+        ValueError: a run lacks an iteration that another has, or has one twice.
+    """
+    own = table[table["sequence_class"] == 0].sort_values(["iteration", *SETTINGS, "seed"])
+    iterations, times = np.unique(own["iteration"], return_counts=True)
+    runs = own[[*SETTINGS, "seed"]].drop_duplicates()
+    repeated = own.duplicated([*SETTINGS, "seed", "iteration"]).any()
+    if repeated or (times != len(runs)).any():
+        raise ValueError("runs were not all observed at the same iterations, once each")
+    return iterations, attention_of(own).reshape(len(iterations), len(runs), SLOTS)
 
 
 def drop_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ def times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
     whole = simulated[simulated["diverged_at"] < 0]
     found = []
     for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):
-        seeds = runs["seed"].unique()
+        seeds = np.unique(runs["seed"])  # in the order of `trajectories`
         times = transition_times(*trajectories(runs))
         rates = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
         found.append(pd.DataFrame({**rates, "seed": seeds, "time": times}))
