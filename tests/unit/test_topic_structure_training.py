@@ -294,6 +294,25 @@ def test_a_diverged_run_has_no_times_and_is_counted_apart() -> None:
     assert table.loc[("all", "t_V"), "value"] == 1 and table.loc[("all", "t_V"), "n"] == 1
 
 
+@pytest.mark.parametrize(
+    ("growing", "diverged", "note"),
+    [
+        (1, 0, "not reached in 1 of 2 runs"),
+        (1, 1, "not reached in 1 of 3 runs; 1 diverged"),
+        (0, 0, "not reached in 1 of 1 runs"),
+    ],
+)
+def test_a_run_whose_keys_never_grow_has_no_time_and_is_counted(growing, diverged, note) -> None:
+    good = [history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])] * growing
+    flat = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.1])
+    bad = [history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], 1)] * diverged
+    norms = pd.concat([run.assign(seed=seed) for seed, run in enumerate([*good, flat, *bad])])
+    table = stage_tables.two_stage(norms, stages_block()).set_index(["seed", "quantity"])
+    row = table.loc[("all", "t_KQ")]
+    assert (row["n"], row["note"]) == (growing, note)
+    assert row["verdict"] == ("" if growing else "not reached")
+
+
 def stages_block(*changes: dict) -> TwoStageSettings:
     """Settings named a, b, ... with what differs, and a panel of two cells."""
     one = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd"}

@@ -113,7 +113,7 @@ def _times(runs: pd.DataFrame) -> list[dict]:
         if (lost & ~diverged).any():
             summary = over_runs(runs[quantity][~lost], (), 0.0, most)
             never = f"not reached in {(lost & ~diverged).sum()} of {len(runs)} runs"
-            summary["note"] = joined(never, f"{diverged.sum()} diverged" * diverged.any())
+            summary["note"] = joined(never, f"{diverged.sum()} diverged" if diverged.any() else "")
             summary["verdict"] = NOT_REACHED if lost.all() else ""
         rows.append({"quantity": quantity} | summary)
         if f"{quantity}_median" in MEDIANS:
