@@ -170,6 +170,30 @@ def test_other_seeds_are_those_that_follow() -> None:
     assert not first["value"].equals(next_["value"])
 
 
+def test_other_seeds_train_alone_what_they_train_among_all(monkeypatch) -> None:
+    from onelayer.papers.local_to_global import training
+    from onelayer.papers.scan_snap import simulation
+
+    again = load_settings(config(scan={"seeds": 2})).claims_of(SEEDS)
+    short = again.scan.model_copy(update={"iterations": 20, "batch": 8, "length": 16})
+    both = simulation.simulate(short.model_copy(update={"seeds": 4}))
+    alone = simulation.simulate(short, first_seed=2)
+    pd.testing.assert_frame_equal(alone, both[both["seed"] >= 2].reset_index(drop=True))
+
+    asked = again.transformers.model_copy(update={"evaluate_every": 2, "evaluate_on": 4})
+    variants = [("a", "standard", asked.training.model_copy(update={"iterations": 4, "batch": 2}))]
+    own = training.train_variants(variants, asked, first_seed=2)
+    all_four = training.train_variants(variants, asked.model_copy(update={"seeds": 4}))
+    tail = all_four[all_four["seed"] >= 2].reset_index(drop=True)
+    # The held-out sequences are the same: the seed that follows draws them.
+    pd.testing.assert_frame_equal(own, tail)
+
+    trained = []
+    monkeypatch.setattr(claims, "simulate", lambda s, *_, **_k: trained.append(s.seeds) or alone)
+    claims.scan(short, other_seeds=True)
+    assert trained == [2]
+
+
 def test_claims_of_scan_and_snap_are_rows_of_its_own_table() -> None:
     from onelayer.papers.scan_snap import claims as own
     from onelayer.papers.scan_snap.simulation import simulate

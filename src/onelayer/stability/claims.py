@@ -61,6 +61,8 @@ def stages(
     settings: StagesSettings, other_seeds: bool = False, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """Topic structure, synthetic: the two stages, `table_two_stage` over its seeds."""
+    # In an ensemble of fewer runs the same ones round otherwise: all of them train, so that the
+    # numbers stay those that were kept.
     first = settings.two_stages.seeds * other_seeds
     again = {"maps": [], "seeds": first + settings.two_stages.seeds}
     block = settings.two_stages.model_copy(update=again)
@@ -75,16 +77,13 @@ def transformers(
 ) -> pd.DataFrame:
     """Local to Global: rows of `table_ablation`.
 
-    Held-out sequences depend on the number of runs: those of other seeds are others, too.
+    Held-out sequences are drawn by the seed after the runs': those of other seeds are others, too.
     """
-    first = settings.seeds * other_seeds
-    runs = settings.model_copy(update={"seeds": first + settings.seeds})
     variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
-    curves = training.train_variants(variants, runs, execution)
+    first = settings.seeds * other_seeds
+    curves = training.train_variants(variants, settings, execution, first_seed=first)
     chain = Chain(settings.chain.p, settings.chain.q)
-    table = training_tables.ablation_table(
-        curves[curves["seed"] >= first], settings.variants, settings.training, chain
-    )
+    table = training_tables.ablation_table(curves, settings.variants, settings.training, chain)
     named = "transformers: " + table["variant"] + ", " + table["initialisation"] + " start"
     return claims_of("local_to_global", named, table)
 
@@ -110,10 +109,7 @@ def scan(
     settings: SimulationSettings, other_seeds: bool = False, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """Scan and Snap: the claims of Fig. 4 in `table_scan_snap_claims`."""
-    first = settings.seeds * other_seeds
-    runs = settings.model_copy(update={"seeds": first + settings.seeds})
-    simulated = simulate(runs, execution)
-    simulated = simulated[simulated["seed"] >= first]
+    simulated = simulate(settings, execution, first_seed=settings.seeds * other_seeds)
     no_sweep, iterations = simulated.iloc[:0], settings.iterations
     table = scan_snap.assemble(simulated, no_sweep, no_sweep, {}, iterations, iterations)
     return claims_of("scan_snap", table["claim"], table)

@@ -75,8 +75,12 @@ def train_group(
     settings: EnsembleSettings,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
+    first_seed: int = 0,
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
+
+    Seeds are as many as the settings say, from the first one on; the seed that follows them draws
+    the held-out sequences.
 
     Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
     [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the share
@@ -87,9 +91,10 @@ def train_group(
     """
     chain = Chain(settings.chain.p, settings.chain.q)
     base, variants = group.trainings[0], len(group.names)
-    random = RunRandom(range(settings.seeds), execution.device)
+    seeds = range(first_seed, first_seed + settings.seeds)
+    random = RunRandom(seeds, execution.device)
     T, iterations = base.sequence_length, base.iterations
-    held_out = RunRandom([settings.seeds], execution.device).uniform(
+    held_out = RunRandom([seeds.stop], execution.device).uniform(
         settings.evaluate_on, T, use="held-out sequences"
     )
     held_out = sequences(held_out, chain)
@@ -113,7 +118,7 @@ def train_group(
 
     starts = [_start(s, t, random) for s, t in zip(group.starts, group.trainings, strict=True)]
     parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
-    names = [f"{name}, seed {seed}" for name in group.names for seed in range(settings.seeds)]
+    names = [f"{name}, seed {seed}" for name in group.names for seed in seeds]
     observed = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
     ensemble = Ensemble(
         parameters,
@@ -135,6 +140,7 @@ def train_variants(
     variants: Iterable[tuple[str, str, TrainingSettings]],
     settings: EnsembleSettings,
     execution: Execution = Execution(),
+    first_seed: int = 0,
 ) -> pd.DataFrame:
     """Train all variants, group after group; returns their `curves`.
 
@@ -143,6 +149,7 @@ def train_variants(
         settings: the runs of each.
         execution: state and finished groups stay beside its checkpoint until the last group is
             done; a later start goes on from them.
+        first_seed: as of `train_group`.
     """
     parts, finished = [], []
     for number, own in enumerate(group(variants)):
@@ -151,10 +158,11 @@ def train_variants(
             observed, _ = found
         else:
             log.info("training %s", ", ".join(own.names))
-            trained = train_group(own, settings, execution=execution.part(number, own))
+            alone = execution.part(number, own)
+            trained = train_group(own, settings, execution=alone, first_seed=first_seed)
             observed = _curves_of(trained)
             finished[-1].write(observed, own.trainings[0].iterations)
-        parts.append(_tabulate(own, observed, settings.seeds))
+        parts.append(_tabulate(own, observed, settings.seeds, first_seed))
     for checkpoint in finished:
         checkpoint.remove()
     return pd.concat(parts, ignore_index=True)
@@ -223,8 +231,11 @@ def _curves_of(trained: Trained) -> dict[str, Tensor]:
     return {"iteration": torch.tensor(trained.observed_at)} | observed
 
 
-def _tabulate(group: Group, observed: Mapping[str, Tensor], seeds: int) -> pd.DataFrame:
-    runs = [(name, seed) for name in group.names for seed in range(seeds)]
+def _tabulate(
+    group: Group, observed: Mapping[str, Tensor], seeds: int, first_seed: int = 0
+) -> pd.DataFrame:
+    every = range(first_seed, first_seed + seeds)
+    runs = [(name, seed) for name in group.names for seed in every]
     parts = []
     for run, (name, seed) in enumerate(runs):
         part = {"variant": name, "seed": seed, "iteration": observed["iteration"].numpy()}

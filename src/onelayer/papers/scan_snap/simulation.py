@@ -26,6 +26,7 @@ def simulate(
     settings: SimulationSettings,
     execution: Execution = Execution(),
     dtype: torch.dtype = torch.float32,
+    first_seed: int = 0,
 ) -> pd.DataFrame:
     """Train all runs and tabulate c.
 
@@ -34,6 +35,7 @@ def simulate(
             the same data and start under all learning rates.
         execution: where; the state of each size is kept in turn.
         dtype: of the parameters; the paper's is float32.
+        first_seed: the seeds are as many as the settings say, from this one on.
 
     Returns:
         One row per run, observed iteration and sequence class: `KEYS`, then `c_00` to `c_19`
@@ -42,15 +44,16 @@ def simulate(
     tables = []
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
-        trained = _train(settings, task, execution.part(num_last), dtype)
-        tables.append(tabulate(settings, task, trained))
+        trained = _train(settings, task, execution.part(num_last), dtype, first_seed)
+        tables.append(tabulate(settings, task, trained, first_seed))
     return pd.concat(tables, ignore_index=True)
 
 
-def runs(settings: SimulationSettings) -> pd.DataFrame:
+def runs(settings: SimulationSettings, first_seed: int = 0) -> pd.DataFrame:
     """The runs of one size in order: columns `seed`, `lr_Z`, `lr_Y_multiplier`, seed by seed."""
     names = ["lr_Z", "lr_Y_multiplier"]
-    rates = itertools.product(range(settings.seeds), *(settings.rates(name) for name in names))
+    seeds = range(first_seed, first_seed + settings.seeds)
+    rates = itertools.product(seeds, *(settings.rates(name) for name in names))
     return pd.DataFrame(rates, columns=["seed", *names])
 
 
@@ -68,9 +71,10 @@ def ensemble_of(
     part: slice,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
+    first_seed: int = 0,
 ) -> Ensemble:
     """The ensemble of some runs of one size, `part` as `chunk_size` makes it."""
-    table = runs(settings).iloc[part]
+    table = runs(settings, first_seed).iloc[part]
     streams = table["seed"].unique().tolist()
 
     def draw(step: int) -> model.Batch:
@@ -96,10 +100,11 @@ def _train(
     task: Task,
     execution: Execution,
     dtype: torch.dtype,
+    first_seed: int,
 ) -> Trained:
     pairs = len(settings.rates("lr_Z")) * len(settings.rates("lr_Y_multiplier"))
     return train_in_chunks(
-        lambda part: ensemble_of(settings, task, part, execution.device, dtype),
+        lambda part: ensemble_of(settings, task, part, execution.device, dtype, first_seed),
         pairs * settings.seeds,
         chunk_size(pairs, _most_runs(task, execution.device, dtype)),
         settings.observed[-1],
@@ -123,14 +128,16 @@ def _most_runs(task: Task, device: str, dtype: torch.dtype) -> int:
     return fitting(numbers * dtype.itemsize, device)
 
 
-def tabulate(settings: SimulationSettings, task: Task, trained: Trained) -> pd.DataFrame:
+def tabulate(
+    settings: SimulationSettings, task: Task, trained: Trained, first_seed: int = 0
+) -> pd.DataFrame:
     """C of the runs of one size, as `simulate` returns it; `trained` observed `c`."""
     c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
     axes = pd.MultiIndex.from_product(
         [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
         names=["iteration", "run", "sequence_class"],
     ).to_frame(index=False)
-    table = runs(settings).assign(diverged_at=trained.diverged_at.numpy())
+    table = runs(settings, first_seed).assign(diverged_at=trained.diverged_at.numpy())
     table = axes.merge(table, left_on="run", right_index=True, how="left").drop(columns="run")
     table = table.assign(num_last=task.num_last)[[*KEYS, "diverged_at"]]
     attention = pd.DataFrame(c.reshape(-1, len(ATTENTION)), columns=ATTENTION)
