@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 PAIR_CLASSES = ("same_word", "same_topic", "different_topic", "no_topic")
 SAME_WORD, SAME_TOPIC, DIFFERENT_TOPIC, NO_TOPIC = range(len(PAIR_CLASSES))
@@ -185,7 +185,9 @@ class PairCounter:
         self._labelled = labels.membership.any(axis=2)  # [V, W]
         self._labelled_any = self._labelled.any(axis=0)  # [W]
 
-    def pair_sums(self, attention: Any, positions: Any, word_index: Any) -> PairSums:
+    def pair_sums(
+        self, attention: ArrayLike, positions: ArrayLike, word_index: ArrayLike
+    ) -> PairSums:
         """Pair sums of one document.
 
         Args:
@@ -216,7 +218,7 @@ class PairCounter:
         found = _layer_sums(attention, document.places, document.classes, document.keys)
         return self.sums_of(document, *found, looks_ahead)
 
-    def document(self, tokens: int, positions: Any, word_index: Any) -> Document:
+    def document(self, tokens: int, positions: ArrayLike, word_index: ArrayLike) -> Document:
         """What the sums of a document of so many tokens need beside its attention.
 
         Args:
@@ -369,7 +371,7 @@ class WordPairTotal:
         self._waiting, self._rows_waiting = [], 0
 
 
-def _as_array(attention: Any) -> np.ndarray:
+def _as_array(attention: ArrayLike) -> np.ndarray:
     if hasattr(attention, "detach"):  # a torch tensor; torch itself is not needed here
         attention = attention.detach().cpu().numpy()
     return np.asarray(attention)

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 # A topic set of more than this many topics is never expanded into its 2^n - 1 subsets.
@@ -51,7 +51,7 @@ class PairMeans:
         return self.same_mean - self.different_mean
 
 
-def unit_vectors(vectors: Any) -> np.ndarray:
+def unit_vectors(vectors: ArrayLike) -> np.ndarray:
     """Scales every row to length 1, so that the mean dot product of the result is the mean cosine.
 
     Args:
@@ -92,7 +92,7 @@ class TopicSets:
         ValueError: when `membership` is not a bool matrix.
     """
 
-    def __init__(self, membership: Any) -> None:
+    def __init__(self, membership: ArrayLike) -> None:
         membership = np.asarray(membership)
         if membership.ndim != 2 or membership.dtype != np.bool_ or membership.shape[1] == 0:
             raise ValueError(
@@ -159,7 +159,7 @@ class PairSimilarity:
         ValueError: when shapes disagree or vectors of labelled words are not finite.
     """
 
-    def __init__(self, vectors: Any, labels: Any) -> None:
+    def __init__(self, vectors: ArrayLike, labels: ArrayLike | TopicSets) -> None:
         self.sets = labels if isinstance(labels, TopicSets) else TopicSets(labels)
         vectors = np.asarray(vectors)
         self.words = self.sets.words
@@ -177,7 +177,9 @@ class PairSimilarity:
         sizes = np.bincount(self.sets.group, minlength=len(self.sets.sets))
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
-    def means(self, weights: Any | None = None, permutation: Any | None = None) -> PairMeans:
+    def means(
+        self, weights: ArrayLike | None = None, permutation: ArrayLike | None = None
+    ) -> PairMeans:
         """Pair means with resampled words, permuted labels, both or neither.
 
         Args:
@@ -206,7 +208,7 @@ class PairSimilarity:
         different = whole @ whole - own @ self._squares - same
         return _means(same, different, round(same_pairs) // 2, round(pairs - same_pairs) // 2)
 
-    def _multiplicity(self, weights: Any | None) -> np.ndarray:
+    def _multiplicity(self, weights: ArrayLike | None) -> np.ndarray:
         if weights is None:
             return np.ones(len(self._rows))
         weights = np.asarray(weights)
@@ -216,7 +218,7 @@ class PairSimilarity:
             raise ValueError("weights must be non-negative integers")
         return weights[self.sets.labelled].astype(np.float64)
 
-    def _permuted(self, permutation: Any) -> np.ndarray:
+    def _permuted(self, permutation: ArrayLike) -> np.ndarray:
         """Members of the groups after the labels moved: the word that now holds each label."""
         permutation = np.asarray(permutation)
         holder = np.full(self.words, -1, dtype=np.int32)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
-from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
+from onelayer.papers.topic_structure.probe.similarity import PairMeans, PairSimilarity
 
 CLASSES = ("same_topic", "different_topic")
 
@@ -47,7 +47,9 @@ class Replicates:
         return self.same - self.different
 
 
-def frequency_strata(frequencies: Any, bins: int = 20, labelled: Any | None = None) -> np.ndarray:
+def frequency_strata(
+    frequencies: ArrayLike, bins: int = 20, labelled: ArrayLike | None = None
+) -> np.ndarray:
     """Quantile strata of words by frequency rank; ties keep the order of the words.
 
     Args:
@@ -75,7 +77,7 @@ def frequency_strata(frequencies: Any, bins: int = 20, labelled: Any | None = No
     return strata
 
 
-def permute_within(strata: Any, rng: np.random.Generator) -> np.ndarray:
+def permute_within(strata: ArrayLike, rng: np.random.Generator) -> np.ndarray:
     """A uniformly random permutation p of the indices, int64 [W], with strata[p] == strata.
 
     Args:
@@ -92,7 +94,7 @@ def permute_within(strata: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 def label_permutations(
-    membership: Any, strata: Any, permutations: int, rng: np.random.Generator
+    membership: ArrayLike, strata: ArrayLike, permutations: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Permutations of the labelled words within strata; other words stay in place.
 
@@ -120,7 +122,7 @@ def label_permutations(
 
 
 def word_multiplicities(
-    membership: Any, resamples: int, rng: np.random.Generator
+    membership: ArrayLike, resamples: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """How often each labelled word is drawn when they are resampled with replacement.
 
@@ -151,7 +153,9 @@ def document_weights(documents: int, resamples: int, rng: np.random.Generator) -
     return rng.multinomial(documents, np.full(documents, 1.0 / documents), size=resamples)
 
 
-def permuted_similarity(similarity: PairSimilarity, permutations: Iterable) -> Replicates:
+def permuted_similarity(
+    similarity: PairSimilarity, permutations: Iterable[ArrayLike]
+) -> Replicates:
     """Embedding similarity under permuted topic labels, e.g. those of `label_permutations`.
 
     Args:
@@ -164,7 +168,9 @@ def permuted_similarity(similarity: PairSimilarity, permutations: Iterable) -> R
     return _replicates(similarity.means(permutation=permutation) for permutation in permutations)
 
 
-def resampled_similarity(similarity: PairSimilarity, multiplicities: Iterable) -> Replicates:
+def resampled_similarity(
+    similarity: PairSimilarity, multiplicities: Iterable[ArrayLike]
+) -> Replicates:
     """Embedding similarity with the labelled words resampled, e.g. by `word_multiplicities`.
 
     Args:
@@ -179,8 +185,8 @@ def resampled_similarity(similarity: PairSimilarity, multiplicities: Iterable) -
 
 def attention_null(
     word_pairs: WordPairs,
-    membership: Any,
-    strata: Any,
+    membership: ArrayLike,
+    strata: ArrayLike,
     permutations: int,
     rng: np.random.Generator,
 ) -> Replicates:
@@ -199,7 +205,7 @@ def attention_null(
 
 
 def permuted_attention(
-    word_pairs: WordPairs, membership: Any, permutations: Iterable
+    word_pairs: WordPairs, membership: ArrayLike, permutations: Iterable[ArrayLike]
 ) -> Replicates:
     """As `attention_null`, for given permutations (int [W] each)."""
     membership = np.asarray(membership, dtype=bool)
@@ -218,7 +224,7 @@ def permuted_attention(
     return _class_means(both[..., 0], both[..., 1])
 
 
-def resampled_attention(sums: Any, counts: Any, weights: Any) -> Replicates:
+def resampled_attention(sums: ArrayLike, counts: ArrayLike, weights: ArrayLike) -> Replicates:
     """Mean attention [R, ...] with the documents resampled.
 
     Args:
@@ -236,7 +242,7 @@ def resampled_attention(sums: Any, counts: Any, weights: Any) -> Replicates:
     return _class_means(np.tensordot(weights, sums, 1), np.tensordot(weights, counts, 1))
 
 
-def distance_standardised_ratio(distance_sums: Any, distance_counts: Any) -> float:
+def distance_standardised_ratio(distance_sums: ArrayLike, distance_counts: ArrayLike) -> float:
     """Same-topic over different-topic mean attention at equal distances between the words.
 
     Words of one topic sit closer together, and close words attend to each other more. By direct
@@ -254,7 +260,9 @@ def distance_standardised_ratio(distance_sums: Any, distance_counts: Any) -> flo
     return float(_standardised(sums[None], counts[None]).ratio[0])
 
 
-def resampled_standardised(distance_sums: Any, distance_counts: Any, weights: Any) -> Replicates:
+def resampled_standardised(
+    distance_sums: ArrayLike, distance_counts: ArrayLike, weights: ArrayLike
+) -> Replicates:
     """`distance_standardised_ratio` with the documents resampled.
 
     Args:
@@ -269,7 +277,7 @@ def resampled_standardised(distance_sums: Any, distance_counts: Any, weights: An
     return _standardised(np.tensordot(weights, sums, 1), np.tensordot(weights, counts, 1))
 
 
-def z_score(values: Any, null: Any) -> float:
+def z_score(values: ArrayLike, null: ArrayLike) -> float:
     """How far the mean over trainings lies from what permuted topics give these trainings.
 
     (mean - mean of the null) / standard deviation of the null, with n - 1 in its denominator; the
@@ -292,7 +300,7 @@ def z_score(values: Any, null: Any) -> float:
     return float((value - null.mean()) / spread)
 
 
-def permutation_p(values: Any, null: Any) -> float:
+def permutation_p(values: ArrayLike, null: ArrayLike) -> float:
     """How often permuted topics give these trainings at least the ratio that was measured.
 
     (1 + number of permutations at or above the mean) / (P + 1): one-sided, the chance of such a
@@ -305,12 +313,12 @@ def permutation_p(values: Any, null: Any) -> float:
     return float((1 + (null >= value).sum()) / (len(null) + 1))
 
 
-def _mean_over_seeds(values: Any, null: Any) -> tuple[float, np.ndarray]:
+def _mean_over_seeds(values: ArrayLike, null: ArrayLike) -> tuple[float, np.ndarray]:
     value = np.mean(np.asarray(values, dtype=np.float64))
     return float(value), np.atleast_2d(np.asarray(null, dtype=np.float64)).mean(axis=0)
 
 
-def topic_sums(word_pairs: WordPairs, membership: Any) -> tuple[np.ndarray, np.ndarray]:
+def topic_sums(word_pairs: WordPairs, membership: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Attention between words of every two topics: sums and counts, float64 [K, K] each.
 
     Args:
@@ -334,7 +342,7 @@ def topic_sums(word_pairs: WordPairs, membership: Any) -> tuple[np.ndarray, np.n
     return sums, counts
 
 
-def resampled_topics(sums: Any, counts: Any, weights: Any) -> Replicates:
+def resampled_topics(sums: ArrayLike, counts: ArrayLike, weights: ArrayLike) -> Replicates:
     """Mean attention with whole topics drawn with replacement: [R].
 
     With S and N the sums and counts between two topics and w how often each is drawn, the mean of
@@ -359,7 +367,9 @@ def resampled_topics(sums: Any, counts: Any, weights: Any) -> Replicates:
     return Replicates(same=means[0], different=means[1])
 
 
-def percentile_interval(replicates: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def percentile_interval(
+    replicates: ArrayLike, level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """The middle `level` of the replicates over the first axis: (low, high), each [...].
 
     Of permutations; of a bootstrap `bootstrap_interval`.
@@ -371,7 +381,7 @@ def percentile_interval(replicates: Any, level: float = 0.95) -> tuple[np.ndarra
 
 
 def bootstrap_interval(
-    replicates: Any, n: int, level: float = 0.95
+    replicates: ArrayLike, n: int, level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
     """Expanded percentile interval of a bootstrap over n units: (low, high), each [...].
 
@@ -394,7 +404,7 @@ def bootstrap_interval(
     return _quantiles(replicates, tail, level)
 
 
-def _quantiles(replicates: Any, tail: float, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _quantiles(replicates: ArrayLike, tail: float, level: float) -> tuple[np.ndarray, np.ndarray]:
     replicates = np.asarray(replicates, dtype=np.float64)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
@@ -409,12 +419,12 @@ def _check_positive(name: str, number: int) -> None:
         raise ValueError(f"{name} must be at least 1, not {number}")
 
 
-def _replicates(means: Iterable) -> Replicates:
+def _replicates(means: Iterable[PairMeans]) -> Replicates:
     pairs = np.array([(mean.same_mean, mean.different_mean) for mean in means])
     return Replicates(same=pairs[:, 0], different=pairs[:, 1])
 
 
-def _as_classes(sums: Any, counts: Any, axis: int) -> tuple[np.ndarray, np.ndarray]:
+def _as_classes(sums: ArrayLike, counts: ArrayLike, axis: int) -> tuple[np.ndarray, np.ndarray]:
     sums = np.asarray(sums, dtype=np.float64)
     counts = np.asarray(counts, dtype=np.float64)
     if sums.ndim <= axis or sums.shape[axis] != 2 or counts.shape != sums.shape[: counts.ndim]:
