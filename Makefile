@@ -103,13 +103,13 @@ docs: install ## the site of the documentation, with the figures of the run: sit
 	@NO_MKDOCS_2_WARNING=1 RESULTS=$(RUN)/results mkdocs build --strict
 
 bench: install ## speed beside a good user's code, the authors' way and a floor, in one run
-	python -m tests.bench
+	python -m bench
 
 bench-gpu: install ## every training, sweep and probe on the CPU and a GPU: seconds, limits, agreement; ARGS="--default"
-	@python -m tests.bench.gpu $(ARGS)
+	@python -m bench.gpu $(ARGS)
 
 bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand documents: results/scale/
-	python -m tests.bench.scale
+	python -m bench.scale
 
 schema: install ## write workflow/schemas/config.schema.json from the typed settings
 	python -m onelayer.settings.schema

@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from bench import portable
+from bench.__main__ import BENCHES
+from bench.case import Case, Rates, Way, Work, measure
 from onelayer.provenance import REPOSITORY
-from tests.bench import portable
-from tests.bench.__main__ import BENCHES
-from tests.bench.case import Case, Rates, Way, Work, measure
 
 # They read and count text, and put parts together: `make bench-scale` measures them. And one that
 # runs what other steps run.
@@ -60,7 +60,7 @@ def test_the_floor_is_the_slower_of_products_and_traffic() -> None:
 
 
 def test_a_way_that_does_a_share_of_the_work_counts_for_all_of_it(monkeypatch) -> None:
-    monkeypatch.setattr("tests.bench.case.SECONDS", 0.1)
+    monkeypatch.setattr("bench.case.SECONDS", 0.1)
 
     def count(numbers: int) -> dict:
         return {"sum": 10 * sum(1 for _ in range(numbers)) / numbers}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from bench import gpu
 from onelayer.provenance import REPOSITORY
-from tests.bench import gpu
 
 # What a machine that only computes need not have.
 WORKFLOW = ("transformers", "tokenizers", "datasets", "snakemake", "matplotlib", "gensim")
@@ -41,7 +41,7 @@ def test_every_part_runs_and_agrees_with_itself(capsys) -> None:
 def test_synthetic_parts_need_neither_transformers_nor_the_workflow() -> None:
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({WORKFLOW}))\n"
-        "from tests.bench import gpu\n"
+        "from bench import gpu\n"
         "sys.exit(gpu.main(['--device', 'cpu', '--small', '--threads', '1']))"
     )
     done = subprocess.run(

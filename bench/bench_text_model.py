@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bench.case import Case, Numbers, Way, Work, counted_flops
 from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import Reader, Shape, positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.settings.scan_snap import TextTrainingSettings, TrainTextSettings
-from tests.bench.case import Case, Numbers, Way, Work, counted_flops
 
 
 def cases(small: bool = False) -> Iterator[Case]:

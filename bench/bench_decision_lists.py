@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.papers.decision_lists import attention, joint, reduced
 from onelayer.papers.decision_lists.attention import AttentionRun
 from onelayer.papers.decision_lists.constants import theorem_1_scale
@@ -20,7 +21,6 @@ from onelayer.papers.decision_lists.reduced import STEP, Setting
 from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.seeds import generator
 from onelayer.settings.decision_lists import DescentRun, FullRun
-from tests.bench.case import Case, Numbers, Way, Work
 
 
 def cases(small: bool = False) -> Iterator[Case]:

@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from bench.case import counted_flops
 from onelayer.device import on_gpu, resolve_device
 from onelayer.errors import OnelayerError
 from onelayer.intervals import mean
-from tests.bench.case import counted_flops
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SAME = 1e-4  # relative difference of numbers that are no sample
 AGREE = 0.9  # share of numbers that must agree: one of twenty intervals misses by chance
 COLUMNS = ["what", "CPU, s", "GPU, s", "CPU / GPU", "run-steps/s", "of the limit", "agree"]
@@ -137,7 +137,7 @@ def measure(part: Part, device: str, limits: Limits) -> tuple[list[str], bool]:
 
 def synthetic(small: bool) -> Iterator[Part]:
     """Parts that read no text, at the sizes of the default or next to nothing."""
-    from tests.bench import gpu_parts
+    from bench import gpu_parts
 
     yield gpu_parts.entropy_sweep(small)
     yield gpu_parts.phase_map(small)
@@ -150,8 +150,8 @@ def synthetic(small: bool) -> Iterator[Part]:
 
 def with_text_models(small: bool) -> Iterator[Part]:
     """Pretraining of each family, and the probe."""
+    from bench import gpu_text_parts
     from onelayer.models.families import FAMILIES
-    from tests.bench import gpu_text_parts
 
     for family in sorted(FAMILIES):
         yield gpu_text_parts.pretraining(family, small)

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, TOKEN_CHANCES, Task, draw_counts
 from onelayer.papers.scan_snap.simulation import simulate
 from onelayer.settings.scan_snap import SimulationSettings
-from tests.bench.case import Case, Numbers, Way, Work
 from tests.oracle.scan_snap import full_matrices
 
 

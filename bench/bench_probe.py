@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.models.checkpoints import forward
 from onelayer.papers.topic_structure.probe import similarity
 from onelayer.papers.topic_structure.probe.labels import stack_labels
@@ -19,7 +20,6 @@ from onelayer.papers.topic_structure.probe.pairs import (
     PairCounter,
     PairSums,
 )
-from tests.bench.case import Case, Numbers, Way, Work
 from tests.oracle import attention_loops, similarity_loops
 from tests.oracle import cases as random_cases
 

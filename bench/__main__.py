@@ -13,8 +13,7 @@ import sys
 import torch
 from tabulate import tabulate
 
-from onelayer.models.families import FAMILIES
-from tests.bench import (
+from bench import (
     bench_decision_lists,
     bench_head_removal,
     bench_lda,
@@ -27,7 +26,8 @@ from tests.bench import (
     bench_uncertainty,
     portable,
 )
-from tests.bench.case import Rates, measure
+from bench.case import Rates, measure
+from onelayer.models.families import FAMILIES
 
 BENCHES = [
     bench_lda,

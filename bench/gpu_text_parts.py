@@ -6,14 +6,14 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
+from bench.bench_pretraining import Task
+from bench.gpu import Numbers, Part
 from onelayer.execution import Execution
 from onelayer.papers.topic_structure.probe.attention import probe_articles
 from onelayer.pretraining.training import train
 from onelayer.pretraining.vocabulary import SPECIAL, word_level_tokenizer
 from onelayer.settings.pretraining import PretrainingSettings, SizeSettings
 from onelayer.settings.probe import AttentionProbeSettings
-from tests.bench.bench_pretraining import Task
-from tests.bench.gpu import Numbers, Part
 
 ADAM_BYTES = 28  # read and written for each weight
 

@@ -32,7 +32,7 @@ def _timed(family: str, switched: bool, small: bool) -> float:
         environment.pop(name, None)
         if switched:
             environment[name] = value
-    words = [sys.executable, "-m", "tests.bench.portable", family, str(switched), str(small)]
+    words = [sys.executable, "-m", "bench.portable", family, str(switched), str(small)]
     run = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return float(run.stdout.split()[-1])
 
@@ -41,7 +41,7 @@ def main(family: str, switched: bool, small: bool) -> float:
     """CPU seconds of one training in this process."""
     import torch
 
-    from tests.bench import bench_pretraining
+    from bench import bench_pretraining
 
     torch.set_num_threads(1)
     if switched:

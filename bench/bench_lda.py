@@ -8,11 +8,11 @@ import pandas as pd
 import scipy.sparse
 from gensim.models import LdaModel, ldamodel
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings
 from onelayer.topics.bags import BagOfWords
 from onelayer.topics.lda import fit_lda
-from tests.bench.case import Case, Numbers, Way, Work
 
 
 def cases(small: bool = False) -> Iterator[Case]:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from bench.bench_probe import labelled_vectors
+from bench.case import Case, Numbers, Way, Work
 from onelayer.papers.topic_structure.probe import uncertainty
 from onelayer.papers.topic_structure.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
 from onelayer.papers.topic_structure.probe.uncertainty import Replicates
-from tests.bench.bench_probe import labelled_vectors
-from tests.bench.case import Case, Numbers, Way, Work
 
 NONE = "the authors have no interval and no null"
 

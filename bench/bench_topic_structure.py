@@ -16,6 +16,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import (
@@ -27,7 +28,6 @@ from onelayer.papers.topic_structure.synthetic.training import (
     without_bias,
 )
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
-from tests.bench.case import Case, Numbers, Way, Work
 from tests.oracle.topic_structure_sequences import BertStyle
 
 RATE = 0.003

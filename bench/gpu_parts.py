@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from bench.gpu import Numbers, Part
 from onelayer.execution import Execution
 from onelayer.papers.decision_lists import attention as lists
 from onelayer.papers.local_to_global import canonical, integrator, training
@@ -18,7 +19,6 @@ from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_
 from onelayer.settings import local_to_global, scan_snap
 from onelayer.settings.decision_lists import SampledRun
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
-from tests.bench.gpu import Numbers, Part
 
 FLOAT = 4  # bytes
 MOMENTUM, ADAM = 5, 7  # numbers read and written for each parameter

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.models.head_removal import HeadSwitch
 from onelayer.models.word_heads import WordModel
 from onelayer.papers.topic_structure.probe.head_removal import (
@@ -17,7 +18,6 @@ from onelayer.papers.topic_structure.probe.head_removal import (
     conditions_of,
     read_without,
 )
-from tests.bench.case import Case, Numbers, Way, Work
 from tests.oracle.head_hooks import loss_of_each_word
 
 MASK = 4

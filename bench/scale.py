@@ -21,7 +21,7 @@ import numpy as np
 import yaml
 
 # This process stays small: what it holds counts as the memory of what it starts.
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
 # wikimedia/wikipedia of 1 November 2023: 20.2 GB of text in 6.4 million articles.
 MEAN_LENGTH = 3150  # characters

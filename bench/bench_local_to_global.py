@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 from torch.nn import functional
 
+from bench.case import Case, Numbers, Way, Work
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
 from onelayer.papers.local_to_global import canonical, initialisation
 from onelayer.papers.local_to_global.chain import Chain
@@ -16,7 +17,6 @@ from onelayer.papers.local_to_global.sequences import sequences
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.papers.local_to_global.training import BETAS, Group, one_cycle, train_group
 from onelayer.settings.local_to_global import ChainSettings, EnsembleSettings, TrainingSettings
-from tests.bench.case import Case, Numbers, Way, Work
 
 CHAIN = Chain(0.9, 0.9)
 TOLERANCE, AT_REST = 1e-8, 1e-7
