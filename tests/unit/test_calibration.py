@@ -9,7 +9,6 @@ import yaml
 
 from onelayer.calibration import simulation, table
 from onelayer.calibration.figure import figure_calibration
-from onelayer.errors import OnelayerError
 from onelayer.provenance import REPOSITORY
 from onelayer.settings.calibration import CalibrationTableSettings
 from onelayer.settings.models import HubModel, RandomModel
@@ -82,11 +81,6 @@ def chosen(rows: pd.DataFrame, quantity: str, **keys: object) -> pd.Series:
         rows = rows[rows[name] == value]
     (row,) = (row for _, row in rows.iterrows())
     return row
-
-
-def config(**changes: object) -> dict:
-    found = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
-    return found | changes
 
 
 @pytest.mark.parametrize(
@@ -222,22 +216,6 @@ def test_the_figure_has_a_bar_for_each_case_and_every_bar_is_whole() -> None:
     ],
 )
 def test_models_that_the_tables_show_are_calibrated(shown, calibrated) -> None:
-    changed = config()
+    changed = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
     changed["topic_structure"]["wikipedia"]["models"] = shown
     assert load_settings(changed).calibrated_models() == calibrated
-
-
-@pytest.mark.parametrize(
-    ("block", "key", "value", "line"),
-    [
-        ("texts", "shuffles", 1, "greater than or equal to 2"),
-        ("intervals", "shares", [1], "shares.0: input should be less than 1, found 1"),
-        ("effects", "half_widths", [0], "half_widths.0: input should be greater than 0, found 0"),
-        ("effects", "effect", [0], "unknown key 'effect' (did you mean 'effects'?)"),
-    ],
-)
-def test_settings_that_calibrate_nothing_are_refused(block, key, value, line) -> None:
-    with pytest.raises(OnelayerError) as error:
-        load_settings(config(calibration={block: {key: value}}))
-    assert f"config: calibration.{block}" in str(error.value)
-    assert line in str(error.value)

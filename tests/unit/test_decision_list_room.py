@@ -1,11 +1,8 @@
-"""What the decision-list room promises around its mathematics: settings, runs, tables."""
-
-import copy
+"""What the decision-list room promises around its mathematics: runs, tables."""
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from onelayer.checkpoint import Checkpoint
 from onelayer.errors import OnelayerError
@@ -32,88 +29,6 @@ from onelayer.settings.decision_lists import (
     ReducedFlowSettings,
     SmallStart,
 )
-from onelayer.settings.root import load_settings
-from tests.conftest import ROOT
-
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-RUN = {"L": 12, "n": 4, "m": 2, "method": "full"}
-NEAR = {"L": 12, "n": 4, "m": 2, "epsilon": [1]}
-SMALL = {"L": 12, "n": 4, "m": 2, "optimiser": "gd", "eta": 1}
-
-
-# Settings
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "words"),
-    [
-        ("shown", [{"L": 16, "n": 4, "m": 5}], ["shown.0", "m = 5", "up to n = 4"]),
-        ("shown", [{"L": 4, "n": 4, "m": 5}], ["shown.0", "m = 5", "at most L = 4"]),
-        ("shown", [{"L": 4, "n": 5, "m": 2}], ["shown.0", "n = 5", "at most L = 4"]),
-        ("shown", [{"L": 16, "n": 4, "m": 0}], ["shown.0.m", "greater than or equal to 1", "0"]),
-        ("shown", [{"L": 99, "n": 4, "m": 2}], ["shown", "at most 64", "found 99"]),
-        ("shown", [{"L": 20, "n": 4, "m": 2}], ["shown: L 20, n 4, m 2 has no run", "L 16, n 4"]),
-        (
-            "theorem_1.grids",
-            [{"L": [16], "n": [4, 32], "m": [2]}],
-            ["theorem_1.grids.0", "n = 32", "at most L = 16"],
-        ),
-        (
-            "theorem_1.grids",
-            [{"L": [16], "n": [4], "m": [2], "delta": [0]}],
-            ["theorem_1.grids.0.delta.0", "greater than 0"],
-        ),
-        (
-            "theorem_1.grids",
-            [{"L": [8], "n": [8], "m": [2]}],
-            ["theorem_1.grids.0", "own token never determines", "allowed from L = 9"],
-        ),
-        (
-            "attention.runs",
-            [{"L": 64, "n": 8, "m": 2, "method": "full"}],
-            ["attention.runs.0", "n = 8 of L = 64", "too many to enumerate"],
-        ),
-        ("attention.runs", [RUN | {"method": "sgd"}], ["attention.runs.0", "'sgd'", "'descent'"]),
-        (
-            "attention.runs",
-            [RUN | {"shortest": 2}],
-            ["attention.runs.0", "shortest = 2", "below m = 2"],
-        ),
-        (
-            "theorem_1.grids",
-            [{"L": [16], "n": [4], "m": [4, 3], "shortest": 3}],
-            ["theorem_1.grids.0", "shortest = 3", "below m = 3"],
-        ),
-        ("attention.runs", [RUN | {"method": "factored", "deviation": 0}], ["deviation", "0"]),
-        ("attention.runs", [RUN | {"delta": -1}], ["attention.runs.0", "delta", "-1"]),
-        ("attention.runs", [RUN | {"zipf": -1}], ["attention.runs.0", "zipf", "-1"]),
-        ("attention.runs", [RUN | {"eta": 1}], ["attention.runs.0", "unknown key 'eta'"]),
-        ("attention.runs", [RUN, RUN], ["attention: runs", "method full is given twice"]),
-        ("attention.runs", [RUN | {"seeds": [1, 1]}], ["seeds", "1 given twice"]),
-        ("joint.near", [NEAR | {"epsilon": [0]}], ["joint.near.0.epsilon.0", "greater than 0"]),
-        ("joint.near", [NEAR | {"L": 64, "n": 8}], ["joint.near.0", "too many to enumerate"]),
-        ("joint.near", [NEAR | {"scale": "theorem_1"}], ["joint: near", "no table of Theorem 2"]),
-        ("joint.near", [NEAR | {"delta": 0}], ["joint.near.0.delta", "greater than 0"]),
-        ("joint.small", [SMALL, SMALL], ["joint: small", "eta 1.0", "given twice"]),
-        ("joint.small", [SMALL | {"optimiser": "sgd"}], ["joint.small.0", "'adam'", "'sgd'"]),
-        ("value.sizes", [{"L": 64, "n": 8, "m": 2}], ["value.sizes.0", "too many to enumerate"]),
-    ],
-)
-def test_bad_settings_get_one_line_with_their_key(path, value, words):
-    config = copy.deepcopy(DEFAULT)
-    *parents, last = path.split(".")
-    place = config["decision_lists"]
-    for key in parents:
-        place = place[key]
-    place[last] = value
-    with pytest.raises(OnelayerError) as caught:
-        load_settings(config)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "config: decision_lists" in message
-    for word in words:
-        assert word in message
-
 
 # Runs
 

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from onelayer import intervals
-from onelayer.errors import OnelayerError
 from onelayer.portable import describe_processor
 from onelayer.provenance import REPOSITORY, settings_json
 from onelayer.settings.root import load_settings
@@ -207,45 +206,6 @@ def test_claims_of_scan_and_snap_are_rows_of_its_own_table() -> None:
     np.testing.assert_array_equal(found["value"], [claim.row()["value"] for claim in expected])
     other = claims.scan(again, other_seeds=True)
     assert len(other) == len(found) and not other["value"].equals(found["value"])
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        (
-            "two_stages",
-            {"settings": ["cross-entropy, SGD 2, noise .1"]},
-            "config: stability.two_stages.settings: unknown name 'cross-entropy, SGD 2, noise .1' "
-            "(did you mean 'cross-entropy, SGD 2, noise .01'?)",
-        ),
-        (
-            "transformers",
-            {"variants": ["65 inputs"]},
-            "config: stability.transformers.variants: unknown name '65 inputs' "
-            "(did you mean '64 inputs'?)",
-        ),
-        (
-            "joint_training",
-            {"sizes": [{"L": 13, "n": 4, "m": 2}]},
-            "config: stability.joint_training.sizes: unknown name 'L 13, n 4, m 2' ",
-        ),
-        (
-            "machines",
-            [{"name": "a"}, {"name": "a"}],
-            "config: stability: machines: a is given twice; each name once",
-        ),
-        (
-            "machines",
-            [{"name": "a", "requires": ["avx2"]}, {"name": "b"}],
-            "config: stability: machines: a comes first and must be there for the others",
-        ),
-    ],
-)
-def test_what_cannot_be_measured_again_is_refused_in_one_line(key, value, message) -> None:
-    with pytest.raises(OnelayerError) as refused:
-        load_settings(config(**{key: value}))
-    assert str(refused.value).startswith(message)
-    assert "\n" not in str(refused.value)
 
 
 def test_two_stages_have_as_many_seeds_as_stability_says():
