@@ -65,11 +65,6 @@ def test_a_word_must_be_one_piece_and_not_the_unknown_one() -> None:
     assert count_words(TEXTS, LOOSE, [tokenizer]).words == ["frog", "toad"]
 
 
-def test_no_word_left_is_an_error_that_names_the_conditions() -> None:
-    with pytest.raises(OnelayerError, match="min_documents 5"):
-        count_words(TEXTS, WordSettings())
-
-
 def test_a_bag_of_words_reads_back(tmp_path) -> None:
     bag = count_words(TEXTS, LOOSE)
     write_bag_of_words(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
@@ -252,13 +247,6 @@ def test_disjoint_topics_partition_the_words_they_keep() -> None:
     assert all(best[int(row.word[1:])] == row.topic for row in table.itertuples())
 
 
-def test_a_threshold_that_empties_a_topic_is_named() -> None:
-    probability = np.array([[0.5, 0.5], [0.6, 0.4], [0.1, 0.9]])
-    settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=1)])
-    with pytest.raises(OnelayerError, match=r"threshold top 1, disjoint: .* topic 0:"):
-        filter_ambiguous_words(probability, ["a", "b"], settings)
-
-
 def test_a_topic_without_a_word_can_be_left_out() -> None:
     probability = np.array([[0.5, 0.5], [0.6, 0.4], [0.1, 0.9]])
     settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=1)])
@@ -266,6 +254,13 @@ def test_a_topic_without_a_word_can_be_left_out() -> None:
     assert table["topic"].tolist() == [1, 2]
 
 
-def test_a_fraction_that_keeps_no_word_is_named() -> None:
-    with pytest.raises(OnelayerError, match=r"0\.1, overlapping: keeps 0 of 5"):
-        kept("overlapping", fraction=0.1)
+@pytest.mark.parametrize(
+    ("threshold", "line"),
+    [
+        ({"fraction": 0.1}, "threshold 0.1, overlapping: keeps 0 of 5 words a topic"),
+        ({"count": 7}, "threshold top 7, overlapping: keeps 7 of 5 words a topic; 1 to 5 allowed"),
+    ],
+)
+def test_a_threshold_that_keeps_no_word_or_more_than_there_are_is_named(threshold, line) -> None:
+    with pytest.raises(OnelayerError, match=f"^topics.ambiguity: {line}"):
+        kept("overlapping", **threshold)

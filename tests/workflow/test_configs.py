@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from onelayer.allocation import gpus, growing
+from onelayer.allocation import gpus
 from onelayer.portable import assignments
 from onelayer.settings.schema import PATH as SCHEMA
 from onelayer.settings.schema import schema_text
@@ -168,11 +168,6 @@ def test_downloads_tables_and_figures_run_where_snakemake_runs_also_on_a_cluster
         assert step.local == step.rule.startswith(near), step.rule
 
 
-def test_a_retry_asks_for_more_and_only_cuda_for_a_gpu():
-    assert [growing(500)(None, attempt=attempt) for attempt in (1, 2, 3)] == [500, 1000, 1500]
-    assert [gpus(device) for device in ("cpu", "auto", "cuda")] == [0, 0, 1]
-
-
 def test_the_default_profile_overrides_nothing_of_the_slurm_profile():
     # Snakemake reads both, and the default one goes first.
     default, slurm = (
@@ -196,12 +191,6 @@ def test_the_oldest_snakemake_that_is_allowed_is_the_one_that_is_tested():
     major, minor, _ = version.split(".")
     snakefile = (ROOT / "Snakefile").read_text(encoding="utf-8")
     assert f'\nmin_version("{major}.{minor}")\n' in snakefile
-
-
-def test_the_conda_environment_has_the_pins_of_the_lock():
-    environment = yaml.safe_load((ROOT / "envs/onelayer.yaml").read_text(encoding="utf-8"))
-    pip = next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
-    assert pip == pins((ROOT / "requirements.lock").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("definition", ["Dockerfile", "onelayer.def"])
