@@ -36,34 +36,34 @@ quick: install ## real MiniLM beside random weights: two tables and a figure, in
 	@$(CHECK_CONFIG)
 	$(SNAKEMAKE) --cores $(CORES) -- table_wikipedia_disjoint table_wikipedia_overlapping \
 	  figure_wikipedia_ratios
-	@python -m onelayer.outcome $(RUN)/results
+	@onelayer outcome $(RUN)/results
 
 results: install ## run everything: tables, figures, results/index.md; CONFIG=config/x.yaml: in runs/x
 	@$(CHECK_CONFIG)
 	$(SNAKEMAKE) --cores $(CORES)
-	@python -m onelayer.outcome $(RUN)/results
-	@test -n "$(CONFIG)" || python -m onelayer.comparison $(RUN)/results
+	@onelayer outcome $(RUN)/results
+	@test -n "$(CONFIG)" || { echo; onelayer compare $(RUN)/results; }
 
 report: results ## one self-contained HTML with all tables and figures: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) --report results/report.html --report-stylesheet $(CURDIR)/workflow/report/report.css
 
 verify: install ## compare every file in results/ with the record of the step that made it
 	@$(CHECK_CONFIG)
-	python -m onelayer.manifest $(RUN)/results
+	onelayer verify $(RUN)/results
 
 compare: install ## your tables beside those of the reference run, docs/reference
 	@$(CHECK_CONFIG)
-	@python -m onelayer.comparison $(RUN)/results
+	@onelayer compare $(RUN)/results
 
 same-bytes: install ## are a small portable run's bytes those of docs/reference/sums.json? KEEP_SUMS=1 keeps them
 	snakemake --logger onelayer --directory runs/same-bytes --cores $(CORES) \
 	  --configfile config/smoke.yaml config/same-bytes.yaml -- same_bytes
-	@python -m onelayer.same_bytes runs/same-bytes/results $(if $(KEEP_SUMS),--keep)
+	@onelayer same-bytes runs/same-bytes/results $(if $(KEEP_SUMS),--keep)
 
 reference: CONFIG = config/reference.yaml
 reference: PORTABLE = 1
 reference: results ## make the reference run and keep it, with its machine, in docs/reference
-	python -m onelayer.reference $(RUN)/results
+	onelayer reference --keep $(RUN)/results
 
 test: install ## the whole test suite: minutes
 	$(PYTEST)
@@ -85,7 +85,7 @@ lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
 	ruff format --check .
 	snakefmt --check Snakefile workflow
 	snakemake --lint
-	python -m onelayer.settings.schema --check
+	onelayer schema --check
 
 audit: ## known vulnerabilities of the versions in requirements.lock, by pip-audit; needs a network
 	$(PYTHON) -m venv --clear .venv-lock
@@ -112,7 +112,7 @@ bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand d
 	python -m bench.scale
 
 schema: install ## write workflow/schemas/config.schema.json from the typed settings
-	python -m onelayer.settings.schema
+	onelayer schema
 
 lock: ## pyproject.toml -> requirements.lock, envs/onelayer.yaml; upgrades nothing; all: make lock KEEP=
 	$(PYTHON) -m venv --clear .venv-lock

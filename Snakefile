@@ -23,6 +23,7 @@ include: "workflow/rules/checkout.smk"
 
 
 from onelayer.allocation import asks
+from onelayer.declarations import read_declarations
 from onelayer.errors import OnelayerError
 from onelayer.findings import check as check_findings
 from onelayer.liveness import remove_stale_locks
@@ -110,6 +111,7 @@ include: "workflow/rules/scan_snap.smk"
 include: "workflow/rules/local_to_global.smk"
 include: "workflow/rules/stability.smk"
 include: "workflow/rules/calibration.smk"
+include: "workflow/rules/declared.smk"
 include: "workflow/rules/results.smk"
 
 

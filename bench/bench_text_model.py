@@ -13,7 +13,7 @@ from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import Reader, Shape, positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
-from onelayer.settings.scan_snap import TextTrainingSettings, TrainTextSettings
+from onelayer.settings.scan_snap import LanguageModelSettings, TextTrainingSettings
 
 
 def cases(small: bool = False) -> Iterator[Case]:
@@ -25,7 +25,7 @@ def cases(small: bool = False) -> Iterator[Case]:
 
 def _case(dropout: float, iterations: int, sizes: dict[str, int]) -> Case:
     training = TextTrainingSettings(name="adam", optimizer="adam", lr=1e-3, lr_feed_forward=1e-3)
-    settings = TrainTextSettings(
+    settings = LanguageModelSettings(
         **({"vocabulary": 1000, "width": 200, "hidden": 200} | sizes),
         dropout=dropout,
         clip=0.5,
@@ -36,7 +36,6 @@ def _case(dropout: float, iterations: int, sizes: dict[str, int]) -> Case:
         device="cpu",
         corpus="none",
         trainings=[training],
-        training=training,
     )
     text = _text(settings)
     return Case(
@@ -55,7 +54,7 @@ def _case(dropout: float, iterations: int, sizes: dict[str, int]) -> Case:
     )
 
 
-def _text(settings: TrainTextSettings) -> Text:
+def _text(settings: LanguageModelSettings) -> Text:
     """Words with Zipf's frequencies; two held-out windows, so that measuring them costs nothing."""
     rng, V = np.random.default_rng(0), settings.vocabulary
     chances = 1 / np.arange(1, V + 1)
@@ -64,14 +63,14 @@ def _text(settings: TrainTextSettings) -> Text:
     return Text([f"word{word}" for word in range(V)], drawn, held_out)
 
 
-def _ours(text: Text, settings: TrainTextSettings) -> Numbers:
+def _ours(text: Text, settings: LanguageModelSettings) -> Numbers:
     return {"losses": train_language_model(text, settings).losses[:, 0]}
 
 
 class Model(nn.Module):
     """Embedding, positions, one encoder layer with a single head, decoder."""
 
-    def __init__(self, settings: TrainTextSettings) -> None:
+    def __init__(self, settings: LanguageModelSettings) -> None:
         super().__init__()
         V, d, h = settings.vocabulary, settings.width, settings.hidden
         self.embedding, self.decoder = nn.Embedding(V, d), nn.Linear(d, V)
@@ -88,11 +87,11 @@ class Model(nn.Module):
         return self.decoder(self.layer(x, src_mask=self.mask, is_causal=True))
 
 
-def _plain_loop(text: Text, settings: TrainTextSettings) -> Numbers:
+def _plain_loop(text: Text, settings: LanguageModelSettings) -> Numbers:
     torch.manual_seed(0)
     model = Model(settings)
     model.load_state_dict(_start(settings), strict=False)
-    optimizer = torch.optim.Adam(model.parameters(), settings.training.lr, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), settings.trainings[0].lr, fused=True)
     reader, losses = Reader(text.training, [0], settings.batch, settings.length), []
     for step in range(settings.iterations):
         tokens = reader(step).tokens[0]
@@ -106,7 +105,7 @@ def _plain_loop(text: Text, settings: TrainTextSettings) -> Numbers:
     return {"losses": losses}
 
 
-def _start(settings: TrainTextSettings) -> dict[str, Tensor]:
+def _start(settings: LanguageModelSettings) -> dict[str, Tensor]:
     """Our initial parameters of seed 0 by torch's names."""
     shape = Shape(settings.vocabulary, settings.width, settings.hidden)
     ours = language_model.initial_parameters(shape, [0])
@@ -125,7 +124,7 @@ def _start(settings: TrainTextSettings) -> dict[str, Tensor]:
     return found
 
 
-def _work(text: Text, settings: TrainTextSettings) -> Work:
+def _work(text: Text, settings: LanguageModelSettings) -> Work:
     weights = sum(parameter.numel() for parameter in Model(settings).parameters())
     updates = settings.seeds * settings.iterations
     return Work(

@@ -219,7 +219,7 @@ def longer_runs(arguments: argparse.Namespace) -> None:
     if arguments.default:
         seconds = run_workflow("gpu", None, ["all"])
         print(f"default run: {seconds:,.0f} s; its tables beside the reference run's:")
-        compare = [sys.executable, "-m", "onelayer.comparison", "runs/gpu/results"]
+        compare = [sys.executable, "-m", "onelayer", "compare", "runs/gpu/results"]
         subprocess.run(compare, cwd=ROOT, check=False)
     if arguments.paper:
         seconds = run_workflow("gpu-paper", "config/paper.yaml", SYNTHETIC)

@@ -153,8 +153,8 @@ def language_model(small: bool) -> Part:
     sizes = {"vocabulary": 100, "width": 8, "hidden": 8} if small else {}
     own = scan_snap.TextTrainingSettings(name="sgd", optimizer="sgd", lr=5, lr_feed_forward=10)
 
-    def settings(steps: int) -> scan_snap.TrainTextSettings:
-        return scan_snap.TrainTextSettings(
+    def settings(steps: int) -> scan_snap.LanguageModelSettings:
+        return scan_snap.LanguageModelSettings(
             **({"vocabulary": 1000, "width": 200, "hidden": 200} | sizes),
             iterations=steps,
             measure_every=steps,
@@ -162,7 +162,6 @@ def language_model(small: bool) -> Part:
             seeds=2 if small else 3,
             corpus="none",
             trainings=[own],
-            training=own,
         )
 
     one = settings(FEWEST)

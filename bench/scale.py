@@ -104,14 +104,14 @@ def measure(source: Path, folder: Path, documents: int, size: int) -> list[dict]
         settings = {"format": "parquet", "part": part, "parts": parts, "files": parts}
         run(
             "parse_part",
-            settings,
+            {"part": settings},
             source=source / f"{part}.parquet",
             articles=articles[part],
             summary=folder / "summary",
         )
-        run("list_part_words", words, articles=articles[part], words=listed[part])
+        run("list_part_words", {"min_letters": 3}, articles=articles[part], words=listed[part])
     tokenizer = f"{MODEL}/tokenizer.json"
-    run("merge_words", words, words=listed, tokenizers=tokenizer, vocabulary=vocabulary)
+    run("merge_words", {"words": words}, words=listed, tokenizers=tokenizer, vocabulary=vocabulary)
     for part in range(parts):
         run(
             "count_part_words",
@@ -120,7 +120,7 @@ def measure(source: Path, folder: Path, documents: int, size: int) -> list[dict]
             vocabulary=vocabulary,
             counts=counts[part],
         )
-    run("fit_lda", LDA, vocabulary=vocabulary, counts=counts, topics=topics)
+    run("fit_lda", {"lda": LDA}, vocabulary=vocabulary, counts=counts, topics=topics)
     run(
         "measure_topics",
         {"lda": LDA, "top_words": 10},
@@ -132,11 +132,17 @@ def measure(source: Path, folder: Path, documents: int, size: int) -> list[dict]
         words=folder / "top_words",
         shares=folder / "shares",
     )
-    run("filter_ambiguous_words", ambiguity, vocabulary=vocabulary, topics=topics, kept_words=kept)
+    run(
+        "filter_ambiguous_words",
+        {"ambiguity": ambiguity},
+        vocabulary=vocabulary,
+        topics=topics,
+        kept_words=kept,
+    )
     for part in range(parts):
         run(
             "probe_attention_part",
-            {"attention": attention, "part": part},
+            {"attention": attention, "part": part, "threads": 1},
             articles=articles,
             kept_words=kept,
             model=MODEL,

@@ -4,18 +4,19 @@ from safetensors.numpy import load_file
 
 from onelayer.animations import animate
 from onelayer.figures import house_style, save
+from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_figures import Landscape
-from onelayer.papers.local_to_global.flow_tables import chains_of
 from onelayer.papers.local_to_global.theory import shown_chains
-from onelayer.settings.local_to_global import FlowShownSettings
+from onelayer.settings.local_to_global import ChainSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    settings, paths = step.settings, load_file(step.inputs.paths)
+def main(step: Step, chains: list[ChainSettings], extent: float) -> None:
+    paths = load_file(step.inputs.paths)
+    shown = shown_chains([Chain.of(one) for one in chains])
     gif, png = step.outputs.animations
     with house_style():
-        landscape = Landscape(paths, shown_chains(chains_of(settings)), settings.extent)
+        landscape = Landscape(paths, shown, extent)
         landscape.draw(landscape.frames - 1)
         save(landscape.figure, *step.outputs.figures)
         landscape.animation().save(gif, writer="pillow", fps=10, dpi=100)
@@ -23,4 +24,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(main, FlowShownSettings, ["paths"], ["figures*", "animations*"])
+    run(main, inputs=["paths"], outputs=["figures*", "animations*"])

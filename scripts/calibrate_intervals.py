@@ -1,17 +1,19 @@
 """Simulate seeds and documents: how often do intervals hold the truth, and what is judged?"""
 
-from onelayer.calibration.simulation import coverage, effects
-from onelayer.settings.calibration import SimulationSettings
+from onelayer.calibration import simulation
+from onelayer.settings.block import Seed
+from onelayer.settings.calibration import EffectCalibration, IntervalCalibration
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    settings = step.settings
-    coverage(settings.intervals, settings.seed).to_parquet(step.outputs.coverage, index=False)
-    seeds, resamples = settings.intervals.seeds, settings.intervals.resamples
-    found = effects(settings.effects, seeds, resamples, settings.seed)
-    found.to_parquet(step.outputs.effects, index=False)
+def main(
+    step: Step, intervals: IntervalCalibration, effects: EffectCalibration, seed: Seed
+) -> None:
+    covered = simulation.coverage(intervals, seed)
+    covered.to_parquet(step.outputs.coverage, index=False)
+    judged = simulation.effects(effects, intervals.seeds, intervals.resamples, seed)
+    judged.to_parquet(step.outputs.effects, index=False)
 
 
 if __name__ == "__main__":
-    run(main, SimulationSettings, [], ["coverage", "effects"])
+    run(main, outputs=["coverage", "effects"])

@@ -5,9 +5,9 @@ from onelayer.settings.hub import DiskFolder
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    gather_checkpoint(Folder(step.settings.path), step.outputs.model)
+def main(step: Step, local: DiskFolder) -> None:
+    gather_checkpoint(Folder(local.path), step.outputs.model)
 
 
 if __name__ == "__main__":
-    run(main, settings=DiskFolder, inputs=["files*"], outputs=["model/"])
+    run(main, inputs=["files*"], outputs=["model/"])

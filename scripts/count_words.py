@@ -7,13 +7,12 @@ from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import count_words, write_bag_of_words
 
 
-def main(step: Step) -> None:
+def main(step: Step, words: WordSettings) -> None:
     texts = read_articles([step.inputs.articles])["text"][:]
     tokenizers = [load_tokenizer(path.parent) for path in step.inputs.tokenizers]
-    bag = count_words(texts, step.settings, tokenizers)
+    bag = count_words(texts, words, tokenizers)
     write_bag_of_words(bag, step.outputs.vocabulary, step.outputs.counts)
 
 
 if __name__ == "__main__":
-    inputs = ["articles", "tokenizers*"]
-    run(main, WordSettings, inputs, ["vocabulary", "counts"])
+    run(main, inputs=["articles", "tokenizers*"], outputs=["vocabulary", "counts"])

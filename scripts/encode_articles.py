@@ -7,19 +7,17 @@ from onelayer.settings.pretraining import TextSettings
 from onelayer.step import Step, run, scratch_folder
 
 
-def main(step: Step) -> None:
-    paths, settings = [step.inputs.articles], step.settings
-    vocabulary = build_vocabulary(read_column(paths, "text"), settings)
+def main(step: Step, text: TextSettings) -> None:
+    paths = [step.inputs.articles]
+    vocabulary = build_vocabulary(read_column(paths, "text"), text)
     tokenizer = word_level_tokenizer(vocabulary["piece"])
     with scratch_folder(step.outputs.text) as scratch:
         place = scratch / "encoded.arrow"
-        write_rows(
-            encode_articles(read_articles(paths), tokenizer, settings, place), step.outputs.text
-        )
+        encoded = encode_articles(read_articles(paths), tokenizer, text, place)
+        write_rows(encoded, step.outputs.text)
     vocabulary.to_parquet(step.outputs.vocabulary, index=False, compression="zstd")
     write_tokenizer(tokenizer, step.outputs.tokenizer)
 
 
 if __name__ == "__main__":
-    inputs = ["articles"]
-    run(main, TextSettings, inputs, ["vocabulary", "text", "tokenizer/"])
+    run(main, inputs=["articles"], outputs=["vocabulary", "text", "tokenizer/"])

@@ -6,20 +6,18 @@ from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.probe.vectors import write_embeddings
-from onelayer.settings.probe import EmbeddingSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    words = pd.read_parquet(step.inputs.kept_words)["word"].tolist()
+def main(step: Step, words: list[str]) -> None:
+    kept = pd.read_parquet(step.inputs.kept_words)["word"].tolist()
     vectors = extract_embeddings(
         load_checkpoint(step.inputs.model),
         load_tokenizer(step.inputs.model),
-        sorted({*words, *step.settings.words}),
+        sorted({*kept, *words}),
     )
     write_embeddings(vectors, step.outputs.words, step.outputs.vectors)
 
 
 if __name__ == "__main__":
-    inputs = ["kept_words", "model/"]
-    run(main, EmbeddingSettings, inputs, ["words", "vectors"])
+    run(main, inputs=["kept_words", "model/"], outputs=["words", "vectors"])

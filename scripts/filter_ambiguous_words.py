@@ -8,12 +8,12 @@ from onelayer.topics.ambiguity import filter_ambiguous_words
 from onelayer.topics.model import read_topics
 
 
-def main(step: Step) -> None:
+def main(step: Step, ambiguity: AmbiguitySettings) -> None:
     words = pd.read_parquet(step.inputs.vocabulary)["word"].tolist()
     topics = read_topics(step.inputs.topics)
-    kept = filter_ambiguous_words(topics.word_probability, words, step.settings)
+    kept = filter_ambiguous_words(topics.word_probability, words, ambiguity)
     kept.to_parquet(step.outputs.kept_words, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=AmbiguitySettings, inputs=["vocabulary", "topics"], outputs=["kept_words"])
+    run(main, inputs=["vocabulary", "topics"], outputs=["kept_words"])

@@ -7,10 +7,10 @@ from onelayer.topics.lda import fit_lda
 from onelayer.topics.model import write_topics
 
 
-def main(step: Step) -> None:
+def main(step: Step, lda: LdaSettings) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
-    write_topics(fit_lda(bag, step.settings, step.progress), step.outputs.topics)
+    write_topics(fit_lda(bag, lda, step.progress), step.outputs.topics)
 
 
 if __name__ == "__main__":
-    run(main, settings=LdaSettings, inputs=["vocabulary", "counts*"], outputs=["topics"])
+    run(main, inputs=["vocabulary", "counts*"], outputs=["topics"])

@@ -1,21 +1,24 @@
 """Fit topic models of one size by several backends with several seeds, and measure each."""
 
 from onelayer.corpus.storage import read_column
-from onelayer.settings.topics import TopicModelsSettings
+from onelayer.settings.block import Seed
+from onelayer.settings.topics import Backend, LdaSettings
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words
 from onelayer.topics.model import write_topic_models
 from onelayer.topics.variation import fit_topic_models
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step, lda: LdaSettings, backends: list[Backend], seeds: list[Seed], top_words: int
+) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
     labels = list(read_column(step.inputs.articles, "label"))
-    models, quality = fit_topic_models(bag, labels, step.settings, step.progress)
+    models, quality = fit_topic_models(bag, labels, lda, backends, seeds, top_words, step.progress)
     write_topic_models(models, step.outputs.topics)
     quality.to_parquet(step.outputs.quality, index=False)
 
 
 if __name__ == "__main__":
     inputs = ["articles*", "vocabulary", "counts*"]
-    run(main, TopicModelsSettings, inputs, ["topics", "quality"])
+    run(main, inputs=inputs, outputs=["topics", "quality"])

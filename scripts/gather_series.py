@@ -3,18 +3,17 @@
 import pandas as pd
 
 from onelayer.papers.topic_structure import over_tokens
-from onelayer.settings.topic_structure import SeriesSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(step: Step, tokens: list[int]) -> None:
     tables = [
         pd.concat([pd.read_parquet(attention), pd.read_parquet(embeddings)])
         for attention, embeddings in zip(step.inputs.attention, step.inputs.embeddings, strict=True)
     ]
-    measures = over_tokens.gather(step.settings.tokens, tables)
+    measures = over_tokens.gather(tokens, tables)
     measures.to_parquet(step.outputs.measures, index=False)
 
 
 if __name__ == "__main__":
-    run(main, SeriesSettings, ["attention*", "embeddings*"], ["measures"])
+    run(main, inputs=["attention*", "embeddings*"], outputs=["measures"])

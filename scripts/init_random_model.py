@@ -1,14 +1,14 @@
 """Initialise a model at random with another model's configuration and tokenizer, once per seed."""
 
 from onelayer.models.checkpoints import save_random_checkpoint
-from onelayer.settings.models import InitSettings
+from onelayer.settings.block import Seed
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    for seed, folder in zip(step.settings.seeds, step.outputs.models, strict=True):
+def main(step: Step, seeds: list[Seed]) -> None:
+    for seed, folder in zip(seeds, step.outputs.models, strict=True):
         save_random_checkpoint(step.inputs.like, folder, seed)
 
 
 if __name__ == "__main__":
-    run(main, settings=InitSettings, inputs=["like/"], outputs=["models/*"])
+    run(main, inputs=["like/"], outputs=["models/*"])

@@ -5,22 +5,25 @@ import pandas as pd
 from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of
 from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
 from onelayer.papers.topic_structure.probe.sums import read_attention_sums
-from onelayer.settings.probe import ModelMeasureSettings
+from onelayer.settings.block import Seed, Threads
+from onelayer.settings.probe import UncertaintySettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step, uncertainty: UncertaintySettings, checkpoint_seeds: list[Seed], threads: Threads
+) -> None:
     files = zip(step.inputs.by_head, step.inputs.by_distance, step.inputs.by_words, strict=True)
     checkpoints = [read_attention_sums(*paths) for paths in files]
     kept = pd.read_parquet(step.inputs.kept_words)
     labels = labels_of(kept, [sums.words for sums in checkpoints])
     frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
-    seeds = step.settings.checkpoint_seeds
-    measures = measure_attention(checkpoints, labels, frequencies, step.settings, seeds)
+    measures = measure_attention(checkpoints, labels, frequencies, uncertainty, checkpoint_seeds)
     measures.to_parquet(step.outputs.measures, index=False)
-    measure_heads(checkpoints, seeds).to_parquet(step.outputs.heads, index=False)
+    heads = measure_heads(checkpoints, checkpoint_seeds)
+    heads.to_parquet(step.outputs.heads, index=False)
 
 
 if __name__ == "__main__":
     inputs = ["kept_words", "vocabulary", "by_head*", "by_distance*", "by_words*"]
-    run(main, ModelMeasureSettings, inputs, ["measures", "heads"])
+    run(main, inputs=inputs, outputs=["measures", "heads"])

@@ -5,11 +5,14 @@ import pandas as pd
 from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.measures import measure_embeddings
 from onelayer.papers.topic_structure.probe.vectors import read_embeddings
-from onelayer.settings.probe import ModelMeasureSettings
+from onelayer.settings.block import Seed, Threads
+from onelayer.settings.probe import UncertaintySettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step, uncertainty: UncertaintySettings, checkpoint_seeds: list[Seed], threads: Threads
+) -> None:
     files = zip(step.inputs.words, step.inputs.vectors, strict=True)
     embeddings = [read_embeddings(*paths) for paths in files]
     kept = pd.read_parquet(step.inputs.kept_words)
@@ -21,13 +24,13 @@ def main(step: Step) -> None:
         variants_of(kept),
         labels,
         frequencies,
-        step.settings,
+        uncertainty,
         step.progress,
-        step.settings.checkpoint_seeds,
+        checkpoint_seeds,
     )
     measures.to_parquet(step.outputs.measures, index=False)
 
 
 if __name__ == "__main__":
     inputs = ["kept_words", "vocabulary", "words*", "vectors*"]
-    run(main, ModelMeasureSettings, inputs, ["measures"])
+    run(main, inputs=inputs, outputs=["measures"])

@@ -5,41 +5,47 @@ import pandas as pd
 from onelayer.device import resolve_device
 from onelayer.models.published import published_bare
 from onelayer.papers.topic_structure.head_removal import without_losses
-from onelayer.settings.topic_structure import HeadRemovalMeasureSettings
+from onelayer.settings.block import Seed, Threads
+from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.step import Step, run
 from onelayer.tables import ALL
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    removal: HeadRemovalSettings,
+    attention: AttentionProbeSettings,
+    checkpoint_seeds: list[Seed],
+    threads: Threads,
+) -> None:
     folders = list(dict.fromkeys(path.parent for path in step.inputs.models))
-    seeds = list(map(str, step.settings.checkpoint_seeds)) if len(folders) > 1 else [ALL]
+    seeds = list(map(str, checkpoint_seeds)) if len(folders) > 1 else [ALL]
     named = dict(zip(seeds, folders, strict=True))
     bare = published_bare(folders[0])
-    losses = without_losses(bare) if bare else measured(step, named)
+    losses = without_losses(bare) if bare else measured(step, named, removal, attention)
     losses.to_parquet(step.outputs.losses, index=False, compression="zstd")
 
 
-def measured(step: Step, folders: dict) -> pd.DataFrame:
+def measured(
+    step: Step, folders: dict, removal: HeadRemovalSettings, attention: AttentionProbeSettings
+) -> pd.DataFrame:
     # transformers takes seconds, which a model without a head does not need
     from onelayer.models.tokenizer import load_tokenizer
     from onelayer.papers.topic_structure.probe.head_removal import measure_removal, unseen_articles
 
-    settings, inputs = step.settings, step.inputs
-    step.device = resolve_device(settings.attention.device)
+    inputs = step.inputs
+    step.device = resolve_device(attention.device)
     articles = unseen_articles(
-        inputs.articles,
-        inputs.trained_on,
-        inputs.encoded,
-        settings.attention,
-        settings.removal,
+        inputs.articles, inputs.trained_on, inputs.encoded, attention, removal
     )
     return measure_removal(
         folders,
         load_tokenizer(next(iter(folders.values()))),
         articles,
         *map(pd.read_parquet, (inputs.kept_words, inputs.vocabulary, inputs.heads)),
-        settings.removal,
-        settings.attention.max_tokens,
+        removal,
+        attention.max_tokens,
         step.device,
         step.progress,
     )
@@ -48,4 +54,4 @@ def measured(step: Step, folders: dict) -> pd.DataFrame:
 if __name__ == "__main__":
     inputs = ["articles*", "trained_on*", "encoded*", "kept_words", "vocabulary", "heads"]
     inputs += ["models*"]
-    run(main, HeadRemovalMeasureSettings, inputs, ["losses"])
+    run(main, inputs=inputs, outputs=["losses"])

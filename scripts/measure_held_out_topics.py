@@ -1,16 +1,17 @@
 """Measure how coherent topics fitted to a half of the articles are in the other half."""
 
-from onelayer.settings.topics import HeldOutSettings
+from onelayer.settings.block import Seed
+from onelayer.settings.topics import NamedLda
 from onelayer.step import Step, run
 from onelayer.topics.bag_of_words import read_bag_of_words
 from onelayer.topics.held_out import held_out_coherence
 
 
-def main(step: Step) -> None:
+def main(step: Step, models: list[NamedLda], seeds: list[Seed], top_words: int) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, [step.inputs.counts])
-    coherence = held_out_coherence(bag, step.settings, step.progress)
+    coherence = held_out_coherence(bag, models, seeds, top_words, step.progress)
     coherence.to_parquet(step.outputs.coherence, index=False)
 
 
 if __name__ == "__main__":
-    run(main, HeldOutSettings, inputs=["vocabulary", "counts"], outputs=["coherence"])
+    run(main, inputs=["vocabulary", "counts"], outputs=["coherence"])

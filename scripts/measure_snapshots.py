@@ -8,14 +8,20 @@ from onelayer.papers.topic_structure.probe.attention import sample_articles
 from onelayer.papers.topic_structure.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots
 from onelayer.pretraining.storage import read_snapshots
-from onelayer.settings.probe import SnapshotMeasureSettings
+from onelayer.settings.block import Seed, Threads
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    attention = step.settings.attention
+def main(
+    step: Step,
+    attention: AttentionProbeSettings,
+    uncertainty: UncertaintySettings,
+    checkpoint_seeds: list[Seed],
+    threads: Threads,
+) -> None:
     step.device = resolve_device(attention.device)
-    files = zip(step.settings.checkpoint_seeds, step.inputs.snapshots, strict=True)
+    files = zip(checkpoint_seeds, step.inputs.snapshots, strict=True)
     measures = measure_snapshots(
         {seed: read_snapshots(step.inputs.model, path, step.device) for seed, path in files},
         load_tokenizer(step.inputs.model),
@@ -23,7 +29,7 @@ def main(step: Step) -> None:
         tightest_variant(pd.read_parquet(step.inputs.kept_words)),
         pd.read_parquet(step.inputs.vocabulary),
         attention,
-        step.settings.uncertainty,
+        uncertainty,
         step.progress,
     )
     measures.to_parquet(step.outputs.measures, index=False)
@@ -31,4 +37,4 @@ def main(step: Step) -> None:
 
 if __name__ == "__main__":
     inputs = ["snapshots*", "model/", "articles*", "kept_words", "vocabulary"]
-    run(main, SnapshotMeasureSettings, inputs, ["measures"])
+    run(main, inputs=inputs, outputs=["measures"])

@@ -2,14 +2,29 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.stage_gradients import stage_gradients
-from onelayer.settings.topic_structure_synthetic import StageGradientsRun
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.topic_structure_synthetic import (
+    StageGradientsSettings,
+    TopicModelSettings,
+    TwoStageSettings,
+)
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    stages: TwoStageSettings,
+    followed: StageGradientsSettings,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
     execution = execution_of(step, step.outputs.gradients)
-    stage_gradients(step.settings, execution).to_parquet(step.outputs.gradients, index=False)
+    gradients = stage_gradients(model, stages, followed, batch, chunk, execution)
+    gradients.to_parquet(step.outputs.gradients, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=StageGradientsRun, outputs=["gradients"])
+    run(main, outputs=["gradients"])

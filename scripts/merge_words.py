@@ -7,14 +7,14 @@ from onelayer.topics.bag_of_words import merge_words, prune
 from onelayer.topics.word_lists import articles_listed, read_word_list
 
 
-def main(step: Step) -> None:
+def main(step: Step, words: WordSettings) -> None:
     paths = step.inputs.words
     tokenizers = [load_tokenizer(path.parent) for path in step.inputs.tokenizers]
     merged = merge_words([read_word_list(path) for path in paths])
     articles = sum(map(articles_listed, paths))
-    vocabulary = prune(step.progress(merged, unit=" words"), articles, step.settings, tokenizers)
+    vocabulary = prune(step.progress(merged, unit=" words"), articles, words, tokenizers)
     vocabulary.to_parquet(step.outputs.vocabulary, index=False, compression="zstd")
 
 
 if __name__ == "__main__":
-    run(main, settings=WordSettings, inputs=["words*", "tokenizers*"], outputs=["vocabulary"])
+    run(main, inputs=["words*", "tokenizers*"], outputs=["vocabulary"])

@@ -1,13 +1,13 @@
 """Find the optimal attention of stage 2 over tau and the number of topics."""
 
 from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
-from onelayer.settings.topic_structure_synthetic import RatioOverTRun
+from onelayer.settings.topic_structure_synthetic import RatioOverTSettings, TopicModelSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    ratio_over_topics(step.settings).to_parquet(step.outputs.ratios, index=False)
+def main(step: Step, model: TopicModelSettings, ratio_over_T: RatioOverTSettings) -> None:
+    ratio_over_topics(model, ratio_over_T).to_parquet(step.outputs.ratios, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=RatioOverTRun, outputs=["ratios"])
+    run(main, outputs=["ratios"])

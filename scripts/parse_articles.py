@@ -7,15 +7,15 @@ from onelayer.settings.corpus import ParseSettings
 from onelayer.step import Step, run, scratch_folder
 
 
-def main(step: Step) -> None:
+def main(step: Step, parse: ParseSettings) -> None:
     pieces, articles = whole(step.inputs.source), step.outputs.articles
     source = ", ".join(str(piece.path) for piece in pieces)
     with scratch_folder(articles) as scratch:
-        found = step.progress(articles_of(pieces, step.settings, scratch), unit=" articles")
-        keep_articles(found, step.settings.max_articles, articles, scratch, source)
+        found = step.progress(articles_of(pieces, parse, scratch), unit=" articles")
+        keep_articles(found, parse.max_articles, articles, scratch, source)
     texts, labels = read_column([articles], "text"), read_column([articles], "label")
     count_articles_and_words(texts, labels).to_parquet(step.outputs.summary, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=ParseSettings, inputs=["source*"], outputs=["articles", "summary"])
+    run(main, inputs=["source*"], outputs=["articles", "summary"])

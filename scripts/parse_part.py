@@ -8,15 +8,15 @@ from onelayer.settings.corpus import PartSettings
 from onelayer.step import Step, run, scratch_folder
 
 
-def main(step: Step) -> None:
-    pieces = list(map(Piece, step.inputs.source, step.settings.read))
+def main(step: Step, part: PartSettings) -> None:
+    pieces = list(map(Piece, step.inputs.source, part.read))
     articles, source = step.outputs.articles, ", ".join(map(str, step.inputs.source))
     with scratch_folder(articles) as scratch:
-        found = step.progress(articles_of(pieces, step.settings, scratch), unit=" articles")
+        found = step.progress(articles_of(pieces, part, scratch), unit=" articles")
         write_articles(found, articles, source, may_be_empty=True)
     texts, labels = read_column([articles], "text"), read_column([articles], "label")
     count_articles_and_words(texts, labels).to_parquet(step.outputs.summary, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=PartSettings, inputs=["source*"], outputs=["articles", "summary"])
+    run(main, inputs=["source*"], outputs=["articles", "summary"])

@@ -9,28 +9,24 @@ from onelayer.papers.topic_structure.probe.attention import probe_articles, samp
 from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.probe.sums import write_attention_sums
 from onelayer.papers.topic_structure.probe.vectors import write_embeddings
-from onelayer.settings.probe import CheckpointProbeSettings
+from onelayer.settings.block import Threads
+from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    settings, outputs = step.settings, step.outputs
-    step.device = resolve_device(settings.device)
-    articles = sample_articles(step.inputs.articles, settings)
+def main(step: Step, attention: AttentionProbeSettings, words: list[str], threads: Threads) -> None:
+    outputs = step.outputs
+    step.device = resolve_device(attention.device)
+    articles = sample_articles(step.inputs.articles, attention)
     kept = pd.read_parquet(step.inputs.kept_words)
     model = load_checkpoint(step.inputs.model, step.device)
     tokenizer = load_tokenizer(step.inputs.model)
-    sums = probe_articles(model, tokenizer, articles, kept, settings, step.progress)
+    sums = probe_articles(model, tokenizer, articles, kept, attention, step.progress)
     write_attention_sums(sums, outputs.by_head, outputs.by_distance, outputs.by_words)
-    words = sorted({*kept["word"], *settings.words})
-    write_embeddings(extract_embeddings(model, tokenizer, words), outputs.words, outputs.vectors)
+    vectors = extract_embeddings(model, tokenizer, sorted({*kept["word"], *words}))
+    write_embeddings(vectors, outputs.words, outputs.vectors)
 
 
 if __name__ == "__main__":
     inputs = ["articles*", "kept_words", "model/"]
-    run(
-        main,
-        CheckpointProbeSettings,
-        inputs,
-        ["by_head", "by_distance", "by_words", "words", "vectors"],
-    )
+    run(main, inputs=inputs, outputs=["by_head", "by_distance", "by_words", "words", "vectors"])

@@ -7,21 +7,29 @@ from onelayer.models.checkpoints import load_checkpoint
 from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.topic_structure.probe import topic_models
 from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.settings.topic_structure import TopicModelProbeSettings
+from onelayer.settings.block import Threads
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topics import AmbiguitySettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    settings, vocabulary = step.settings, pd.read_parquet(step.inputs.vocabulary)
-    step.device = resolve_device(settings.attention.device)
+def main(
+    step: Step,
+    ambiguity: AmbiguitySettings,
+    attention: AttentionProbeSettings,
+    uncertainty: UncertaintySettings,
+    threads: Threads,
+) -> None:
+    vocabulary = pd.read_parquet(step.inputs.vocabulary)
+    step.device = resolve_device(attention.device)
     measures = topic_models.measure_topic_models(
         load_checkpoint(step.inputs.model, step.device),
         load_tokenizer(step.inputs.model),
-        sample_articles(step.inputs.articles, settings.attention),
-        topic_models.kept_words(step.inputs.topics, vocabulary, settings.ambiguity),
+        sample_articles(step.inputs.articles, attention),
+        topic_models.kept_words(step.inputs.topics, vocabulary, ambiguity),
         vocabulary,
-        settings.attention,
-        settings.uncertainty,
+        attention,
+        uncertainty,
         step.progress,
     )
     measures.to_parquet(step.outputs.measures, index=False)
@@ -29,4 +37,4 @@ def main(step: Step) -> None:
 
 if __name__ == "__main__":
     inputs = ["articles*", "vocabulary", "topics*", "model/"]
-    run(main, TopicModelProbeSettings, inputs, ["measures"])
+    run(main, inputs=inputs, outputs=["measures"])

@@ -2,20 +2,30 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.local_to_global import simulation
-from onelayer.papers.local_to_global.flow_tables import chains_of
+from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points_with_attention
-from onelayer.settings.local_to_global import AttentionFlowRunSettings
+from onelayer.settings.block import Device, Seed, Threads
+from onelayer.settings.local_to_global import AttentionFlowSettings, ChainSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    settings, chains = step.settings, chains_of(step.settings)
-    execution = execution_of(step, step.outputs.ends)
-    simulation.attention_starts(chains, settings, execution).to_parquet(step.outputs.ends)
+def main(
+    step: Step,
+    starts: AttentionFlowSettings,
+    chains: list[ChainSettings],
+    tolerance: float,
+    at_rest: float,
+    seed: Seed,
+    device: Device,
+    threads: Threads,
+) -> None:
+    own, execution = [Chain.of(one) for one in chains], execution_of(step, step.outputs.ends)
+    found = simulation.attention_starts(own, starts, tolerance, at_rest, seed, execution)
+    found.to_parquet(step.outputs.ends)
     points = critical_points_with_attention
-    found = simulation.neighbours(chains, settings, execution, points)
+    found = simulation.neighbours(own, tolerance, at_rest, execution, points)
     found.to_parquet(step.outputs.neighbours)
 
 
 if __name__ == "__main__":
-    run(main, settings=AttentionFlowRunSettings, outputs=["ends", "neighbours"])
+    run(main, outputs=["ends", "neighbours"])

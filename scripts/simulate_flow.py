@@ -4,18 +4,19 @@ from safetensors.numpy import save_file
 
 from onelayer.execution import execution_of
 from onelayer.papers.local_to_global import simulation
-from onelayer.papers.local_to_global.flow_tables import chains_of
+from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import FlowSettings
 from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:
-    settings, chains = step.settings, chains_of(step.settings)
+    settings, chains = step.settings, [Chain.of(one) for one in step.settings.chains]
     execution = execution_of(step, step.outputs.maps)
     save_file(simulation.basin_maps(chains, settings, execution), step.outputs.maps)
     starts = simulation.gaussian_starts(chains, settings, execution)
     starts.to_parquet(step.outputs.gaussian)
-    simulation.neighbours(chains, settings, execution).to_parquet(step.outputs.neighbours)
+    found = simulation.neighbours(chains, settings.tolerance, settings.at_rest, execution)
+    found.to_parquet(step.outputs.neighbours)
     save_file(simulation.shown_paths(chains, settings, execution), step.outputs.paths)
 
 

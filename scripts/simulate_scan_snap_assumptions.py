@@ -2,14 +2,21 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.scan_snap.assumptions import simulate_changes
-from onelayer.settings.scan_snap import AssumptionStepSettings
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    table = simulate_changes(step.settings, execution_of(step, step.outputs.attention))
+def main(
+    step: Step,
+    scan: SimulationSettings,
+    changes: AssumptionSettings,
+    device: Device,
+    threads: Threads,
+) -> None:
+    table = simulate_changes(scan, changes, execution_of(step, step.outputs.attention))
     table.to_parquet(step.outputs.attention, index=False, compression="zstd")
 
 
 if __name__ == "__main__":
-    run(main, settings=AssumptionStepSettings, outputs=["attention"])
+    run(main, outputs=["attention"])

@@ -2,14 +2,29 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.components import all_components
-from onelayer.settings.topic_structure_synthetic import ComponentsRun
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.topic_structure_synthetic import (
+    ComponentSettings,
+    ComponentsOverStepsSettings,
+    TopicModelSettings,
+)
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    components: ComponentSettings,
+    components_over_steps: ComponentsOverStepsSettings,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
     execution = execution_of(step, step.outputs.components)
-    all_components(step.settings, execution).to_parquet(step.outputs.components, index=False)
+    found = all_components(model, components, components_over_steps, batch, chunk, execution)
+    found.to_parquet(step.outputs.components, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=ComponentsRun, outputs=["components"])
+    run(main, outputs=["components"])

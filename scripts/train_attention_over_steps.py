@@ -2,14 +2,34 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.trained_attention import attention_over_steps
-from onelayer.settings.topic_structure_synthetic import OverStepsRun
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.topic_structure_synthetic import (
+    AttentionTableSettings,
+    OptimizerKind,
+    OverStepsSettings,
+    TopicModelSettings,
+)
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    attention: AttentionTableSettings,
+    longer: OverStepsSettings,
+    optimizer: OptimizerKind,
+    released_steps: int,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
     execution = execution_of(step, step.outputs.averages)
-    attention_over_steps(step.settings, execution).to_parquet(step.outputs.averages, index=False)
+    averages = attention_over_steps(
+        model, attention, longer, optimizer, released_steps, batch, chunk, execution
+    )
+    averages.to_parquet(step.outputs.averages, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=OverStepsRun, outputs=["averages"])
+    run(main, outputs=["averages"])

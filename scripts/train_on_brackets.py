@@ -2,15 +2,24 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.dyck import dyck
-from onelayer.settings.topic_structure_synthetic import DyckRun
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.topic_structure_synthetic import DyckSettings, TopicModelSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    found, norms = dyck(step.settings, execution_of(step, step.outputs.found))
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    brackets: DyckSettings,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
+    found, norms = dyck(model, brackets, batch, chunk, execution_of(step, step.outputs.found))
     found.to_parquet(step.outputs.found, index=False)
     norms.to_parquet(step.outputs.norms, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=DyckRun, outputs=["found", "norms"])
+    run(main, outputs=["found", "norms"])

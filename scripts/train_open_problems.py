@@ -2,14 +2,15 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.local_to_global.open_problems import train_sources
-from onelayer.settings.local_to_global import OpenProblemsRunSettings
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.local_to_global import OpenProblemsSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
-    curves = train_sources(step.settings, execution_of(step, step.outputs.curves))
+def main(step: Step, open_problems: OpenProblemsSettings, device: Device, threads: Threads) -> None:
+    curves = train_sources(open_problems, execution_of(step, step.outputs.curves))
     curves.to_parquet(step.outputs.curves)
 
 
 if __name__ == "__main__":
-    run(main, settings=OpenProblemsRunSettings, outputs=["curves"])
+    run(main, outputs=["curves"])

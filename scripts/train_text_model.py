@@ -3,7 +3,7 @@
 from onelayer.corpus.storage import read_articles, subset
 from onelayer.execution import execution_of
 from onelayer.papers.scan_snap import text, text_training
-from onelayer.settings.scan_snap import TrainTextSettings
+from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.step import Step, run
 
 
@@ -18,4 +18,4 @@ def main(step: Step) -> None:
 
 
 if __name__ == "__main__":
-    run(main, settings=TrainTextSettings, inputs=["articles"], outputs=["measures", "maps"])
+    run(main, settings=LanguageModelSettings, inputs=["articles"], outputs=["measures", "maps"])

@@ -4,17 +4,30 @@ import numpy as np
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
-from onelayer.settings.topic_structure_synthetic import TopicAttentionRun
+from onelayer.settings.block import Device, Name, Threads
+from onelayer.settings.topic_structure_synthetic import (
+    AttentionTableSettings,
+    TopicModelSettings,
+)
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    attention: AttentionTableSettings,
+    variant: Name,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
     execution = execution_of(step, step.outputs.averages)
-    averages, matrices = topic_attention(step.settings, execution)
+    averages, matrices = topic_attention(model, attention, variant, batch, chunk, execution)
     averages.to_parquet(step.outputs.averages, index=False)
     with open(step.outputs.matrices, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **matrices)
 
 
 if __name__ == "__main__":
-    run(main, settings=TopicAttentionRun, outputs=["averages", "matrices"])
+    run(main, outputs=["averages", "matrices"])

@@ -2,14 +2,24 @@
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
-from onelayer.settings.topic_structure_synthetic import StagesSettings
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.topic_structure_synthetic import TopicModelSettings, TwoStageSettings
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    stages: TwoStageSettings,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
     execution = execution_of(step, step.outputs.norms)
-    two_stages(step.settings, execution).to_parquet(step.outputs.norms, index=False)
+    norms = two_stages(model, stages, batch, chunk, execution)
+    norms.to_parquet(step.outputs.norms, index=False)
 
 
 if __name__ == "__main__":
-    run(main, settings=StagesSettings, outputs=["norms"])
+    run(main, outputs=["norms"])

@@ -4,17 +4,31 @@ import numpy as np
 
 from onelayer.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.gaps import uniform_attention
-from onelayer.settings.topic_structure_synthetic import UniformAttentionSettings
+from onelayer.settings.block import Device, Threads
+from onelayer.settings.topic_structure_synthetic import (
+    ComponentSettings,
+    TheorySettings,
+    TopicModelSettings,
+)
 from onelayer.step import Step, run
 
 
-def main(step: Step) -> None:
+def main(
+    step: Step,
+    model: TopicModelSettings,
+    theory: TheorySettings,
+    components: ComponentSettings,
+    batch: int,
+    chunk: int,
+    device: Device,
+    threads: Threads,
+) -> None:
     execution = execution_of(step, step.outputs.gaps)
-    gaps, matrices = uniform_attention(step.settings, execution)
+    gaps, matrices = uniform_attention(model, theory, components, batch, chunk, execution)
     gaps.to_parquet(step.outputs.gaps, index=False)
     with open(step.outputs.matrices, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **matrices)
 
 
 if __name__ == "__main__":
-    run(main, settings=UniformAttentionSettings, outputs=["gaps", "matrices"])
+    run(main, outputs=["gaps", "matrices"])

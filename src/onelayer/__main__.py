@@ -1,11 +1,12 @@
-"""The command `onelayer`: `onelayer probe CHECKPOINT` probes one model and prints its table.
+"""The command `onelayer`: what is asked of a run that is there, and `onelayer probe CHECKPOINT`.
 
-It writes an overlay that names the checkpoint and a random control of its architecture, and has
-Snakemake make the tables of the two. All that it makes lies in one folder, so that the next
-checkpoint finds the topics there.
+The probe of one model writes an overlay that names the checkpoint and a random control of its
+architecture, and has Snakemake make the tables of the two. All that it makes lies in one folder, so
+that the next checkpoint finds the topics there.
 """
 
 import argparse
+import importlib
 import importlib.util
 import json
 import re
@@ -27,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status, 1 after one line that says what is wrong."""
     parsed = _parser().parse_args(arguments)
     try:
-        _probe(parsed)
+        if said := parsed.run(parsed):
+            print(said)
     except OnelayerError as error:
         print(f"onelayer: {error}", file=sys.stderr)
         return 1
@@ -37,11 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="onelayer", description="Topic structure in transformers")
+    parser = argparse.ArgumentParser(
+        prog="onelayer", description="Experiments on how one-layer transformers learn"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     probe = commands.add_parser(
         "probe", help="probe a checkpoint beside a random control, and print the table"
     )
+    probe.set_defaults(run=_probe)
     add = probe.add_argument
     add("checkpoint", help="a folder, or OWNER/NAME on a hub with --revision")
     add("--revision", help="commit of the repository on a hub, 40 hexadecimal digits")
@@ -52,7 +57,35 @@ def _parser() -> argparse.ArgumentParser:
     add("--directory", default="runs/probe", help="where it runs; default: %(default)s")
     add("--cores", default="all", help="how many cores it may use; default: %(default)s")
     add("--dry-run", action="store_true", help="say what would run, and run nothing")
+    for name, (module, purpose, option) in OTHERS.items():
+        command = commands.add_parser(name, help=purpose)
+        command.set_defaults(run=_run_main, module=module)
+        if name != "schema":
+            command.add_argument(
+                "results", nargs="?", type=Path, help="a run's folder `results`; default: here"
+            )
+        if option:
+            command.add_argument(f"--{option}", action="store_true", help="see docs/running.md")
     return parser
+
+
+# Each asks the `main` of a module: its purpose, and its option.
+OTHERS = {
+    "verify": ("manifest", "compare every file of a run with the record of its step", ""),
+    "compare": ("comparison", "set a run's tables beside those of the reference run", ""),
+    "outcome": ("outcome", "say in a few lines what came out of a run", ""),
+    "same-bytes": ("same_bytes", "are the bytes of a portable run those that are kept?", "keep"),
+    "reference": ("reference", "say again what follows from the reference run's tables", "keep"),
+    "schema": ("settings.schema", "write the schema of the settings, or only check it", "check"),
+}
+
+
+def _run_main(parsed: argparse.Namespace) -> str | None:
+    given = vars(parsed)
+    words = {name: given[name] for name in ("keep", "check") if name in given}
+    if "results" in given:
+        words["results"] = parsed.results or Path("results")
+    return importlib.import_module(f"onelayer.{parsed.module}").main(**words)
 
 
 def _probe(parsed: argparse.Namespace) -> None:

@@ -1,7 +1,6 @@
-"""A run's tables beside the reference run's: `python -m onelayer.comparison results`."""
+"""A run's tables beside the reference run's: `onelayer compare results`."""
 
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -205,10 +204,3 @@ def to_the_byte(results: Path, place: Path) -> str:
     if not other:
         return f"To the byte: all {len(sums)} tables and weights are those of the reference run"
     return f"To the byte: {len(other)} of {len(sums)} tables and weights differ, first {other[0]}"
-
-
-if __name__ == "__main__":
-    try:
-        sys.stdout.write(f"\n{main(Path(*sys.argv[1:]))}\n")
-    except OnelayerError as error:
-        sys.exit(str(error))

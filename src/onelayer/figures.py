@@ -8,6 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from onelayer.declarations import Made, keep
 from onelayer.settings.block import Block
 from onelayer.step import Step, by_name, run
 
@@ -95,6 +96,28 @@ def save(figure: Figure, pdf: Path, png: Path) -> None:
     """Write a figure as PDF and PNG without dates or software tags in them."""
     figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Producer": None})
     figure.savefig(png, format="png", metadata={"Software": None})
+
+
+def figure(
+    name: str,
+    section: str,
+    label: str,
+    *,
+    reads: Mapping[str, str] | None = None,
+    **declared: object,
+) -> Callable[[Callable], Callable]:
+    """Declare the figure that a function draws; see `onelayer.declarations.Declaration`."""
+    return lambda function: keep(function, reads)
+
+
+def make(made: Made) -> None:
+    """Run the step that draws a declared figure, in the one style, and save it as PDF and PNG."""
+
+    def drawing(step: Step) -> None:
+        with house_style():
+            save(made.call(step), *step.outputs.figures)
+
+    run(drawing, made.settings, made.inputs, ["figures*"], name=made.name)
 
 
 def draw(

@@ -1,6 +1,6 @@
 """The manifest: for every table and figure its sum, and everything that decided its numbers.
 
-`python -m onelayer.manifest results` verifies a run, also one that may only be read.
+`onelayer verify results` verifies a run, also one that may only be read.
 
 A step's record has the sum of each of its inputs and outputs. Nothing is taken for a result of this
 project unless a record names its very bytes, and the bytes of all that its step has read.
@@ -11,7 +11,6 @@ import os
 import platform
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -237,18 +236,14 @@ def commit() -> str | None:
     return commit + ("+" if changes else "")
 
 
-def main() -> None:
-    """Verify the run whose folder `results` the command line names."""
-    results = Path(*sys.argv[1:]).resolve()
-    try:
-        if not results.is_dir():
-            raise OnelayerError(f"{results}: there is no such folder of results")
-        os.chdir(results.parent)  # records name files as the run did
-        text = verify_results(Path(results.name))
-    except OnelayerError as error:
-        sys.exit(str(error))
-    sys.stdout.write(f"{text}\n")
+def main(results: Path) -> str:
+    """Verify the run in a folder `results`.
 
-
-if __name__ == "__main__":
-    main()
+    Raises:
+        OnelayerError: there is no such folder, or as `verify_results`.
+    """
+    results = results.resolve()
+    if not results.is_dir():
+        raise OnelayerError(f"{results}: there is no such folder of results")
+    os.chdir(results.parent)  # records name files as the run did
+    return verify_results(Path(results.name))

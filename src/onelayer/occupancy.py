@@ -27,7 +27,7 @@ def check_writable() -> None:
                 owner = f", which belongs to {place.owner()},"
             raise OnelayerError(
                 f"directory: {place.resolve()}{owner} may not be written: name a folder of your "
-                "own by `--directory`; `python -m onelayer.manifest results` verifies what is here"
+                "own by `--directory`; `onelayer verify results` verifies what is here"
             )
     disk = os.statvfs(Path())
     if disk.f_blocks and not disk.f_bavail:

@@ -1,6 +1,5 @@
-"""What came out of a run, in a few lines for its end: `python -m onelayer.outcome results`."""
+"""What came out of a run, in a few lines for its end: `onelayer outcome results`."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -90,14 +89,6 @@ def _places(results: Path, tables: Sequence[Path]) -> Iterator[str]:
     )
 
 
-def main() -> None:
-    """Write the outcome of the run whose folder `results` the command line names."""
-    try:
-        text = "\n".join(outcome(Path(*sys.argv[1:])))
-    except OnelayerError as error:
-        sys.exit(str(error))
-    sys.stdout.write(f"\n{text}\n")
-
-
-if __name__ == "__main__":
-    main()
+def main(results: Path) -> str:
+    """The outcome of the run in a folder `results`, as it is printed."""
+    return "\n".join(["", *outcome(results)])

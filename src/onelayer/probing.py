@@ -16,7 +16,6 @@ from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
 from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_embeddings
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topics import WordSettings
 from onelayer.topics.bag_of_words import list_words
 
 
@@ -87,5 +86,5 @@ def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:
 
 def _occurrences(texts: Sequence[str], words: Sequence[str]) -> pd.DataFrame:
     """How often the texts use each of the words, as the bag of words counts them."""
-    counted = {use.word: use.occurrences for use in list_words(texts, WordSettings(min_letters=1))}
+    counted = {use.word: use.occurrences for use in list_words(texts, min_letters=1)}
     return pd.DataFrame({"word": words, "occurrences": [counted.get(word, 0) for word in words]})

@@ -95,9 +95,18 @@ def _foreign_imports(path: Path) -> frozenset[str]:
     return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
 
 
+def _entries(step: str) -> tuple[Path, ...]:
+    """Where a step's code begins: its script, and the module of the function that this calls."""
+    name, _, function = step.partition(":")
+    return (REPOSITORY / "scripts" / f"{name}.py", *module_files(function.rpartition(".")[0]))
+
+
 @functools.cache
 def code_closure(step: str) -> tuple[str, ...]:
     """The script of a step and every `onelayer` module it imports, directly or not.
+
+    Args:
+        step: name of the script, and `:module.function` where it calls a declared function.
 
     Returns:
         Paths relative to the repository root, sorted: `scripts/<step>.py` and files of
@@ -106,7 +115,7 @@ def code_closure(step: str) -> tuple[str, ...]:
     Raises:
         FileNotFoundError: there is no such script.
     """
-    waiting = [REPOSITORY / "scripts" / f"{step}.py"]
+    waiting = list(_entries(step))
     seen: set[Path] = set()
     while waiting:
         path = waiting.pop()
@@ -190,18 +199,19 @@ def settings_json(*blocks: object, **values: object) -> str:
     return text.replace("<", "\\u003c")
 
 
-def script(step: str, *blocks: object, **values: object) -> dict[str, object]:
+def script(step: str, *blocks: object, purpose: str = "", **values: object) -> dict[str, object]:
     """What decides a step beside its input files, as named values for `params:` of its rule.
 
     Args:
-        step: name of the script.
+        step: as `code_closure` takes it.
+        purpose: what it does, where the script's docstring does not say it.
         *blocks, **values: settings as `settings_json` takes them; where one depends on the
             wildcards of a job, a function of them.
 
     Returns:
-        `script`, its path from the working directory, its `settings`, `code` (`code_digest`) and
-        `libraries`, of which a change of any reruns the step, and the `message` that is shown
-        while it runs.
+        `script`, its path from the working directory, the `function` that it calls, its `settings`,
+        `code` (`code_digest`) and `libraries`, of which a change of any reruns the step, and the
+        `message` that is shown while it runs.
     """
 
     def for_job(wildcards: Sequence[str]) -> str:
@@ -212,9 +222,11 @@ def script(step: str, *blocks: object, **values: object) -> dict[str, object]:
         return settings_json(*map(chosen, blocks), **found)
 
     by_job = any(isinstance(v, types.FunctionType) for v in (*blocks, *values.values()))
-    purpose = _purpose(step)
+    name, _, function = step.partition(":")
+    purpose = purpose or _purpose(name)
     return {
-        "script": os.path.relpath(REPOSITORY / "scripts" / f"{step}.py"),
+        "script": os.path.relpath(REPOSITORY / "scripts" / f"{name}.py"),
+        "function": f" {function}" if function else "",
         "settings": for_job if by_job else for_job(()),
         "code": code_digest(step),
         "libraries": library_versions(step),

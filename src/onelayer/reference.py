@@ -1,7 +1,7 @@
 """Keep a run's tables and findings as the reference run, `docs/reference`, with its machine.
 
 README and docs quote the reference run, and `make compare` sets other runs beside it. What is said
-of its tables follows from them alone: `python -m onelayer.reference` says it again, without a run.
+of its tables follows from them alone: `onelayer reference` says it again, without a run.
 """
 
 import json
@@ -9,7 +9,6 @@ import os
 import platform
 import re
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -34,7 +33,7 @@ COLUMNS += [TOGETHER, "table"]
 PICTURE = "figures/topic_structure/wikipedia_ratios.png"
 
 
-def keep(results: Path, reference: Path) -> None:
+def keep_run(results: Path, reference: Path) -> None:
     """Replace the reference run by the run in a folder.
 
     Args:
@@ -176,10 +175,13 @@ def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
     return _BLOCK.sub(block, text)
 
 
-if __name__ == "__main__":
-    try:
-        if sys.argv[1:]:
-            keep(Path(sys.argv[1]), REFERENCE)
-        requote()
-    except OnelayerError as error:
-        sys.exit(str(error))
+def main(results: Path, keep: bool = False) -> None:
+    """Say again what follows from the tables of the reference run.
+
+    Args:
+        results: the folder `results` of a run.
+        keep: make this run the reference run first.
+    """
+    if keep:
+        keep_run(results, REFERENCE)
+    requote()

@@ -1,4 +1,4 @@
-"""Does a portable run have the bytes of another processor? `python -m onelayer.same_bytes results`.
+"""Does a portable run have the bytes of another processor? `onelayer same-bytes results`.
 
 `docs/reference/sums.json` has the SHA-256 of all that the steps of `make same-bytes` write, in the
 order of the workflow, with processor, libraries and switches. Judged are tables (CSV) and weights
@@ -7,8 +7,7 @@ order of the workflow, with processor, libraries and switches. Judged are tables
 
 import json
 import platform
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from onelayer.comparison import REFERENCE, SUMS
@@ -117,7 +116,7 @@ def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:
     return False, "\n".join(lines)
 
 
-def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> tuple[bool, str]:
+def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> str:
     """Compare a run with the sums that are kept, or keep its sums.
 
     Args:
@@ -126,7 +125,7 @@ def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> t
         keep: replace them.
 
     Raises:
-        OnelayerError: the run is not portable, or no sums are kept.
+        OnelayerError: the bytes differ, the run is not portable, or no sums are kept.
     """
     ours = sums_of(results)
     if not keep and not place.is_file():
@@ -134,15 +133,8 @@ def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> t
     theirs = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     if keep:
         place.write_text(json.dumps(theirs | ours, indent=1) + "\n", encoding="utf-8")
-        return True, f"{place}: sums of {len(ours['steps'])} steps"
-    return compare_sums(ours, theirs)
-
-
-if __name__ == "__main__":
-    words: Sequence[str] = sys.argv[1:]
-    try:
-        equal, text = main(Path(words[0]), keep="--keep" in words)
-    except OnelayerError as error:
-        sys.exit(str(error))
-    sys.stdout.write(f"\n{text}\n")
-    sys.exit(not equal)
+        return f"{place}: sums of {len(ours['steps'])} steps"
+    equal, text = compare_sums(ours, theirs)
+    if not equal:
+        raise OnelayerError(text)
+    return f"\n{text}"

@@ -1,7 +1,7 @@
 """What every pipeline step shares: command line, log, settings, threads, atomic outputs, record.
 
 A step is a small command-line program, `scripts/<step>.py`. It runs under Snakemake and by hand
-alike: `python scripts/fit_lda.py --counts IN --topics OUT --settings '{"topics": 50}'`.
+alike: `python scripts/fit_lda.py --counts IN --topics OUT --settings '{"lda": {"topics": 50}}'`.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gc
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -85,27 +86,48 @@ class Step:
         return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
 
 
+def settings_of(function: Callable, others: Iterable[str] = ("step",)) -> type[Block]:
+    """The settings that a function's parameters ask for, each with its type.
+
+    Args:
+        function: its parameters are annotated; those with a default are not asked for.
+        others: names of those that are no settings.
+    """
+    typed = inspect.get_annotations(function, eval_str=True)
+    names = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in others and parameter.default is parameter.empty
+    ]
+    return pydantic.create_model("Settings", __base__=Block, **{n: (typed[n], ...) for n in names})
+
+
 def run(
-    main: Callable[[Step], None],
-    settings: type[pydantic.BaseModel] = Block,
+    main: Callable[..., None],
+    settings: type[pydantic.BaseModel] | None = None,
     inputs: Iterable[str] = (),
     outputs: Iterable[str] = (),
     downloads: bool = False,
+    name: str = "",
 ) -> None:
     """Run a step from the command line and exit: 0 when every output is in place, else 1.
 
     Args:
-        main: reads `step.inputs`, writes `step.outputs`.
-        settings: the block that `--settings` must fit; its field `threads`, where it has one,
-            bounds the threads of BLAS, OpenMP and torch.
+        main: reads `step.inputs`, writes `step.outputs`; its parameters beside `step` are the
+            settings.
+        settings: the block that `--settings` must fit, for a `main` that takes `step` alone. A
+            setting `threads` bounds the threads of BLAS, OpenMP and torch.
         inputs: names of inputs: `articles` is one file, `counts*` any number of files, `model/` a
             folder, given as such or by the files in it that the step reads.
         outputs: names of outputs in the same way; a folder is given by the files that are wanted.
             `models/*` is any number of folders, in the order in which their files are given.
         downloads: whether the step may ask a model hub for anything.
+        name: the step's, where it is not the script's.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
-    name = Path(sys.argv[0]).stem
+    name = name or Path(sys.argv[0]).stem
+    told = [] if settings else list(settings_of(main).model_fields)
+    settings = settings or settings_of(main)
     arguments = _parser(inputs, outputs).parse_args()
     count_as_alive()
     _start_log(arguments.log)
@@ -136,7 +158,7 @@ def run(
                     portable=arguments.portable,
                 )
                 with threadpool_limits(limits=_use_threads(block)):
-                    main(step)
+                    main(step, **{setting: getattr(block, setting) for setting in told})
             if step.portable:
                 portable.finish()
             if record:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from onelayer.declarations import Made, keep
 from onelayer.errors import OnelayerError
 from onelayer.findings import ALL as ALL
 from onelayer.pages import Link, table_page
@@ -78,6 +79,48 @@ class Report:
         _write_markdown(self.shown, md, self.title, self.notes)
         _write_latex(self.shown, tex, self.title, self.notes)
         html.write_text(table_page(self.shown, self.title, self.notes), encoding="utf-8")
+
+
+def table(
+    name: str,
+    section: str,
+    label: str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    readable: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    reads: Mapping[str, str] | None = None,
+    **declared: object,
+) -> Callable[[Callable], Callable]:
+    """Declare the table that a function makes; see `onelayer.declarations.Declaration`.
+
+    Args:
+        name, section, label, reads, **declared: as written there.
+        title, notes, readable: of its `Report`: what makes readers' columns of the tidy table that
+            the function returns. A function that returns a `Report` says them itself.
+    """
+    return lambda function: keep(function, reads, title=title, notes=notes, readable=readable)
+
+
+def reported(
+    table: pd.DataFrame | Report,
+    title: str,
+    notes: Sequence[str],
+    readable: Callable[[pd.DataFrame], pd.DataFrame] | None,
+) -> Report:
+    """What a declared function returned, with what its declaration says for readers."""
+    if isinstance(table, Report):
+        return table
+    return Report(table, readable(table), title, notes)
+
+
+def make(made: Made) -> None:
+    """Run the step that makes a declared table, and write it in all its forms."""
+
+    def writing(step: Step) -> None:
+        reported(made.call(step), **made.shown).write(*step.outputs.tables)
+
+    run(writing, made.settings, made.inputs, ["tables*"], name=made.name)
 
 
 def tabulate(

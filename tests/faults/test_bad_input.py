@@ -140,8 +140,9 @@ def parse(tmp_path: Path, source: Path, settings: str) -> str:
     ("settings", "message"),
     [
         ("{format: ", "--settings: not JSON: "),
-        ('{"fromat": "lead-sections"}', "unknown key 'fromat' (did you mean 'format'?)"),
-        ("{}", "--settings: format: field required"),
+        ('{"parse": {"fromat": "lead-sections"}}', "unknown key 'fromat' (did you mean 'format'?)"),
+        ('{"parse": {}}', "--settings: parse.format: field required"),
+        ("{}", "--settings: parse: field required"),
     ],
 )
 def test_bad_settings_by_hand_are_refused_in_one_line(settings, message, tmp_path):
@@ -151,14 +152,14 @@ def test_bad_settings_by_hand_are_refused_in_one_line(settings, message, tmp_pat
 
 
 def test_a_missing_input_file_is_named(tmp_path):
-    line = parse(tmp_path, tmp_path / "nowhere.json", '{"format": "lead-sections"}')
+    line = parse(tmp_path, tmp_path / "nowhere.json", LEAD_SECTIONS)
     assert f"--source: {tmp_path / 'nowhere.json'} does not exist" in line
 
 
 # Corpora.
 
-LEAD_SECTIONS = '{"format": "lead-sections"}'
-DUMP = '{"format": "mediawiki-xml"}'
+LEAD_SECTIONS = '{"parse": {"format": "lead-sections"}}'
+DUMP = '{"parse": {"format": "mediawiki-xml"}}'
 EMPTY_ENTRY = {"a": {"title": "a", "extract": " \n", "topic": "Arts"}}
 EMPTY_DUMP = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/"></mediawiki>'
 
@@ -201,7 +202,8 @@ def test_settings_that_keep_no_word_are_named(articles, tmp_path):
     line = step_line(
         "count_words",
         *("--articles", articles, "--vocabulary", tmp_path / "out" / "words.parquet"),
-        *("--counts", tmp_path / "out" / "counts.npz", "--settings", '{"min_documents": 30}'),
+        *("--counts", tmp_path / "out" / "counts.npz"),
+        *("--settings", '{"words": {"min_documents": 30}}'),
     )
     assert "topics.words: no word of 41 articles has min_letters 3, min_documents 30" in line
     assert not list(tmp_path.glob("out/*"))
@@ -218,7 +220,8 @@ def test_a_threshold_that_empties_a_topic_names_both(tmp_path):
     line = step_line(
         "filter_ambiguous_words",
         *("--vocabulary", vocabulary, "--topics", topics),
-        *("--kept-words", tmp_path / "out" / "kept.parquet", "--settings", json.dumps(settings)),
+        *("--kept-words", tmp_path / "out" / "kept.parquet"),
+        *("--settings", json.dumps({"ambiguity": settings})),
     )
     assert "topics.ambiguity: threshold top 1, disjoint: leaves no word in topic 1" in line
     assert not list(tmp_path.glob("out/*"))
@@ -268,12 +271,13 @@ def probe(tmp_path: Path, articles: Path, model: Path) -> Callable[..., str]:
 
     def run(**settings: object) -> str:
         out = tmp_path / "probe"
+        attention = {"max_tokens": 16, "device": "cpu"} | settings
         line = step_line(
             "probe_attention",
             *("--articles", articles, "--kept-words", kept_words(tmp_path, TWO_TOPICS)),
             *("--model", model, "--by-head", out / "h", "--by-distance", out / "d"),
             *("--by-words", out / "w", "--words", out / "p", "--vectors", out / "v"),
-            *("--settings", json.dumps({"max_tokens": 16, "device": "cpu"} | settings)),
+            *("--settings", json.dumps({"attention": attention, "words": [], "threads": 1})),
         )
         assert not list(out.glob("*"))
         return line
@@ -337,12 +341,14 @@ def test_a_pair_class_without_attention_is_named(topics, text, empty_class, tmp_
     write_attention_sums(attention_sums(tmp_path, model, topics, text), *sums)
     table = {"word": WORDS, "documents": 20, "occurrences": range(10, 16)}
     pd.DataFrame(table).to_parquet(vocabulary)
+    uncertainty = {"document_resamples": 100}
+    settings = {"uncertainty": uncertainty, "checkpoint_seeds": [], "threads": 1}
     line = step_line(
         "measure_attention",
         *("--kept-words", tmp_path / "kept_words.parquet", "--vocabulary", vocabulary),
         *("--by-head", sums[0], "--by-distance", sums[1], "--by-words", sums[2]),
         *("--measures", out / "m", "--heads", out / "h"),
-        *("--settings", '{"document_resamples": 100}'),
+        *("--settings", json.dumps(settings)),
     )
     assert f"topics.ambiguity: threshold top 3, disjoint: {empty_class}: no pairs" in line
     assert not list(out.glob("*"))

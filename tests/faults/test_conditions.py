@@ -100,7 +100,7 @@ def test_neither_locale_nor_style_nor_a_missing_terminal_reaches_a_byte(
         )
     said = (tmp_path / "out").read_text(encoding="utf-8", errors="replace")
     assert run.returncode == 0, said
-    assert "(Rule: plot_time_to_perfect)" in said and "(Rule: parse_articles)" in said
+    assert "(Rule: figure_time_to_perfect)" in said and "(Rule: parse_articles)" in said
     assert differing(unchanged, smoke_run) == []
 
 
@@ -145,7 +145,7 @@ def test_a_clock_that_was_set_back_is_named_and_costs_no_byte(finished, smoke_ru
 
 def verified(project: Path, *user: str) -> subprocess.CompletedProcess:
     """`make verify`."""
-    command = (*user, sys.executable, "-m", "onelayer.manifest", "results")
+    command = (*user, sys.executable, "-m", "onelayer", "verify", "results")
     return run_script(*command, folder=project, PYTHONPATH=str(ROOT / "src"))
 
 
@@ -181,15 +181,12 @@ def closed(request, unchanged: Path, tmp_path: Path) -> Iterator[tuple[Path, lis
 
 def test_in_a_folder_that_may_only_be_read_one_line_says_so_and_verifying_works(closed):
     folder, user = closed
-    for arguments in (["--dry-run"], [], ["--", "verify"]):
+    for arguments in (["--dry-run"], [], ["--", "table_theorem_1"]):
         command = [*user, sys.executable, "-m", "snakemake", *ONE_CORE, *arguments]
         run = run_command(*command, folder=folder)
         assert run.returncode == 1, run.stdout
         [line] = [line for line in run.stdout.splitlines() if "may not be written" in line]
-        assert (
-            line.startswith(f"directory: {folder}")
-            and "python -m onelayer.manifest results" in line
-        )
+        assert line.startswith(f"directory: {folder}") and "onelayer verify results" in line
         assert "Traceback" not in run.stdout
     run = verified(folder, *user)
     assert run.returncode == 0, run.stderr

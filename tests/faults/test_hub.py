@@ -68,7 +68,7 @@ def model(hub: Hub, fetch: Callable, tmp_path: Path, monkeypatch) -> SimpleNames
         return fetch(
             "fetch_hub_model",
             *("--model", *(folder / name for name in FILES)),
-            *("--settings", json.dumps(settings), "--log", tmp_path / "log.txt"),
+            *("--settings", json.dumps({"hub": settings}), "--log", tmp_path / "log.txt"),
             *("--record", tmp_path / "record.json"),
         )
 
@@ -328,7 +328,7 @@ def dataset(model: SimpleNamespace, fetch: Callable, tmp_path: Path) -> SimpleNa
         return fetch(
             "fetch_dataset",
             *("--rows", out / "rows.arrow", "--files", out / "files.json"),
-            *("--settings", json.dumps(settings)),
+            *("--settings", json.dumps({"part": settings})),
         )
 
     def texts() -> list[str]:
@@ -446,7 +446,7 @@ def copy_model(folder: Path, target: Path):
         ROOT,
         "copy_local_model",
         *("--model", *(target / name for name in FILES)),
-        *("--settings", json.dumps({"path": str(folder)})),
+        *("--settings", json.dumps({"local": {"path": str(folder)}})),
     )
 
 

@@ -214,7 +214,7 @@ def test_dollars_of_topics_words_and_tokens_are_no_formulas_in_figures() -> None
     dots = {"minilm": np.array([[1.0, 0.5], [0.5, 1.0]])}
     assert shown in drawn(word_groups(dots, {"t": [MATHS], "u": ["b"]}))
     one = {"tokens": ["$", r"\foo_", "$"], "maps": [np.eye(3)], "iterations": [0]}
-    assert any(r"\$" in text for text in drawn(attention_maps({"sgd": one})))
+    assert any(r"\$" in text for text in drawn(attention_maps([one], ["sgd"])))
 
 
 # Archives.
@@ -249,7 +249,7 @@ def test_a_token_that_a_hub_sends_back_stands_nowhere(status, fetch, tmp_path, m
     with serve(Echo()) as hub:
         become_a_client(hub, tmp_path / "home", monkeypatch)
         monkeypatch.setenv("HF_TOKEN", TOKEN)
-        settings = json.dumps({"repository": "tiny/bert", "revision": COMMIT})
+        settings = json.dumps({"hub": {"repository": "tiny/bert", "revision": COMMIT}})
         files = [tmp_path / "model" / name for name in ("config.json", "model.safetensors")]
         run = fetch(
             "fetch_hub_model",

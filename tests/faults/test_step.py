@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def parse_articles(source: Path, target: Path, *more: object, **environment: str):
-    settings = '{"format": "lead-sections", "max_articles": 3}'
+    settings = '{"parse": {"format": "lead-sections", "max_articles": 3}}'
     return run_step(
         ROOT,
         "parse_articles",
@@ -120,7 +120,7 @@ def test_an_unforeseen_error_leaves_its_traceback_in_the_log(tmp_path):
         ROOT,
         "fit_lda",
         *("--vocabulary", words, "--counts", words, "--topics", tmp_path / "out" / "lda"),
-        *("--log", log),
+        *("--settings", '{"lda": {}}', "--log", log),
     )
     assert run.returncode == 1
     assert re.search(r"^ERROR fit_lda failed: \w+: ", log.read_text(), re.MULTILINE)
@@ -250,7 +250,7 @@ def test_a_record_says_what_decided_the_outputs(source, tmp_path):
     assert len(read_articles([target])) == 3
     assert json.loads(record.read_text()) == {
         "step": "parse_articles",
-        "settings": {"columns": {}, "format": "lead-sections", "max_articles": 3},
+        "settings": {"parse": {"columns": {}, "format": "lead-sections", "max_articles": 3}},
         "code": code_digest("parse_articles"),
         "libraries": library_versions("parse_articles"),
         "device": "cpu",

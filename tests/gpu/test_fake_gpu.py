@@ -303,7 +303,7 @@ def test_the_language_model_trains_to_the_same_on_a_gpu(gpu, waits):
     training = scan_snap.TextTrainingSettings(
         name="a", optimizer="sgd", lr=0.5, lr_feed_forward=0.5
     )
-    settings = scan_snap.TrainTextSettings(
+    settings = scan_snap.LanguageModelSettings(
         vocabulary=100,
         width=8,
         hidden=8,
@@ -316,7 +316,6 @@ def test_the_language_model_trains_to_the_same_on_a_gpu(gpu, waits):
         seeds=2,
         corpus="none",
         trainings=[training],
-        training=training,
     )
     words = np.random.default_rng(0).integers(2, 100, 400)
     text = Text([str(word) for word in range(100)], words, words[:35].reshape(5, 7))

@@ -688,8 +688,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/tables.py",
-        "own = row.variant in settings.authors and row.accounting == TOPIC_IDS",
-        "own = row.variant in settings.authors",
+        "own = variant.authors and row.accounting == TOPIC_IDS",
+        "own = variant.authors",
         "tests/unit/test_topic_structure_training.py"
         "::test_the_published_table_is_of_the_authors_model_and_all_else_is_an_analogue",
         "topics looked up by the wrong ids count as the published table",
@@ -1849,8 +1849,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/corpora.py",
-        'labelled = table[table["label"].notna()]',
-        "labelled = table",
+        'labelled = parts[parts["label"].notna()]',
+        "labelled = parts",
         "tests/unit/test_corpus.py"
         "::test_the_table_of_corpora_counts_each_corpus_under_its_own_name",
         "articles without a human topic count as labelled",

@@ -37,7 +37,7 @@ def folder(family: str, tmp_path: Path) -> Path:
 def asked(folder: Path, mask: int | None) -> Questions:
     vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": 1})
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
-    settings = HeadRemovalSettings(asked_share=0.5)
+    settings = HeadRemovalSettings(documents=2, asked_share=0.5)
     tokenizer = load_tokenizer(folder)
     questions = Questioner(tokenizer, vocabulary, topics, settings, 32, mask).ask("a", TEXT)
     assert questions is not None and len(questions.positions) >= 2

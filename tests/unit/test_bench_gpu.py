@@ -85,7 +85,7 @@ def test_longer_runs_ask_the_workflow(monkeypatch, tmp_path, capsys) -> None:
     assert gpu.main(options) == 0
     default, compared, paper, pretraining = asked
     assert default.endswith("runs/gpu --cores all -- all")
-    assert compared == "-m onelayer.comparison runs/gpu/results"
+    assert compared == "-m onelayer compare runs/gpu/results"
     assert "--configfile config/paper.yaml -- local_to_global decision_lists" in paper
     assert "table_topic_structure_over_tokens" in pretraining
     overlay = tmp_path / "runs" / "gpu-pretraining.yaml"

@@ -10,10 +10,11 @@ import yaml
 from onelayer.calibration import simulation, table
 from onelayer.calibration.figure import figure_calibration
 from onelayer.provenance import REPOSITORY
-from onelayer.settings.calibration import CalibrationTableSettings
 from onelayer.settings.models import HubModel, RandomModel
 from onelayer.settings.root import load_settings
-from onelayer.tables import read_csv
+from onelayer.settings.topic_structure import NamedModel
+from onelayer.settings.topics import AmbiguitySettings
+from onelayer.tables import read_csv, reported
 
 HUB = HubModel(
     source="hub",
@@ -171,16 +172,15 @@ def test_every_row_has_its_own_keys() -> None:
 
 
 def test_readers_see_a_row_for_each_case_with_all_its_verdicts(tmp_path) -> None:
-    settings = CalibrationTableSettings(
-        models=[{"name": "bert", "settings": HUB.model_dump()}],
-        ambiguity={"thresholds": [{"count": 20, "beside": 0.0005}]},
-    )
-    published = pd.DataFrame(
-        [("disjoint", "bert", 0.0005, "attention_ratio", *PUBLISHED)],
-        columns=["overlap", "model", "threshold", "quantity", "published", "tolerance"],
-    )
-    found = {"bert": probed([(1.0, 0.01), (1.0, 0.2)])}
-    report = table.report(found, settings, published, COVERAGE, EFFECTS)
+    printed = {"overlap": "disjoint", "model": "bert", "threshold": 0.0005}
+    printed |= {"embedding_cosine_ratio": "1.10", "embedding_dot_ratio": "1.10"}
+    published = tmp_path / "published.csv"
+    pd.DataFrame([printed | {"attention_ratio": PUBLISHED[0]}]).to_csv(published, index=False)
+    models = [NamedModel(name="bert", settings=HUB)]
+    ambiguity = AmbiguitySettings.model_validate({"thresholds": [{"count": 20, "beside": 0.0005}]})
+    found = [probed([(1.0, 0.01), (1.0, 0.2)])]
+    made = table.calibration(found, published, COVERAGE, EFFECTS, models, ambiguity)
+    report = reported(made, **table.calibration.shown)
     shown = report.shown.set_index(["what", "data"])
     assert len(shown) == 2 + 1 + len(COVERAGE) + 3
     permuted = shown.loc[(table.PERMUTED, "as they are")]

@@ -74,7 +74,7 @@ def test_hooks_check_what_make_lint_checks_with_tools_of_the_environment() -> No
         assert hook["language"] == "system"
         words = [word for word in hook["entry"].split() if word != "--force-exclude"]
         assert any(line.split()[: len(words)] == words for line in lint), hook["id"]
-    checked = {"ruff check", "ruff format", "snakefmt --check", "python -m"}
+    checked = {"ruff check", "ruff format", "snakefmt --check", "onelayer schema"}
     assert {" ".join(hook["entry"].split()[:2]) for hook in local["hooks"]} == checked
 
 

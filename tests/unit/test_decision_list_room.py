@@ -26,23 +26,25 @@ from onelayer.settings.decision_lists import (
     EnumeratedSize,
     FullRun,
     NearStart,
-    ReducedFlowSettings,
+    Size,
     SmallStart,
+    Theorem1Settings,
 )
 
 # Runs
 
 
-def reduced_flow(*grids, shown, max_steps=10_000):
-    return ReducedFlowSettings.model_validate(
-        {"grids": grids, "shown": [shown], "max_steps": max_steps}
+def reduced_flow(*grids, shown):
+    return sweep.solve_grids(
+        Theorem1Settings.model_validate({"grids": grids, "max_steps": 10_000}),
+        [Size.model_validate(shown)],
     )
 
 
 def test_a_setting_that_two_grids_name_is_solved_once():
     both = {"L": [12], "n": [4], "m": [2, 3]}
     one = {"L": [12], "n": [4], "m": [2], "step": 0.5}
-    solved = sweep.solve_grids(reduced_flow(both, one, shown={"L": 12, "n": 4, "m": 3}))
+    solved = reduced_flow(both, one, shown={"L": 12, "n": 4, "m": 3})
     assert solved["m"].tolist() == [2, 3]
     assert [len(times) for times in solved["separation"]] == [2, 3]
     assert [max(times) for times in solved["separation"]] == solved["t_star"].tolist()
@@ -51,7 +53,7 @@ def test_a_setting_that_two_grids_name_is_solved_once():
 def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
     """The reduced flow's row beside the full flow on all sequences, and gamma's own definition."""
     grid = {"L": [12], "n": [4], "m": [3], "shortest": 1}
-    solved = sweep.solve_grids(reduced_flow(grid, shown={"L": 12, "n": 4, "m": 3}))
+    solved = reduced_flow(grid, shown={"L": 12, "n": 4, "m": 3})
     row = solved.set_index("shortest").loc[1]
     block = FullRun(L=12, n=4, m=3, shortest=1, method="full")
     run = attention.AttentionRun(block, seed=5)
@@ -76,9 +78,8 @@ def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
     ],
 )
 def test_a_setting_that_is_shown_and_has_no_curve_is_named(shown, line):
-    grid = {"L": [12], "n": [4], "m": [2]}
     with pytest.raises(OnelayerError, match=f"decision_lists.shown: .*{line}"):
-        sweep.follow(reduced_flow(grid, shown=shown, max_steps=5))
+        sweep.follow([Size.model_validate(shown)], max_steps=5)
 
 
 METHODS = {
@@ -356,8 +357,8 @@ def assembled(**tables_of):
         run | {"seed": seed, "first_perfect": perfect, "epsilon": epsilon, "holds": epsilon == 5}
         for seed, perfect, epsilon in [(0, 2.0, 1.0), (1, 7.0, 1.0), (0, np.nan, 2.0), (0, 1.0, 5)]
     ]
-    found = claims.assemble(
-        {
+    found = claims.decision_list_claims(
+        **{
             "theorem_1": tables.theorem_1(solved()),
             "attention_training": tables.attention_training(pd.DataFrame([summary()])),
             "theorem_2": tables.theorem_2(near(True, [1.0, 2.0])),

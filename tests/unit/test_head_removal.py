@@ -58,7 +58,7 @@ def bert(tmp_path: Path) -> Path:
 def asked(folder: Path, text: str, share: float, mask: int | None, seed: int = 0):
     vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": range(1, len(WORDS))})
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
-    settings = HeadRemovalSettings(asked_share=share, seed=seed)
+    settings = HeadRemovalSettings(documents=3, asked_share=share, seed=seed)
     questioner = Questioner(load_tokenizer(folder), vocabulary, topics, settings, 32, mask)
     return questioner.ask("a", text)
 
@@ -158,14 +158,21 @@ def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Pat
     ]
     ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
     tables = (articles, kept, vocabulary, ratios)
-    found = measure_removal(folders, load_tokenizer(bert), *tables, HeadRemovalSettings(), 32)
+    found = measure_removal(
+        folders, load_tokenizer(bert), *tables, HeadRemovalSettings(documents=3), 32
+    )
     assert set(found) == set(head_removal.COLUMNS)
     assert set(found["loss_of"]) == {"masked words"} and set(found["missing"]) == {""}
     one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
     assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
     missing = measure_removal(
-        folders, load_tokenizer(bert), articles[:1], *tables[1:], HeadRemovalSettings(), 32
+        folders,
+        load_tokenizer(bert),
+        articles[:1],
+        *tables[1:],
+        HeadRemovalSettings(documents=3),
+        32,
     )
     assert missing["missing"].item().startswith("articles neither probed nor trained on: 1")
     # As many other heads of one layer are left, so that every kind of heads is there.
@@ -260,8 +267,8 @@ def test_a_file_keeps_what_the_loss_is_and_why_there_is_none(tmp_path: Path) -> 
 
 
 def test_notes_say_how_many_heads_are_removed() -> None:
-    assert "a share of 0.25 of all heads" in head_removal.notes(HeadRemovalSettings())[0]
-    fewer = HeadRemovalSettings(heads_share=0.1)
+    assert "a share of 0.25 of all heads" in head_removal.notes(HeadRemovalSettings(documents=3))[0]
+    fewer = HeadRemovalSettings(documents=3, heads_share=0.1)
     assert "a share of 0.1 of all heads" in head_removal.notes(fewer)[0]
 
 

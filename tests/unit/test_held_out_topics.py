@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse
 
 from onelayer.papers.topic_structure import topic_tables
-from onelayer.settings.topics import HeldOutSettings, NamedLda
+from onelayer.settings.topics import NamedLda
 from onelayer.topics.bags import BagOfWords
 from onelayer.topics.held_out import halves, held_out_coherence
 
@@ -25,7 +25,7 @@ def bag() -> BagOfWords:
 
 @pytest.fixture(scope="module")
 def coherence(bag: BagOfWords) -> pd.DataFrame:
-    return held_out_coherence(bag, HeldOutSettings(models=MODELS, seeds=[0, 1], top_words=5))
+    return held_out_coherence(bag, MODELS, [0, 1], 5)
 
 
 def test_halves_share_no_article_and_leave_none_out(bag: BagOfWords) -> None:
@@ -47,8 +47,7 @@ def test_words_that_meet_in_one_half_alone_are_not_coherent_in_the_other(bag, mo
     fitted, _ = halves(bag, 0)
     apart = BagOfWords(bag.vocabulary, scipy.sparse.csr_matrix(np.eye(10, dtype=np.int32)))
     monkeypatch.setattr("onelayer.topics.held_out.halves", lambda *_: (fitted, apart))
-    settings = HeldOutSettings(models=MODELS[:1], seeds=[0], top_words=5)
-    by = held_out_coherence(bag, settings).set_index("quantity")["value"]
+    by = held_out_coherence(bag, MODELS[:1], [0], 5).set_index("quantity")["value"]
     assert by["npmi_fitted"] == pytest.approx(1) and by["npmi_held_out"] == -1
 
 

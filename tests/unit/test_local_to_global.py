@@ -15,7 +15,7 @@ from onelayer.papers.local_to_global.theory import (
     critical_points_with_attention,
     outcome_with_attention,
 )
-from onelayer.settings.local_to_global import AttentionFlowRunSettings, FlowSettings
+from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 ENTROPIES = [
@@ -180,8 +180,8 @@ def test_critical_points_with_attention_are_what_they_are_called(chain):
 
 
 def test_independent_symbols_flow_to_the_one_entropy_with_attention_and_without():
-    settings = AttentionFlowRunSettings(chains=[], draws=20, independent=[0.3])
-    found = attention_starts([], settings)
+    settings = AttentionFlowSettings(draws=20, independent=[0.3])
+    found = attention_starts([], settings, tolerance=1e-8, at_rest=1e-7)
     assert found.groupby("model").size().to_dict() == {"(e, w)": 20, "(e, w, a)": 20}
     chain = Chain(0.3, 0.7)
     loss = canonical.loss(canonical.logit_gap(found["e"], found["w"], found["a"]), chain)

@@ -8,9 +8,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import claims, open_problem_tables, open_problems
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import (
-    ClaimSettings,
-    OpenProblemsRunSettings,
-    OpenProblemsShownSettings,
+    OpenProblemsSettings,
     SourceSettings,
     TrainingSettings,
 )
@@ -18,10 +16,7 @@ from onelayer.tables import tidy
 
 STICKY = SourceSettings(name="sticky", transitions=[[0.8, 0.2], [0.2, 0.8]])
 RESTLESS = SourceSettings(name="restless", transitions=[[0.1, 0.9], [0.9, 0.1]], depths=[1, 2])
-SETTINGS = ClaimSettings(
-    chain={"p": 0.5, "q": 0.8}, training=TrainingSettings(), extent=3, sigmas=[0.02],
-    tolerance=1e-8, at_rest=1e-7,
-)  # fmt: skip
+TRAINING = TrainingSettings()
 ABOVE = Chain(0.5, 0.8)
 GAP = ABOVE.unigram_entropy - ABOVE.bigram_entropy
 
@@ -51,12 +46,12 @@ def test_the_guideline_is_the_difference_of_the_two_starts_seed_by_seed():
     """Seeds differ by more than the starts do, and the starts of a seed do not."""
     table = trained([0.0, 0.3, 0.6], [0.4, 0.7, 1.0])
     missing = claims._untrained(table)
-    [row] = judged(claims._guideline(table, missing, SETTINGS)).to_dict("records")
+    [row] = judged(claims._guideline(table, missing, TRAINING, ABOVE)).to_dict("records")
     assert row["effect_share"] == pytest.approx(0.4)
     assert row["low"] == pytest.approx(row["high"])
     assert (row["verdict"], row["kind"]) == ("smaller", "analogue")
     stood = table.assign(verdict=np.where(table["seed"] == "all", "not reached", ""))
-    found = judged(claims._guideline(stood, claims._untrained(stood), SETTINGS))
+    found = judged(claims._guideline(stood, claims._untrained(stood), TRAINING, ABOVE))
     assert found[["verdict", "note"]].to_numpy().tolist() == [
         ["not reached", "a run did not train"]
     ]
@@ -80,14 +75,13 @@ def test_the_matrix_that_is_furthest_from_rank_one_stands_for_all():
             "tolerance": 0.005,
         }
     )
-    found = judged(
-        claims._rank_one(table, theirs, dict.fromkeys(("standard", "rank_one"), ""), SETTINGS)
-    )
+    trained = dict.fromkeys(("standard", "rank_one"), "")
+    found = judged(claims._rank_one(table, theirs, trained, TRAINING, ABOVE))
     assert found["value"].tolist() == [0.92, 0.49, 0.9999999]
     assert found["verdict"].tolist() == ["undecided", "opposite", "reproduced"]
     assert found["kind"].tolist() == ["analogue", "published", "analogue"]
     missing = dict.fromkeys(("standard", "rank_one"), "it did not train")
-    stood = judged(claims._rank_one(table, theirs, missing, SETTINGS))
+    stood = judged(claims._rank_one(table, theirs, missing, TRAINING, ABOVE))
     assert stood["verdict"].tolist() == ["not reached", "opposite", "not reached"]
 
 
@@ -118,8 +112,7 @@ def test_the_second_eigenvalue_says_which_chain_should_leave_the_unigram_model()
         for own in (STICKY, RESTLESS)
         for depth in own.depths
     ]
-    settings = OpenProblemsShownSettings(sources=[STICKY, RESTLESS])
-    found = open_problem_tables.judged(tidy(rows, ["source", "depth"]), settings)
+    found = open_problem_tables.judged(tidy(rows, ["source", "depth"]), [STICKY, RESTLESS])
     assert found["verdict"].tolist() == ["reproduced", "opposite", ""]
     assert found["kind"].tolist() == ["analogue", "analogue", ""]
 
@@ -143,7 +136,7 @@ def test_flows_of_all_chains_are_counted_together_and_the_largest_error_stands_f
 
 
 def test_held_out_sequences_that_lack_a_context_are_refused():
-    settings = OpenProblemsRunSettings(
+    settings = OpenProblemsSettings(
         sources=[{"name": "stuck", "transitions": [[0.9999, 0.0001], [0.0001, 0.9999]]}],
         sequence_length=8, evaluate_on=1, iterations=1, batch=1, seeds=2,
     )  # fmt: skip
@@ -152,7 +145,6 @@ def test_held_out_sequences_that_lack_a_context_are_refused():
 
 
 def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
-    settings = OpenProblemsShownSettings(sources=[STICKY])
     entropies = [np.log(2), -0.8 * np.log(0.8) - 0.2 * np.log(0.2)]
     curves = pd.DataFrame(
         {
@@ -163,15 +155,15 @@ def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
             "loss": [0.9, entropies[0], 0.9, entropies[1]],
         }
     )
-    table = open_problem_tables.open_problem_table(curves, settings).set_index("quantity")
+    table = open_problem_tables.open_problem_table(curves, [STICKY]).set_index("quantity")
     assert table.loc["way_closed", "value"] == pytest.approx(0.5)
     assert table.loc["way_closed", "verdict"] == "undecided"
     assert table.loc["reached_share", ["value", "n"]].tolist() == [0.5, 2]
     assert table.loc["reached_share", "within"] == pytest.approx((entropies[0] - entropies[1]) / 10)
     still = curves.assign(loss=entropies[0])
-    table = open_problem_tables.open_problem_table(still, settings).set_index("quantity")
+    table = open_problem_tables.open_problem_table(still, [STICKY]).set_index("quantity")
     assert table.loc["way_closed", "verdict"] == "not reached"
     shown = open_problem_tables.readable(table.reset_index())
     assert shown["verdict"].tolist() == ["not reached"]
-    way = open_problem_tables.with_way_closed(curves, settings.sources)
+    way = open_problem_tables.with_way_closed(curves, [STICKY])
     assert way["closed"].iloc[[1, 3]].tolist() == pytest.approx([0.0, 1.0])

@@ -113,10 +113,10 @@ def test_it_says_where_to_read_on(results):
 
 def test_a_folder_without_tables_is_refused_in_one_line(tmp_path):
     run = subprocess.run(
-        [sys.executable, "-m", "onelayer.outcome", tmp_path],
+        [sys.executable, "-m", "onelayer", "outcome", tmp_path],
         capture_output=True,
         text=True,
         check=False,
     )
     assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr == f"{tmp_path}: no tables here; `make results` makes them\n"
+    assert run.stderr == f"onelayer: {tmp_path}: no tables here; `make results` makes them\n"

@@ -20,7 +20,7 @@ from onelayer.papers.topic_structure.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.probe.sums import AttentionSums, merge_attention_sums
 from onelayer.settings.corpus import CorpusSettings, PartSettings
 from onelayer.settings.probe import AttentionProbeSettings
-from onelayer.settings.topics import LdaSettings, TopicQualitySettings, WordSettings
+from onelayer.settings.topics import LdaSettings, WordSettings
 from onelayer.topics.bag_of_words import (
     count_in_vocabulary,
     count_words,
@@ -161,7 +161,7 @@ def stored(texts: list[str], settings: WordSettings, parts: int, folder: Path):
     pieces = [list(piece) for piece in np.array_split(np.array(texts, dtype=object), parts)]
     listed = [folder / f"words-{part}.parquet" for part in range(parts)]
     for piece, path in zip(pieces, listed, strict=True):
-        write_word_list(piece, settings, path)
+        write_word_list(piece, settings.min_letters, path)
     articles = sum(map(articles_listed, listed))
     vocabulary = prune(merge_words([read_word_list(p) for p in listed]), articles, settings)
     vocabulary.to_parquet(folder / "vocabulary.parquet", index=False)
@@ -201,9 +201,8 @@ def test_topics_of_parts_are_those_of_the_whole_to_the_last_bit(texts, tmp_path)
     whole, bag = count_words(texts, settings), stored(texts, settings, 4, tmp_path)
     topics = fit_lda(whole, lda)
     assert (fit_lda(bag, lda).dirichlet == topics.dirichlet).all()
-    quality = TopicQualitySettings(lda=lda, top_words=4)
     labels = [str(i % 3) for i in range(len(texts))]
-    one, several = (measure_topics(b, topics, labels, quality) for b in (whole, bag))
+    one, several = (measure_topics(b, topics, labels, lda, 4) for b in (whole, bag))
     for name in ("quality", "words", "shares"):
         pd.testing.assert_frame_equal(getattr(one, name), getattr(several, name), rtol=0)
 

@@ -9,6 +9,7 @@ import pytest
 
 import onelayer
 from onelayer import provenance
+from onelayer.declarations import read_declarations
 from onelayer.provenance import code_closure, code_digest, library_versions, settings_json
 from onelayer.seeds import generator, stable_seed
 from onelayer.settings.topics import LdaSettings
@@ -48,13 +49,18 @@ def test_no_step_goes_through_the_public_names_which_no_closure_follows() -> Non
         assert not used, f"{path.relative_to(ROOT)}: import from the module that defines {used}"
 
 
+# A declared function's step is the script that calls it and the module in which it stands.
+DECLARED = sorted({d.step.rpartition(".")[0] + ".": d.step for d in read_declarations()}.values())
 LOADER = """
-import json, runpy, sys
+import importlib, json, runpy, sys
 loaded = {}
 for step in sys.argv[1:]:
     for name in [name for name in sys.modules if name.split(".")[0] == "onelayer"]:
         del sys.modules[name]
-    runpy.run_path(f"scripts/{step}.py")
+    script, _, function = step.partition(":")
+    runpy.run_path(f"scripts/{script}.py")
+    if function:
+        importlib.import_module(function.rpartition(".")[0])
     own = [module for name, module in sys.modules.items() if name.split(".")[0] == "onelayer"]
     loaded[step] = sorted(module.__file__ for module in own)
 print(json.dumps(loaded))
@@ -64,7 +70,7 @@ print(json.dumps(loaded))
 @pytest.mark.workflow  # imports everything: ten seconds
 def test_a_closure_holds_every_module_that_really_gets_imported() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", LOADER, *STEPS],
+        [sys.executable, "-c", LOADER, *STEPS, *DECLARED],
         cwd=ROOT,
         env=clean_environment(PYTHONPATH=str(ROOT / "src")),
         capture_output=True,
@@ -79,7 +85,7 @@ def test_a_closure_holds_every_module_that_really_gets_imported() -> None:
 
 # Steps of these kinds are many and short: what they import is most of their time.
 LIGHT = (
-    *("tabulate_", "plot_", "animate_", "measure_", "parse_", "list_", "count_", "merge_"),
+    *("make_", "tabulate_", "animate_", "measure_", "parse_", "list_", "count_", "merge_"),
     *("encode_", "filter_", "fetch_", "copy_", "write_", "verify_"),
 )
 HEAVY = {"torch", "transformers", "gensim"}
@@ -97,14 +103,17 @@ EXCEPTIONS = {
 def test_light_steps_load_no_heavy_library() -> None:
     light = [step for step in STEPS if step.startswith(LIGHT) and step not in EXCEPTIONS]
     code = (
-        "import runpy, sys\n"
+        "import importlib, runpy, sys\n"
         "for step in sys.argv[1:]:\n"
-        "    runpy.run_path(f'scripts/{step}.py', run_name='imported')\n"
+        "    script, _, function = step.partition(':')\n"
+        "    runpy.run_path(f'scripts/{script}.py', run_name='imported')\n"
+        "    if function:\n"
+        "        importlib.import_module(function.rpartition('.')[0])\n"
         f"    if found := {HEAVY} & set(sys.modules):\n"
         "        sys.exit(f'{step} loads {found}')\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, *light],
+        [sys.executable, "-c", code, *light, *DECLARED],
         cwd=ROOT,
         env=clean_environment(PYTHONPATH=str(ROOT / "src")),
         capture_output=True,

@@ -20,7 +20,7 @@ from onelayer.reference import (
     TEXTS,
     as_kept,
     blocks,
-    keep,
+    keep_run,
     requote,
     with_blocks,
 )
@@ -176,7 +176,7 @@ def test_an_unfinished_run_is_not_kept(tmp_path):
     reference = tmp_path / "reference"
     reference.mkdir()
     with pytest.raises(OnelayerError, match=r"manifest\.json does not exist"):
-        keep(tmp_path / "results", reference)
+        keep_run(tmp_path / "results", reference)
     assert reference.is_dir()
 
 
@@ -189,7 +189,7 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
         )
     (reference / "tables/paper").mkdir(parents=True)
     (reference / "tables/paper/old.csv").touch()
-    keep(results, reference)
+    keep_run(results, reference)
     kept = {str(p.relative_to(reference)) for p in reference.rglob("*") if p.is_file()}
     assert kept == {"findings.md", "machine.json", Path(PICTURE).name, "tables/paper/one.csv"}
     assert (reference / "findings.md").read_text() == "(tables/a/b.csv)"

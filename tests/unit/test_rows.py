@@ -273,7 +273,7 @@ def test_nothing_is_written_into_the_home_of_a_user(tmp_path) -> None:
         [
             *(sys.executable, "scripts/parse_articles.py", "--source", source),
             *("--articles", out / "articles.arrow", "--summary", out / "summary.parquet"),
-            *("--settings", '{"format": "json"}'),
+            *("--settings", '{"parse": {"format": "json"}}'),
         ],
         cwd=ROOT,
         env=environment,

@@ -109,12 +109,13 @@ def test_sums_are_kept_and_compared(run, tmp_path):
     with pytest.raises(OnelayerError, match="no sums are kept yet"):
         main(run, place)
     place.write_text(json.dumps({"reference run": {"x": "y"}}))
-    assert main(run, place, keep=True)[0]
-    assert main(run, place)[0]
+    assert "sums of 3 steps" in main(run, place, keep=True)
+    assert "Equal to the byte" in main(run, place)
     assert json.loads(place.read_text())["reference run"] == {"x": "y"}
     path = run / "records/a_table.json"
     path.write_text(path.read_text().replace("sum of a_table", "other"))
-    assert not main(run, place)[0]
+    with pytest.raises(OnelayerError, match="1 of 2 tables and weights differ"):
+        main(run, place)
 
 
 def test_the_sums_that_are_kept_are_of_every_family_and_solver():

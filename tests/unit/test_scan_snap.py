@@ -24,10 +24,9 @@ from onelayer.sentences import NOT_AS_CLAIMED, say
 from onelayer.settings.root import load_settings
 from onelayer.settings.scan_snap import (
     AssumptionSettings,
-    AssumptionStepSettings,
+    LanguageModelSettings,
     SimulationSettings,
     TextTrainingSettings,
-    TrainTextSettings,
 )
 from onelayer.tables import read_tables
 from onelayer.verdicts import Number
@@ -299,7 +298,7 @@ def test_a_training_has_its_own_corpus_seeds_and_iterations():
     training = GENTLE.model_copy(update=own)
     block = block.model_copy(update={"trainings": [*block.trainings, training]})
     found = block.of("gentle")
-    assert found.training.positions and (found.seeds, found.corpus) == (3, "vital-articles")
+    assert found.trainings[0].positions and (found.seeds, found.corpus) == (3, "vital-articles")
     assert found.maps_at == [0, 500, 1000, 1500]
     block = block.model_copy(update={"trainings": [training]})
     found = block.of("gentle")
@@ -364,10 +363,10 @@ def test_exponents_of_a_power_law_are_its_own():
 def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep, tmp_path):
     rates = {"lr_Z": [0.5, 2.0], "lr_Y_multiplier": [0.5, 2.0], "iterations": 40, "longer": 1}
     both = simulate(SCAN.model_copy(update=rates | {"seeds": 3}))
-    short = vars(SCAN) | {"seeds": 2, "length": 32, "batch": 64}
+    short = {"seeds": 2, "length": 32, "batch": 64}
     changed = AssumptionSettings(lengths=[8], lr_Y_multiplier=[0.1])
     execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint"))
-    changes = simulate_changes(AssumptionStepSettings(**short, changes=changed), execution)
+    changes = simulate_changes(SCAN.model_copy(update=short), changed, execution)
     assert set(changes["assumption"]) == {"length", "decoder", "positions"}
     table = claims.assemble(scan, sweep, PUBLISHED, {}, 100, 100, both, changes)
     assert not table.duplicated(["claim", "setting", "quantity"]).any()
@@ -464,9 +463,9 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
     words = np.arange(2000) % 28 + 2  # a text in which the next word is certain
     text = Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
     training = {"name": "adam", "optimizer": "adam", "lr": 0.01, "lr_feed_forward": 0.01}
-    settings = TrainTextSettings(
+    settings = LanguageModelSettings(
         corpus="made-up", width=8, hidden=8, length=8, batch=4, seeds=2, iterations=12,
-        measure_every=6, maps_at=[0], trainings=[training], training=training,
+        measure_every=6, maps_at=[0], trainings=[training],
     )  # fmt: skip
     whole = text_training.train_language_model(text, settings)
 

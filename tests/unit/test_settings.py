@@ -2,12 +2,14 @@
 
 import copy
 import re
+from collections.abc import Iterator
 
 import pytest
 import yaml
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.root import load_settings
+from onelayer.settings.block import Block
+from onelayer.settings.root import Settings, load_settings
 from onelayer.settings.topics import Threshold
 from tests.conftest import ROOT, snakemake
 
@@ -99,7 +101,7 @@ topic_structure.wikipedia.corpus: vital-article =>
 topic_structure.wikipedia.models: minilm => @: input should be a valid list, found 'minilm'
 topic_structure.wikipedia.models: [minlm] =>
     @: unknown name 'minlm' (did you mean 'minilm'?) ... random
-topic_structure.wikipedia.over_tokens: {series: [minilm]} => @.series: unknown name 'minilm'
+topic_structure.wikipedia.over_tokens.series: [minilm] => @: unknown name 'minilm'
 topic_structure.robustness.models: [minlm] => @: ... did you mean 'minilm'
 topic_structure.robustness.seeds: [0, 1, 0] => @: 0 is given twice; each once, found [0, 1, 0]
 topic_structure.robustness.backends: [gensim, mallet] => @.1: ... 'tomotopy', found 'mallet'
@@ -107,6 +109,8 @@ topic_structure.synthetic.theory.tau: 12 =>
     topic_structure.synthetic: theory.tau = 12: must be below T = 10
 topic_structure.synthetic.stage_two.taus: [2, 10] =>
     topic_structure.synthetic: stage_two.taus: 10 must be below T = 10
+topic_structure.synthetic.stage_gradients.settings: [b] =>
+    topic_structure.synthetic: stage_gradients.settings: 'b': one of
 topic_structure.synthetic.model: {p_c: 0.6, p_r: 0.6} => @: p_c + p_r = 1.2: at most 1
 topic_structure.synthetic.model: {v: 1} => @.v: ... greater than or equal to 2, found 1
 topic_structure.synthetic.attention.N: [150, 100] =>
@@ -210,11 +214,11 @@ local_to_global.attention_flow: {independent: [1.0]} => @.independent.0: ... les
 calibration.texts.shuffles: 1 => @: ... greater than or equal to 2
 calibration.intervals.shares: [1] => @.0: input should be less than 1, found 1
 calibration.effects.half_widths: [0] => @.0: input should be greater than 0, found 0
-stability.two_stages: {settings: ["cross-entropy, SGD 2, noise .1"]} => @.settings: unknown name
+stability.two_stages.settings: ["cross-entropy, SGD 2, noise .1"] => @: unknown name
     'cross-entropy, SGD 2, noise .1' (did you mean 'cross-entropy, SGD 2, noise .01'?)
-stability.transformers: {variants: [65 inputs]} =>
-    @.variants: unknown name '65 inputs' (did you mean '64 inputs'?)
-stability.joint_training: {sizes: [{L: 13, n: 4, m: 2}]} => @.sizes: unknown name 'L 13, n 4, m 2'
+stability.transformers.variants: [65 inputs] =>
+    @: unknown name '65 inputs' (did you mean '64 inputs'?)
+stability.joint_training.sizes: [{L: 13, n: 4, m: 2}] => @: unknown name 'L 13, n 4, m 2'
 stability.machines: [{name: a}, {name: a}] => stability: machines: a is given twice; each name once
 stability.machines: [{name: a, requires: [avx2]}, {name: b}] =>
     stability: machines: a comes first and must be there for the others
@@ -277,6 +281,25 @@ def test_the_default_is_valid() -> None:
     assert settings.topics.lda.topics == 50
     assert settings.checkpoints("random") == [f"random-{seed}" for seed in range(10)]
     assert settings.checkpoints("minilm") == ["minilm"]
+
+
+# Blocks that config.yaml leaves to their classes: how every small model is trained, no experiment.
+UNSAID = ["size", "objective", "optimizer", "text"]
+
+
+def unsaid(block: type[Block], said: dict, path: str = "") -> Iterator[str]:
+    """Places of the blocks below a block that a configuration does not name."""
+    for name, field in block.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Block):
+            if name not in said:
+                yield path + name
+            yield from unsaid(field.annotation, said.get(name, {}), f"{path}{name}.")
+
+
+def test_the_default_names_every_experiment() -> None:
+    assert {*unsaid(Settings, DEFAULT)} == {f"pretraining.{name}" for name in UNSAID}
+    cut = changed("topic_structure.synthetic: {}", copy.deepcopy(DEFAULT))
+    assert "topic_structure.synthetic.gap_grid" in {*unsaid(Settings, cut)}
 
 
 @pytest.mark.parametrize(

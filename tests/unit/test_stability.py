@@ -18,7 +18,7 @@ from onelayer.settings.root import load_settings
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM, claims
 from onelayer.stability.machines import missing_instructions
-from onelayer.stability.table import assemble, readable, report, standard_error
+from onelayer.stability.table import assemble, readable, stability, standard_error
 from onelayer.tables import tidy
 
 HERE, THERE, SEEDS = (
@@ -104,8 +104,8 @@ def test_an_interval_without_width_covers_the_value_that_it_is() -> None:
 
 def test_a_machine_that_was_left_out_is_told_and_changes_nothing_else() -> None:
     machines = [HERE, THERE, SEEDS]
-    left_out = report(machines, [measured(1.0), claims.nothing(), measured(2.0)])
-    without = report([HERE, SEEDS], [measured(1.0), measured(2.0)])
+    left_out = stability([measured(1.0), claims.nothing(), measured(2.0)], machines)
+    without = stability([measured(1.0), measured(2.0)], [HERE, SEEDS])
     pd.testing.assert_frame_equal(left_out.table, without.table)
     assert "there: Left out, the processor lacks one of avx2. MKL_CBWR=AVX2." in left_out.notes
 
@@ -212,6 +212,6 @@ def test_two_stages_have_as_many_seeds_as_stability_says():
     text = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
     settings = load_settings(yaml.safe_load(text))
     again = settings.stability.two_stages
-    found = again.of(settings.topic_structure.synthetic, settings.stability.machines[0])
+    found = again.of(settings.topic_structure.synthetic)
     assert found.two_stages.seeds == again.seeds
     assert [one.seeds for one in found.two_stages.settings] == [None]

@@ -25,7 +25,7 @@ from onelayer.papers.topic_structure.probe.similarity import PairSimilarity, uni
 from onelayer.settings.models import RandomModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import RobustnessSettings
-from onelayer.settings.topics import LdaSettings, Threshold, TopicModelsSettings, WordSettings
+from onelayer.settings.topics import LdaSettings, Threshold, WordSettings
 from onelayer.topics.bag_of_words import count_words
 from onelayer.topics.model import Fit, read_topic_models, write_topic_models
 from onelayer.topics.variation import fit_topic_models
@@ -39,13 +39,8 @@ from tests.unit.test_topics import planted
 def fitted():
     texts, labels = planted(60)
     bag = count_words(texts, WordSettings(min_documents=2, max_document_share=1.0))
-    settings = TopicModelsSettings(
-        lda=LdaSettings(topics=2, passes=2, chunksize=30),
-        backends=["gensim"],
-        seeds=[3, 12],
-        top_words=5,
-    )
-    return fit_topic_models(bag, [str(label) for label in labels], settings)
+    lda = LdaSettings(topics=2, passes=2, chunksize=30)
+    return fit_topic_models(bag, [str(label) for label in labels], lda, ["gensim"], [3, 12], 5)
 
 
 def test_every_backend_and_seed_is_fitted_and_judged(fitted) -> None:
@@ -258,7 +253,10 @@ SETTINGS = RobustnessSettings(
     backends=["tomotopy", "gensim"],
     topics=[50, 100],
     seeds=[0, 1, 2],
+    overlap="disjoint",
     threshold=Threshold(count=20),
+    documents=12,
+    uncertainty=UNCERTAINTY,
 )
 MODELS = {
     "real": RandomModel(source="random", like="x").model_copy(update={"source": "wheel"}),

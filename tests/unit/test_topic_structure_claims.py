@@ -15,15 +15,18 @@ from onelayer.papers.topic_structure.synthetic.stage_gradients import stage_grad
 from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
 from onelayer.papers.topic_structure.synthetic.stages import half_times
 from onelayer.settings.topic_structure_synthetic import (
-    ClaimsTableSettings,
-    ComponentsRun,
-    DescentRun,
-    DyckRun,
-    GapGridRun,
+    ComponentSettings,
+    ComponentsOverStepsSettings,
+    DescentSettings,
+    DyckSettings,
+    GapGridSettings,
     MaskingSettings,
-    RatioOverTRun,
-    StageGradientsRun,
+    RatioOverTSettings,
+    StageGradientsSettings,
+    StageSetting,
+    TheorySettings,
     TopicModelSettings,
+    TwoStageSettings,
 )
 from onelayer.tables import ALL
 
@@ -110,7 +113,7 @@ def test_small_embeddings_lose_a_contrast_for_every_missing_dimension(d) -> None
 def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
     grid = {"N": [400, 500], "documents": 150, "seeds": 2, "taus": [1], "v": [3], "T": [4]}
     grid |= {"p_m": [0.4], "p_c": [0.6], "d": [3, 5]}  # 5 is T, which is there anyway
-    found = gap_grid(GapGridRun(model={"T": 5, "v": 4}, gap_grid=grid))
+    found = gap_grid(TopicModelSettings(T=5, v=4), GapGridSettings(**grid))
     assert set(found["varied"]) == {"base", "v", "T", "p_m", "p_c", "tau", "selection", "d"}
     for varied, own in found[~found["varied"].isin(["base", "selection", "d"])].groupby("varied"):
         assert len(set(own[varied])) == 1
@@ -121,8 +124,8 @@ def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
 
 
 def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> None:
-    block = {"documents": 300, "T": [4, 8], "taus": [1, 2], "seeds": 2}
-    found = ratio_over_topics(RatioOverTRun(model={"v": 5}, ratio_over_T=block))
+    block = RatioOverTSettings(documents=300, T=[4, 8], taus=[1, 2], seeds=2)
+    found = ratio_over_topics(TopicModelSettings(v=5), block)
     assert len(found) == (2 + 1) * 2 * 2
     least = found["beta"].min()
     assert found["at_bound"].equals(np.isclose(found["beta"], np.exp(-6)) | (found["beta"] < least))
@@ -134,11 +137,9 @@ def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> Non
 @pytest.fixture(scope="module")
 def descent() -> pd.DataFrame:
     return stage_one_descent(
-        DescentRun(
-            model={"T": 3, "v": 3},
-            theory={"documents": 200, "N": [200, 220], "tau": 2},
-            descent={"starts": 2, "steps": 300, "weight_decays": [0, 0.01]},
-        )
+        TopicModelSettings(T=3, v=3),
+        TheorySettings(documents=200, N=(200, 220), tau=2),
+        DescentSettings(starts=2, steps=300, weight_decays=[0, 0.01]),
     )
 
 
@@ -169,26 +170,24 @@ def test_the_gradient_of_keys_is_proportional_to_the_queries() -> None:
     one |= {"learning_rate": 0.003, "noise": 0.001}
     panel = {"name": "m", "embedding": "one_hot", "loss": "squared", "optimizer": "adam"}
     panel |= {"learning_rates": [0.1], "noises": [0.1]}
-    stages = {"documents": 80, "steps": 20, "settings": [one], "maps": [panel]}
-    settings = {"model": {"T": 4, "v": 4}, "two_stages": stages}
-    settings["stage_gradients"] = {"settings": ["a"], "seeds": 2, "every": 10}
-    found = stage_gradients(StageGradientsRun(**settings))
+    other = one | {"name": "b"}
+    stages = TwoStageSettings(documents=80, steps=20, settings=[one, other], maps=[panel])
+    followed = StageGradientsSettings(settings=["a"], seeds=2, every=10)
+    found = stage_gradients(TopicModelSettings(T=4, v=4), stages, followed, batch=40, chunk=20)
+    assert set(found["name"]) == {"a"}
     assert sorted(found["step"].unique()) == [0, 10, 20]
     start = found[found["step"] == 0]
     np.testing.assert_allclose(start["with_smaller_W_Q"] / start["gradient_W_K"], 0.1, rtol=1e-3)
     assert (start["gradient_W_K"] < 1e-3 * start["gradient_W_V"]).all()
-    settings["stage_gradients"]["settings"] = ["b"]
-    with pytest.raises(ValueError, match="'b': one of a"):
-        StageGradientsRun(**settings)
 
 
 def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
     found = all_components(
-        ComponentsRun(
-            model={"T": 4, "v": 4},
-            components={"documents": 80, "rates": {"squared": {"adam": 0.01}}},
-            components_over_steps={"d": [6], "steps": 40, "every": 20, "seeds": 2},
-        )
+        TopicModelSettings(T=4, v=4),
+        ComponentSettings(documents=80, rates={"squared": {"adam": 0.01}}),
+        ComponentsOverStepsSettings(d=[6], steps=40, every=20, seeds=2),
+        batch=40,
+        chunk=20,
     )
     assert sorted(found["d"].unique()) == [6, 20]
     assert sorted(found["step"].unique()) == [0, 20, 40]
@@ -236,10 +235,10 @@ def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
 
 
 def test_brackets_have_the_expected_gaps_and_partners() -> None:
-    settings = DyckRun(dyck={"documents": 4000, "types": 3, "N": [30, 40], "steps": 2, "seeds": 2})
-    masking = settings.model.model_copy(update={"selection": "proportion"})
-    rows = dyck.bracket_rows(settings, masking, 0)
-    for row in dyck._optima(settings, masking, rows, 0):
+    block = DyckSettings(documents=4000, types=3, N=(30, 40), steps=2, seeds=2)
+    masking = MaskingSettings(selection="proportion")
+    rows = dyck.bracket_rows(block, masking, 0)
+    for row in dyck._optima(block, masking, rows, 0):
         if row["quantity"].startswith("W_V"):
             assert row["value"] == pytest.approx(row["expected"], rel=0.1)
 
@@ -251,15 +250,6 @@ def test_partner_minus_self_is_read_off_the_blocks() -> None:
 
 
 SETTING = {"embedding": "layer_norm", "loss": "cross_entropy", "optimizer": "sgd", "noise": 0.01}
-PANEL = {"name": "m", "embedding": "one_hot", "loss": "squared", "optimizer": "adam"}
-PANEL |= {"learning_rates": [0.1], "noises": [0.1]}
-
-
-def table_settings(*stages: dict, **blocks: object) -> ClaimsTableSettings:
-    """What the table of claims must know; of the stages' settings what differs."""
-    known = {"model": {}, "gap_grid": {}, "theory": {}}
-    settings = [SETTING | stage for stage in stages or [{"name": "a", "learning_rate": 2}]]
-    return ClaimsTableSettings(**known | blocks, two_stages={"settings": settings, "maps": [PANEL]})
 
 
 def grid_rows(*gaps: float, **own: object) -> pd.DataFrame:
@@ -272,7 +262,6 @@ def grid_rows(*gaps: float, **own: object) -> pd.DataFrame:
 
 
 def test_a_gap_is_granted_what_the_shortest_documents_take_off_and_no_more() -> None:
-    settings = table_settings(gap_grid={"N": [1000, 1200]})
     # 1,000 words and exactly .15 of them masked: .136% of the theorem's.
     near, far = grid_rows(0.9988, 0.9987, 0.9986), grid_rows(0.9974, 0.9973, 0.9975, tau=1)
     far = far.assign(varied="tau")  # with one topic a document hardly anything is taken off
@@ -280,7 +269,9 @@ def test_a_gap_is_granted_what_the_shortest_documents_take_off_and_no_more() -> 
     table = tabulated(
         [
             one
-            for one in synthetic.gap_claims(pd.concat([near, far, each]), settings)
+            for one in synthetic.gap_claims(
+                pd.concat([near, far, each]), TopicModelSettings(), (1000, 1200)
+            )
             if one.quantity in ("gap_of_setting", "farthest_gap_to_theory_ratio")
         ]
     ).query("seed == 'all'")
@@ -328,10 +319,11 @@ def gradient_rows(*names: str) -> pd.DataFrame:
 def test_gradients_are_judged_in_the_papers_own_setting_and_its_stage_1_alone() -> None:
     # The other setting's name begins as the paper's own does.
     own, other = "cross-entropy, SGD 2", "cross-entropy, SGD 1"
-    settings = table_settings(
-        {"name": own, "learning_rate": 2, "pictured": True}, {"name": other, "learning_rate": 1}
-    )
-    table = tabulated(synthetic.gradient_claims(gradient_rows(own, other), settings, 400.0))
+    stages = [
+        StageSetting(**SETTING, name=own, learning_rate=2, pictured=True),
+        StageSetting(**SETTING, name=other, learning_rate=1),
+    ]
+    table = tabulated(synthetic.gradient_claims(gradient_rows(own, other), stages, 400.0))
     ratio = table[(table["quantity"] == "gradient_ratio_W_K_to_W_V") & (table["seed"] == ALL)]
     judged = ratio.set_index("setting")["verdict"]
     assert judged[f"{own}, step 400"] == judged[f"{own}, step 0"] == "reproduced"
@@ -343,7 +335,7 @@ def test_gradients_are_judged_in_the_papers_own_setting_and_its_stage_1_alone() 
 
 
 def test_one_matrix_from_every_start_is_judged_by_the_largest_distance(descent) -> None:
-    table = tabulated(synthetic.descent_claims(descent, table_settings()))
+    table = tabulated(synthetic.descent_claims(descent, (200, 220)))
     by = table[table["seed"] == ALL].set_index("quantity")
     ends = descent[(descent["step"] == 300) & (descent["parameter"] == "W_V")]
     means = ends.groupby(["weight_decay", "documents"])[["between", "to_optimum"]].mean()
@@ -373,8 +365,9 @@ def test_what_the_paper_only_asks_is_not_judged_and_brackets_are_analogues() -> 
     assert set(by.loc["attention_ratio", "verdict"]) == {""}
     assert by.loc["least_gap_without_diagonal", "verdict"] == "reproduced"
     assert by.loc["least_gap_of_small_embeddings", "verdict"] == "opposite"
-    settings = DyckRun(dyck={"documents": 80, "types": 3, "N": [30, 40], "steps": 2, "seeds": 2})
-    brackets = tabulated(synthetic.dyck_claims(*dyck.dyck(settings)))
+    block = DyckSettings(documents=80, types=3, N=(30, 40), steps=2, seeds=2)
+    found, norms = dyck.dyck(MaskingSettings(), block, batch=40, chunk=20)
+    brackets = tabulated(synthetic.dyck_claims(found, norms))
     judged = brackets[(brackets["seed"] == ALL) & (brackets["verdict"] != "")]
     assert set(judged["place"]) == {BEYOND}
     assert set(judged["kind"]) <= {"analogue", ""} and "analogue" in set(judged["kind"])

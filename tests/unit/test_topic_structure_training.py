@@ -21,13 +21,12 @@ from onelayer.papers.topic_structure.synthetic.trained_attention import (
 )
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
-    AveragesSettings,
-    GapTableSettings,
-    OverStepsRun,
-    StagesSettings,
-    TopicAttentionRun,
+    AttentionTableSettings,
+    AttentionVariant,
+    SyntheticSettings,
+    TheorySettings,
+    TopicModelSettings,
     TwoStageSettings,
-    UniformAttentionSettings,
 )
 from tests.conftest import ROOT
 
@@ -35,19 +34,19 @@ PUBLISHED = ROOT / "workflow/reference/topic_structure_attention.csv"
 STEPS = ROOT / "workflow/reference/topic_structure_stages.csv"
 
 
-def averages_settings(
-    authors: tuple[str, ...] = ("one_hot",), stage_two: tuple[str, ...] = ()
-) -> AveragesSettings:
-    """Of documents of 100 tokens, the one-hot model in place of the authors'."""
-    return AveragesSettings(
-        evaluated_tokens=100, released_steps=20, authors=list(authors), stage_two=list(stage_two)
-    )
+SGD = {"optimizer": "sgd", "learning_rate": 1.0}
 
 
-def attention_table(averages: pd.DataFrame, **settings: tuple[str, ...]) -> pd.DataFrame:
-    """The table of one variant beside the published one."""
+def variant_of(**changes: object) -> AttentionVariant:
+    """The authors' model, but for its name: as that of the one-hot model."""
+    known = {"name": "one_hot", "embedding": "layer_norm", "optimizers": [SGD]}
+    return AttentionVariant(**known | changes)
+
+
+def attention_table(averages: pd.DataFrame, **variant: object) -> pd.DataFrame:
+    """The table of one variant beside the published one, of documents of 100 tokens."""
     published = tables.read_published(PUBLISHED)
-    return tables.attention_by_optimizer([averages], published, averages_settings(**settings))
+    return tables.tidy_attention([averages], published, [variant_of(**variant)], 100)
 
 
 @pytest.mark.parametrize(
@@ -56,27 +55,20 @@ def attention_table(averages: pd.DataFrame, **settings: tuple[str, ...]) -> pd.D
     ids=["default", "T=20, v=5, p_m=.3"],
 )
 def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> None:
-    settings = UniformAttentionSettings(
-        model=model,
-        theory={"N": [1000, 1100], "documents": 600, "steps": 150, "sgd_rate_value": rate_value},
-        components={"documents": 100},
-        batch=20,
-        chunk=4,
-    )
-    vocabulary = data.Vocabulary(settings.model.T, settings.model.v)
-    block = settings.theory
-    rows = gaps.draw(settings.model, block.documents, block.N, "a test", tau=2)
-    theory = closed_form.theory_gap(vocabulary, settings.model)
-    for parameter, rate in (("W_V", rate_value), ("E", block.sgd_rate_embedding)):
+    words = TopicModelSettings(**model)
+    vocabulary = data.Vocabulary(words.T, words.v)
+    rows = gaps.draw(words, 600, (1000, 1100), "a test", tau=2)
+    theory = closed_form.theory_gap(vocabulary, words)
+    for parameter, rate in (("W_V", rate_value), ("E", TheorySettings().sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
-        trained = gaps._train_alone(settings, rows.by_document(), parameter, "squared", runs)
+        plan = gaps._alone(parameter, "squared", steps=150, batch=20, chunk=4)
+        trained = train_runs(rows.by_document(), runs, plan, gaps.OBSERVED[parameter])
         found = closed_form.gap(vocabulary, trained.observed["matrix"][-1].numpy())
         np.testing.assert_allclose(found / theory, 1, atol=0.01)
 
 
 def test_a_run_is_the_same_whatever_else_is_trained() -> None:
-    settings = UniformAttentionSettings(theory={"N": [50, 60], "documents": 100}, batch=20)
-    rows = gaps.draw(settings.model, 100, (50, 60), "a test", tau=2, masked_attended=False)
+    rows = gaps.draw(TopicModelSettings(), 100, (50, 60), "a test", tau=2, masked_attended=False)
     runs = [Run(seed, o, 0.01) for o in ("adam", "sgd") for seed in (3, 1)]
     plan = Plan(batch=20, chunk=2, steps=8, loss="cross_entropy", embedding="layer_norm")
     together = train_runs(rows, runs, plan, lambda p: {"W_K": p["W_K"]}).observed["W_K"]
@@ -85,20 +77,21 @@ def test_a_run_is_the_same_whatever_else_is_trained() -> None:
         np.testing.assert_allclose(together[0, place], alone[0, 0], rtol=1e-4, atol=1e-6)
 
 
-def attention_settings(rate: float, loss: str = "cross_entropy") -> TopicAttentionRun:
-    variant = {
-        "name": "one_hot",
-        "embedding": "one_hot",
-        "loss": loss,
-        "optimizers": [{"optimizer": "sgd", "learning_rate": rate}],
-    }
-    block = {"variants": [variant], "documents": 60, "steps": 40, "seeds": 2}
-    sizes = {"model": {"T": 3, "v": 4}, "batch": 20, "chunk": 4}
-    return TopicAttentionRun(**sizes, attention=block, variant="one_hot")
+WORDS = TopicModelSettings(T=3, v=4)
+
+
+def train_attention(
+    rate: float, loss: str = "cross_entropy"
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """Two runs of the one-hot model with SGD."""
+    own = {"embedding": "one_hot", "loss": loss, "optimizers": [SGD | {"learning_rate": rate}]}
+    few = {"documents": 60, "steps": 40, "seeds": 2}
+    block = AttentionTableSettings(variants=[variant_of(**own)], **few)
+    return topic_attention(WORDS, block, "one_hot", batch=20, chunk=4)
 
 
 def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
-    averages, arrays = topic_attention(attention_settings(0.01))
+    averages, arrays = train_attention(0.01)
     np.testing.assert_allclose(averages[list(tables.PAIR_CLASSES)], 0.01, rtol=0.01)
     assert arrays["S"].shape == arrays["weights"].shape == (16, 16)
     table = attention_table(averages)
@@ -110,9 +103,9 @@ def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
     assert judged["effect_share"].isna().all()
 
 
-def averages_of(same_topic: float, *, variant: str = "one_hot") -> pd.DataFrame:
+def averages_of(same_topic: float) -> pd.DataFrame:
     """Attention of three runs with Adam at .003, by topic ids looked up either way."""
-    known = {"variant": variant, "optimizer": "adam", "learning_rate": 0.003, "step": 30}
+    known = {"variant": "one_hot", "optimizer": "adam", "learning_rate": 0.003, "step": 30}
     known |= {"same_word": 0.0076, "different_topic": 0.0069, "diverged_at": -1}
     return pd.DataFrame(
         known | {"accounting": ids, "seed": seed, "same_topic": same_topic * (1 + 0.001 * seed)}
@@ -122,8 +115,8 @@ def averages_of(same_topic: float, *, variant: str = "one_hot") -> pd.DataFrame:
 
 
 def test_the_published_table_is_of_the_authors_model_and_all_else_is_an_analogue() -> None:
-    for authors, kinds in (((), {"analogue"}), (("one_hot",), {"published", "analogue"})):
-        table = attention_table(averages_of(0.0108), authors=authors)
+    for model, kinds in (("one_hot", {"analogue"}), ("layer_norm", {"published", "analogue"})):
+        table = attention_table(averages_of(0.0108), embedding=model)
         judged = table[table["published"].notna()]
         assert set(judged["kind"]) == kinds
         shifted = judged[judged["accounting"] == "shifted"]
@@ -148,7 +141,7 @@ def test_an_attention_ratio_is_judged_by_its_distance_from_one() -> None:
 
 def test_where_values_are_frozen_the_claim_is_a_ratio_above_one() -> None:
     for same_topic, verdict in ((0.0108, "reproduced"), (0.00695, "negligible")):
-        table = attention_table(averages_of(same_topic, variant="b"), stage_two=("b",))
+        table = attention_table(averages_of(same_topic), frozen_value=True)
         assert table["published"].isna().all()
         judged = table[table["verdict"] != ""]
         assert judged[["accounting", "quantity", "kind", "verdict"]].to_numpy().tolist() == [
@@ -156,29 +149,31 @@ def test_where_values_are_frozen_the_claim_is_a_ratio_above_one() -> None:
         ]
 
 
-def over_steps_settings(**changes: object) -> OverStepsRun:
+def over_steps_settings(**changes: object) -> SyntheticSettings:
     variant = {
         "name": "one_hot",
         "embedding": "one_hot",
         "optimizers": [{"optimizer": "adam", "learning_rate": 0.01}],
     }
     longer = {"variant": "one_hot", "steps": {"adam": 60}, "seeds": {"adam": 2}, "epochs": 10}
-    return OverStepsRun(
-        model={"T": 3, "v": 4},
+    return SyntheticSettings(
         batch=20,
         attention={"variants": [variant], "documents": 60, "steps": 40, "seeds": 2},
         attention_over_steps=longer | {"held_out_documents": 50} | changes,
-        optimizer="adam",
+        two_stages=stages_block(),
+        stage_gradients={"settings": ["a"]},
     )
 
 
 def test_longer_training_passes_through_what_the_short_one_ends_at() -> None:
     settings = over_steps_settings()
-    longer = attention_over_steps(settings)
+    block, sizes = settings.attention, {"batch": settings.batch, "chunk": settings.chunk}
+    longer = attention_over_steps(
+        WORDS, block, settings.attention_over_steps, "adam", settings.released_steps, **sizes
+    )
     assert {0, 10, 30, 40, 60} <= set(longer["step"])
     names = ["seed", "accounting", *tables.PAIR_CLASSES]
-    base = {key: getattr(settings, key) for key in ("model", "batch", "attention")}
-    short, _ = topic_attention(TopicAttentionRun(**base, variant="one_hot"))
+    short, _ = topic_attention(WORDS, block, "one_hot", **sizes)
     at_40 = longer[longer["step"] == 40][names].set_index(["accounting", "seed"])
     pd.testing.assert_frame_equal(at_40, short[names].set_index(["accounting", "seed"]))
     by_step = longer.groupby("step")["held_out_loss"].mean()
@@ -195,8 +190,8 @@ def test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end(
     )
     budgets = tables.at_budgets(looks, released_steps=20)
     short = looks[looks["step"] == 10].drop(columns="held_out_loss")
-    published, settings = tables.read_published(PUBLISHED), averages_settings()
-    table = tables.attention_by_optimizer([short], published, settings, budgets)
+    known = [short], tables.read_published(PUBLISHED), [variant_of()], 100
+    table = tables.tidy_attention(*known, budgets)
     assert dict(zip(table["until"], table["budget"], strict=True)) == {
         "10 steps": tables.TABLE,
         "20 steps": tables.RELEASED,
@@ -212,7 +207,7 @@ def test_the_table_shows_the_released_budget_the_best_held_out_loss_and_the_end(
     assert table.loc[(tables.BEST, "step"), "value"] == 15
     assert table.loc[(tables.BEST, "step"), "note"] == ""
     falling = tables.at_budgets(looks[looks["step"] <= 20], released_steps=20)
-    unfinished = tables.attention_by_optimizer([short], published, settings, falling)
+    unfinished = tables.tidy_attention(*known, falling)
     [note] = unfinished.loc[
         (unfinished["until"] == tables.BEST) & (unfinished["quantity"] == "step"), "note"
     ]
@@ -237,7 +232,7 @@ def test_longer_training_that_does_not_fit_is_refused_in_one_line(change, told) 
 
 
 def test_a_diverged_run_is_marked_and_never_averaged() -> None:
-    averages, _ = topic_attention(attention_settings(1e6, "squared"))
+    averages, _ = train_attention(1e6, "squared")
     assert (averages["diverged_at"] >= 0).all()
     table = attention_table(averages)
     rows = table[table["quantity"].isin(tables.PAIR_CLASSES)]
@@ -279,7 +274,7 @@ def test_a_diverged_run_has_no_times_and_is_counted_apart() -> None:
     bad = history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], diverged_at=1)
     norms = pd.concat([good, bad.assign(seed=1)])
     block = stages_block({"two_stages_expected": False})
-    table = stage_tables.two_stage(norms, block).set_index(["seed", "quantity"])
+    table = stage_tables.tidy_stages(norms, block).set_index(["seed", "quantity"])
     in_order, diverged = (table.loc[("all", f"share_{name}")] for name in ("in_order", "diverged"))
     # Clopper and Pearson: one of one says at least .025, and one of two .0126 to .9874.
     assert in_order[["value", "low", "high", "n"]].tolist() == [1, pytest.approx(0.025), 1, 1]
@@ -307,7 +302,7 @@ def test_a_run_whose_keys_never_grow_has_no_time_and_is_counted(growing, diverge
     flat = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.1])
     bad = [history([0.1, math.nan, math.nan], [0.1, math.nan, math.nan], 1)] * diverged
     norms = pd.concat([run.assign(seed=seed) for seed, run in enumerate([*good, flat, *bad])])
-    table = stage_tables.two_stage(norms, stages_block()).set_index(["seed", "quantity"])
+    table = stage_tables.tidy_stages(norms, stages_block()).set_index(["seed", "quantity"])
     row = table.loc[("all", "t_KQ")]
     assert (row["n"], row["note"]) == (growing, note)
     assert row["verdict"] == ("" if growing else "not reached")
@@ -348,7 +343,7 @@ def runs_of(orders: list[bool], **known: object) -> pd.DataFrame:
 def test_two_stages_are_judged_where_they_are_claimed_and_six_runs_tell(
     orders, change, verdict
 ) -> None:
-    table = stage_tables.two_stage(runs_of(orders), stages_block(change))
+    table = stage_tables.tidy_stages(runs_of(orders), stages_block(change))
     row = table.set_index(["seed", "quantity"]).loc[("all", stage_tables.IN_ORDER)]
     assert row["verdict"] == verdict and row["runs"] == row["n"] == len(orders)
     assert row["low"] >= 0 and row["high"] <= 1
@@ -363,7 +358,7 @@ def test_the_papers_step_stands_beside_the_medians_of_its_own_setting_alone() ->
     # The name of the second begins as that of the first.
     norms = pd.concat([one, one.assign(name="ab")])
     block = stages_block({"pictured": True}, {"name": "ab"})
-    table = stage_tables.two_stage(norms, block, stage_tables.read_stage_steps(STEPS))
+    table = stage_tables.tidy_stages(norms, block, stage_tables.read_stage_steps(STEPS))
     by = table[table["seed"] == "all"].set_index(["setting", "quantity"])
     median = by.loc[("a", "t_V_median")]
     assert median[["value", "low", "high"]].tolist() == [357.5, 340, 700]  # six: all of them
@@ -378,12 +373,12 @@ def test_the_papers_step_stands_beside_the_medians_of_its_own_setting_alone() ->
 def test_cells_of_the_map_are_counted_where_most_runs_are_in_order() -> None:
     cells = [runs_of([order] * 2, kind="map", name="m", learning_rate=rate)
              for rate, order in ((1.0, True), (2.0, False))]  # fmt: skip
-    table = stage_tables.two_stage(pd.concat([runs_of([True]), *cells]), stages_block())
+    table = stage_tables.tidy_stages(pd.concat([runs_of([True]), *cells]), stages_block())
     [row] = table[table["quantity"] == stage_tables.CELLS_IN_ORDER].to_dict("records")
     assert (row["value"], row["n"], row["studied"], row["optimizer"]) == (0.5, 2, "map", "sgd")
     assert row["verdict"] == ""  # two cells are too few
     many = [runs_of([False], kind="map", name="m", learning_rate=1.0 + cell) for cell in range(6)]
-    table = stage_tables.two_stage(pd.concat([runs_of([True]), *many]), stages_block())
+    table = stage_tables.tidy_stages(pd.concat([runs_of([True]), *many]), stages_block())
     [row] = table[table["quantity"] == stage_tables.CELLS_IN_ORDER].to_dict("records")
     assert row["verdict"] == "opposite" and row["high"] == pytest.approx(0.459, abs=1e-3)
     assert any("0 of 6" in note for note in stage_tables.stage_notes(table))
@@ -403,20 +398,15 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
     panel = common | {"name": "m", "loss": "mean_squared", "noises": [1e-3]}
     panel["learning_rates"] = [panel.pop("learning_rate")]
     del panel["noise"]
-    settings = StagesSettings(
-        chunk=4,
-        two_stages={
-            # With a tenth of them W_V never stops growing: it learns them by heart.
-            "documents": 4000,
-            "steps": 300,
-            "seeds": 1,
-            "settings": [
-                common | {"name": loss, "loss": loss} for loss in ("mean_squared", "squared")
-            ],
-            "maps": [panel],
-        },
+    block = TwoStageSettings(
+        # With a tenth of them W_V never stops growing: it learns them by heart.
+        documents=4000,
+        steps=300,
+        seeds=1,
+        settings=[common | {"name": loss, "loss": loss} for loss in ("mean_squared", "squared")],
+        maps=[panel],
     )
-    norms = two_stages(settings)
+    norms = two_stages(TopicModelSettings(), block, batch=40, chunk=4)
     times = stage_times(norms).set_index(["kind", "name"])
     assert times.loc[("setting", "mean_squared"), "in_order"]
     assert not times.loc[("setting", "squared"), "in_order"]
@@ -430,7 +420,7 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
         for decay, gaps_found in ((0.0, (0.0999, 0.1001)), (0.001, (0.05, 0.051)))
         for seed, gap in enumerate(gaps_found)
     ]
-    table = tables.theory_gap(pd.DataFrame(rows), 1e-4).set_index(["weight_decay", "quantity"])
+    table = tables.tidy_gaps(pd.DataFrame(rows), 1e-4).set_index(["weight_decay", "quantity"])
     assert table.loc[(0.0, "gap"), "published"] == 0.1
     assert table.loc[(0.0, "gap"), "verdict"] == "reproduced"
     assert table.loc[(0.0, "gap"), "tolerance"] == 1e-4
@@ -443,16 +433,14 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
 
 def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> None:
     few, many, long = (
-        tables.gap_tolerance(GapTableSettings(model={}, theory={"N": N, "documents": documents}))
+        tables.gap_tolerance(TopicModelSettings(), TheorySettings(N=N, documents=documents))
         for N, documents in (
             ((1000, 1200), 500),
             ((1000, 1200), 50_000_000),
             ((100_000, 100_000), 50_000_000),
         )
     )
-    theory = closed_form.theory_gap(
-        data.Vocabulary(10, 10), GapTableSettings(model={}, theory={}).model
-    )
+    theory = closed_form.theory_gap(data.Vocabulary(10, 10), TopicModelSettings())
     assert few > many > 50 * long
     assert many / theory == pytest.approx(0.000617, rel=0.01)  # exact for 1,000 words
     # Of 500 documents the words that show themselves are 432,500 give or take 241.
@@ -461,18 +449,14 @@ def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> 
 
 def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
     one = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd", "name": "m"}
-    settings = StagesSettings(
-        model={"T": 3, "v": 4},
-        batch=20,
-        two_stages={
-            "documents": 60,
-            "steps": 20,
-            "seeds": 1,
-            "settings": [one | {"learning_rate": 1e6, "noise": 0.1}],
-            "maps": [one | {"learning_rates": [0.01], "noises": [0.1]}],
-        },
+    block = TwoStageSettings(
+        documents=60,
+        steps=20,
+        seeds=1,
+        settings=[one | {"learning_rate": 1e6, "noise": 0.1}],
+        maps=[one | {"learning_rates": [0.01], "noises": [0.1]}],
     )
-    norms = two_stages(settings).set_index(["kind", "step"])
+    norms = two_stages(WORDS, block, batch=20, chunk=20).set_index(["kind", "step"])
     diverged_at = norms.loc["setting", "diverged_at"].iloc[0]
     assert 0 < diverged_at <= 20
     finite = norms.loc["setting", "W_V"].notna()

@@ -18,7 +18,6 @@ from onelayer.settings.topics import (
     AmbiguitySettings,
     LdaSettings,
     Threshold,
-    TopicQualitySettings,
     WordSettings,
 )
 from onelayer.topics.ambiguity import filter_ambiguous_words
@@ -99,12 +98,7 @@ def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tm
     write_topics(topics, tmp_path / "t.safetensors")
     back = read_topics(tmp_path / "t.safetensors")
     assert (np.concatenate(list(document_topics(back, bag, settings))) == found).all()
-    measured = measure_topics(
-        bag,
-        topics,
-        [str(label) for label in labels],
-        TopicQualitySettings(lda=settings, top_words=5),
-    )
+    measured = measure_topics(bag, topics, [str(label) for label in labels], settings, 5)
     assert measured.shares["share"].tolist() == [1, 1]
     assert measured.words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
 

@@ -218,7 +218,7 @@ def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
     assert said in judged["note"] and judged["runs"] == 1
     assert (judged["verdict"] == "undecided") == (source == "pretrain")
     assert "one seed" in wikipedia.readable(table)["over seeds (attention; cosine)"].tolist()
-    claims = wikipedia.claims(ours, own, AMBIGUITY, PUBLISHED)
+    claims = wikipedia.directions(ours, own, AMBIGUITY, PUBLISHED)
     assert claims["note"].str.contains(said, regex=False).all()
     assert set(wikipedia.readable_claims(claims)["over seeds"]) == {"one seed"}
 
@@ -254,7 +254,7 @@ def test_readers_see_a_row_per_model_and_threshold_in_the_order_given(table) -> 
 
 def test_a_claim_over_seeds_is_one_row_for_readers() -> None:
     ours = {"random": measures_over_seeds({"all": 1.0, "0": 0.9, "1": 1.0, "2": 1.1})}
-    table = wikipedia.claims(ours, MODELS, AMBIGUITY, PUBLISHED)
+    table = wikipedia.directions(ours, MODELS, AMBIGUITY, PUBLISHED)
     assert set(table["seed"]) == {"all", "0", "1", "2"}
     assert (table.loc[table["seed"] != "all", "verdict"] == "").all()
     shown = wikipedia.readable_claims(table)
@@ -264,7 +264,7 @@ def test_a_claim_over_seeds_is_one_row_for_readers() -> None:
 
 def test_directions_are_differences_judged_against_zero() -> None:
     ours = {"mini": measures(1.3, (0.05, 0.2))}
-    table = wikipedia.claims(ours, MODELS, AMBIGUITY, PUBLISHED)
+    table = wikipedia.directions(ours, MODELS, AMBIGUITY, PUBLISHED)
     falls = table[table["overlap"] == "disjoint"].iloc[0]
     assert falls["published"] == pytest.approx(1.32 - 1.28)
     assert falls["tolerance"] == pytest.approx(0.01)
@@ -274,7 +274,7 @@ def test_directions_are_differences_judged_against_zero() -> None:
     assert beats["published"] == pytest.approx(1.32 - 1.23)
     assert beats["published_threshold"] == 0.0005
     controls = {"random": measures_over_seeds({"all": 1.0, "0": 1.0, "1": 1.0, "2": 1.0})}
-    table = wikipedia.claims(controls, MODELS, AMBIGUITY, PUBLISHED)
+    table = wikipedia.directions(controls, MODELS, AMBIGUITY, PUBLISHED)
     control = table[(table["overlap"] == "disjoint - overlapping") & (table["seed"] == "all")]
     assert control["effect"].tolist() == pytest.approx([1.32 - 1.23])
     assert set(control["kind"]) == {"control"}

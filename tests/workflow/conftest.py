@@ -117,7 +117,9 @@ class Answer:
     @property
     def targets(self) -> set[str]:
         """Named targets but `all`: of results, papers and parts of papers."""
-        return {name for name, command in self.commands.items() if not command} - {"all"}
+        made = {result.target for result in self.results}
+        rules = self.commands.items()
+        return {name for name, command in rules if not command or name in made} - {"all"}
 
     @property
     def groups(self) -> dict[str, list[SimpleNamespace]]:
@@ -129,9 +131,9 @@ class Answer:
         return found
 
     def below(self, target: str) -> set[int]:
-        """The jobs that a named target plans, by place."""
+        """The jobs that a named target plans, by place; its own where it computes."""
         [start] = (place for place, job in enumerate(self.jobs) if job.rule == target)
-        found, waiting = set(), [start]
+        found, waiting = {start} if self.jobs[start].command else set(), [start]
         while waiting:
             new = set(self._needs[waiting.pop()]) - found
             found |= new

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from onelayer.declarations import read_declarations
 from onelayer.portable import assignments
 from onelayer.provenance import code_closure
 from onelayer.registry import FOLDERS
@@ -43,7 +44,7 @@ def test_touching_every_module_and_script_reruns_nothing(finished):
 def test_a_portable_run_makes_every_step_again_but_those_that_are_other_machines(finished):
     planned = plan(finished, "--config", "portable=true")
     used = {path.stem for path in (finished / "results/benchmarks").iterdir()}
-    assert planned.triggered >= used - {"measure_claims_again"}
+    assert planned.rules >= used - {"measure_claims_again"}
     shell = snakemake(
         finished, "--dry-run", "--printshellcmds", *SMOKE, "--config", "portable=true"
     )
@@ -69,7 +70,8 @@ def test_a_portable_run_makes_every_step_again_but_those_that_are_other_machines
 )
 def test_editing_a_module_reruns_exactly_the_steps_that_import_it(finished, module):
     used = {path.stem for path in (finished / "results/benchmarks").iterdir()}
-    users = {step for step in used if f"src/onelayer/{module}" in code_closure(step)}
+    steps = {rule: rule for rule in used} | {d.rule: d.step for d in read_declarations()}
+    users = {rule for rule in used if f"src/onelayer/{module}" in code_closure(steps[rule])}
     edit(finished / "src/onelayer" / module)
     planned = plan(finished)
     assert users
@@ -89,10 +91,10 @@ def test_editing_what_no_number_depends_on_reruns_nothing(finished, name):
 
 
 def test_editing_a_script_reruns_that_step(finished):
-    edit(finished / "scripts/tabulate_topics.py")
+    edit(finished / "scripts/animate_landscape.py")
     planned = plan(finished)
-    assert planned.triggered == {"tabulate_topics"}
-    assert planned.rules == {"tabulate_topics", *LAST}
+    assert planned.triggered == {"animate_landscape"}
+    assert planned.rules == {"animate_landscape", *LAST} - {"write_findings", "tabulate_scoreboard"}
 
 
 def test_a_script_edited_while_its_step_runs_is_run_again(finished):
@@ -109,7 +111,7 @@ def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
     swapped = overlay(finished, "topics: {lda: {topics: 2, passes: 8}}\n")
     planned = plan(finished, swapped)
     assert "fit_lda" in planned.triggered
-    held_out = {"measure_held_out_topics", "tabulate_topic_settings"}
+    held_out = {"measure_held_out_topics", "table_topic_settings"}
     assert planned.triggered <= {"fit_lda", "measure_topics", "fit_topic_models", *held_out}
 
 
@@ -124,7 +126,7 @@ def test_a_shown_size_trains_nothing_again(finished):
     runs = "decision_lists: {shown: [{L: 16, n: 4, m: 2}]}\n"
     planned = plan(finished, overlay(finished, runs))
     assert planned.triggered == {"solve_decision_lists"}
-    assert {"plot_accuracy_over_time", "plot_attention_order"} <= planned.rules
+    assert {"figure_accuracy_over_time", "figure_attention_order"} <= planned.rules
     assert not {rule for rule in planned.rules if rule.startswith("train_")}
 
 
@@ -132,7 +134,7 @@ def test_changed_thresholds_refit_no_topics_and_no_models(finished):
     thresholds = "topics: {ambiguity: {thresholds: [{count: 20}, {count: 60}]}}\n"
     planned = plan(finished, overlay(finished, thresholds))
     assert "filter_ambiguous_words" in planned.triggered
-    topics = {"parse_articles", "count_words", "fit_lda", "measure_topics", "tabulate_topics"}
+    topics = {"parse_articles", "count_words", "fit_lda", "measure_topics", "table_topics"}
     models = {"encode_articles", "pretrain_model", "init_random_model"}
     assert not planned.rules & {*topics, *models, "fit_topic_models", "probe_topic_models"}
 
@@ -140,7 +142,7 @@ def test_changed_thresholds_refit_no_topics_and_no_models(finished):
 def test_another_threshold_of_the_comparison_refits_no_topic_model(finished):
     threshold = "topic_structure: {robustness: {threshold: {count: 30, beside: null}}}\n"
     planned = plan(finished, overlay(finished, threshold))
-    compared = {"tabulate_topic_model_robustness", "plot_topic_model_robustness"}
+    compared = {"table_topic_model_robustness", "figure_topic_model_robustness"}
     assert planned.triggered == {"probe_topic_models"}
     assert planned.rules == planned.triggered | compared | LAST
 
@@ -155,7 +157,7 @@ def test_an_edited_caption_reruns_only_the_index(finished):
 def test_an_edited_figure_style_plots_again_and_computes_nothing(finished, smoke):
     edit(finished / "src/onelayer/figures.py")
     planned = plan(finished)
-    plots = {job.rule for job in smoke.steps if job.rule.startswith(("plot_", "animate_"))}
+    plots = {job.rule for job in smoke.steps if job.rule.startswith(("figure_", "animate_"))}
     assert planned.triggered == plots
     assert planned.rules == plots | LAST - {"write_findings"}  # which need tables alone
 
@@ -164,8 +166,8 @@ def test_other_published_numbers_measure_nothing_again(finished):
     path = finished / "workflow/reference/topic_structure_wikipedia.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("1.32", "1.33"), encoding="utf-8")
     triggered = plan(finished).triggered
-    judged = {"tabulate_wikipedia", "tabulate_wikipedia_claims", "tabulate_calibration"}
-    assert triggered == {*judged, "plot_wikipedia_ratios"}
+    judged = {"table_wikipedia", "table_wikipedia_claims", "table_calibration"}
+    assert triggered == {*judged, "figure_wikipedia_ratios"}
 
 
 def test_a_new_checkout_beside_kept_results_reruns_nothing(smoke_run, tmp_path):
@@ -184,8 +186,10 @@ def test_a_new_checkout_beside_kept_results_reruns_nothing(smoke_run, tmp_path):
 
 @pytest.mark.parametrize("caption", CAPTIONS)
 def test_a_named_target_plans_just_the_jobs_that_led_to_its_files(smoke, manifest, caption):
+    named = {declaration.rule: declaration.step for declaration in read_declarations()}
     for result in (result for result in smoke.results if result.caption == caption):
-        planned = smoke.count(smoke.below(result.target))
+        rules = smoke.count(smoke.below(result.target))
+        planned = Counter({named.get(rule, rule): jobs for rule, jobs in rules.items()})
         for path in result.files:
             steps = manifest["results"][path]["steps"]
             assert planned == Counter(step["step"] for step in steps), path
@@ -210,7 +214,7 @@ def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
     run = snakemake(finished, "--cores", "1", *SMOKE, "--", DISJOINT, anew=True)
     seconds = cpu_seconds() - start
     assert run.returncode == 0, run.stdout
-    assert executed(run.stdout) == {"tabulate_wikipedia"}
+    assert executed(run.stdout) == {"table_wikipedia"}
     assert products(finished) == before
     assert seconds <= 15
     assert plan(finished).rules <= LAST
@@ -222,7 +226,7 @@ def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     edit(finished / "src/onelayer/papers/topic_structure/topic_tables.py")
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
-    steps = {"tabulate_topics", "tabulate_topic_quality", "tabulate_topic_settings"}
+    steps = {"table_topics", "table_topic_quality", "table_topic_settings"}
     assert executed(run.stdout) == steps | LAST
     assert products(finished) == before
     after = (finished / TOPICS).stat().st_mtime_ns

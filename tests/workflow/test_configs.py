@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from onelayer.allocation import gpus
+from onelayer.declarations import read_declarations
 from onelayer.portable import assignments
 from onelayer.settings.schema import PATH as SCHEMA
 from onelayer.settings.schema import schema_text
@@ -18,14 +19,16 @@ from tests.workflow.conftest import CAPTIONS, OVERLAYS, ask, listed, merged_conf
 
 pytestmark = pytest.mark.workflow
 
-# A file system that is nobody's: the checkpoints there are never read.
+# A file system that is nobody's: the checkpoints there are never read. And more than one thread.
 FOLDER = """models:
   mine: {source: local, local: {path: /nowhere}}
   way: {source: series, folders: {9: /nowhere}}
+probe: {attention: {threads: 3}, uncertainty: {threads: 2}}
 """
 FROM_A_FOLDER = (
     "results/models/mine/config.json",
     "results/measures/vital-articles/way/snapshots.parquet",
+    "results/measures/vital-articles/bert-here/snapshots.parquet",
 )
 
 
@@ -100,7 +103,7 @@ def test_every_caption_has_its_results_and_every_result_a_named_target(code, smo
     for result in smoke.results:
         assert result.target.startswith(result.caption)
     assert smoke.targets == shown | set(smoke.groups) | {"same_bytes"}
-    assert {"all", "verify", *smoke.groups} <= names
+    assert {"all", *smoke.groups} <= names
 
 
 def test_an_index_for_readers_names_every_target(smoke):
@@ -114,14 +117,20 @@ def test_an_index_for_readers_names_every_target(smoke):
 
 
 def test_every_script_has_its_rule_and_every_rule_its_script(smoke, steps):
-    scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")} - {"verify_results"}
+    scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
     assert {step.script for step in steps} == scripts
+    declared = {declaration.rule: declaration for declaration in read_declarations()}
     for step in steps:
-        assert step.rule == step.script
         command = step.command.removeprefix(assignments())
         assert command.startswith(f"python scripts/{step.script}.py ")
-    # Nobody runs the rule of which all others are made; one that only checks caches nothing.
-    assert {r for r, command in smoke.commands.items() if command} == scripts | {"step", "verify"}
+        if step.rule in declared:
+            script, _, function = declared[step.rule].step.partition(":")
+            assert step.script == script and f".py {function} " in command
+        else:
+            assert step.rule == step.script
+    # Nobody runs the rule of which others are made.
+    own = scripts - {"make_table", "make_figure"}
+    assert {r for r, command in smoke.commands.items() if command} == own | {"step", *declared}
 
 
 def test_every_step_has_a_log_a_benchmark_an_environment_and_says_what_it_does(steps):
@@ -158,13 +167,15 @@ def test_a_step_asks_for_more_memory_and_time_when_it_is_tried_again(steps):
 
 
 def test_the_threads_of_a_step_are_those_of_its_settings(steps):
+    several = {step.rule for step in steps if step.threads > 1}
+    assert several >= {"probe_attention", "measure_attention", "measure_snapshots"}
     for step in steps:
         assert step.threads == step.settings.get("threads", 1), step.rule
 
 
 def test_downloads_tables_and_figures_run_where_snakemake_runs_also_on_a_cluster(steps):
     for step in steps:
-        near = ("fetch_", "tabulate_", "plot_", "write_")
+        near = ("fetch_", "table_", "figure_", "tabulate_", "write_")
         assert step.local == step.rule.startswith(near), step.rule
 
 

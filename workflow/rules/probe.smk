@@ -40,7 +40,12 @@ use rule step as probe_attention with:
     resources:
         **asks(2500, minutes=60, device=settings.probe.attention.device),
     params:
-        **script("probe_attention", settings.probe.attention, words=word_groups),
+        **script(
+            "probe_attention",
+            attention=settings.probe.attention,
+            words=word_groups,
+            threads=settings.probe.attention.threads,
+        ),
 
 
 # Of articles in parts: each part's attention, merged; the embeddings need no articles.
@@ -144,8 +149,9 @@ use rule step as measure_attention with:
     params:
         **script(
             "measure_attention",
-            settings.probe.uncertainty,
+            uncertainty=settings.probe.uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.model),
+            threads=settings.probe.uncertainty.threads,
         ),
 
 
@@ -175,8 +181,9 @@ use rule step as measure_embeddings with:
     params:
         **script(
             "measure_embeddings",
-            settings.probe.uncertainty,
+            uncertainty=settings.probe.uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.model),
+            threads=settings.probe.uncertainty.threads,
         ),
 
 
@@ -233,6 +240,7 @@ use rule step as measure_snapshots with:
             ),
             uncertainty=settings.probe.uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
+            threads=settings.probe.attention.threads,
         ),
 
 

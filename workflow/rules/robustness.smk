@@ -67,55 +67,11 @@ use rule step as probe_topic_models with:
         ),
 
 
-use rule step as tabulate_topic_model_robustness with:
-    input:
-        quality=expand(
-            rules.fit_topic_models.output.quality,
-            corpus=compared_corpus,
-            topics=robustness.topics,
-        ),
-        measures=expand(
-            rules.probe_topic_models.output.measures,
-            corpus=compared_corpus,
-            checkpoint=compared_checkpoints,
-        ),
-    output:
-        tables=table(
-            "topic_structure/topic_model_robustness",
-            "Wikipedia: results",
-            "table: topic models compared",
-        ),
-        record=record,
-    pathvars:
-        step="tabulate_topic_model_robustness",
-    priority: 3
-    localrule: True
-    params:
-        **script("tabulate_topic_model_robustness", models=compared_models, robustness=robustness),
-
-
-use rule step as plot_topic_model_robustness with:
-    input:
-        quality=expand(
-            rules.fit_topic_models.output.quality,
-            corpus=compared_corpus,
-            topics=robustness.topics,
-        ),
-        measures=expand(
-            rules.probe_topic_models.output.measures,
-            corpus=compared_corpus,
-            checkpoint=compared_checkpoints,
-        ),
-    output:
-        figures=figure(
-            "topic_structure/topic_model_robustness",
-            "Wikipedia: results",
-            "figure: topic models compared",
-        ),
-        record=record,
-    pathvars:
-        step="plot_topic_model_robustness",
-    priority: 3
-    localrule: True
-    params:
-        **script("plot_topic_model_robustness", models=compared_models, robustness=robustness),
+compared_quality = expand(
+    rules.fit_topic_models.output.quality, corpus=compared_corpus, topics=robustness.topics
+)
+# A line that begins with the word `checkpoint` would begin one of Snakemake's.
+compared_measures = [
+    rules.probe_topic_models.output.measures.format(corpus=compared_corpus, checkpoint=name)
+    for name in compared_checkpoints
+]

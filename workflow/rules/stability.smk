@@ -21,6 +21,9 @@ wildcard_constraints:
     machine="|".join(map(re.escape, machines)),
 
 
+every["machine"] = list(machines)
+
+
 use rule step as measure_claims_again with:
     input:
         **pretrained_again,
@@ -37,16 +40,3 @@ use rule step as measure_claims_again with:
         # Its machines are what their own switches say, also in a portable run.
         switches="",
         portable="",
-
-
-use rule step as tabulate_stability with:
-    input:
-        claims=expand(rules.measure_claims_again.output.claims, machine=machines),
-    output:
-        tables=table("stability/stability", "Other machines, other seeds", "table: stability"),
-        record=record,
-    pathvars:
-        step="tabulate_stability",
-    localrule: True
-    params:
-        **script("tabulate_stability", machines=stability.machines),

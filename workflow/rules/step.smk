@@ -22,12 +22,8 @@ rule step:
     resources:
         **asks(1000, minutes=10),
     params:
-        files=command_line,
-        # Libraries read their switches when they are loaded, which is when Python starts.
-        switches=assignments() if settings.portable else "",
-        portable=" --portable" if settings.portable else "",
+        **step_params,
     message:
         "{params.message}"
     shell:
-        "{params.switches}python {params.script:q} {params.files} --settings {params.settings:q}"
-        "{params.portable} --log {log:q}"
+        command

@@ -13,7 +13,7 @@ use rule step as count_words with:
         corpus="|".join(map(re.escape, in_one_piece)) or "none",
     priority: 3
     params:
-        **script("count_words", settings.topics.words),
+        **script("count_words", words=settings.topics.words),
 
 
 # Of a corpus in parts: each part's words, merged and pruned to the vocabulary, and each part
@@ -48,7 +48,7 @@ use rule step as merge_words with:
     resources:
         **asks(1500, minutes=60),
     params:
-        **script("merge_words", settings.topics.words),
+        **script("merge_words", words=settings.topics.words),
 
 
 use rule step as count_part_words with:
@@ -91,7 +91,7 @@ use rule step as fit_lda with:
     resources:
         **asks(1500, minutes=30),
     params:
-        **script("fit_lda", settings.topics.lda),
+        **script("fit_lda", lda=settings.topics.lda),
 
 
 use rule step as measure_topics with:
@@ -156,4 +156,4 @@ use rule step as filter_ambiguous_words with:
         step="filter_ambiguous_words/{corpus}",
     priority: 3
     params:
-        **script("filter_ambiguous_words", settings.topics.ambiguity),
+        **script("filter_ambiguous_words", ambiguity=settings.topics.ambiguity),

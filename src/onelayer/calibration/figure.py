@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from onelayer.calibration.simulation import NORMAL
 from onelayer.calibration.table import EFFECTS, PERMUTED, SAID
-from onelayer.figures import PALETTE, WIDTH, despine, plain
+from onelayer.figures import PALETTE, WIDTH, despine, figure, plain
 
 BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, _ = PALETTE
 # What claims an effect is dark; what denies one green; what decides nothing is nearly white.
@@ -15,6 +15,12 @@ COLOURS = dict(zip(SAID, (BLUE, SKY, YELLOW, GREEN, ORANGE, "0.9"), strict=True)
 HATCHES = dict(zip(SAID, ("", "", "", "", "////", ""), strict=True))
 
 
+@figure(
+    "all_papers/calibration",
+    "Calibration",
+    "figure: calibration",
+    reads={"table": "tables/all_papers/calibration.csv"},
+)
 def figure_calibration(table: pd.DataFrame) -> Figure:
     """Shares of the verdicts: a panel per number of seeds, and one of permuted topics.
 

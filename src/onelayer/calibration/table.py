@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pandas as pd
 
@@ -10,9 +11,10 @@ from onelayer import intervals
 from onelayer.calibration.simulation import OVER_SEEDS, PLAIN
 from onelayer.papers.topic_structure import wikipedia
 from onelayer.papers.topic_structure.probe.labels import Variant
-from onelayer.settings.calibration import CalibrationTableSettings
 from onelayer.settings.models import ModelSettings
-from onelayer.tables import VALUE_COLUMNS, Report, interval, number, tidy
+from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.settings.topics import AmbiguitySettings
+from onelayer.tables import VALUE_COLUMNS, interval, number, table, tidy
 from onelayer.verdicts import (
     NEGLIGIBLE,
     REPRODUCED,
@@ -38,24 +40,6 @@ QUANTITIES = {FALSE: "false verdicts", COVERED: "coverage", RATIO: "ratio"}
 LEVEL, BAND, MOST_FALSE = 0.95, 0.02, 0.05
 # Coverage counts as known to twice the band, where it is measured at all.
 _NOMINAL = Number(None, kind="theory", unit=BAND / TENTH)
-TITLE = "Calibration: intervals and verdicts where the truth is known"
-NOTES = [
-    "Permuted topics: the topics of words of like frequency exchanged at random, and the ratio of "
-    "attention judged by the same functions as in the Wikipedia tables, beside a null of its own; "
-    "there is no effect, and every verdict but 'negligible' and 'undecided' is false. 'Intervals "
-    "without 1': what the interval over articles alone would say, without the null.",
-    "Shuffled words: a model reads words themselves, so that articles of random words are no null; "
-    "these rows say what a ratio rests on, and nothing of the paper. Of articles as they are the "
-    "Wikipedia tables have the verdict.",
-    "Coverage: how often a 95% interval holds the truth of simulated data; 93 to 97% is asked for. "
-    "Intervals of a share (Clopper and Pearson) hold it in at least 95% by their construction, in "
-    "all cases where runs are few. Plain percentiles of a bootstrap are not used; they show what "
-    "the expanded ones mend. Spread: of the seeds, in standard errors of the mean over documents.",
-    "Simulated effects: in published ones, with intervals over seeds and documents whose ideal "
-    "half width is given. False: reproduced where the effect is not the published one; smaller, "
-    "larger, negligible or opposite where that is not so. At most 5% are asked for of effects 0 "
-    "and 1; all others only describe.",
-]
 
 
 def is_false(verdict: str, effect: float) -> bool:
@@ -246,16 +230,50 @@ def _frequencies(values: pd.Series) -> str:
     return ", ".join(said) or "–"
 
 
-def report(
-    probed: Mapping[str, pd.DataFrame],
-    settings: CalibrationTableSettings,
-    published: pd.DataFrame,
+@table(
+    "all_papers/calibration",
+    "Calibration",
+    "table: calibration",
+    title="Calibration: intervals and verdicts where the truth is known",
+    notes=[
+        "Permuted topics: the topics of words of like frequency exchanged at random, and the "
+        "ratio of attention judged by the same functions as in the Wikipedia tables, beside a "
+        "null of its own; there is no effect, and every verdict but 'negligible' and 'undecided' "
+        "is false. 'Intervals without 1': what the interval over articles alone would say, "
+        "without the null.",
+        "Shuffled words: a model reads words themselves, so that articles of random words are no "
+        "null; these rows say what a ratio rests on, and nothing of the paper. Of articles as "
+        "they are the Wikipedia tables have the verdict.",
+        "Coverage: how often a 95% interval holds the truth of simulated data; 93 to 97% is asked "
+        "for. Intervals of a share (Clopper and Pearson) hold it in at least 95% by their "
+        "construction, in all cases where runs are few. Plain percentiles of a bootstrap are not "
+        "used; they show what the expanded ones mend. Spread: of the seeds, in standard errors of "
+        "the mean over documents.",
+        "Simulated effects: in published ones, with intervals over seeds and documents whose "
+        "ideal half width is given. False: reproduced where the effect is not the published one; "
+        "smaller, larger, negligible or opposite where that is not so. At most 5% are asked for "
+        "of effects 0 and 1; all others only describe.",
+    ],
+    readable=readable,
+    reads={
+        "measures": "calibrated_measures",
+        "published": "reference/topic_structure_wikipedia.csv",
+        "coverage": "calibrate_intervals.coverage",
+        "effects": "calibrate_intervals.effects",
+    },
+    settings={"models": "named_calibrated_models", "ambiguity": "topics.ambiguity"},
+)
+def calibration(
+    measures: list[pd.DataFrame],
+    published: Path,
     coverage: pd.DataFrame,
     effects: pd.DataFrame,
-) -> Report:
-    """The table for machines and readers; arguments as `assemble`, `published` as it is read."""
-    models = {model.name: model.settings for model in settings.models}
-    beside = {threshold.label: threshold.published for threshold in settings.ambiguity.thresholds}
-    numbers = published_beside(probed, models, beside, published)
-    table = assemble(probed, models, numbers, coverage, effects)
-    return Report(table, readable(table), TITLE, NOTES)
+    models: list[NamedModel],
+    ambiguity: AmbiguitySettings,
+) -> pd.DataFrame:
+    """Whether intervals and verdicts are right, where the truth is known."""
+    known = by_name(models)
+    probed = dict(zip(known, measures, strict=True))
+    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
+    numbers = published_beside(probed, known, beside, wikipedia.read_published(published))
+    return assemble(probed, known, numbers, coverage, effects)

@@ -9,8 +9,6 @@ from pydantic import Field
 
 from onelayer.settings.block import Block, Seed, Threads
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import NamedModel
-from onelayer.settings.topics import AmbiguitySettings
 
 Runs = Annotated[int, Field(ge=2, le=1000)]
 Documents = Annotated[int, Field(ge=10, le=100_000)]
@@ -23,15 +21,15 @@ class TextCalibration(Block):
     of each the first checkpoint; under the first threshold and overlap mode.
     """
 
-    documents: int = Field(150, ge=2)
+    documents: int = Field(ge=2)
     """Articles, the first of those that the tables draw (documents)."""
-    permutations: int = Field(1000, ge=100)
+    permutations: int = Field(ge=100)
     """How often topics are permuted among words of like frequency and judged as if they were
     topics. Expected: at most 5% of the verdicts say that there is an effect, as the permuted topics
     come from the null's own distribution. Refuted by more than that, its interval considered. All
     others are undecided where the null alone spreads over more than a tenth of the published effect
     (MiniLM), and negligible where it does not (a small model)."""
-    shuffles: int = Field(3, ge=2, le=100)
+    shuffles: int = Field(ge=2, le=100)
     """How often all words are shuffled across articles, and the words of each within it. Expected:
     a model that reads what words mean (MiniLM) keeps most of its ratio where only their order is
     lost, and a part even where articles are bags of random words; this is refuted where the
@@ -42,49 +40,49 @@ class TextCalibration(Block):
 class IntervalCalibration(Block):
     """Simulated seeds and documents: do 95% intervals cover the truth in 95% of the cases?"""
 
-    trials: int = Field(2000, ge=100)
+    trials: int = Field(ge=100)
     """Data sets of each kind; the share that is covered is known to .01 (trials)."""
-    seeds: list[Runs] = Field([3, 10], min_length=1)
+    seeds: list[Runs] = Field(min_length=1)
     """Seeds in a data set. Expected: of normal ones 95%; of skewed ones fewer (88 to 92%), for
     Student's interval knows nothing of skewness. Shares: more than 95%, by their construction."""
-    documents: list[Documents] = Field([30, 100, 1000], min_length=1)
+    documents: list[Documents] = Field(min_length=1)
     """Documents in a data set. Expected: 93 to 97% from 100 documents on, fewer for 30 skewed
     ones."""
-    resamples: int = Field(1000, ge=100)
+    resamples: int = Field(ge=100)
     """Of the documents of each data set (resamples)."""
-    spreads: list[Annotated[float, Field(ge=0)]] = Field([0, 1, 3], min_length=1)
+    spreads: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
     """Standard deviation of a seed's effect, in standard errors of the mean over documents.
     Expected: where both are alike the interval errs on the wide side (96 to 98%)."""
-    shares: list[Annotated[float, Field(gt=0, lt=1)]] = Field([0.1, 0.5], min_length=1)
+    shares: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
     """True shares of successes."""
 
 
 class EffectCalibration(Block):
     """Simulated effects under the rule: how often does each verdict come out?"""
 
-    trials: int = Field(2000, ge=100)
+    trials: int = Field(ge=100)
     """Data sets of each kind (trials)."""
-    effects: list[float] = Field([0, 0.05, 0.3, 1], min_length=1)
+    effects: list[float] = Field(min_length=1)
     """True effects, in published ones. Expected: of 0 at most 5% of the verdicts say that there is
     an effect, and of 1 at most 5% that it is another."""
-    half_widths: list[Annotated[float, Field(gt=0)]] = Field([0.05, 0.15, 0.5], min_length=1)
+    half_widths: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
     """Half of the ideal 95% interval, in published effects. Expected: 0 is called negligible at
     .05, and undecided at .5; .3 is called reproduced in every fourth case at .5, which the rule
     allows: the interval reaches the published effect and excludes none."""
-    documents: Documents = 300
+    documents: Documents
     """Documents of each data set; half of the variance is theirs, half of it the seeds'."""
 
 
 class CalibrationSettings(Block):
     """Whether intervals and verdicts are right, measured where the truth is known."""
 
-    texts: TextCalibration = TextCalibration()
+    texts: TextCalibration
     """Real models, no topics."""
-    intervals: IntervalCalibration = IntervalCalibration()
+    intervals: IntervalCalibration
     """Coverage."""
-    effects: EffectCalibration = EffectCalibration()
+    effects: EffectCalibration
     """Verdicts."""
-    seed: Seed = 0
+    seed: Seed
     """Seed of all permutations, shuffles and simulations."""
 
 
@@ -101,23 +99,3 @@ class ProbeCalibrationSettings(Block):
     """Of permutations and shuffles."""
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
-
-
-class SimulationSettings(Block):
-    """What the simulations need to know (assembled)."""
-
-    intervals: IntervalCalibration
-    """Coverage."""
-    effects: EffectCalibration
-    """Verdicts."""
-    seed: Seed
-    """Of the simulations."""
-
-
-class CalibrationTableSettings(Block):
-    """What the table must know beside what was measured (assembled)."""
-
-    models: list[NamedModel]
-    """In the order of the input files."""
-    ambiguity: AmbiguitySettings
-    """Thresholds, with the published threshold beside which each stands."""

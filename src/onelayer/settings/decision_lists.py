@@ -301,20 +301,6 @@ class DecisionListSettings(Block):
         return self
 
 
-class ReducedFlowSettings(Theorem1Settings):
-    """What the reduced flow needs to know."""
-
-    shown: list[Size] = Field(min_length=1)
-    """Sizes whose loss, accuracy and scores are followed over time."""
-
-
-class ShownSettings(Block):
-    """What the figures of training W need to know."""
-
-    shown: list[Size] = Field(min_length=1)
-    """Sizes, in the order of panels."""
-
-
 def size_of(size: Size) -> tuple[int, int, int]:
     """(L, n, m)."""
     return size.L, size.n, size.m

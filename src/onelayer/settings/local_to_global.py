@@ -44,8 +44,8 @@ class ChainSettings(Block):
         return self
 
 
-class FlowShownSettings(Block):
-    """What tables and figures of the gradient flow must know of it."""
+class FlowSettings(Block):
+    """Gradient flow of the canonical model from many starts at once."""
 
     chains: list[ChainSettings] = Field(min_length=2)
     """Chains in the order of rows; the first with p + q < 1 and the first with p + q > 1 are shown
@@ -60,9 +60,25 @@ class FlowShownSettings(Block):
     """Starts of the wide view with the attention scalar: uniform in [-wide, wide]^3."""
     near: float = Field(0.1, gt=0, le=1)
     """The same near the origin."""
+    draws: int = Field(2000, ge=20)
+    """Gaussian starts per chain and standard deviation (draws)."""
+    trajectories: int = Field(64, ge=4, le=1000)
+    """Trajectories shown per chain and panel (trajectories)."""
+    frames: int = Field(60, ge=2, le=500)
+    """Times at which the shown trajectories are kept; frames of the animation."""
+    tolerance: float = Field(1e-8, gt=0, le=1e-3)
+    """Error of an integration step, relative to each variable."""
+    at_rest: float = Field(1e-7, gt=0, le=1e-3)
+    """A trajectory ends when its speed falls and the way left is below this."""
+    seed: Seed = 0
+    """Seed of the starts."""
+    device: Device = "auto"
+    """Where the flow is integrated."""
+    threads: Threads = 1
+    """torch threads; part of what decides the numbers."""
 
     @pydantic.model_validator(mode="after")
-    def _both_sides_and_order(self) -> "FlowShownSettings":
+    def _both_sides_and_order(self) -> "FlowSettings":
         sums = [chain.p + chain.q for chain in self.chains]
         if not min(sums) < 1 < max(sums):
             raise ValueError("chains: at least one with p + q < 1 and one with p + q > 1")
@@ -75,32 +91,6 @@ class FlowShownSettings(Block):
         return self
 
 
-class IntegrationSettings(Block):
-    """How the gradient flow is integrated, and from which random numbers it starts."""
-
-    tolerance: float = Field(1e-8, gt=0, le=1e-3)
-    """Error of an integration step, relative to each variable."""
-    at_rest: float = Field(1e-7, gt=0, le=1e-3)
-    """A trajectory ends when its speed falls and the way left is below this."""
-    seed: Seed = 0
-    """Seed of the starts."""
-    device: Device = "auto"
-    """Where the flow is integrated."""
-    threads: Threads = 1
-    """torch threads; part of what decides the numbers."""
-
-
-class FlowSettings(FlowShownSettings, IntegrationSettings):
-    """Gradient flow of the canonical model from many starts at once."""
-
-    draws: int = Field(2000, ge=20)
-    """Gaussian starts per chain and standard deviation (draws)."""
-    trajectories: int = Field(64, ge=4, le=1000)
-    """Trajectories shown per chain and panel (trajectories)."""
-    frames: int = Field(60, ge=2, le=500)
-    """Times at which the shown trajectories are kept; frames of the animation."""
-
-
 class AttentionFlowSettings(Block):
     """Gradient flow of (e, w, a) from Gaussian starts, integrated as `flow` says."""
 
@@ -111,19 +101,6 @@ class AttentionFlowSettings(Block):
     independent: list[Annotated[float, Field(gt=0, lt=1)]] = [0.5, 0.3]
     """Each p of a chain with q = 1 - p, on which the theorems are silent; from the largest of the
     standard deviations, with the attention scalar and without it."""
-
-
-class AttentionFlowShownSettings(Block):
-    """What tables of the flow with attention must know of it (assembled from other blocks)."""
-
-    chains: list[ChainSettings]
-    """Chains in the order of rows."""
-
-
-class AttentionFlowRunSettings(
-    AttentionFlowSettings, AttentionFlowShownSettings, IntegrationSettings
-):
-    """What the step must know (assembled from other blocks)."""
 
 
 class TrainingSettings(Block):
@@ -158,18 +135,13 @@ class TrainingSettings(Block):
         return own == AUTHORS_TRAINING and first <= self.iterations <= last
 
 
-class TrainedSettings(Block):
-    """What is trained, and on which chain."""
+class EnsembleSettings(Block):
+    """What is trained, on which chain, and what is kept of the runs."""
 
     chain: ChainSettings
     """The chain that produces the sequences."""
     training: TrainingSettings = TrainingSettings()
     """How every run is trained."""
-
-
-class EnsembleSettings(TrainedSettings):
-    """Which runs, and what is kept of them."""
-
     seeds: int = Field(5, ge=2)
     """Runs per initialisation (runs)."""
     evaluate_every: int = Field(5, ge=1)
@@ -182,14 +154,14 @@ class EnsembleSettings(TrainedSettings):
     """torch threads; part of what decides the numbers."""
 
 
-class InitialisationShownSettings(TrainedSettings):
-    """What tables and figures of the initialisations must know of them."""
+class InitialisationSettings(EnsembleSettings):
+    """Standard, rank-one and the paper's initialisation, trained alike."""
 
     snapshots: list[Annotated[int, Field(ge=1)]] = Field([1, 100, 200], min_length=1)
     """Iterations at which the weights are shown; the authors saved 1, 100 and 200."""
 
     @pydantic.model_validator(mode="after")
-    def _rank_one_has_one_row(self) -> "InitialisationShownSettings":
+    def _rank_one_has_one_row(self) -> "InitialisationSettings":
         if self.training.embedding_rows != 1:
             raise ValueError(
                 "training.embedding_rows: the rank-one initialisation has one row, found "
@@ -198,17 +170,13 @@ class InitialisationShownSettings(TrainedSettings):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _snapshots_within(self) -> "InitialisationShownSettings":
+    def _snapshots_within(self) -> "InitialisationSettings":
         if max(self.snapshots) > self.training.iterations:
             raise ValueError(
                 f"snapshots: {max(self.snapshots)} comes after the last of "
                 f"{self.training.iterations} iterations"
             )
         return self
-
-
-class InitialisationSettings(EnsembleSettings, InitialisationShownSettings):
-    """Standard, rank-one and the paper's initialisation, trained alike."""
 
 
 class Variant(Block):
@@ -263,15 +231,11 @@ class AblationSettings(Block):
         return self
 
 
-class AblationShownSettings(TrainedSettings):
-    """What the ablation's table must know of it (assembled from other blocks)."""
+class AblationRunSettings(EnsembleSettings):
+    """What the ablation trains (assembled from other blocks)."""
 
     variants: list[Variant]
-    """Variants in the order of rows."""
-
-
-class AblationRunSettings(EnsembleSettings, AblationShownSettings):
-    """What the ablation's step must know (assembled from other blocks)."""
+    """Changes of the training, in the order of rows."""
 
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -329,8 +293,8 @@ _SOURCES = [
 ]
 
 
-class OpenProblemsShownSettings(Block):
-    """What the table of the open problems must know of them."""
+class OpenProblemsSettings(Block):
+    """More states, higher order, two layers: small trainings from the standard start by AdamW."""
 
     sources: list[SourceSettings] = Field(
         [SourceSettings(**source) for source in _SOURCES], min_length=1
@@ -342,18 +306,6 @@ class OpenProblemsShownSettings(Block):
     """Sequences per iteration (sequences)."""
     iterations: int = Field(400, ge=1)
     """Length of the training and of its learning-rate schedule (iterations)."""
-
-    @pydantic.model_validator(mode="after")
-    def _names_once(self) -> "OpenProblemsShownSettings":
-        names = [source.name for source in self.sources]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"sources: {', '.join(repeated)} is given twice; each name once")
-        return self
-
-
-class OpenProblemsSettings(OpenProblemsShownSettings):
-    """More states, higher order, two layers: small trainings from the standard start by AdamW."""
-
     d: int = Field(8, ge=1, le=64)
     """Dimensions; one head, 4 d hidden units."""
     lr: float = Field(2e-3, gt=0)
@@ -367,27 +319,12 @@ class OpenProblemsSettings(OpenProblemsShownSettings):
     evaluate_on: int = Field(16, ge=1)
     """Held-out sequences (sequences)."""
 
-
-class OpenProblemsRunSettings(OpenProblemsSettings):
-    """What the step must know (assembled from other blocks)."""
-
-    device: Device = "auto"
-    """Where the ensembles are trained."""
-    threads: Threads = 1
-    """torch threads; part of what decides the numbers."""
-
-
-class ClaimSettings(TrainedSettings):
-    """What the table of claims must know (assembled from other blocks)."""
-
-    extent: float
-    """Of the basin maps."""
-    sigmas: list[float]
-    """Standard deviations of the starts with the attention scalar."""
-    tolerance: float
-    """Of the integration."""
-    at_rest: float
-    """Of the integration."""
+    @pydantic.model_validator(mode="after")
+    def _names_once(self) -> "OpenProblemsSettings":
+        names = [source.name for source in self.sources]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"sources: {', '.join(repeated)} is given twice; each name once")
+        return self
 
 
 class LocalToGlobalSettings(Block):
@@ -403,3 +340,18 @@ class LocalToGlobalSettings(Block):
     """Changes of the transformer's training."""
     open_problems: OpenProblemsSettings = OpenProblemsSettings()
     """The paper's open problems."""
+
+    @property
+    def ablated(self) -> AblationRunSettings:
+        """What the ablation trains: as the transformer is, but for what `ablation` says."""
+        base, own = self.transformer, self.ablation
+        return AblationRunSettings(
+            chain=base.chain,
+            training=base.training.model_copy(update={"iterations": own.iterations}),
+            seeds=own.seeds,
+            evaluate_every=base.evaluate_every,
+            evaluate_on=base.evaluate_on,
+            device=base.device,
+            threads=base.threads,
+            variants=own.variants,
+        )

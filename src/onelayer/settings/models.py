@@ -122,10 +122,3 @@ ModelSettings = Annotated[
     WheelModel | HubModel | LocalModel | SeriesModel | PretrainedModel | RandomModel,
     Field(discriminator="source"),
 ]
-
-
-class InitSettings(Block):
-    """Random initialisations of one model (assembled)."""
-
-    seeds: list[Seed]
-    """Seeds of the weights, in the order of the folders."""

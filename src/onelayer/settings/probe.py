@@ -36,28 +36,6 @@ class AttentionProbeSettings(Block):
         return part_names(self.parts)
 
 
-class EmbeddingSettings(Block):
-    """Which words' embeddings are extracted beside the kept words of the topics (assembled)."""
-
-    words: list[str] = []
-    """Further words, for the heat map of word groups."""
-
-
-class CheckpointProbeSettings(AttentionProbeSettings, EmbeddingSettings):
-    """What is asked of a checkpoint that is loaded once (assembled)."""
-
-
-class AttentionPartSettings(Block):
-    """One part of the probed articles (assembled)."""
-
-    attention: AttentionProbeSettings
-    """All of them."""
-    part: int = Field(ge=0)
-    """Which part (counted from 0)."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
-
-
 class UncertaintySettings(Block):
     """Bootstrap intervals and the permutation null."""
 
@@ -75,24 +53,10 @@ class UncertaintySettings(Block):
     """BLAS threads; part of what decides the numbers."""
 
 
-class ModelMeasureSettings(UncertaintySettings):
-    """Measures of one model over all its checkpoints (assembled)."""
-
-    checkpoint_seeds: list[Seed] = []
-    """Seeds of its checkpoints, in the order of input files; none of a model from elsewhere."""
-
-
 class ProbeSettings(Block):
     """Attention and embedding probes."""
 
-    attention: AttentionProbeSettings = AttentionProbeSettings()
+    attention: AttentionProbeSettings
     """The forward passes."""
-    uncertainty: UncertaintySettings = UncertaintySettings()
+    uncertainty: UncertaintySettings
     """Intervals and nulls."""
-
-
-class SnapshotMeasureSettings(ProbeSettings):
-    """Measures of a pretrained model on the way (assembled)."""
-
-    checkpoint_seeds: list[Seed]
-    """Seeds of its trainings, in the order of input files."""

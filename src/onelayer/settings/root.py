@@ -38,9 +38,9 @@ class Settings(Block):
     """Models by name."""
     topics: TopicSettings
     """From articles to topics."""
-    pretraining: PretrainingSettings = PretrainingSettings()
+    pretraining: PretrainingSettings
     """How models of source `pretrain` are made."""
-    probe: ProbeSettings = ProbeSettings()
+    probe: ProbeSettings
     """What is measured on each model."""
     topic_structure: TopicStructureSettings
     """Li, Li & Risteski (2023)."""
@@ -52,7 +52,7 @@ class Settings(Block):
     """Makkuva et al. (2024)."""
     stability: StabilitySettings
     """Claims of all four again, as on other machines and from other seeds."""
-    calibration: CalibrationSettings = CalibrationSettings()
+    calibration: CalibrationSettings
     """Whether intervals and verdicts are right, measured where the truth is known."""
 
     def seeds(self, model: str) -> list[int]:
@@ -112,7 +112,7 @@ class Settings(Block):
         again = self.stability
         return ClaimsAgainSettings(
             machine=machine,
-            two_stages=again.two_stages.of(self.topic_structure.synthetic, machine),
+            two_stages=again.two_stages.of(self.topic_structure.synthetic),
             transformers=again.transformers.of(self.local_to_global, machine),
             joint_training=again.joint_training.of(self.decision_lists.joint, machine),
             scan=again.scan.of(self.scan_snap.scan, machine),

@@ -188,8 +188,8 @@ class LanguageModelSettings(Block):
             if one.optimizer == "sgd" and (one.corpus or self.corpus) in wikitext
         ]
 
-    def of(self, name: str) -> "TrainTextSettings":
-        """One training, with what it has in place of the common settings."""
+    def of(self, name: str) -> "LanguageModelSettings":
+        """One of the trainings alone, with what it has in place of the common settings."""
         training = next(one for one in self.trainings if one.name == name)
         iterations = training.iterations or self.iterations
         maps_at = [t for t in self.maps_at if t <= iterations]
@@ -202,7 +202,7 @@ class LanguageModelSettings(Block):
             "maps_at": maps_at,
             "trainings": [training],
         }
-        return TrainTextSettings.model_validate(vars(self) | own | {"training": training})
+        return LanguageModelSettings.model_validate(vars(self) | own)
 
     @property
     def observed(self) -> list[int]:
@@ -243,53 +243,7 @@ class ScanSnapSettings(Block):
         return self
 
     @property
-    def changed_assumptions(self) -> "AssumptionStepSettings":
-        """What the step that trains them needs to know."""
+    def changed_scan(self) -> SimulationSettings:
+        """The scan, of which `assumptions` changes one at a time."""
         own = self.assumptions
-        scan = vars(self.scan) | {"seeds": own.seeds, "longer": own.longer}
-        return AssumptionStepSettings(**scan, changes=own)
-
-
-class AssumptionStepSettings(SimulationSettings):
-    """The scan, and what is changed of it (assembled from other blocks)."""
-
-    changes: AssumptionSettings
-    """Lengths and decoder speeds; seeds and iterations are the scan's then."""
-
-
-class TrainTextSettings(LanguageModelSettings):
-    """One training of the language model (assembled from other blocks)."""
-
-    training: TextTrainingSettings
-    """Which one."""
-
-
-class IterationSettings(Block):
-    """What tables and figures of the simulations need to know."""
-
-    iterations: int = Field(ge=10)
-    """Iterations of the paper's figure."""
-
-
-class TextFigureSettings(Block):
-    """What tables and figures of the language model need to know."""
-
-    trainings: list[Name]
-    """Trainings in the order of rows and of input files."""
-    length: int = Field(ge=2)
-    """Tokens in a sequence."""
-
-
-class ClaimSettings(Block):
-    """What the table of claims needs to know."""
-
-    scan_iterations: int = Field(ge=10)
-    """Iterations of Fig. 4."""
-    sweep_iterations: int = Field(ge=10)
-    """Iterations of Fig. 6."""
-    trainings: list[TextTrainingSettings]
-    """Trainings of the language model in the order of input files."""
-    own_text: list[Name]
-    """Those of them that are the paper's own; the others are analogues."""
-    text_length: int = Field(ge=2)
-    """Tokens in a sequence of text."""
+        return self.scan.model_copy(update={"seeds": own.seeds, "longer": own.longer})

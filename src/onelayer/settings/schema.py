@@ -1,12 +1,11 @@
 """The JSON schema of `config.yaml`, generated from the typed settings for editors and readers.
 
-`python -m onelayer.settings.schema` writes it; with `--check` it only says whether it drifted.
+`onelayer schema` writes it; with `--check` it only says whether it drifted.
 """
 
-import argparse
 import json
-import sys
 
+from onelayer.errors import OnelayerError
 from onelayer.provenance import REPOSITORY
 from onelayer.settings.root import Settings
 
@@ -20,18 +19,20 @@ def schema_text() -> str:
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def main() -> None:
-    """Write or check the schema file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail on drift")
-    if parser.parse_args().check:
+def main(check: bool = False) -> str | None:
+    """Write the schema file.
+
+    Args:
+        check: write nothing.
+
+    Raises:
+        OnelayerError: it was to be checked, and is out of date.
+    """
+    if check:
         if not PATH.exists() or PATH.read_text(encoding="utf-8") != schema_text():
-            sys.exit(f"{PATH.relative_to(REPOSITORY)} is out of date: run `make schema`")
-        return
+            where = PATH.relative_to(REPOSITORY)
+            raise OnelayerError(f"{where} is out of date: run `make schema`")
+        return None
     PATH.parent.mkdir(parents=True, exist_ok=True)
     PATH.write_text(schema_text(), encoding="utf-8")
-    print(f"wrote {PATH.relative_to(REPOSITORY)}")
-
-
-if __name__ == "__main__":
-    main()
+    return f"wrote {PATH.relative_to(REPOSITORY)}"

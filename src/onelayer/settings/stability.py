@@ -11,7 +11,11 @@ from onelayer.settings.local_to_global import AblationRunSettings, LocalToGlobal
 from onelayer.settings.pretraining import FamilyName, PretrainingSettings, PretrainModelSettings
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import SimulationSettings
-from onelayer.settings.topic_structure_synthetic import StagesSettings, SyntheticSettings
+from onelayer.settings.topic_structure_synthetic import (
+    SyntheticSettings,
+    TopicModelSettings,
+    TwoStageSettings,
+)
 
 # Variables by which numerical libraries are told to leave instructions of the processor alone.
 Switch = Literal[
@@ -50,28 +54,40 @@ class Machine(Block):
         return list(range(first, first + count))
 
 
+class StagesRun(Block):
+    """Two-stage trainings on one machine (assembled from other blocks)."""
+
+    model: TopicModelSettings
+    """The words and their masking."""
+    two_stages: TwoStageSettings
+    """What is trained."""
+    batch: int
+    """Documents in a training step (documents)."""
+    chunk: int
+    """Most runs in one tensor program (runs)."""
+
+
 class StagesAgain(Block):
     """Two-stage dynamics of the topic-structure paper."""
 
     settings: list[str] = Field(min_length=1)
     """Names under `topic_structure.synthetic.two_stages.settings`."""
-    seeds: Seeds = 10
+    seeds: Seeds
     """Runs of each (seeds)."""
 
-    def of(self, synthetic: SyntheticSettings, machine: Machine) -> StagesSettings:
-        """The trainings on one machine."""
+    def of(self, synthetic: SyntheticSettings) -> StagesRun:
+        """The trainings, the same on every machine."""
         chosen = [
             one.model_copy(update={"seeds": None})
             for one in synthetic.two_stages.settings
             if one.name in self.settings
         ]
         again = {"settings": chosen, "seeds": self.seeds}
-        return StagesSettings(
+        return StagesRun(
             model=synthetic.model,
+            two_stages=synthetic.two_stages.model_copy(update=again),
             batch=synthetic.batch,
             chunk=synthetic.chunk,
-            two_stages=synthetic.two_stages.model_copy(update=again),
-            **machine.computes,
         )
 
 
@@ -80,21 +96,14 @@ class TransformersAgain(Block):
 
     variants: list[str] = Field(min_length=1)
     """Names under `local_to_global.ablation.variants`."""
-    seeds: Seeds = 3
+    seeds: Seeds
     """Runs of each (seeds)."""
 
     def of(self, paper: LocalToGlobalSettings, machine: Machine) -> AblationRunSettings:
         """The trainings on one machine."""
-        base, chosen = paper.transformer, paper.ablation
-        return AblationRunSettings(
-            chain=base.chain,
-            training=base.training.model_copy(update={"iterations": chosen.iterations}),
-            variants=[variant for variant in chosen.variants if variant.name in self.variants],
-            seeds=self.seeds,
-            evaluate_every=base.evaluate_every,
-            evaluate_on=base.evaluate_on,
-            **machine.computes,
-        )
+        chosen = [one for one in paper.ablation.variants if one.name in self.variants]
+        again = {"variants": chosen, "seeds": self.seeds}
+        return paper.ablated.model_copy(update=again | machine.computes)
 
 
 class JointAgain(Block):
@@ -102,7 +111,7 @@ class JointAgain(Block):
 
     sizes: list[Size] = Field(min_length=1)
     """All small starts of these sizes under `decision_lists.joint.small`."""
-    seeds: Seeds = 4
+    seeds: Seeds
     """Runs of each (seeds)."""
 
     def of(self, joint: JointSettings, machine: Machine) -> list[SmallStart]:
@@ -115,7 +124,7 @@ class JointAgain(Block):
 class ScanAgain(Block):
     """Scan and Snap on synthetic sequences, `scan_snap.scan`."""
 
-    seeds: Seeds = 64
+    seeds: Seeds
     """Runs (seeds)."""
 
     def of(self, scan: SimulationSettings, machine: Machine) -> SimulationSettings:
@@ -126,11 +135,11 @@ class ScanAgain(Block):
 class PretrainingAgain(Block):
     """Small models, pretrained as `pretraining` says."""
 
-    families: list[FamilyName] = []
+    families: list[FamilyName]
     """Architectures; none are pretrained again where there is none."""
-    tokens: int = Field(3_000_000, ge=1)
+    tokens: int = Field(ge=1)
     """Budget of each (tokens seen)."""
-    seeds: Seeds = 2
+    seeds: Seeds
     """Models of each (seeds)."""
     probed: bool = False
     """Measure the ratios of the finished models too, on the articles of `probe`."""
@@ -166,7 +175,7 @@ class StabilitySettings(Block):
     """Decision lists."""
     scan: ScanAgain
     """Scan and Snap."""
-    pretraining: PretrainingAgain = PretrainingAgain()
+    pretraining: PretrainingAgain
     """Topic structure, models pretrained here."""
 
     @pydantic.model_validator(mode="after")
@@ -188,7 +197,7 @@ class ClaimsAgainSettings(Block):
 
     machine: Machine
     """On which."""
-    two_stages: StagesSettings
+    two_stages: StagesRun
     """Topic structure: without the maps."""
     transformers: AblationRunSettings
     """Local to Global."""
@@ -202,10 +211,3 @@ class ClaimsAgainSettings(Block):
     """How they are probed; null: they are not."""
     threads: Threads = 1
     """torch and BLAS threads; the machine's."""
-
-
-class StabilityTableSettings(Block):
-    """What the table of stability must know beside what was measured (assembled)."""
-
-    machines: list[Machine]
-    """In the order of the input files."""

@@ -158,6 +158,10 @@ class AttentionTableSettings(DocumentSettings):
         _once([variant.name for variant in self.variants])
         return self
 
+    def variant(self, name: str) -> AttentionVariant:
+        """The variant of this name."""
+        return next(variant for variant in self.variants if variant.name == name)
+
 
 class OverStepsSettings(Block):
     """One variant of the attention table trained for longer, and looked at on the way."""
@@ -358,7 +362,9 @@ class DyckSettings(DocumentSettings):
     """Draws of documents, and runs (seeds)."""
 
 
-class _Common(Block):
+class SyntheticSettings(Block):
+    """The synthetic experiments."""
+
     model: TopicModelSettings = TopicModelSettings()
     """The words and their masking."""
     batch: int = Field(40, ge=1)
@@ -369,57 +375,35 @@ class _Common(Block):
     """Where models are trained; `auto` takes a GPU if there is one."""
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
-
-    def _fits(self, key: str, documents: DocumentSettings) -> None:
-        if self.batch > documents.documents:
-            raise ValueError(
-                f"{key}.documents = {documents.documents}: at least one batch of {self.batch}"
-            )
-
-
-class UniformAttentionSettings(_Common):
-    """What training under uniform attention needs to know."""
-
     theory: TheorySettings = TheorySettings()
     """The gap of W_V and of the embeddings."""
+    gap_grid: GapGridSettings = GapGridSettings()
+    """The gap over settings."""
+    descent: DescentSettings = DescentSettings()
+    """Descent from many starts."""
     components: ComponentSettings = ComponentSettings()
     """Heat maps with all components trained."""
-
-    @pydantic.model_validator(mode="after")
-    def _theory_fits(self) -> "UniformAttentionSettings":
-        for key, block in (("theory", self.theory), ("components", self.components)):
-            if block.tau >= self.model.T:
-                raise ValueError(
-                    f"{key}.tau = {block.tau}: must be below T = {self.model.T}, or every "
-                    "document has all topics and there is nothing to learn"
-                )
-            self._fits(key, block)
-        return self
-
-
-class TopicAttentionSettings(_Common):
-    """What training the published attention table needs to know."""
-
+    components_over_steps: ComponentsOverStepsSettings = ComponentsOverStepsSettings()
+    """The same over steps."""
     attention: AttentionTableSettings
     """Attention by optimiser."""
-
-    @pydantic.model_validator(mode="after")
-    def _attention_fits(self) -> "TopicAttentionSettings":
-        self._fits("attention", self.attention)
-        return self
-
-
-class OverStepsTrainingSettings(TopicAttentionSettings):
-    """What training one variant for longer needs to know."""
-
     attention_over_steps: OverStepsSettings = OverStepsSettings()
     """Attention against steps."""
+    two_stages: TwoStageSettings
+    """Two-stage dynamics."""
+    stage_gradients: StageGradientsSettings
+    """Gradients of the two stages."""
+    stage_two: StageTwoSettings = StageTwoSettings()
+    """Optimal attention against tau."""
+    ratio_over_T: RatioOverTSettings = RatioOverTSettings()
+    """The optimal attention over T."""
+    dyck: DyckSettings = DyckSettings()
+    """Bracket words."""
 
     @property
     def over_steps_variant(self) -> AttentionVariant:
         """The variant that is trained for longer."""
-        name = self.attention_over_steps.variant
-        return next(variant for variant in self.attention.variants if variant.name == name)
+        return self.attention.variant(self.attention_over_steps.variant)
 
     @property
     def released_steps(self) -> int:
@@ -427,7 +411,42 @@ class OverStepsTrainingSettings(TopicAttentionSettings):
         return self.attention_over_steps.epochs * (self.attention.documents // self.batch)
 
     @pydantic.model_validator(mode="after")
-    def _over_steps_fit(self) -> "OverStepsTrainingSettings":
+    def _a_batch_at_least(self) -> "SyntheticSettings":
+        for key in ("theory", "components", "attention", "two_stages", "stage_two", "dyck"):
+            if self.batch > (found := getattr(self, key).documents):
+                raise ValueError(f"{key}.documents = {found}: at least one batch of {self.batch}")
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _not_all_topics_in_a_document(self) -> "SyntheticSettings":
+        for key, block in (("theory", self.theory), ("components", self.components)):
+            if block.tau >= self.model.T:
+                raise ValueError(
+                    f"{key}.tau = {block.tau}: must be below T = {self.model.T}, or every "
+                    "document has all topics and there is nothing to learn"
+                )
+        over_T = self.ratio_over_T
+        for key, taus, T in (
+            ("stage_two", self.stage_two.taus, self.model.T),
+            ("ratio_over_T", over_T.taus, min(over_T.T)),
+        ):
+            if (tau := max(taus)) >= T:
+                raise ValueError(
+                    f"{key}.taus: {tau} must be below T = {T}, where the optimum is degenerate"
+                )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _grid_fits(self) -> "SyntheticSettings":
+        grid = self.gap_grid
+        if max([grid.tau, *grid.taus]) >= self.model.T or grid.tau >= min(grid.T):
+            raise ValueError("gap_grid: each tau must be below each T that it stands beside")
+        if (most := max(grid.p_c)) + self.model.p_r > 1:
+            raise ValueError(f"gap_grid.p_c: {most:g} + p_r = {self.model.p_r:g}: at most 1")
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _over_steps_fit(self) -> "SyntheticSettings":
         block, names = self.attention_over_steps, [v.name for v in self.attention.variants]
         if block.variant not in names:
             raise ValueError(
@@ -446,219 +465,10 @@ class OverStepsTrainingSettings(TopicAttentionSettings):
                 )
         return self
 
-
-class StagesSettings(_Common):
-    """What the two-stage trainings need to know."""
-
-    two_stages: TwoStageSettings
-    """Two-stage dynamics."""
-
     @pydantic.model_validator(mode="after")
-    def _stages_fit(self) -> "StagesSettings":
-        self._fits("two_stages", self.two_stages)
-        return self
-
-
-class StageGradientsRun(StagesSettings):
-    """What the gradients of the two stages need to know."""
-
-    stage_gradients: StageGradientsSettings
-    """Gradients of the two stages."""
-
-    @property
-    def followed(self) -> list[StageSetting]:
-        """The settings whose gradients are looked at."""
-        names = self.stage_gradients.settings
-        return [one for one in self.two_stages.settings if one.name in names]
-
-    @property
-    def looks(self) -> list[int]:
-        """After how many updates gradients are looked at."""
-        last = self.two_stages.steps
-        return sorted({*range(0, last + 1, self.stage_gradients.every), last})
-
-    @pydantic.model_validator(mode="after")
-    def _settings_known(self) -> "StageGradientsRun":
+    def _followed_stages_known(self) -> "SyntheticSettings":
         known = [one.name for one in self.two_stages.settings]
         for name in self.stage_gradients.settings:
             if name not in known:
                 raise ValueError(f"stage_gradients.settings: {name!r}: one of {', '.join(known)}")
         return self
-
-
-class ComponentsRun(_Common):
-    """What all components over steps need to know."""
-
-    components: ComponentSettings = ComponentSettings()
-    """All components trained."""
-    components_over_steps: ComponentsOverStepsSettings = ComponentsOverStepsSettings()
-    """The same over steps."""
-
-
-class DyckRun(_Common):
-    """What bracket words need to know."""
-
-    dyck: DyckSettings = DyckSettings()
-    """Bracket words."""
-
-    @pydantic.model_validator(mode="after")
-    def _brackets_fit(self) -> "DyckRun":
-        self._fits("dyck", self.dyck)
-        return self
-
-
-class TiedAttentionSettings(_Common):
-    """What the optimal attention of stage 2 needs to know."""
-
-    stage_two: StageTwoSettings = StageTwoSettings()
-    """Optimal attention against tau."""
-
-    @pydantic.model_validator(mode="after")
-    def _taus_fit(self) -> "TiedAttentionSettings":
-        for tau in self.stage_two.taus:
-            if tau >= self.model.T:
-                raise ValueError(
-                    f"stage_two.taus: {tau} must be below T = {self.model.T}, where the optimum "
-                    "is degenerate"
-                )
-        self._fits("stage_two", self.stage_two)
-        return self
-
-
-class GapGridRun(Block):
-    """What the gap over settings needs to know."""
-
-    model: TopicModelSettings = TopicModelSettings()
-    """The words and their masking."""
-    gap_grid: GapGridSettings = GapGridSettings()
-    """The gap over settings."""
-
-    @pydantic.model_validator(mode="after")
-    def _grid_fits(self) -> "GapGridRun":
-        grid = self.gap_grid
-        if max(grid.tau, *grid.taus) >= self.model.T or grid.tau >= min(grid.T):
-            raise ValueError("gap_grid: each tau must be below each T that it stands beside")
-        if (most := max(grid.p_c)) + self.model.p_r > 1:
-            raise ValueError(f"gap_grid.p_c: {most:g} + p_r = {self.model.p_r:g}: at most 1")
-        return self
-
-
-class DescentRun(Block):
-    """What descent from many starts needs to know."""
-
-    model: TopicModelSettings = TopicModelSettings()
-    """The words and their masking."""
-    theory: TheorySettings = TheorySettings()
-    """Documents."""
-    descent: DescentSettings = DescentSettings()
-    """Descent from many starts."""
-
-
-class RatioOverTRun(Block):
-    """What the optimal attention over T needs to know."""
-
-    model: TopicModelSettings = TopicModelSettings()
-    """The words and their masking."""
-    ratio_over_T: RatioOverTSettings = RatioOverTSettings()
-    """The optimal attention over T."""
-
-    @pydantic.model_validator(mode="after")
-    def _taus_below(self) -> "RatioOverTRun":
-        block = self.ratio_over_T
-        if max(block.taus) >= min(block.T):
-            raise ValueError(
-                f"ratio_over_T.taus: {max(block.taus)} must be below T = {min(block.T)}, where the "
-                "optimum is degenerate"
-            )
-        return self
-
-
-class SyntheticSettings(
-    UniformAttentionSettings,
-    OverStepsTrainingSettings,
-    StageGradientsRun,
-    ComponentsRun,
-    DyckRun,
-    TiedAttentionSettings,
-    GapGridRun,
-    DescentRun,
-    RatioOverTRun,
-):
-    """The synthetic experiments."""
-
-
-class TopicAttentionRun(TopicAttentionSettings):
-    """One variant's training."""
-
-    variant: Name
-    """A name of `attention.variants`."""
-
-
-class OverStepsRun(OverStepsTrainingSettings):
-    """One optimiser's training for longer."""
-
-    optimizer: OptimizerKind
-    """`adam` or `sgd`."""
-
-
-class TopicBlockSettings(Block):
-    """What figures of topics' blocks must know beside the matrices."""
-
-    v: int = Field(ge=2)
-    """Words in each topic (words)."""
-
-
-class HeatmapSettings(TopicBlockSettings):
-    """What the heat maps of attention must know beside the matrices."""
-
-    variants: list[Name]
-    """Variants of the attention table in the order of input files."""
-
-
-class RatioFigureSettings(Block):
-    """What the figure of stage 2 must know beside the ratios."""
-
-    T: int = Field(ge=2)
-    """Topics."""
-
-
-class AveragesSettings(Block):
-    """What the table of attention must know beside the averages."""
-
-    evaluated_tokens: int = Field(ge=1)
-    """Tokens of the documents on which attention was averaged (tokens)."""
-    released_steps: int = Field(ge=1)
-    """Updates of the released configuration (steps)."""
-    authors: list[Name]
-    """Variants that are the authors' model, of which their table is."""
-    stage_two: list[Name]
-    """Variants whose W_V is frozen at the optimum of stage 1, as in the theorem."""
-
-
-class StagesTableSettings(Block):
-    """What the table of the two stages must know beside the norms."""
-
-    two_stages: TwoStageSettings
-    """What was trained."""
-
-
-class GapTableSettings(Block):
-    """What the table of the gaps must know beside them."""
-
-    model: TopicModelSettings
-    """The words and their masking."""
-    theory: TheorySettings
-    """The documents."""
-
-
-class ClaimsTableSettings(Block):
-    """What the table of claims must know beside what was measured."""
-
-    model: TopicModelSettings
-    """The words and their masking."""
-    gap_grid: GapGridSettings
-    """The gap over settings."""
-    theory: TheorySettings
-    """Documents of the descent from many starts."""
-    two_stages: TwoStageSettings
-    """What the gradients were followed in."""

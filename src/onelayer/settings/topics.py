@@ -72,30 +72,6 @@ class NamedLda(LdaSettings):
     """What the table calls it."""
 
 
-class HeldOutSettings(Block):
-    """Topic models of a half of the articles, and how they are judged (assembled)."""
-
-    models: list[NamedLda] = Field(min_length=1)
-    """The topic models; their seeds are replaced."""
-    seeds: list[Seed] = Field(min_length=1)
-    """Seeds of the halves, and of the topic models."""
-    top_words: int = Field(ge=2)
-    """Words per topic in NPMI (words)."""
-
-
-class TopicModelsSettings(Block):
-    """Topic models that differ in backend and seed, and how they are judged (assembled)."""
-
-    lda: LdaSettings
-    """What they have in common; its backend and seed are replaced."""
-    backends: list[Backend] = Field(min_length=1)
-    """Backends."""
-    seeds: list[Seed] = Field(min_length=1)
-    """Seeds."""
-    top_words: int = Field(ge=2)
-    """Words per topic in NPMI (words)."""
-
-
 class Threshold(Block):
     """How many of a topic's most probable words are kept: a count or a share of all words."""
 
@@ -139,9 +115,9 @@ class AmbiguitySettings(Block):
 class TopicSettings(Block):
     """From articles to topics with unambiguous words."""
 
-    words: WordSettings = WordSettings()
+    words: WordSettings
     """The vocabulary."""
-    lda: LdaSettings = LdaSettings()
+    lda: LdaSettings
     """The topic model."""
     held_out_seeds: list[Seed] = Field([0], min_length=1)
     """Seeds: of each a random half of the articles, to which the topic model is fitted once more;
@@ -152,12 +128,3 @@ class TopicSettings(Block):
     """The ambiguity filter."""
     top_words: int = Field(10, ge=2, le=100)
     """Words per topic in tables, in the figure and in NPMI (words)."""
-
-
-class TopicQualitySettings(Block):
-    """How the topic model is judged."""
-
-    lda: LdaSettings
-    """As it was fitted."""
-    top_words: int = Field(ge=2)
-    """Words per topic in NPMI (words)."""

@@ -23,8 +23,7 @@ from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.settings.decision_lists import SmallStart
 from onelayer.settings.local_to_global import AblationRunSettings
 from onelayer.settings.scan_snap import SimulationSettings
-from onelayer.settings.stability import ClaimsAgainSettings
-from onelayer.settings.topic_structure_synthetic import StagesSettings
+from onelayer.settings.stability import ClaimsAgainSettings, StagesRun
 from onelayer.stability import CLAIM
 from onelayer.tables import ALL, VALUE_COLUMNS, tidy
 
@@ -58,7 +57,7 @@ def measure(settings: ClaimsAgainSettings, execution: Execution = Execution()) -
 
 
 def stages(
-    settings: StagesSettings, other_seeds: bool = False, execution: Execution = Execution()
+    settings: StagesRun, other_seeds: bool = False, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """Topic structure, synthetic: the two stages, `table_two_stage` over its seeds."""
     # In an ensemble of fewer runs the same ones round otherwise: all of them train, so that the
@@ -66,8 +65,8 @@ def stages(
     first = settings.two_stages.seeds * other_seeds
     again = {"maps": [], "seeds": first + settings.two_stages.seeds}
     block = settings.two_stages.model_copy(update=again)
-    norms = two_stages(settings.model_copy(update={"two_stages": block}), execution)
-    table = stage_tables.two_stage(norms[norms["seed"] >= first], block)
+    norms = two_stages(settings.model, block, settings.batch, settings.chunk, execution)
+    table = stage_tables.tidy_stages(norms[norms["seed"] >= first], block)
     table = table[table["seed"] == ALL]
     return claims_of("topic_structure", "two stages: " + table["setting"], table)
 
@@ -82,7 +81,7 @@ def transformers(
     variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
     first = settings.seeds * other_seeds
     curves = training.train_variants(variants, settings, execution, first_seed=first)
-    chain = Chain(settings.chain.p, settings.chain.q)
+    chain = Chain.of(settings.chain)
     table = training_tables.ablation_table(curves, settings.variants, settings.training, chain)
     named = "transformers: " + table["variant"] + ", " + table["initialisation"] + " start"
     return claims_of("local_to_global", named, table)

@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 from onelayer.intervals import share
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM
-from onelayer.tables import TEXTS, VALUE_COLUMNS, Report, interval, tidy
+from onelayer.tables import TEXTS, VALUE_COLUMNS, Report, interval, table, tidy
 
 KEYS = [*CLAIM, "machine", "judged"]
 ALL, COVERED, SAME = "all claims", "covered_share", "same_share"
@@ -172,7 +172,14 @@ def notes(
     return found
 
 
-def report(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> Report:
-    """The table with all that its readers see."""
-    table = assemble(machines, measured)
-    return Report(table, readable(table, machines), TITLE, notes(table, machines, measured))
+@table(
+    "stability/stability",
+    "Other machines, other seeds",
+    "table: stability",
+    reads={"claims": "measure_claims_again.claims"},
+    settings={"machines": "stability.machines"},
+)
+def stability(claims: list[pd.DataFrame], machines: list[Machine]) -> Report:
+    """Claims as on other machines and from other seeds: spreads, and verdicts that change."""
+    found = assemble(machines, claims)
+    return Report(found, readable(found, machines), TITLE, notes(found, machines, claims))

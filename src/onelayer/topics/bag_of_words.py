@@ -46,17 +46,17 @@ def count_words(
     Raises:
         OnelayerError: see `prune`.
     """
-    uses = list_words(texts, settings)
+    uses = list_words(texts, settings.min_letters)
     vocabulary = prune(uses, len(texts), settings, tokenizers)
     return BagOfWords(vocabulary, count_in_vocabulary(texts, vocabulary))
 
 
-def list_words(texts: Iterable[str], settings: WordSettings) -> list[WordUse]:
+def list_words(texts: Iterable[str], min_letters: int) -> list[WordUse]:
     """Every word of at least `min_letters` letters, alphabetically, and how the texts use it."""
     documents: Counter[str] = Counter()
     occurrences: Counter[str] = Counter()
     for text in texts:
-        counts = Counter(word for word in words(text) if len(word) >= settings.min_letters)
+        counts = Counter(word for word in words(text) if len(word) >= min_letters)
         documents.update(counts.keys())
         occurrences.update(counts)
     return [WordUse(word, documents[word], occurrences[word]) for word in sorted(documents)]

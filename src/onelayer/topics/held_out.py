@@ -1,12 +1,12 @@
 """Coherence of topics in articles to which they were not fitted: by it topic models are chosen."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from onelayer.seeds import generator
-from onelayer.settings.topics import HeldOutSettings, LdaSettings
+from onelayer.settings.topics import LdaSettings, NamedLda
 from onelayer.topics.bags import BagOfWords
 from onelayer.topics.lda import fit_lda
 from onelayer.topics.model import top_words
@@ -22,14 +22,18 @@ def halves(bag: BagOfWords, seed: int) -> tuple[BagOfWords, BagOfWords]:
 
 def held_out_coherence(
     bag: BagOfWords,
-    settings: HeldOutSettings,
+    models: Sequence[NamedLda],
+    seeds: Sequence[int],
+    most: int,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """NPMI of the top words of topics that were fitted to one half of the documents.
 
     Args:
         bag: the corpus, in one piece.
-        settings: topic models, seeds and the number of top words.
+        models: the topic models; their seeds are replaced.
+        seeds: of the halves, and of the topic models.
+        most: words per topic in NPMI.
         progress: wraps what a fit iterates over.
 
     Returns:
@@ -40,11 +44,11 @@ def held_out_coherence(
         OnelayerError: see `fit_lda`.
     """
     rows = []
-    for seed in settings.seeds:
+    for seed in seeds:
         fitted, other = halves(bag, seed)
-        for model in settings.models:
+        for model in models:
             lda = LdaSettings(**model.model_dump(exclude={"name"}) | {"seed": seed})
-            tops = top_words(fit_lda(fitted, lda, progress).word_probability, settings.top_words)
+            tops = top_words(fit_lda(fitted, lda, progress).word_probability, most)
             for quantity, half in (("npmi_held_out", other), ("npmi_fitted", fitted)):
                 value = float(coherence(half, tops).mean())
                 rows.append((model.name, seed, quantity, value, len(tops)))

@@ -7,7 +7,7 @@ import pandas as pd
 import scipy.sparse
 from sklearn.metrics import normalized_mutual_info_score
 
-from onelayer.settings.topics import LdaSettings, TopicQualitySettings
+from onelayer.settings.topics import LdaSettings
 from onelayer.topics.bags import Bag
 from onelayer.topics.model import Topics, top_words
 from onelayer.topics.online_lda import document_topics
@@ -86,11 +86,19 @@ class TopicMeasures:
 
 
 def measure_topics(
-    bag: Bag, topics: Topics, labels: list[str | None], settings: TopicQualitySettings
+    bag: Bag, topics: Topics, labels: list[str | None], lda: LdaSettings, most: int
 ) -> TopicMeasures:
-    """Measure a fitted topic model on the corpus that it was fitted to."""
-    best, prevalence = _most_probable(topics, bag, settings.lda)
-    tops = top_words(topics.word_probability, settings.top_words)
+    """Measure a fitted topic model on the corpus that it was fitted to.
+
+    Args:
+        bag: the corpus.
+        topics: the topic model.
+        labels: human topic of each document, None where it has none.
+        lda: as it was fitted.
+        most: words per topic in NPMI.
+    """
+    best, prevalence = _most_probable(topics, bag, lda)
+    tops = top_words(topics.word_probability, most)
     npmi = coherence(bag, tops)
     used, effective = topics_used(best, prevalence)
     documents, words = bag.size, len(bag.vocabulary)

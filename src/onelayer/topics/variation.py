@@ -1,11 +1,11 @@
 """Topic models of one corpus that differ in nothing but backend and seed."""
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
-from onelayer.settings.topics import TopicModelsSettings, TopicQualitySettings
+from onelayer.settings.topics import Backend, LdaSettings
 from onelayer.topics.bags import Bag
 from onelayer.topics.lda import fit_lda
 from onelayer.topics.model import Fit, Topics
@@ -17,7 +17,10 @@ QUALITIES = ["nmi", "npmi", "topics_used", "topics_effective"]
 def fit_topic_models(
     bag: Bag,
     labels: list[str | None],
-    settings: TopicModelsSettings,
+    lda: LdaSettings,
+    backends: Sequence[Backend],
+    seeds: Sequence[int],
+    top_words: int,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> tuple[dict[Fit, Topics], pd.DataFrame]:
     """Fit and judge a topic model for every backend and seed.
@@ -25,7 +28,9 @@ def fit_topic_models(
     Args:
         bag: the corpus.
         labels: human topic of each document, None where it has none.
-        settings: backends, seeds, and what the models have in common.
+        lda: what the models have in common; its backend and seed are replaced.
+        backends, seeds: of the models.
+        top_words: words per topic in NPMI.
         progress: wraps the fits, and what each of them iterates over, in progress bars.
 
     Returns:
@@ -35,13 +40,12 @@ def fit_topic_models(
         OnelayerError: see `fit_lda`.
     """
     models, qualities = {}, []
-    pairs = list(itertools.product(settings.backends, settings.seeds))
+    pairs = list(itertools.product(backends, seeds))
     for backend, seed in progress(pairs, unit="model"):
-        lda = settings.lda.model_copy(update={"backend": backend, "seed": seed})
-        topics = fit_lda(bag, lda, progress)
-        judged = TopicQualitySettings(lda=lda, top_words=settings.top_words)
-        quality = measure_topics(bag, topics, labels, judged).quality
-        fit = Fit(backend, lda.topics, seed)
+        one = lda.model_copy(update={"backend": backend, "seed": seed})
+        topics = fit_lda(bag, one, progress)
+        quality = measure_topics(bag, topics, labels, one, top_words).quality
+        fit = Fit(backend, one.topics, seed)
         models[fit] = topics
         qualities.append(quality.assign(**fit._asdict()))
     table = pd.concat(qualities, ignore_index=True)

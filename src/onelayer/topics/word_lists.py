@@ -6,7 +6,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from onelayer.settings.topics import WordSettings
 from onelayer.topics.bag_of_words import WordUse, list_words
 
 BATCH = 10_000  # words read at once
@@ -14,7 +13,7 @@ _ARTICLES = b"articles"
 _SCHEMA = pa.schema([("word", pa.string()), ("documents", pa.int64()), ("occurrences", pa.int64())])
 
 
-def write_word_list(texts: Iterable[str], settings: WordSettings, path: Path) -> None:
+def write_word_list(texts: Iterable[str], min_letters: int, path: Path) -> None:
     """List the words of texts, and write them and how many texts there are."""
     articles = 0
 
@@ -24,7 +23,7 @@ def write_word_list(texts: Iterable[str], settings: WordSettings, path: Path) ->
             articles += 1
             yield text
 
-    columns = list(zip(*list_words(counted(), settings), strict=True)) or [[], [], []]
+    columns = list(zip(*list_words(counted(), min_letters), strict=True)) or [[], [], []]
     schema = _SCHEMA.with_metadata({_ARTICLES: str(articles)})
     arrays = [pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)]
     table = pa.Table.from_arrays(arrays, schema=schema)

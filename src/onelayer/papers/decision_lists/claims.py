@@ -4,25 +4,18 @@ The paper publishes no numbers but its bounds. A theorem speaks of every size, m
 claim is the worst of them. What is said of means over seeds is decided at the worst size.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import pandas as pd
 
-from onelayer.claims import BEYOND, Claim, alone, of_seeds, tabulated
+from onelayer.claims import BEYOND, NOTES, Claim, alone, of_seeds, readable, tabulated
 from onelayer.intervals import share
 from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.decision_lists.tables import POPULATION_FLOW, SIZES
-from onelayer.tables import ALL
+from onelayer.tables import ALL, table
 from onelayer.verdicts import NOT_REACHED, Direction, Number, UpperBound
 
-TABLES = [
-    "theorem_1",
-    "attention_training",
-    "theorem_2",
-    "value_from_uniform_attention",
-    "joint_training",
-]
 THEOREM_1, THEOREM_2 = "section I.C.1 (Theorem 1)", "section I.C.2 (Theorem 2)"
 IN_TIME = "gradient flow from W_0 = 0 and V = cP is perfect within time 4 M / (log(L) gamma)"
 PERFECT = "perfect classification of all sequences"
@@ -42,21 +35,52 @@ METHODS = {
 TENTH = 0.1
 
 
-def assemble(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All claims, tidy.
-
-    Args:
-        tables: the paper's other tables by name, `TABLES`, as `onelayer.tables.read_csv` reads
-            them.
-    """
+@table(
+    "decision_lists/claims",
+    "Claims",
+    "table: claims",
+    target="table_decision_lists_claims",
+    title="Decision lists: the paper's claims",
+    notes=[
+        "Read from the tables of Theorem 1, of training W, of Theorem 2, of V alone, and of W and "
+        "V together, which have every size and seed. Without an interval: the worst of the sizes "
+        "and runs that 'seeds' counts; what a theorem says of all must hold of the worst.",
+        "γ and δ are ours, as those tables say: the abstract only says that they depend on the "
+        "least probability mass of 'certain quantities'. δ above 1, which is no probability mass, "
+        "is left out.",
+        "'lists of 1 to 4': of unequal length m ≤ M, each length for as many tokens. Columns of W "
+        "do not know of each other, so that they take as long as the slowest length alone.",
+        "W_K and W_Q apart is the paper's first equation, which its theorems replace by W: an "
+        "analogue, as is all that is trained on drawn sequences in place of the population loss. "
+        "At W_K = W_Q = 0 the gradient of both is 0: they start from small random entries, and "
+        "take the longer the smaller those are.",
+        *NOTES,
+    ],
+    readable=readable,
+    reads={
+        "theorem_1": "tables/decision_lists/theorem_1.csv",
+        "attention_training": "tables/decision_lists/attention_training.csv",
+        "theorem_2": "tables/decision_lists/theorem_2.csv",
+        "value_from_uniform_attention": "tables/decision_lists/value_from_uniform_attention.csv",
+        "joint_training": "tables/decision_lists/joint_training.csv",
+    },
+)
+def decision_list_claims(
+    theorem_1: pd.DataFrame,
+    attention_training: pd.DataFrame,
+    theorem_2: pd.DataFrame,
+    value_from_uniform_attention: pd.DataFrame,
+    joint_training: pd.DataFrame,
+) -> pd.DataFrame:
+    """All claims, tidy, from the paper's other tables."""
     return tabulated(
         [
-            *_theorem_1(tables["theorem_1"]),
-            *_training_w(tables["attention_training"]),
-            *_factors(tables["attention_training"]),
-            *_theorem_2(tables["theorem_2"]),
-            *_value(tables["value_from_uniform_attention"]),
-            *_joint(tables["joint_training"]),
+            *_theorem_1(theorem_1),
+            *_training_w(attention_training),
+            *_factors(attention_training),
+            *_theorem_2(theorem_2),
+            *_value(value_from_uniform_attention),
+            *_joint(joint_training),
         ]
     )
 
@@ -370,20 +394,3 @@ def _mass(delta: float) -> str:
 
 def _lists(longest: int, shortest: int) -> str:
     return f"lists of {list_length(longest, shortest)}"
-
-
-TITLE = "Decision lists: the paper's claims"
-NOTES = [
-    "Read from the tables of Theorem 1, of training W, of Theorem 2, of V alone, and of W and V "
-    "together, which have every size and seed. Without an interval: the worst of the sizes and "
-    "runs that 'seeds' counts; what a theorem says of all must hold of the worst.",
-    "γ and δ are ours, as those tables say: the abstract only says that they depend on the least "
-    "probability mass of 'certain quantities'. δ above 1, which is no probability mass, is left "
-    "out.",
-    "'lists of 1 to 4': of unequal length m ≤ M, each length for as many tokens. Columns of W do "
-    "not know of each other, so that they take as long as the slowest length alone.",
-    "W_K and W_Q apart is the paper's first equation, which its theorems replace by W: an "
-    "analogue, as is all that is trained on drawn sequences in place of the population loss. At "
-    "W_K = W_Q = 0 the gradient of both is 0: they start from small random entries, and take the "
-    "longer the smaller those are.",
-]

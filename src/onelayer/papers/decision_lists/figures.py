@@ -1,6 +1,6 @@
 """Figures of training W alone (Theorem 1); the paper has none of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,9 +12,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, figure
+from onelayer.settings.decision_lists import Size, size_of
 
-Size = tuple[int, int, int]
+Lengths = tuple[int, int, int]  # L, n, m
 METHODS = {
     "full": "full flow, all sequences",
     "sampled": "flow, fresh sequences",
@@ -25,8 +26,19 @@ KIND = ["zipf", "method", "deviation"]
 BOUND = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
 
 
+@figure(
+    "decision_lists/accuracy_over_time",
+    "W alone (Theorem 1)",
+    "figure: accuracy over time",
+    reads={
+        "history": "train_decision_list_attention.history",
+        "runs": "train_decision_list_attention.runs",
+        "followed": "solve_decision_lists.followed",
+    },
+    settings={"sizes": "decision_lists.shown"},
+)
 def accuracy_over_time(
-    history: pd.DataFrame, runs: pd.DataFrame, followed: pd.DataFrame, sizes: Sequence[Size]
+    history: pd.DataFrame, runs: pd.DataFrame, followed: pd.DataFrame, sizes: list[Size]
 ) -> Figure:
     """Loss and accuracy against time, W only: a column per size.
 
@@ -34,8 +46,9 @@ def accuracy_over_time(
         history: `attention.history` of every run.
         runs: `attention.summary` of every run.
         followed: `sweep.follow` of the sizes.
-        sizes: (L, n, m) of the columns.
+        sizes: of the columns.
     """
+    sizes = [size_of(size) for size in sizes]
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(WIDTH, 4.7), sharex="col", sharey="row", squeeze=False
     )
@@ -110,11 +123,17 @@ def label_log_axis(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def of_size(table: pd.DataFrame, size: Size) -> pd.DataFrame:
+def of_size(table: pd.DataFrame, size: Lengths) -> pd.DataFrame:
     """The rows of one (L, n, m), all lists of which have m tokens."""
     return table[(table[["L", "n", "m", "shortest"]] == [*size, size[2]]).all(axis=1)]
 
 
+@figure(
+    "decision_lists/time_to_perfect",
+    "W alone (Theorem 1)",
+    "figure: time to perfect",
+    reads={"solved": "solve_decision_lists.solved"},
+)
 def time_to_perfect(solved: pd.DataFrame) -> Figure:
     """t* against L with the bound, a panel per n; and t* / bound against delta.
 
@@ -212,8 +231,19 @@ def _draw_delta(axis: Axes, swept: pd.DataFrame, colours: Mapping[int, str]) -> 
     despine(axis)
 
 
+@figure(
+    "decision_lists/attention_order",
+    "W alone (Theorem 1)",
+    "figure: attention in list order",
+    reads={
+        "scores": "train_decision_list_attention.scores",
+        "followed": "solve_decision_lists.followed",
+        "solved": "solve_decision_lists.solved",
+    },
+    settings={"sizes": "decision_lists.shown"},
+)
 def attention_order(
-    scores: pd.DataFrame, followed: pd.DataFrame, solved: pd.DataFrame, size: Size
+    scores: pd.DataFrame, followed: pd.DataFrame, solved: pd.DataFrame, sizes: list[Size]
 ) -> Figure:
     """W[., a] in list order for one size, and the staircase of learning times.
 
@@ -221,9 +251,9 @@ def attention_order(
         scores: `attention.scores_in_list_order` of runs at that size.
         followed: `sweep.follow`.
         solved: `sweep.solve_grids`, for the staircases of other list lengths.
-        size: (L, n, m).
+        sizes: the first is drawn.
     """
-    L, n, m = size
+    size = L, n, m = size_of(sizes[0])
     here = of_size(scores[scores["delta"] == 1], size)
     kinds = list(here.groupby(KIND, sort=False))
     figure = plt.figure(figsize=(WIDTH, 6.2), layout="constrained")
@@ -256,7 +286,7 @@ def _place(k: int, m: int) -> str:
     return f"a{subscript} = a" if k == m - 1 else f"a{subscript}"
 
 
-def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Size) -> None:
+def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Lengths) -> None:
     """Scores of the slots over time, with the time from which each is above all it must be."""
     m = size[2]
     scores = np.array(path["scores"].tolist())

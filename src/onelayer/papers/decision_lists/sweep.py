@@ -18,11 +18,11 @@ from onelayer.papers.decision_lists.reduced import (
     theorem_1_table,
     trajectories,
 )
-from onelayer.settings.decision_lists import ReducedFlowSettings, size_of
+from onelayer.settings.decision_lists import Size, Theorem1Settings, size_of
 
 
 def solve_grids(
-    settings: ReducedFlowSettings, progress: Callable[..., Iterable] = tqdm
+    settings: Theorem1Settings, shown: Sequence[Size], progress: Callable[..., Iterable] = tqdm
 ) -> pd.DataFrame:
     """t*, the bound and the staircase of every setting in a grid, and of the sizes shown.
 
@@ -35,7 +35,7 @@ def solve_grids(
         `separation` (list of m times, a_1 first) of the longest list.
     """
     grids = [(starmap(Setting, g.settings()), g.step, g.shortest) for g in settings.grids]
-    grids.append((_shown(settings), STEP, None))
+    grids.append((_settings(shown), STEP, None))
     parts, known = [], set()
     for grid, step, shortest in progress(grids, unit="grid"):
         new = [one for one in dict.fromkeys(grid) if (one, shortest) not in known]
@@ -78,11 +78,11 @@ def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd
     )
 
 
-def _shown(settings: ReducedFlowSettings) -> list[Setting]:
-    return [Setting(*size_of(size)) for size in settings.shown]
+def _settings(sizes: Iterable[Size]) -> list[Setting]:
+    return [Setting(*size_of(size)) for size in sizes]
 
 
-def follow(settings: ReducedFlowSettings) -> pd.DataFrame:
+def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     """The sizes shown, from time 0 to 1.5 t*.
 
     Returns:
@@ -92,7 +92,7 @@ def follow(settings: ReducedFlowSettings) -> pd.DataFrame:
     Raises:
         OnelayerError: a setting is not perfect within `max_steps`, or at once.
     """
-    shown, max_steps = _shown(settings), settings.max_steps
+    shown = _settings(sizes)
     flow = solve(shown, max_steps=max_steps)
     for setting, t_star in zip(shown, flow.t_star, strict=True):
         where = f"decision_lists.shown: {setting}"

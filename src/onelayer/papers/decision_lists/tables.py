@@ -12,7 +12,7 @@ import pandas as pd
 
 from onelayer.intervals import mean
 from onelayer.papers.decision_lists.data import list_length
-from onelayer.tables import ALL, number, tidy
+from onelayer.tables import ALL, number, table, tidy
 from onelayer.verdicts import NOT_REACHED, UpperBound, judge
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
@@ -54,6 +54,53 @@ def in_words(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.rename(columns=WORDS)
 
 
+def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting."""
+    rows = []
+    for (L, n, m, shortest, delta), by in _settings(table, THEOREM_1_KEYS):
+        value = by["value"]
+        share = value["t_star_to_bound_ratio"]
+        rows.append(
+            {
+                "L": L,
+                "n": n,
+                "m": list_length(m, shortest),
+                "δ": f"{delta:g}",
+                "t*": _significant(value["t_star"]),
+                "γ": _significant(value["gamma"]),
+                "bound": _significant(value["bound"], 4),
+                "bound / t*": _significant(1 / share if share else np.nan, 2),
+                "t* γ log L": number(value["t_star_gamma_log_l"], 4),
+                "list order": number(value["order"], 3),
+                "verdict": by.loc["t_star", "verdict"] or "–",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@table(
+    "decision_lists/theorem_1",
+    "W alone (Theorem 1)",
+    "table: Theorem 1",
+    title="Decision lists, Theorem 1: time to perfect classification of all sequences, W only",
+    notes=[
+        "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
+        "lists of equal length m; '1 to 4': of unequal length, each length for as many tokens, "
+        "which take as long as the slowest length alone. t* is the first time at which every "
+        "sequence is classified strictly right. 'List order' is the share of adjacent list pairs "
+        "with W[a_k, a] > W[a_{k+1}, a].",
+        "The paper publishes no numbers but the bound 4 m / (log(L) γ), which stands in "
+        "'published' beside t_star; 'reproduced' means that t* is at most the bound, and 'bound / "
+        "t*' how loose it is.",
+        "γ and δ are ours: the abstract only says that they depend on the least probability mass "
+        "of 'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k "
+        "determines its label); δ = 1 in c = 4 n log(L) / δ unless stated.",
+        "The bound does not depend on δ, t* grows about as δ², so how loose the bound is depends "
+        "on δ. Rows with δ above 1, which is no probability mass, are not judged.",
+    ],
+    readable=readable_theorem_1,
+    reads={"solved": "solve_decision_lists.solved"},
+)
 def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
     """t* beside the bound, tidy: `THEOREM_1_KEYS` and `VALUE_COLUMNS`.
 
@@ -80,59 +127,6 @@ def against_bound(
     compared = {"note": NO_MASS} if delta > 1 else {"published": bound}
     analogue = {} if method == POPULATION_FLOW else {"kind": "analogue"}
     return compared | analogue | (NOT_PERFECT if np.isnan(t_star) else {})
-
-
-def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per setting."""
-    rows = []
-    for (L, n, m, shortest, delta), by in _settings(table, THEOREM_1_KEYS):
-        value = by["value"]
-        share = value["t_star_to_bound_ratio"]
-        rows.append(
-            {
-                "L": L,
-                "n": n,
-                "m": list_length(m, shortest),
-                "δ": f"{delta:g}",
-                "t*": _significant(value["t_star"]),
-                "γ": _significant(value["gamma"]),
-                "bound": _significant(value["bound"], 4),
-                "bound / t*": _significant(1 / share if share else np.nan, 2),
-                "t* γ log L": number(value["t_star_gamma_log_l"], 4),
-                "list order": number(value["order"], 3),
-                "verdict": by.loc["t_star", "verdict"] or "–",
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
-    """Every run on the full matrix W, tidy: `ATTENTION_KEYS` and `VALUE_COLUMNS`.
-
-    Args:
-        runs: rows of `attention.summary`.
-    """
-    rows = []
-    for run in in_words(runs).to_dict("records"):
-        key = {name: run[name] for name in ATTENTION_KEYS}
-        time = against_bound(run["t_star"], run["bound"], run["delta"], run["method"])
-        rows.append(key | {"quantity": "t_star", "value": run["t_star"]} | time)
-        drawn = run["method"] in ("sampled", "descent")
-        typical = run["median_column_time"] if drawn else run["t_star"]
-        quantities = {
-            name: run[name]
-            for name in ("median_column_time", "gamma", "bound", "accuracy", "order", "certified")
-        }
-        if not np.isnan(exact := run["exact_t_star"]):
-            quantities["exact_t_star"] = exact
-            # t* = 0: the first step, however short, is perfect
-            quantities["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
-        quantities["steps"] = run["steps"]
-        for name, value in quantities.items():
-            unseen = name in TIMES and np.isnan(value)
-            row = {"quantity": name, "value": value} | (NOT_PERFECT if unseen else {})
-            rows.append(key | row)
-    return judge(tidy(rows, ATTENTION_KEYS), {"t_star": UpperBound()})
 
 
 def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
@@ -164,6 +158,115 @@ def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@table(
+    "decision_lists/attention_training",
+    "W alone (Theorem 1)",
+    "table: runs on the full W",
+    title="Decision lists: training the full matrix W, V = cP",
+    notes=[
+        "Methods: 'full', population gradient flow over all sequences; 'sampled', the flow with "
+        "fresh sequences at every step; 'descent', stochastic gradient descent on fresh "
+        "sequences, time = learning rate × steps. Flows by Heun's method.",
+        "'factored': population flow on W_K and W_Q apart, W = W_K^T W_Q, from entries drawn with "
+        "that standard deviation: the paper's first equation, of which the theorem does not "
+        "speak. Lists '1 to 4' long: of unequal length, each length for as many tokens.",
+        "t* is the time at which the last query token is learned; 'median token' the median over "
+        "query tokens. 'ratio' compares with the exact reduced flow, which exists for uniform "
+        "sequences: t* of 'full', the median token of the others (with fresh sequences the last "
+        "token is late by chance).",
+        "'certified' is the share of query tokens a with W[a_1, a] > ... > W[a_m, a] > all "
+        "others, a proof for every sequence of distinct tokens; 'accuracy' is over all sequences "
+        "for 'full' and over the last draw for the others.",
+        "The bound is Theorem 1's, 4 m / (log(L) γ), for population flow; 'reproduced' means at "
+        "most that. The other methods, which the theorem does not speak of, are analogues. γ and "
+        "δ are ours: the abstract only says that they depend on the least probability mass of "
+        "'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k "
+        "determines its label); δ = 1 in c = 4 n log(L) / δ unless stated.",
+    ],
+    readable=readable_attention_training,
+    reads={"runs": "train_decision_list_attention.runs"},
+)
+def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
+    """Every run on the full matrix W, tidy: `ATTENTION_KEYS` and `VALUE_COLUMNS`.
+
+    Args:
+        runs: rows of `attention.summary`.
+    """
+    rows = []
+    for run in in_words(runs).to_dict("records"):
+        key = {name: run[name] for name in ATTENTION_KEYS}
+        time = against_bound(run["t_star"], run["bound"], run["delta"], run["method"])
+        rows.append(key | {"quantity": "t_star", "value": run["t_star"]} | time)
+        drawn = run["method"] in ("sampled", "descent")
+        typical = run["median_column_time"] if drawn else run["t_star"]
+        quantities = {
+            name: run[name]
+            for name in ("median_column_time", "gamma", "bound", "accuracy", "order", "certified")
+        }
+        if not np.isnan(exact := run["exact_t_star"]):
+            quantities["exact_t_star"] = exact
+            # t* = 0: the first step, however short, is perfect
+            quantities["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
+        quantities["steps"] = run["steps"]
+        for name, value in quantities.items():
+            unseen = name in TIMES and np.isnan(value)
+            row = {"quantity": name, "value": value} | (NOT_PERFECT if unseen else {})
+            rows.append(key | row)
+    return judge(tidy(rows, ATTENTION_KEYS), {"t_star": UpperBound()})
+
+
+def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per start."""
+    rows = []
+    for (L, n, m, shortest, delta, epsilon, trained_on), by in _settings(table, THEOREM_2_KEYS):
+        value, observed = by["value"], by.loc["observed_step"]
+        holds = value["hypotheses_hold"] == 1
+        first, last = value["window_first_step"], value["window_last_step"]
+        rows.append(
+            {
+                "L": L,
+                "n": n,
+                "m": list_length(m, shortest),
+                "δ": f"{delta:g}",
+                "ε": f"{epsilon:g}",
+                "sequences": trained_on,
+                "c": number(value["c"], 0),
+                "L₀": number(value["starting_loss"], 3),
+                "A must exceed": number(value["least_a"], 3),
+                "and stay below": number(value["largest_a"], 3),
+                "hypotheses": "hold" if holds else "fail",
+                "λ_max": _significant(value["lambda_max"]),
+                "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
+                "perfect at step, mean [95%]": _mean_and_interval(observed),
+                "latest": number(value["latest_step"], 0),
+                "verdict": by.loc["latest_step", "verdict"] if holds else "nothing promised",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@table(
+    "decision_lists/theorem_2",
+    "V, and W and V together",
+    "table: Theorem 2",
+    title="Decision lists, Theorem 2: W and V trained together near V = cP",
+    notes=[
+        "Gradient descent with η = 1 / λ_max from W = 0 and V = cP + noise of sup norm ε / 2, c = "
+        "10 n² L₀ / δ + 4 ε n; means over seeds with 95% t-intervals. λ_max is taken at each "
+        "run's own start, L₀ at V = cP, δ = 1: the abstract leaves these open, so they are ours.",
+        "The hypotheses ask for an A with sqrt(4 m L₀ / ε) < A < L₀ - 6 ε / n. Some ε meets them "
+        "only where n log(n)² > 162 m, that is n of 19, 29, 38 or more for m of 1, 2, 3; "
+        "elsewhere nothing is promised and the row has no verdict.",
+        "Where they hold, 'published' beside latest_step is the window's beginning 2 m L₀ / (A² "
+        "η) with the largest A, a mean over the seeds: the earliest T for which a perfect step up "
+        "to T is promised; 'reproduced' means that the slowest seed was perfect by then.",
+        "'sequences': all, or how many were drawn and trained on; perfect then means on those and "
+        "on as many fresh ones as the settings say, which is evidence and no proof, and an "
+        "analogue of the population loss.",
+    ],
+    readable=readable_theorem_2,
+    reads={"near": "train_decision_list_joint.near"},
+)
 def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
     """Theorem 2's hypotheses, window and observed step, tidy: `THEOREM_2_KEYS`, `VALUE_COLUMNS`.
 
@@ -229,36 +332,48 @@ def judged_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
     return judge(table, {"latest_step": UpperBound()})
 
 
-def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per start."""
+def readable_value(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per problem: mean over seeds, smallest to largest."""
     rows = []
-    for (L, n, m, shortest, delta, epsilon, trained_on), by in _settings(table, THEOREM_2_KEYS):
-        value, observed = by["value"], by.loc["observed_step"]
-        holds = value["hypotheses_hold"] == 1
-        first, last = value["window_first_step"], value["window_last_step"]
+    for (L, n, m, shortest), group in _groups(table, SIZES):
+        by = group.pivot(index="seed", columns="quantity", values="value")
         rows.append(
             {
                 "L": L,
                 "n": n,
                 "m": list_length(m, shortest),
-                "δ": f"{delta:g}",
-                "ε": f"{epsilon:g}",
-                "sequences": trained_on,
-                "c": number(value["c"], 0),
-                "L₀": number(value["starting_loss"], 3),
-                "A must exceed": number(value["least_a"], 3),
-                "and stay below": number(value["largest_a"], 3),
-                "hypotheses": "hold" if holds else "fail",
-                "λ_max": _significant(value["lambda_max"]),
-                "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
-                "perfect at step, mean [95%]": _mean_and_interval(observed),
-                "latest": number(value["latest_step"], 0),
-                "verdict": by.loc["latest_step", "verdict"] if holds else "nothing promised",
+                "seeds": len(by),
+                "argmax of V is P": _spread(by["argmax_accuracy"], 3),
+                "from step": _spread(by["steps_to_argmax"], 0),
+                "centred cosine with P": _spread(by["centred_cosine"], 3),
+                "task accuracy": _spread(by["task_accuracy"], 3),
+                "most that any V can": _spread(by["task_accuracy_ceiling"], 3),
+                "loss": _spread(by["loss"], 3),
             }
         )
     return pd.DataFrame(rows)
 
 
+@table(
+    "decision_lists/value_from_uniform_attention",
+    "V, and W and V together",
+    "table: V alone",
+    title="Decision lists: V trained alone under uniform attention (W = 0)",
+    notes=[
+        "The paper reports, without numbers, that uniform attention 'is sufficient to push V in "
+        "the direction of P'. Population gradient descent on V from V = 0; mean over seeds "
+        "(smallest to largest).",
+        "Centred cosine: of V and P, each minus its mean. 'Most that any V can': at W = 0 all "
+        "queries of a sequence get the same output, so no V classifies more than the most "
+        "frequent label of each sequence.",
+        "V finds the permutation, and the task stays unsolved: it takes attention.",
+    ],
+    readable=readable_value,
+    reads={
+        "history": "train_decision_list_value.history",
+        "ceilings": "train_decision_list_value.ceilings",
+    },
+)
 def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
     """What V becomes at W = 0, tidy: `VALUE_KEYS` and `VALUE_COLUMNS`.
 
@@ -286,28 +401,49 @@ def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) 
     return tidy(rows, VALUE_KEYS)
 
 
-def readable_value(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per problem: mean over seeds, smallest to largest."""
+def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per start and size: mean over seeds, smallest to largest."""
     rows = []
-    for (L, n, m, shortest), group in _groups(table, SIZES):
+    for (start, L, n, m, shortest), group in _groups(table, ["start", *SIZES]):
         by = group.pivot(index="seed", columns="quantity", values="value")
-        rows.append(
-            {
-                "L": L,
-                "n": n,
-                "m": list_length(m, shortest),
-                "seeds": len(by),
-                "argmax of V is P": _spread(by["argmax_accuracy"], 3),
-                "from step": _spread(by["steps_to_argmax"], 0),
-                "centred cosine with P": _spread(by["centred_cosine"], 3),
-                "task accuracy": _spread(by["task_accuracy"], 3),
-                "most that any V can": _spread(by["task_accuracy_ceiling"], 3),
-                "loss": _spread(by["loss"], 3),
-            }
-        )
+        perfect = by["steps_to_perfect"].dropna()
+        row = {
+            "start": start,
+            "L": L,
+            "n": n,
+            "m": list_length(m, shortest),
+            "perfect": f"{len(perfect)} of {len(by)} seeds",
+            "at step": _spread(perfect, 0),
+            "accuracy at the end": _spread(by["accuracy"], 4),
+        }
+        for quantity, name in (
+            ("order", "list order of W"),
+            ("argmax_accuracy", "argmax of V is P"),
+            ("centred_cosine", "centred cosine of V and P"),
+        ):
+            row[name] = _spread(by[quantity], 3) if quantity in by else "–"
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
+@table(
+    "decision_lists/joint_training",
+    "V, and W and V together",
+    "table: W and V together",
+    title="Decision lists: W and V trained together",
+    notes=[
+        "Population gradient. Near cP: W = 0, V = cP + uniform noise of sup norm ε / 2, gradient "
+        "descent with η = 1 / λ_max at the start. From N(0, σ²): every entry of W and V, the "
+        "regime that the authors leave open; learning rates are ours.",
+        "'At step': first step at which all sequences (of Theorem 2's sampled row: those drawn "
+        "and fresh ones) are classified strictly right, mean over the seeds that got there "
+        "(smallest to largest); the CSV has every seed. The last columns are taken at that step.",
+        "No published numbers: the paper proves convergence near cP and calls small random starts "
+        "an opportunity for future work. These are measurements at small sizes and no proof.",
+    ],
+    readable=readable_joint,
+    reads={"near": "train_decision_list_joint.near", "small": "train_decision_list_joint.small"},
+)
 def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     """Training W and V together seed by seed, tidy: `JOINT_KEYS` and `VALUE_COLUMNS`.
 
@@ -347,31 +483,6 @@ def start_facts(run: dict) -> dict[str, str]:
     of_theorem_2 = run["scale"] == "theorem_2"
     hypotheses = ("hold" if run["holds"] else "fail") if of_theorem_2 else "none"
     return {"start_kind": "near", "c_of": run["scale"], "hypotheses": hypotheses}
-
-
-def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per start and size: mean over seeds, smallest to largest."""
-    rows = []
-    for (start, L, n, m, shortest), group in _groups(table, ["start", *SIZES]):
-        by = group.pivot(index="seed", columns="quantity", values="value")
-        perfect = by["steps_to_perfect"].dropna()
-        row = {
-            "start": start,
-            "L": L,
-            "n": n,
-            "m": list_length(m, shortest),
-            "perfect": f"{len(perfect)} of {len(by)} seeds",
-            "at step": _spread(perfect, 0),
-            "accuracy at the end": _spread(by["accuracy"], 4),
-        }
-        for quantity, name in (
-            ("order", "list order of W"),
-            ("argmax_accuracy", "argmax of V is P"),
-            ("centred_cosine", "centred cosine of V and P"),
-        ):
-            row[name] = _spread(by[quantity], 3) if quantity in by else "–"
-        rows.append(row)
-    return pd.DataFrame(rows)
 
 
 def _settings(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine
+from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.decision_lists.data import list_length
 
 CEILING = {"marker": "_", "markersize": 9, "color": "black", "linestyle": "none", "zorder": 4}
@@ -16,6 +16,16 @@ LISTS = ["L", "n", "m", "shortest"]
 STRIP = 1.45  # each line of the strip of runs that were not perfect: times as many steps
 
 
+@figure(
+    "decision_lists/value_from_uniform_attention",
+    "V, and W and V together",
+    "figure: V alone",
+    reads={
+        "history": "train_decision_list_value.history",
+        "ceilings": "train_decision_list_value.ceilings",
+        "values": "train_decision_list_value.values",
+    },
+)
 def value_from_uniform_attention(
     history: pd.DataFrame, ceilings: pd.DataFrame, values: pd.DataFrame
 ) -> Figure:
@@ -98,6 +108,16 @@ def _draw_value(axis: Axes, values: pd.DataFrame) -> None:
     axis.figure.colorbar(image, ax=axis, shrink=0.8, label="V")
 
 
+@figure(
+    "decision_lists/joint_training",
+    "V, and W and V together",
+    "figure: W and V together",
+    reads={
+        "near": "train_decision_list_joint.near",
+        "small": "train_decision_list_joint.small",
+        "small_history": "train_decision_list_joint.small_history",
+    },
+)
 def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.DataFrame) -> Figure:
     """Steps to perfect against epsilon near cP, and accuracy over steps from small random starts.
 

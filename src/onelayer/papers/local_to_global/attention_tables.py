@@ -5,8 +5,6 @@ past it, and every critical point with s other than s* has s = 0. So a start who
 s* ends at a global minimum, wherever it lies. Of the others Gaussian starts tell.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -25,7 +23,8 @@ from onelayer.papers.local_to_global.theory import (
     critical_points_with_attention,
     outcome_with_attention,
 )
-from onelayer.tables import Report, interval, number, tidy
+from onelayer.settings.local_to_global import ChainSettings
+from onelayer.tables import interval, number, table, tidy
 from onelayer.verdicts import judge, worded
 
 KEYS = ["p", "q", "model", "start", "sigma"]
@@ -35,28 +34,84 @@ QUANTITIES = (
     *("global_share", "global_share_without_a", "decided_global_share"),
 )
 NEAR = 0.1  # starts of at most this scale are near the origin (figure 5)
-CRITICAL_POINT_NOTES = [
-    "As the table without a: closed forms, the worst of the representatives; with a = -.5 and .5, "
-    "and e the positive roots. Flow returns: of 64 starts on a sphere of radius .05.",
-    "With attention there is a third set, w = -1/sqrt 2 with a e^2 = -1: saddles with e other than "
-    "0, at the loss of the unigram model. The model without a has none of them.",
-    "Verdict: whether the flow returns as theory says (no effect: half of the flows); for the "
-    "saddles on e = 0, their loss.",
-]
-FLOW_NOTES = [
-    "Arrives: share of the flows that end on one of the three sets of critical points. Energy "
-    "drift: the largest |change of E| = |e^2 - w^2 - sign(w) log|w| - 2 a^2|; loss error: the "
-    "largest |L - H| at the ends.",
-    f"Global share: beside it what the paper says of starts near the origin (sigma at most "
-    f"{NEAR:g}): all for p + q < 1, none for p + q > 1. Without a: the integral of the Gaussian "
-    "over the basin without attention.",
-    "Decided: of the starts whose s has the sign of s*, the share that ends at a global minimum; "
-    "all must, because the loss falls along the flow and all other critical points have s = 0.",
-    "p + q = 1: the symbols are independent, unigram and bigram entropy are equal, and every point "
-    "with s = 0 is a global minimum; the theorems leave it out. Arrives: at s = 0.",
-]
 
 
+@table(
+    "local_to_global/critical_points_with_attention",
+    "Gradient flow",
+    "table: critical points with attention",
+    title="Critical points of the loss with the attention scalar, computed and in theory",
+    notes=[
+        "As the table without a: closed forms, the worst of the representatives; with a = -.5 and "
+        ".5, and e the positive roots. Flow returns: of 64 starts on a sphere of radius .05.",
+        "With attention there is a third set, w = -1/sqrt 2 with a e^2 = -1: saddles with e other "
+        "than 0, at the loss of the unigram model. The model without a has none of them.",
+        "Verdict: whether the flow returns as theory says (no effect: half of the flows); for the "
+        "saddles on e = 0, their loss.",
+    ],
+    readable=readable_critical_points,
+    reads={"neighbours": "simulate_attention_flow.neighbours"},
+    settings={"chains": "local_to_global.flow.chains"},
+)
+def points_with_attention(neighbours: pd.DataFrame, chains: list[ChainSettings]) -> pd.DataFrame:
+    """Critical points of the loss with the attention scalar beside what theorem 3 says of them.
+
+    Args:
+        neighbours: `simulation.neighbours` of these points.
+        chains: of the rows.
+    """
+    return critical_point_table(chains, neighbours, critical_points_with_attention)
+
+
+def readable_attention_flow(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per chain, model and scale of the start."""
+    rows = []
+    for (p, q, model, start, _), part in table.groupby(KEYS, sort=False):
+        by = part.set_index("quantity").reindex(QUANTITIES)
+        value = by["value"]
+        shown = by.loc["arrival_share" if is_independent(Chain(p, q)) else "global_share"]
+        rows.append(
+            {
+                "p": f"{p:g}",
+                "q": f"{q:g}",
+                "model": model,
+                "start": start,
+                "arrives": number(value["arrival_share"], 4),
+                "energy drift": f"{value['energy_drift']:.0e}",
+                "loss error": f"{value['loss_error']:.0e}",
+                "global share [95%]": interval(
+                    *by.loc["global_share", ["value", "low", "high"]], 3
+                ),
+                "theory": number(by.loc["global_share", "published"], 0),
+                "without a": number(value["global_share_without_a"], 3),
+                "decided": number(value["decided_global_share"], 4),
+                "verdict": worded(shown),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@table(
+    "local_to_global/flow_with_attention",
+    "Gradient flow",
+    "table: ends of the flow with attention, and p + q = 1",
+    title="Where the gradient flow with the attention scalar ends, and p + q = 1",
+    notes=[
+        "Arrives: share of the flows that end on one of the three sets of critical points. Energy "
+        "drift: the largest |change of E| = |e^2 - w^2 - sign(w) log|w| - 2 a^2|; loss error: the "
+        "largest |L - H| at the ends.",
+        f"Global share: beside it what the paper says of starts near the origin (sigma at most "
+        f"{NEAR:g}): all for p + q < 1, none for p + q > 1. Without a: the integral of the "
+        "Gaussian over the basin without attention.",
+        "Decided: of the starts whose s has the sign of s*, the share that ends at a global "
+        "minimum; all must, because the loss falls along the flow and all other critical points "
+        "have s = 0.",
+        "p + q = 1: the symbols are independent, unigram and bigram entropy are equal, and every "
+        "point with s = 0 is a global minimum; the theorems leave it out. Arrives: at s = 0.",
+    ],
+    readable=readable_attention_flow,
+    reads={"ends": "simulate_attention_flow.ends"},
+)
 def attention_flow_table(ends: pd.DataFrame) -> pd.DataFrame:
     """Where the flow ends, by chain, model and scale of the start.
 
@@ -107,45 +162,3 @@ def _of_starts(part: pd.DataFrame, chain: Chain, sigma: float) -> list[dict]:
 def is_independent(chain: Chain) -> bool:
     """Whether p + q = 1."""
     return abs(chain.p + chain.q - 1) < INDEPENDENT
-
-
-def readable_attention_flow(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per chain, model and scale of the start."""
-    rows = []
-    for (p, q, model, start, _), part in table.groupby(KEYS, sort=False):
-        by = part.set_index("quantity").reindex(QUANTITIES)
-        value = by["value"]
-        shown = by.loc["arrival_share" if is_independent(Chain(p, q)) else "global_share"]
-        rows.append(
-            {
-                "p": f"{p:g}",
-                "q": f"{q:g}",
-                "model": model,
-                "start": start,
-                "arrives": number(value["arrival_share"], 4),
-                "energy drift": f"{value['energy_drift']:.0e}",
-                "loss error": f"{value['loss_error']:.0e}",
-                "global share [95%]": interval(
-                    *by.loc["global_share", ["value", "low", "high"]], 3
-                ),
-                "theory": number(by.loc["global_share", "published"], 0),
-                "without a": number(value["global_share_without_a"], 3),
-                "decided": number(value["decided_global_share"], 4),
-                "verdict": worded(shown),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def report_critical_points(chains: Sequence[Chain], neighbours: pd.DataFrame) -> Report:
-    """Critical points of the loss with the attention scalar."""
-    table = critical_point_table(chains, neighbours, critical_points_with_attention)
-    title = "Critical points of the loss with the attention scalar, computed and in theory"
-    return Report(table, readable_critical_points(table), title, CRITICAL_POINT_NOTES)
-
-
-def report_flow(ends: pd.DataFrame) -> Report:
-    """Where the flow with the attention scalar ends."""
-    table = attention_flow_table(ends)
-    title = "Where the gradient flow with the attention scalar ends, and p + q = 1"
-    return Report(table, readable_attention_flow(table), title, FLOW_NOTES)

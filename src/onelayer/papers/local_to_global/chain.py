@@ -2,8 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 from scipy.special import entr
+
+from onelayer.settings.local_to_global import ChainSettings
 
 INDEPENDENT = 1e-9  # |p + q - 1| below this: the next symbol does not depend on the current one
 
@@ -23,6 +26,11 @@ class Chain:
         for symbol, value in (("p", self.p), ("q", self.q)):
             if not 0 < value < 1:
                 raise ValueError(f"{symbol} = {value:g}: must lie strictly between 0 and 1")
+
+    @classmethod
+    def of(cls, settings: ChainSettings) -> Self:
+        """The chain of a block of settings."""
+        return cls(settings.p, settings.q)
 
     @property
     def pi1(self) -> float:

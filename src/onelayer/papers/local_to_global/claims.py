@@ -4,13 +4,14 @@ Where a theorem says 'all', the worst of all chains decides; shares are of the f
 together. What one row of another table decides is judged there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from onelayer.claims import BEYOND, Claim, alone, of_seeds, tabulated
+from onelayer.claims import BEYOND, Claim, alone, of_seeds, readable, tabulated
 from onelayer.claims import NOTES as ON_CLAIMS
 from onelayer.intervals import share
 from onelayer.papers.local_to_global.accuracy import (
@@ -25,38 +26,90 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.claimed import claimed_model, entropy, excess_loss, kind_of
 from onelayer.papers.local_to_global.flow_tables import MAJORITY, ROUNDING
 from onelayer.papers.local_to_global.theory import MODELS
-from onelayer.settings.local_to_global import ClaimSettings
-from onelayer.tables import ALL
+from onelayer.papers.local_to_global.training_tables import read_published
+from onelayer.settings.local_to_global import ChainSettings, TrainingSettings
+from onelayer.tables import ALL, table
 from onelayer.verdicts import FLOAT32, NOT_REACHED, THEORY, Direction, Number
 
-TABLES = (
-    *("critical_points", "basins", "critical_points_with_attention", "flow_with_attention"),
-    *("initialisation", "rank_one"),
-)
 RANK_ONE = 0.9  # a share of the largest singular value above this is approximately rank one
 LEVEL = 0.05
 PLANE, SPACE = MODELS[2], MODELS[3]
 
 
-def assemble(
-    tables: Mapping[str, pd.DataFrame], published: pd.DataFrame, settings: ClaimSettings
+@table(
+    "local_to_global/claims",
+    "Claims",
+    "table: claims",
+    target="table_local_to_global_claims",
+    title="Local to Global: the paper's claims over all chains, scales and matrices",
+    notes=[
+        "Flows: intervals of shares over starts (Clopper and Pearson); all chains and scales have "
+        "the same starts, and the interval counts each of them once. Errors are the largest of "
+        "all, beside the 0 of theory and what the integration allows: as if every step erred by "
+        "its tolerance. Closed forms: what float64 allows.",
+        "The share that reaches a global minimum may differ from theory's at any scale by what "
+        "95% of such draws stay within at all scales together (Hoeffding).",
+        *ON_CLAIMS,
+        "Approximately rank one: a share of the largest singular value above .9. The authors' "
+        "saved weights are measured as ours are; their W_Q and W_K at iteration 200 are not.",
+    ],
+    readable=readable,
+    reads={
+        "critical_points": "tables/local_to_global/critical_points.csv",
+        "basins": "tables/local_to_global/basins.csv",
+        "points_with_attention": "tables/local_to_global/critical_points_with_attention.csv",
+        "flow_with_attention": "tables/local_to_global/flow_with_attention.csv",
+        "initialisation": "tables/local_to_global/initialisation.csv",
+        "rank_one": "tables/local_to_global/rank_one.csv",
+        "published": "reference/local_to_global_rank_one.csv",
+    },
+    settings={
+        "chain": "local_to_global.transformer.chain",
+        "training": "local_to_global.transformer.training",
+        "extent": "local_to_global.flow.extent",
+        "sigmas": "local_to_global.attention_flow.sigmas",
+        "tolerance": "local_to_global.flow.tolerance",
+        "at_rest": "local_to_global.flow.at_rest",
+    },
+)
+def local_to_global_claims(
+    critical_points: pd.DataFrame,
+    basins: pd.DataFrame,
+    points_with_attention: pd.DataFrame,
+    flow_with_attention: pd.DataFrame,
+    initialisation: pd.DataFrame,
+    rank_one: pd.DataFrame,
+    published: Path,
+    chain: ChainSettings,
+    training: TrainingSettings,
+    extent: float,
+    sigmas: list[float],
+    tolerance: float,
+    at_rest: float,
 ) -> pd.DataFrame:
-    """All claims, tidy and judged.
+    """The claims of Local to Global, each with its number, interval and verdict.
 
     Args:
-        tables: by name, all of `TABLES`.
-        published: `training_tables.read_published`, the authors' saved weights.
-        settings: what was trained and how the flow was integrated.
+        critical_points, basins, points_with_attention, flow_with_attention, initialisation,
+            rank_one: the paper's other tables.
+        published: the authors' saved weights, as `training_tables.read_published` takes it.
+        chain, training: of the transformers.
+        extent: of the basin maps.
+        sigmas: standard deviations of the starts with the attention scalar.
+        tolerance, at_rest: of the integration.
     """
-    claims = _critical_points(tables["critical_points"], "Theorem 1", PLANE)
-    claims += _flows(tables["basins"], settings)
-    points = tables["critical_points_with_attention"]
-    claims += _critical_points(points, "Theorem 3", SPACE)
-    claims += _flows_with_attention(tables["flow_with_attention"], settings)
-    missing = _untrained(tables["initialisation"])
-    claims += _guideline(tables["initialisation"], missing, settings)
-    claims += _rank_one(tables["rank_one"], published, missing, settings)
-    return tabulated(claims)
+    missing, own = _untrained(initialisation), Chain.of(chain)
+    theirs = read_published(published)
+    return tabulated(
+        [
+            *_critical_points(critical_points, "Theorem 1", PLANE),
+            *_flows(basins, extent, tolerance, at_rest),
+            *_critical_points(points_with_attention, "Theorem 3", SPACE),
+            *_flows_with_attention(flow_with_attention, sigmas, tolerance, at_rest),
+            *_guideline(initialisation, missing, training, own),
+            *_rank_one(rank_one, theirs, missing, training, own),
+        ]
+    )
 
 
 class _Where(NamedTuple):
@@ -144,16 +197,15 @@ def _near_origin(rows: pd.DataFrame, place: str, model: str) -> Claim:
     return _flow_share(claim, where, as_said, 1.0, note)
 
 
-def _flows(table: pd.DataFrame, settings: ClaimSettings) -> list[Claim]:
+def _flows(table: pd.DataFrame, extent: float, tolerance: float, at_rest: float) -> list[Claim]:
     """Energy and ends of the flow of (e, w)."""
     by = dict(list(table.groupby("quantity")))
     maps, shares = by["basin_agreement"], by["global_share"]
-    tolerance, reach = settings.tolerance, settings.extent
-    limit = limit_error(tolerance, settings.at_rest, reach)
+    limit = limit_error(tolerance, at_rest, extent)
     lemma, theorem = (_where(place, PLANE, maps, "maps") for place in ("Lemma 1", "Theorem 2"))
     claims = [
         _largest("the energy is constant along the flow", lemma, by["energy_drift"],
-                 "energy_drift", energy_drift(tolerance, reach)),
+                 "energy_drift", energy_drift(tolerance, extent)),
         _flow_share("E and w decide at which minimum the flow ends", theorem, maps, 1.0,
                     "flows that end in the basin that theory names"),
         _largest("the flow ends at the point of its energy", theorem, by["limit_point_error"],
@@ -181,12 +233,14 @@ def share_error(draws: pd.Series) -> float:
     return float(np.sqrt(np.log(2 * len(draws) / LEVEL) / (2 * draws.min())))
 
 
-def _flows_with_attention(table: pd.DataFrame, settings: ClaimSettings) -> list[Claim]:
+def _flows_with_attention(
+    table: pd.DataFrame, sigmas: Sequence[float], tolerance: float, at_rest: float
+) -> list[Claim]:
     """Energy and ends of the flow of (e, w, a), and p + q = 1."""
     independent = np.array([is_independent(chain) for chain in _chains(table)])
     own = table[~independent]
     by = dict(list(own.groupby("quantity")))
-    tolerance, reach = settings.tolerance, STANDARD_DEVIATIONS * max(settings.sigmas)
+    reach = STANDARD_DEVIATIONS * max(sigmas)
     where = _where("Theorem 3", SPACE, own, "normal starts of all scales")
     claims = [
         _largest("the energy with attention is constant along the flow", where,
@@ -194,7 +248,7 @@ def _flows_with_attention(table: pd.DataFrame, settings: ClaimSettings) -> list[
         _flow_share("the flow ends at a critical point", where, by["arrival_share"], 1.0,
                     "flows that end on one of the three sets"),
         _largest("the loss ends at the bigram or the unigram entropy", where, by["loss_error"],
-                 "loss_error", limit_error(tolerance, settings.at_rest, reach)),
+                 "loss_error", limit_error(tolerance, at_rest, reach)),
     ]  # fmt: skip
     near = by["global_share"][by["global_share"]["sigma"] <= NEAR]
     if len(near):
@@ -207,11 +261,11 @@ def _flows_with_attention(table: pd.DataFrame, settings: ClaimSettings) -> list[
                 by["decided_global_share"], 1.0, "it follows: the loss only falls",
             )
         )  # fmt: skip
-    at_rest = max(settings.at_rest, SLOW_AT_REST)
     for model, rows in table[independent].groupby("model", sort=False):
         by, attention = dict(list(rows.groupby("quantity"))), model == SPACE
         slow = max(
-            slow_loss_error(chain, at_rest, reach, attention) for chain in set(_chains(rows))
+            slow_loss_error(chain, max(at_rest, SLOW_AT_REST), reach, attention)
+            for chain in set(_chains(rows))
         )
         where = _where(BEYOND, model, rows, "p + q = 1")
         claims += [
@@ -236,10 +290,9 @@ def _untrained(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _guideline(
-    table: pd.DataFrame, missing: Mapping[str, str], settings: ClaimSettings
+    table: pd.DataFrame, missing: Mapping[str, str], training: TrainingSettings, chain: Chain
 ) -> list[Claim]:
     """By how much the paper's start ends below the standard one, seed by seed."""
-    chain, training = Chain(settings.chain.p, settings.chain.q), settings.training
     finals = table[table["quantity"] == "final_loss"].set_index("seed")
     starts = [finals[finals["initialisation"] == name] for name in ("standard", "paper")]
     losses = [start["value"].drop(ALL) for start in starts]
@@ -265,10 +318,11 @@ def _rank_one(
     table: pd.DataFrame,
     published: pd.DataFrame,
     missing: Mapping[str, str],
-    settings: ClaimSettings,
+    training: TrainingSettings,
+    chain: Chain,
 ) -> list[Claim]:
     """Of all matrices the one that is furthest from rank one: ours, and the authors'."""
-    kind = kind_of(settings.training, Chain(settings.chain.p, settings.chain.q))
+    kind = kind_of(training, chain)
     sentence = "at convergence, all the parameter matrices are approximately rank-one"
     at_end = table[table["iteration"] == table["iteration"].max()]
     by = dict(list(at_end.groupby("initialisation")))
@@ -304,17 +358,3 @@ def _rank_one(
 
 def _smallest(rows: pd.DataFrame, column: str) -> pd.Series:
     return rows.loc[rows[column].idxmin()]
-
-
-TITLE = "Local to Global: the paper's claims over all chains, scales and matrices"
-NOTES = [
-    "Flows: intervals of shares over starts (Clopper and Pearson); all chains and scales have the "
-    "same starts, and the interval counts each of them once. Errors are the largest of all, "
-    "beside the 0 of theory and what the integration allows: as if every step erred by its "
-    "tolerance. Closed forms: what float64 allows.",
-    "The share that reaches a global minimum may differ from theory's at any scale by what 95% of "
-    "such draws stay within at all scales together (Hoeffding).",
-    *ON_CLAIMS,
-    "Approximately rank one: a share of the largest singular value above .9. The authors' saved "
-    "weights are measured as ours are; their W_Q and W_K at iteration 200 are not.",
-]

@@ -13,12 +13,13 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
 from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.theory import grid, outcome
+from onelayer.papers.local_to_global.theory import grid, outcome, shown_chains
+from onelayer.settings.local_to_global import ChainSettings
 
 BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 OUTCOMES = {basins.GLOBAL: BLUE, basins.LOCAL: RED}
@@ -29,16 +30,33 @@ USUAL = 0.02  # standard deviation of the usual start
 LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
 
 
-def gradient_flow(chains: Sequence[Chain], extent: float) -> Figure:
-    """Figure 1: flow and energy contours (left), basins (right), a row per chain."""
-    figure, axes = plt.subplots(len(chains), 2, figsize=(WIDTH, 3.2 * len(chains) + 0.7))
-    for (flow, basin), chain in zip(axes, chains, strict=True):
+@figure(
+    "local_to_global/gradient_flow",
+    "Gradient flow",
+    "figure 1: gradient flow and basins",
+    settings={"chains": "local_to_global.flow.chains", "extent": "local_to_global.flow.extent"},
+)
+def gradient_flow(chains: list[ChainSettings], extent: float) -> Figure:
+    """Figure 1: flow and energy contours (left), basins (right), a row per chain.
+
+    Args:
+        chains: the first on either side of p + q = 1 are shown.
+        extent: of the panels.
+    """
+    shown = _shown(chains)
+    figure, axes = plt.subplots(len(shown), 2, figsize=(WIDTH, 3.2 * len(shown) + 0.7))
+    for (flow, basin), chain in zip(axes, shown, strict=True):
         _draw_flow(flow, chain, extent)
         _draw_basins(basin, chain, extent)
         flow.set_title("flow along energy contours\n" + _name(chain))
         basin.set_title("basins\n" + _name(chain))
     figure.legend(handles=_legend(), loc="outside lower center", ncols=3, frameon=False)
     return figure
+
+
+def _shown(chains: Sequence[ChainSettings]) -> tuple[Chain, Chain]:
+    """Below and above p + q = 1."""
+    return shown_chains([Chain.of(chain) for chain in chains])
 
 
 def _name(chain: Chain) -> str:
@@ -123,10 +141,48 @@ def _draw_critical_points(axis: Axes, chain: Chain, extent: float) -> None:
     axis.set_aspect("equal")
 
 
-def with_attention(
+@figure(
+    "local_to_global/attention_flow",
+    "Gradient flow",
+    "figure 2: flow with attention",
+    reads={"paths": "simulate_flow.paths"},
+    settings={"chains": "local_to_global.flow.chains", "extent": "local_to_global.flow.wide"},
+)
+def attention_flow(
+    paths: dict[str, np.ndarray], chains: list[ChainSettings], extent: float
+) -> Figure:
+    """Figure 2: trajectories of (e, w, a), seen along a and along w, a column per chain.
+
+    Args:
+        paths: `simulation.shown_paths`.
+        chains: the first on either side of p + q = 1 are shown.
+        extent: starts lie within +-extent.
+    """
+    return _with_attention(paths, _shown(chains), "wide", extent)
+
+
+@figure(
+    "local_to_global/attention_flow_origin",
+    "Gradient flow",
+    "figure 5: the same near the origin",
+    reads={"paths": "simulate_flow.paths"},
+    settings={"chains": "local_to_global.flow.chains", "extent": "local_to_global.flow.near"},
+)
+def attention_flow_origin(
+    paths: dict[str, np.ndarray], chains: list[ChainSettings], extent: float
+) -> Figure:
+    """Figure 5: the trajectories of (e, w, a) near the origin.
+
+    Args:
+        paths, chains, extent: as of `attention_flow`.
+    """
+    return _with_attention(paths, _shown(chains), "near", extent)
+
+
+def _with_attention(
     paths: Mapping[str, np.ndarray], chains: Sequence[Chain], view: str, extent: float
 ) -> Figure:
-    """Figures 2 and 5: trajectories of (e, w, a), seen along a and along w, a column per chain.
+    """Figures 2 and 5.
 
     Args:
         paths: `simulation.shown_paths`.
@@ -194,11 +250,22 @@ def _outcome_handles() -> list[Line2D]:
     ]
 
 
-def initial_scale(gaussian: pd.DataFrame, sigmas: Sequence[float]) -> Figure:
+@figure(
+    "local_to_global/initial_scale",
+    "Gradient flow",
+    "figure: scale of the start",
+    reads={"gaussian": "simulate_flow.gaussian"},
+    settings={"sigmas": "local_to_global.flow.sigmas"},
+)
+def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
     """P(global minimum) against the scale of a Gaussian start: theory line and simulation.
 
     Chains on one side of p + q = 1 start from the same draws and often reach the same: the first is
     drawn large and open, the next small and within it.
+
+    Args:
+        gaussian: `simulation.gaussian_starts`.
+        sigmas: standard deviations of the starts.
     """
     figure, axis = plt.subplots(figsize=(COLUMN, 3.9))
     fine = np.geomspace(min(sigmas), max(sigmas), 120)

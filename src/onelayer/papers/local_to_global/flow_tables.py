@@ -15,8 +15,8 @@ from onelayer.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
-from onelayer.settings.local_to_global import AttentionFlowShownSettings, FlowShownSettings
-from onelayer.tables import Report, interval, number, tidy
+from onelayer.settings.local_to_global import ChainSettings
+from onelayer.tables import interval, number, table, tidy
 from onelayer.verdicts import THEORY, Number, judge, worded
 
 ROUNDING = 1e-12  # of closed forms in float64: 2^-53 through some thousand operations
@@ -32,36 +32,12 @@ RETURNS = {
     "local maximum": 0.0,
     "saddle, a e^2 = -1": 0.0,
 }
-CRITICAL_POINT_NOTES = [
-    "Loss and gradient: closed forms at the optimal bias, the worst of the representatives; "
-    "theory is the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere "
-    "(theorem 1). Curvatures: smallest and largest eigenvalue of the Hessian over the "
-    "representatives; 0 along the curve of global minima and along e = 0.",
-    "Flow returns: share of the starts on a circle of radius .05 from which the gradient flow ends "
-    "within .25 of the point at its loss. Theory: 1 at minima, 0 at maxima; the saddle has starts "
-    "of both kinds.",
-    "Verdict: whether the flow returns as theory says (no effect: half of the flows); for the "
-    "saddle, its loss.",
-]
-BASIN_NOTES = [
-    "Maps: every grid point is followed to rest and its limit compared with the basin in which "
-    "theory puts the start (agreement), with the limit point that its energy predicts, and with "
-    "the entropy of that minimum. Errors are the largest of the map; no effect of the agreement "
-    "is one half.",
-    "Normal starts: share that reaches a global minimum, beside the integral of the Gaussian over "
-    "the basin. Around the origin the paper's claim is 1 for p + q < 1 and 0 for p + q > 1.",
-]
-
-
-def chains_of(settings: FlowShownSettings | AttentionFlowShownSettings) -> list[Chain]:
-    """The chains of the settings."""
-    return [Chain(chain.p, chain.q) for chain in settings.chains]
 
 
 def critical_point_table(
-    chains: Sequence[Chain],
+    chains: Sequence[ChainSettings],
     neighbours: pd.DataFrame,
-    points_of: Callable[[Chain], Mapping[str, Sequence[np.ndarray]]] = critical_points,
+    points_of: Callable[[Chain], Mapping[str, Sequence[np.ndarray]]],
 ) -> pd.DataFrame:
     """Loss, gradient and curvature at every kind of critical point; whether the flow returns.
 
@@ -72,7 +48,7 @@ def critical_point_table(
     """
     returned = neighbours.set_index(["p", "q", "point"])
     rows = []
-    for chain in chains:
+    for chain in map(Chain.of, chains):
         for name, points in points_of(chain).items():
             key = {"p": chain.p, "q": chain.q, "point": name}
             found = returned.loc[(chain.p, chain.q, name)]
@@ -142,14 +118,103 @@ def _curvature(bend: float) -> str:
     return "0" if abs(bend) < ROUNDING else f"{bend:.3g}"
 
 
-def basin_table(
-    maps: dict[str, np.ndarray], gaussian: pd.DataFrame, settings: FlowShownSettings
-) -> pd.DataFrame:
-    """Every basin map against theory, and the share of Gaussian starts that end globally."""
-    e, w = grid(settings.extent, settings.points)
-    start = f"grid of {settings.points} x {settings.points} on +-{settings.extent:g}"
+@table(
+    "local_to_global/critical_points",
+    "Gradient flow",
+    "table: critical points",
+    title="Critical points of the loss, computed and in theory",
+    notes=[
+        "Loss and gradient: closed forms at the optimal bias, the worst of the representatives; "
+        "theory is the bigram entropy rate at global minima and the unigram entropy H(pi) "
+        "elsewhere (theorem 1). Curvatures: smallest and largest eigenvalue of the Hessian over "
+        "the representatives; 0 along the curve of global minima and along e = 0.",
+        "Flow returns: share of the starts on a circle of radius .05 from which the gradient flow "
+        "ends within .25 of the point at its loss. Theory: 1 at minima, 0 at maxima; the saddle "
+        "has starts of both kinds.",
+        "Verdict: whether the flow returns as theory says (no effect: half of the flows); for the "
+        "saddle, its loss.",
+    ],
+    readable=readable_critical_points,
+    reads={"neighbours": "simulate_flow.neighbours"},
+    settings={"chains": "local_to_global.flow.chains"},
+)
+def points_without_attention(neighbours: pd.DataFrame, chains: list[ChainSettings]) -> pd.DataFrame:
+    """Critical points of the loss beside what theorem 1 says of them.
+
+    Args:
+        neighbours: `simulation.neighbours`.
+        chains: of the rows.
+    """
+    return critical_point_table(chains, neighbours, critical_points)
+
+
+def readable_basins(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per chain for the maps, and per chain and sigma for the Gaussian starts."""
     rows = []
-    for index, chain in enumerate(chains_of(settings)):
+    for (p, q, start), part in table.groupby(["p", "q", "start"], sort=False):
+        by = part.set_index("quantity")
+        row = {"p": f"{p:g}", "q": f"{q:g}", "start": start}
+        if "basin_agreement" in by.index:
+            agreement = by.loc["basin_agreement"]
+            row["agreement"] = f"{agreement['value']:.5f}"
+            for name in ("energy_drift", "loss_error", "limit_point_error"):
+                row[name.replace("_", " ")] = f"{by.loc[name, 'value']:.0e}"
+            row["global share"] = number(by.loc["global_area", "value"], 3)
+            row["theory"] = "–"
+            row["verdict"] = worded(agreement)
+        else:
+            drawn = by.loc["global_share"]
+            row |= dict.fromkeys(
+                ("agreement", "energy drift", "loss error", "limit point error"), "–"
+            )
+            row["global share"] = interval(drawn["value"], drawn["low"], drawn["high"], 3)
+            row["theory"] = number(drawn["published"], 3)
+            row["verdict"] = worded(drawn)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@table(
+    "local_to_global/basins",
+    "Gradient flow",
+    "table: basins",
+    title="Basins of the gradient flow, simulated and in theory",
+    notes=[
+        "Maps: every grid point is followed to rest and its limit compared with the basin in "
+        "which theory puts the start (agreement), with the limit point that its energy predicts, "
+        "and with the entropy of that minimum. Errors are the largest of the map; no effect of "
+        "the agreement is one half.",
+        "Normal starts: share that reaches a global minimum, beside the integral of the Gaussian "
+        "over the basin. Around the origin the paper's claim is 1 for p + q < 1 and 0 for "
+        "p + q > 1.",
+    ],
+    readable=readable_basins,
+    reads={"maps": "simulate_flow.maps", "gaussian": "simulate_flow.gaussian"},
+    settings={
+        "chains": "local_to_global.flow.chains",
+        "extent": "local_to_global.flow.extent",
+        "points": "local_to_global.flow.points",
+    },
+)
+def basins_of_flow(
+    maps: dict[str, np.ndarray],
+    gaussian: pd.DataFrame,
+    chains: list[ChainSettings],
+    extent: float,
+    points: int,
+) -> pd.DataFrame:
+    """Every basin map against theory, and the share of Gaussian starts that end globally.
+
+    Args:
+        maps: `simulation.basin_maps`.
+        gaussian: `simulation.gaussian_starts`.
+        chains: of the maps.
+        extent, points: of the maps, as in `FlowSettings`.
+    """
+    e, w = grid(extent, points)
+    start = f"grid of {points} x {points} on +-{extent:g}"
+    rows = []
+    for index, chain in enumerate(map(Chain.of, chains)):
         key = {"p": chain.p, "q": chain.q, "start": start, "sigma": np.nan}
         quantities = map_errors(maps["theta"][index], e, w, chain)
         quantities["steps"] = {"value": maps["steps"][index].mean(), "n": e.size}
@@ -205,45 +270,3 @@ def map_errors(theta: np.ndarray, e: np.ndarray, w: np.ndarray, chain: Chain) ->
     quantities |= {k: {"value": v, "n": n, "note": text} for k, (v, text) in worst.items()}
     area = float((reached == basins.GLOBAL).mean())
     return quantities | {"global_area": {"value": area, "n": n, "note": "share of the map"}}
-
-
-def readable_basins(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per chain for the maps, and per chain and sigma for the Gaussian starts."""
-    rows = []
-    for (p, q, start), part in table.groupby(["p", "q", "start"], sort=False):
-        by = part.set_index("quantity")
-        row = {"p": f"{p:g}", "q": f"{q:g}", "start": start}
-        if "basin_agreement" in by.index:
-            agreement = by.loc["basin_agreement"]
-            row["agreement"] = f"{agreement['value']:.5f}"
-            for name in ("energy_drift", "loss_error", "limit_point_error"):
-                row[name.replace("_", " ")] = f"{by.loc[name, 'value']:.0e}"
-            row["global share"] = number(by.loc["global_area", "value"], 3)
-            row["theory"] = "–"
-            row["verdict"] = worded(agreement)
-        else:
-            drawn = by.loc["global_share"]
-            row |= dict.fromkeys(
-                ("agreement", "energy drift", "loss error", "limit point error"), "–"
-            )
-            row["global share"] = interval(drawn["value"], drawn["low"], drawn["high"], 3)
-            row["theory"] = number(drawn["published"], 3)
-            row["verdict"] = worded(drawn)
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def report_critical_points(chains: Sequence[Chain], neighbours: pd.DataFrame) -> Report:
-    """Critical points of the loss."""
-    table = critical_point_table(chains, neighbours)
-    title = "Critical points of the loss, computed and in theory"
-    return Report(table, readable_critical_points(table), title, CRITICAL_POINT_NOTES)
-
-
-def report_basins(
-    maps: Mapping[str, np.ndarray], gaussian: pd.DataFrame, settings: FlowShownSettings
-) -> Report:
-    """Where the flow ends."""
-    table = basin_table(maps, gaussian, settings)
-    title = "Basins of the gradient flow, simulated and in theory"
-    return Report(table, readable_basins(table), title, BASIN_NOTES)

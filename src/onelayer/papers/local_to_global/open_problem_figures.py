@@ -1,19 +1,29 @@
 """The figure of the paper's open problems: how far each source is learnt over training."""
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onelayer.figures import MARKERS, MIDDLE, PALETTE, despine
+from onelayer.figures import MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import SourceSettings
 
 
-def way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> Figure:
-    """Share of the way closed over training: chains by their states, and order and depth."""
+@figure(
+    "local_to_global/open_problems",
+    "Transformers",
+    "figure: open problems",
+    reads={"curves": "train_open_problems.curves"},
+    settings={"sources": "local_to_global.open_problems.sources"},
+)
+def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
+    """Share of the way closed over training: chains by their states, and order and depth.
+
+    Args:
+        curves: `open_problems.train_sources`.
+        sources: of the curves.
+    """
     curves = with_way_closed(curves, sources)
     first = [own for own in sources if Source.of(own.transitions).order == 1]
     panels = {

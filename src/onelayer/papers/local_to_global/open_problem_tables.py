@@ -15,13 +15,12 @@ import pandas as pd
 from onelayer.intervals import mean, share
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.sources import Source
-from onelayer.settings.local_to_global import OpenProblemsShownSettings, SourceSettings
-from onelayer.tables import Report, interval, number, tidy
+from onelayer.settings.local_to_global import SourceSettings
+from onelayer.tables import Report, interval, number, table, tidy
 from onelayer.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
 
 KEYS = ["source", "depth"]
 CLOSE = "within"  # how near to the best entropy counts as reached (nats), in the rows that count
-TITLE = "Open problems: more states, higher order, two layers, from the standard start"
 
 
 def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
@@ -38,13 +37,13 @@ def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> 
     return curves.assign(closed=closed, above_best=curves["loss"] - best)
 
 
-def open_problem_table(curves: pd.DataFrame, settings: OpenProblemsShownSettings) -> pd.DataFrame:
+def open_problem_table(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
     """Final loss, share of the way and seeds at the best entropy, by source and depth."""
-    runs = with_way_closed(curves, settings.sources).sort_values("iteration")
+    runs = with_way_closed(curves, sources).sort_values("iteration")
     runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
     final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
     rows = []
-    for own in settings.sources:
+    for own in sources:
         source = Source.of(own.transitions)
         entropies = [source.entropy(memory) for memory in range(source.order + 1)]
         seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
@@ -59,15 +58,15 @@ def open_problem_table(curves: pd.DataFrame, settings: OpenProblemsShownSettings
                 key | {"quantity": "way_closed"} | mean(part["closed"]) | _standing(part["fell"]),
                 key | {"quantity": "reached_share", CLOSE: within} | share(reached, len(part)),
             ]  # fmt: skip
-    return judged(tidy(rows, [*KEYS, CLOSE]), settings)
+    return judged(tidy(rows, [*KEYS, CLOSE]), sources)
 
 
-def judged(table: pd.DataFrame, settings: OpenProblemsShownSettings) -> pd.DataFrame:
+def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
     """Verdicts of a table of the open problems that has its values: of chains under one layer.
 
     Nothing is published of these: the way closed is compared with the half of it.
     """
-    known = {own.name: Source.of(own.transitions) for own in settings.sources}
+    known = {own.name: Source.of(own.transitions) for own in sources}
     compared = []
     for row in table.itertuples():
         source = known[row.source]
@@ -119,12 +118,37 @@ def _side(way: pd.Series) -> str:
     return "" if not way["verdict"] else f"{'>' if way['effect'] > 0 else '<'} .5"
 
 
-def report(curves: pd.DataFrame, settings: OpenProblemsShownSettings) -> Report:
-    """How far each source is learnt."""
-    table = open_problem_table(curves, settings)
+@table(
+    "local_to_global/open_problems",
+    "Transformers",
+    "table: open problems",
+    reads={"curves": "train_open_problems.curves"},
+    settings={
+        "sources": "local_to_global.open_problems.sources",
+        "sequence_length": "local_to_global.open_problems.sequence_length",
+        "batch": "local_to_global.open_problems.batch",
+        "iterations": "local_to_global.open_problems.iterations",
+    },
+)
+def open_problems(
+    curves: pd.DataFrame,
+    sources: list[SourceSettings],
+    sequence_length: int,
+    batch: int,
+    iterations: int,
+) -> Report:
+    """How far more states, the second order and two layers are learnt.
+
+    Args:
+        curves: `open_problems.train_sources`.
+        sources: in the order of rows.
+        sequence_length, batch, iterations: of the training, as in `OpenProblemsSettings`.
+    """
+    table = open_problem_table(curves, sources)
+    title = "Open problems: more states, higher order, two layers, from the standard start"
     notes = [
-        f"{settings.sequence_length} inputs per sequence, {settings.batch} sequences per "
-        f"iteration, {settings.iterations} iterations of AdamW from the standard start; a row of "
+        f"{sequence_length} inputs per sequence, {batch} sequences per "
+        f"iteration, {iterations} iterations of AdamW from the standard start; a row of "
         "the embedding per state, no LayerNorm. Population loss on held-out sequences (nats).",
         "Memory: the last symbols that a model sees; with none it is the unigram model. In the "
         "second order only the symbol before the last one counts: a memory of one is none.",
@@ -133,4 +157,4 @@ def report(curves: pd.DataFrame, settings: OpenProblemsShownSettings) -> Report:
         "its sentence on two states says, carried over by the sign of the second eigenvalue (1 - p "
         "- q for two states; its real part): on which side of the half of the way.",
     ]
-    return Report(table, readable(table), TITLE, notes)
+    return Report(table, readable(table), title, notes)

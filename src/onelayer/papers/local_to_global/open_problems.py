@@ -20,7 +20,7 @@ from onelayer.execution import Execution
 from onelayer.papers.local_to_global import deep_transformer
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.papers.local_to_global.training import BETAS, one_cycle
-from onelayer.settings.local_to_global import OpenProblemsRunSettings, SourceSettings
+from onelayer.settings.local_to_global import OpenProblemsSettings, SourceSettings
 
 AT_ONCE = (
     20  # iterations whose sequences are drawn together: the loop over time is the same for all
@@ -28,7 +28,7 @@ AT_ONCE = (
 
 
 def train_sources(
-    settings: OpenProblemsRunSettings, execution: Execution = Execution()
+    settings: OpenProblemsSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """Train every source at each of its depths.
 
@@ -58,7 +58,7 @@ def _train_group(
     sources: Sequence[Source],
     names: Sequence[str],
     depth: int,
-    settings: OpenProblemsRunSettings,
+    settings: OpenProblemsSettings,
     execution: Execution,
 ) -> Trained:
     """Runs are sources x seeds, seeds fastest.

@@ -1,6 +1,7 @@
 """The figure of rank one: how near all matrices come to it, beside the authors' saved weights."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -8,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onelayer.figures import COLUMN, MARKERS, PALETTE, despine
+from onelayer.figures import COLUMN, MARKERS, PALETTE, despine, figure
+from onelayer.papers.local_to_global.training_tables import read_published
 
 TITLES = {"standard": "standard Gaussian start", "paper": "the paper's start"}
 # By what they do: queries and keys decide where attention looks, the others what is written.
@@ -25,17 +27,26 @@ def styles() -> Mapping[str, dict]:
     return found
 
 
-def all_matrices(curves: pd.DataFrame, published: pd.DataFrame) -> Figure:
+@figure(
+    "local_to_global/rank_one",
+    "Transformers",
+    "figure: rank one of all matrices",
+    reads={
+        "curves": "train_transformers.curves",
+        "published": "reference/local_to_global_rank_one.csv",
+    },
+)
+def all_matrices(curves: pd.DataFrame, published: Path) -> Figure:
     """Share of the largest singular value over training, a panel per start.
 
     Args:
         curves: `training.curves` of all initialisations.
-        published: `training_tables.read_published`.
+        published: as `training_tables.read_published` takes it.
     """
-    last = curves["iteration"].max()
+    last, authors = curves["iteration"].max(), read_published(published)
     figure, axes = plt.subplots(2, 1, figsize=(COLUMN, 4.9), sharex=True, sharey=True)
     for axis, (start, title) in zip(axes, TITLES.items(), strict=True):
-        theirs = published[(published["initialisation"] == start)]
+        theirs = authors[authors["initialisation"] == start]
         _draw_start(axis, curves[curves["variant"] == start], theirs[theirs["iteration"] <= last])
         axis.set_title(title, fontsize=9)
         axis.set_ylabel("share of $\\sigma_1^2$")
@@ -50,7 +61,7 @@ def all_matrices(curves: pd.DataFrame, published: pd.DataFrame) -> Figure:
         Line2D([], [], ls="", color=style["color"], marker=style["marker"], mfc=style["mfc"], ms=5,
                label=f"authors, ${name}$")
         for name, style in styles().items()
-        if name in set(published["matrix"])
+        if name in set(authors["matrix"])
     ]  # fmt: skip
     figure.legend(
         handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5,

@@ -24,26 +24,19 @@ from onelayer.papers.local_to_global.theory import (
     shown_chains,
 )
 from onelayer.seeds import generator
-from onelayer.settings.local_to_global import (
-    AttentionFlowRunSettings,
-    FlowSettings,
-    IntegrationSettings,
-)
+from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
 
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
 FIRST_FRAME = 0.01  # time of the first frame after the start
 
 
-def ends_of(start: np.ndarray, chain: Chain, settings: IntegrationSettings, device: str) -> Ends:
-    """Follow starts [2, N] or [3, N] to their limits."""
+def ends_of(
+    start: np.ndarray, chain: Chain, tolerance: float, at_rest: float, device: str = "cpu"
+) -> Ends:
+    """Follow starts [2, N] or [3, N] to their limits; accuracy as in `FlowSettings`."""
     theta = torch.from_numpy(start).to(device)
-    return integrate(
-        _field(len(start), chain),
-        theta,
-        tolerance=settings.tolerance,
-        stop_below=settings.at_rest,
-    )
+    return integrate(_field(len(start), chain), theta, tolerance=tolerance, stop_below=at_rest)
 
 
 def _field(variables: int, chain: Chain) -> Callable[[Tensor], Tensor]:
@@ -61,8 +54,9 @@ def basin_maps(
         [C, N]; starts in the order of `theory.grid`.
     """
     start = grid(settings.extent, settings.points)
+    accuracy = settings.tolerance, settings.at_rest
     under_way = execution.progress(chains, unit="map")
-    found = [ends_of(start, chain, settings, execution.device) for chain in under_way]
+    found = [ends_of(start, chain, *accuracy, execution.device) for chain in under_way]
     arrays = {
         name: np.stack([getattr(ends, name).cpu().numpy() for ends in found])
         for name in ("theta", "time", "steps", "at_rest")
@@ -80,11 +74,11 @@ def gaussian_starts(
     """
     unit = generator("gaussian starts", settings.seed).normal(size=(2, settings.draws))
     start = np.concatenate([sigma * unit for sigma in settings.sigmas], axis=1)
+    accuracy = settings.tolerance, settings.at_rest
     rows = []
     for chain in chains:
-        reached = outcome(
-            ends_of(start, chain, settings, execution.device).theta.cpu().numpy(), chain
-        )
+        ends = ends_of(start, chain, *accuracy, execution.device)
+        reached = outcome(ends.theta.cpu().numpy(), chain)
         for sigma, part in zip(
             settings.sigmas, np.split(reached, len(settings.sigmas)), strict=True
         ):
@@ -98,29 +92,38 @@ def gaussian_starts(
 
 
 def attention_starts(
-    chains: list[Chain], settings: AttentionFlowRunSettings, execution: Execution = Execution()
+    chains: list[Chain],
+    settings: AttentionFlowSettings,
+    tolerance: float,
+    at_rest: float,
+    seed: int = 0,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Where the flow of (e, w, a) ends from N(0, sigma^2); for p + q = 1 that of (e, w) too.
 
     Every sigma scales the same draws; (e, w) has their first two variables.
 
+    Args:
+        chains: with p + q other than 1.
+        settings: from where.
+        tolerance, at_rest, seed: as in `FlowSettings`.
+        execution: on which device.
+
     Returns:
         A row per start: `p`, `q`, `model` (`MODELS`), `sigma`, the start `e_0`, `w_0`, `a_0` and
         the end `e`, `w`, `a` (a = 0 without it), and `at_rest`.
     """
-    random = generator("attention starts", settings.seed)
-    unit = random.normal(size=(3, settings.draws))
-    slow = settings.model_copy(update={"at_rest": max(settings.at_rest, SLOW_AT_REST)})
-    plan = [(chain, 3, settings.sigmas, settings) for chain in chains]
+    unit = generator("attention starts", seed).normal(size=(3, settings.draws))
+    plan = [(chain, 3, settings.sigmas, at_rest) for chain in chains]
     plan += [
-        (Chain(p, 1 - p), variables, [max(settings.sigmas)], slow)
+        (Chain(p, 1 - p), variables, [max(settings.sigmas)], max(at_rest, SLOW_AT_REST))
         for p in settings.independent
         for variables in MODELS
     ]
     parts = []
-    for chain, variables, sigmas, own in plan:
+    for chain, variables, sigmas, slow in plan:
         start = np.concatenate([sigma * unit[:variables] for sigma in sigmas], axis=1)
-        ends = ends_of(start, chain, own, execution.device)
+        ends = ends_of(start, chain, tolerance, slow, execution.device)
         part = {"p": chain.p, "q": chain.q, "model": MODELS[variables]}
         part["sigma"] = np.repeat(sigmas, settings.draws)
         for place, name in enumerate(("e", "w", "a")):
@@ -133,7 +136,8 @@ def attention_starts(
 
 def neighbours(
     chains: list[Chain],
-    settings: IntegrationSettings,
+    tolerance: float,
+    at_rest: float,
     execution: Execution = Execution(),
     points_of: Callable[[Chain], dict[str, list[np.ndarray]]] = critical_points,
 ) -> pd.DataFrame:
@@ -150,7 +154,8 @@ def neighbours(
             for group in points.values()
             for point in group
         ]
-        theta = ends_of(np.concatenate(starts, axis=1), chain, settings, execution.device).theta
+        start = np.concatenate(starts, axis=1)
+        theta = ends_of(start, chain, tolerance, at_rest, execution.device).theta
         ends = iter(np.split(theta.cpu().numpy(), len(starts), axis=1))
         for name, group in points.items():
             back = 0
@@ -194,6 +199,7 @@ def shown_paths(
         p + q = 1 `plane_<side>` [F, 2, n], `wide_<side>` and `near_<side>` [F, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
+    accuracy = settings.tolerance, settings.at_rest
     plane = random.uniform(-settings.extent, settings.extent, (2, n))
     wide = random.uniform(-settings.wide, settings.wide, (3, n))
     near = random.uniform(-settings.near, settings.near, (3, n))
@@ -201,7 +207,7 @@ def shown_paths(
     for side, chain in zip(("below", "above"), shown_chains(chains), strict=True):
         space = np.concatenate([wide, near], axis=1)
         last = max(
-            float(ends_of(start, chain, settings, execution.device).time.max())
+            float(ends_of(start, chain, *accuracy, execution.device).time.max())
             for start in (plane, space)
         )
         time = np.geomspace(FIRST_FRAME, last, settings.frames)

@@ -89,7 +89,7 @@ def train_group(
     Raises:
         OnelayerError: the held-out sequences show one symbol only.
     """
-    chain = Chain(settings.chain.p, settings.chain.q)
+    chain = Chain.of(settings.chain)
     base, variants = group.trainings[0], len(group.names)
     seeds = range(first_seed, first_seed + settings.seeds)
     random = RunRandom(seeds, execution.device)

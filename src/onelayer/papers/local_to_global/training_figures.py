@@ -1,6 +1,7 @@
 """Figures of the trained transformers: figures 3, 4 and 6 of Makkuva et al. (2024)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,9 +13,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.settings.local_to_global import TrainingSettings, Variant
+from onelayer.papers.local_to_global.training_tables import read_published
+from onelayer.settings.local_to_global import ChainSettings, TrainingSettings, Variant
 
 LABELS = {
     "standard": "standard Gaussian start",
@@ -32,26 +34,37 @@ STYLES = (
 )
 
 
-def weights(
-    snapshots: Mapping[str, np.ndarray],
-    iterations: Sequence[int],
-    curves: pd.DataFrame,
-    published: pd.DataFrame,
+@figure(
+    "local_to_global/weights_standard",
+    "Transformers",
+    "figure 3: weights, standard start",
+    reads={
+        "curves": "train_transformers.curves",
+        "weights": "train_transformers.weights",
+        "published": "reference/local_to_global_rank_one.csv",
+    },
+    settings={"iterations": "local_to_global.transformer.snapshots"},
+)
+def weights_standard(
+    curves: pd.DataFrame, weights: dict[str, np.ndarray], published: Path, iterations: list[int]
 ) -> Figure:
     """Figure 3: W_1 and W_V of one run, and how close all runs come to rank one.
 
     Args:
-        snapshots: `W_1` [iterations, 4d, d] and `W_V` [iterations, d, d] of the run shown.
+        curves: `training.curves` of all initialisations.
+        weights: `training.snapshots_of`; the last seed is shown.
+        published: as `training_tables.read_published` takes it; may lack this initialisation.
         iterations: of the snapshots.
-        curves: `training.curves` of this initialisation.
-        published: rows `matrix`, `iteration`, `published` of this initialisation; may be empty.
     """
-    published = published[published["iteration"] <= curves["iteration"].max()]
+    curves, snapshots = _of_start("standard", curves, weights)
+    authors = read_published(published)
+    authors = authors[authors["initialisation"] == "standard"]
+    authors = authors[authors["iteration"] <= curves["iteration"].max()]
     figure = plt.figure(figsize=(MIDDLE, 5.3))
     upper, lower = figure.subfigures(2, 1, height_ratios=[1.9, 1])
     axes = upper.subplots(2, len(iterations), squeeze=False)
     for row, (name, label) in zip(axes, NAMES.items(), strict=True):
-        for axis, W, iteration in zip(row, snapshots[name], iterations, strict=True):
+        for axis, W, iteration in zip(row, snapshots[name][:, -1], iterations, strict=True):
             image = _draw_matrix(axis, name, W)
             axis.set_title(
                 f"{label}, iteration {iteration}\nlargest {abs(W).max():.2g}", fontsize=8
@@ -61,7 +74,7 @@ def weights(
         lower.subplots(1, 2, sharey=True), PALETTE, NAMES.items(), strict=False
     ):
         _draw_band(axis, curves, f"{name}_share", {"color": colour, "lw": 1.5})
-        theirs = published[published["matrix"] == name]
+        theirs = authors[authors["matrix"] == name]
         # Whole markers at the axis' ends; none at all would leave the layout no room.
         [markers] = axis.plot(
             theirs["iteration"], theirs["published"], ls="", marker="o", ms=5, mfc="white",
@@ -74,15 +87,32 @@ def weights(
         despine(axis)
     lower.axes[0].set_ylabel("share of the largest\nsingular value")
     handles = _band_handles(curves["seed"].nunique())
-    if len(published):
+    if len(authors):
         style = {"color": "black", "marker": "o", "ms": 5, "mfc": "white", "ls": ""}
         handles.append(Line2D([], [], label="authors' saved weights", **style))
     lower.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
     return figure
 
 
-def rank_one_weights(
-    snapshots: Mapping[str, np.ndarray], iterations: Sequence[int], curves: pd.DataFrame
+def _of_start(
+    name: str, curves: pd.DataFrame, weights: Mapping[str, np.ndarray]
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """Curves of one initialisation, and `W_1` and `W_V` [iterations, seeds, ...] of its runs."""
+    return (
+        curves[curves["variant"] == name],
+        {matrix: weights[f"{name}/{matrix}"] for matrix in NAMES},
+    )
+
+
+@figure(
+    "local_to_global/weights_rank_one",
+    "Transformers",
+    "figure 6: weights, rank-one start",
+    reads={"curves": "train_transformers.curves", "weights": "train_transformers.weights"},
+    settings={"iterations": "local_to_global.transformer.snapshots"},
+)
+def weights_rank_one(
+    curves: pd.DataFrame, weights: dict[str, np.ndarray], iterations: list[int]
 ) -> Figure:
     """Figure 6: W_1 and W_V from a rank-one start, which change in size alone.
 
@@ -91,10 +121,11 @@ def rank_one_weights(
     of the largest singular value falls below 1.
 
     Args:
-        snapshots: `W_1` [iterations, seeds, 4d, d] and `W_V` [iterations, seeds, d, d].
+        curves: `training.curves` of all initialisations.
+        weights: `training.snapshots_of`.
         iterations: of the snapshots.
-        curves: `training.curves` of this initialisation.
     """
+    curves, snapshots = _of_start("rank_one", curves, weights)
     figure = plt.figure(figsize=(MIDDLE, 2.9))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.05])
     axes = left.subplots(2, 1)
@@ -167,17 +198,29 @@ def _band_handles(seeds: int) -> list:
     ]
 
 
-def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
+@figure(
+    "local_to_global/loss_curves",
+    "Transformers",
+    "figure 4: loss curves",
+    reads={"curves": "train_transformers.curves"},
+    settings={"chain": "local_to_global.transformer.chain"},
+)
+def loss_curves(curves: pd.DataFrame, chain: ChainSettings) -> Figure:
     """Figure 4: loss from the standard, the rank-one and the paper's start, with both entropies.
 
     Above the bigram entropy and logarithmic: the paper's start begins a hundred times higher than
     the others.
+
+    Args:
+        curves: `training.curves` of all initialisations.
+        chain: the chain trained on.
     """
+    own = Chain.of(chain)
     figure, axis = plt.subplots(figsize=(COLUMN, 3.5))
     last = curves["iteration"].max()
     for style, name in zip(STYLES, LABELS, strict=False):
-        _draw_loss(axis, curves[curves["variant"] == name], chain, style)
-    _dress(axis, chain, last)
+        _draw_loss(axis, curves[curves["variant"] == name], own, style)
+    _dress(axis, own, last)
     axis.set_ylabel("loss above the bigram entropy (nats)")
     handles = [
         Line2D([], [], label=label, **style)
@@ -189,8 +232,19 @@ def loss_curves(curves: pd.DataFrame, chain: Chain) -> Figure:
     return figure
 
 
+@figure(
+    "local_to_global/longer_training",
+    "Transformers",
+    "figure: longer trainings",
+    reads={"curves": "ablate_transformers.curves"},
+    settings={
+        "variants": "local_to_global.ablated.variants",
+        "base": "local_to_global.ablated.training",
+        "chain": "local_to_global.ablated.chain",
+    },
+)
 def longer_training(
-    curves: pd.DataFrame, variants: Sequence[Variant], base: TrainingSettings, chain: Chain
+    curves: pd.DataFrame, variants: list[Variant], base: TrainingSettings, chain: ChainSettings
 ) -> Figure:
     """Loss against iterations of trainings that differ in their length alone, a panel per start.
 
@@ -200,9 +254,9 @@ def longer_training(
         base: the training without changes.
         chain: the chain trained on.
     """
-    same = {"iterations": base.iterations}
+    own, same = Chain.of(chain), {"iterations": base.iterations}
     alone = [v for v in variants if v.applied(base).model_copy(update=same) == base]
-    shown = alone or list(variants)
+    shown = alone or variants
     starts = list(dict.fromkeys(variant.initialisation for variant in shown))
     figure, axes = plt.subplots(
         1, len(starts), figsize=(MIDDLE, 3.4), sharey=True, squeeze=False, sharex=True
@@ -212,8 +266,8 @@ def longer_training(
     for axis, start in zip(axes.flat, starts, strict=True):
         for variant in (variant for variant in shown if variant.initialisation == start):
             part = curves[curves["variant"] == variant.name]
-            _draw_loss(axis, part, chain, styles[variant.applied(base).iterations])
-        _dress(axis, chain, lengths[-1])
+            _draw_loss(axis, part, own, styles[variant.applied(base).iterations])
+        _dress(axis, own, lengths[-1])
         axis.set_title(LABELS[start], fontsize=9)
     axes[0, 0].set_ylabel("loss above the bigram entropy (nats)")
     handles = [

@@ -26,8 +26,8 @@ from onelayer.papers.local_to_global.claimed import (
 )
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.seeds import generator
-from onelayer.settings.local_to_global import TrainingSettings, Variant
-from onelayer.tables import ALL, Report, interval, number, tidy
+from onelayer.settings.local_to_global import ChainSettings, TrainingSettings, Variant
+from onelayer.tables import ALL, Report, interval, number, table, tidy
 from onelayer.verdicts import NOT_REACHED, Number, judge, rounding, worded, worded_all
 
 # `within`: how near counts as near (nats), in the rows that count by it.
@@ -35,13 +35,6 @@ START_KEYS = ["initialisation", "claimed", "seed", "within"]
 RANK_KEYS = ["initialisation", "matrix", "iteration"]
 ABLATION_KEYS = ["variant", "initialisation", "claimed", "iterations", "within"]
 LATER = (100, 450)  # iterations over which the distance from the unigram entropy is looked at
-RANK_ONE_NOTES = [
-    "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval. "
-    "Authors: one run, from the weights they saved.",
-    "No effect is the mean share of a random matrix of the same shape. The paper says that all "
-    "matrices become rank one (figure 3); of W_Q and W_K the authors' own weights at iteration 200 "
-    "do not.",
-]
 UNTRAINED = "the loss does not come down to the unigram entropy: no or too little training"
 HELD_OUT = (
     "Intervals are over seeds, which all share the held-out sequences: few of those move a loss by "
@@ -395,31 +388,100 @@ def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def report_initialisation(curves: pd.DataFrame, training: TrainingSettings, chain: Chain) -> Report:
-    """What each start learns."""
-    table = initialisation_table(curves, training, chain)
+@table(
+    "local_to_global/initialisation",
+    "Transformers",
+    "table: initialisation",
+    reads={"curves": "train_transformers.curves"},
+    settings={
+        "training": "local_to_global.transformer.training",
+        "chain": "local_to_global.transformer.chain",
+    },
+)
+def initialisation(
+    curves: pd.DataFrame, training: TrainingSettings, chain: ChainSettings
+) -> Report:
+    """What three initialisations learn.
+
+    Args:
+        curves: `training.curves` of all initialisations.
+        training: of all of them.
+        chain: the chain trained on.
+    """
+    own = Chain.of(chain)
+    table = initialisation_table(curves, training, own)
     title = f"What each start learns, p = {chain.p:g}, q = {chain.q:g}"
-    notes = initialisation_notes(training, chain)
+    notes = initialisation_notes(training, own)
     return Report(table, readable_initialisations(table), title, notes)
 
 
-def report_rank_one(
+@table(
+    "local_to_global/rank_one",
+    "Transformers",
+    "table: rank one",
+    title="Share of the largest singular value over training",
+    notes=[
+        "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval. "
+        "Authors: one run, from the weights they saved.",
+        "No effect is the mean share of a random matrix of the same shape. The paper says that "
+        "all matrices become rank one (figure 3); of W_Q and W_K the authors' own weights at "
+        "iteration 200 do not.",
+    ],
+    readable=readable_rank_one,
+    reads={
+        "curves": "train_transformers.curves",
+        "published": "reference/local_to_global_rank_one.csv",
+    },
+    settings={
+        "snapshots": "local_to_global.transformer.snapshots",
+        "training": "local_to_global.transformer.training",
+        "chain": "local_to_global.transformer.chain",
+    },
+)
+def rank_one(
     curves: pd.DataFrame,
-    snapshots: Sequence[int],
-    published: pd.DataFrame,
+    published: Path,
+    snapshots: list[int],
     training: TrainingSettings,
-    chain: Chain,
-) -> Report:
-    """How close weights come to rank one."""
-    table = rank_one_table(curves, snapshots, published, training, chain)
-    title = "Share of the largest singular value over training"
-    return Report(table, readable_rank_one(table), title, RANK_ONE_NOTES)
+    chain: ChainSettings,
+) -> pd.DataFrame:
+    """How close the weights of three initialisations come to rank one.
+
+    Args:
+        curves, snapshots, training: as `rank_one_table` takes them.
+        published: as `read_published` takes it.
+        chain: the chain trained on.
+    """
+    theirs = read_published(published)
+    return rank_one_table(curves, snapshots, theirs, training, Chain.of(chain))
 
 
-def report_ablation(
-    curves: pd.DataFrame, variants: Sequence[Variant], training: TrainingSettings, chain: Chain
+@table(
+    "local_to_global/ablation",
+    "Transformers",
+    "table: ablation",
+    reads={"curves": "ablate_transformers.curves"},
+    settings={
+        "variants": "local_to_global.ablated.variants",
+        "training": "local_to_global.ablated.training",
+        "chain": "local_to_global.ablated.chain",
+    },
+)
+def ablation(
+    curves: pd.DataFrame,
+    variants: list[Variant],
+    training: TrainingSettings,
+    chain: ChainSettings,
 ) -> Report:
-    """What keeps a start at the unigram model."""
-    table = ablation_table(curves, variants, training, chain)
+    """Which changes of the training let a start leave the unigram model.
+
+    Args:
+        curves: `training.curves` of all variants.
+        variants: in the order of rows.
+        training: without changes.
+        chain: the chain trained on.
+    """
+    own = Chain.of(chain)
+    table = ablation_table(curves, variants, training, own)
     title = "What keeps a start at the unigram model, one change at a time"
-    return Report(table, readable_ablation(table), title, ablation_notes(training, chain))
+    return Report(table, readable_ablation(table), title, ablation_notes(training, own))

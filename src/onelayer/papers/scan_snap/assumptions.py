@@ -12,32 +12,34 @@ from onelayer.execution import Execution
 from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.simulation import simulate, tabulate
-from onelayer.settings.scan_snap import AssumptionStepSettings, SimulationSettings
+from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings
 
 KEYS = ["assumption", "changed"]
 
 
 def simulate_changes(
-    settings: AssumptionStepSettings, execution: Execution = Execution()
+    scan: SimulationSettings, changes: AssumptionSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """Train every change.
+
+    Args:
+        scan: what is changed, with the seeds and iterations of every change.
+        changes: lengths and decoder speeds.
+        execution: where; the state of each change is kept in turn.
 
     Returns:
         `assumption` (`positions`, `length` or `decoder`) and `changed`, to what (`learned`, tokens,
         lr_Y / lr_Z), as texts; then as `simulation.simulate`.
     """
-    changed = {
-        ("length", f"{length}"): {"length": length} for length in settings.changes.lengths
-    } | {
-        ("decoder", f"{rate:.15g}"): {"lr_Y_multiplier": [rate]}
-        for rate in settings.changes.lr_Y_multiplier
+    changed = {("length", f"{length}"): {"length": length} for length in changes.lengths} | {
+        ("decoder", f"{rate:.15g}"): {"lr_Y_multiplier": [rate]} for rate in changes.lr_Y_multiplier
     }
     tables = {
-        key: simulate(settings.model_copy(update=update), execution.part(place, key))
+        key: simulate(scan.model_copy(update=update), execution.part(place, key))
         for place, (key, update) in enumerate(changed.items())
     }
     alone = execution.part("positions")
-    tables["positions", "learned"] = simulate_with_positions(settings, alone)
+    tables["positions", "learned"] = simulate_with_positions(scan, alone)
     found = pd.concat(tables, names=KEYS).reset_index(KEYS)
     return found.reset_index(drop=True)
 

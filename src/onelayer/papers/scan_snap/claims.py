@@ -6,19 +6,20 @@ correlation of 1, of all of a key's attention, of the entropy of uniform attenti
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from onelayer.claims import NOTES as ON_CLAIMS
-from onelayer.claims import Claim, alone, of_seeds, tabulated
+from onelayer.claims import Claim, alone, of_seeds, readable, tabulated
 from onelayer.papers.scan_snap import entropy_sweep, measures, transition
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES
 from onelayer.papers.scan_snap.entropy_sweep import CLOSE, PUBLISHED_RUNS, pooled
 from onelayer.papers.scan_snap.measures import SETTINGS, UNMOVED, WINDOW, spearman
 from onelayer.papers.scan_snap.text import uniform_entropy
 from onelayer.settings.scan_snap import TextTrainingSettings
-from onelayer.tables import ALL
+from onelayer.tables import ALL, table
 from onelayer.verdicts import TENTH, Direction, Number
 
 SYNTHETIC, TEXT = "synthetic", "text"
@@ -71,6 +72,86 @@ SPARSE, COMMON_LOSE = "attention becomes sparse", "common tokens lose attention"
 RARE_GAIN, NO_WINNER = "rare tokens gain attention", "not winner-take-all"
 
 
+@table(
+    "scan_snap/claims",
+    "Claims",
+    "table: claims",
+    target="table_scan_snap_claims",
+    title="Scan and Snap: the paper's claims",
+    notes=[
+        "Intervals: mean over seeds, Student's t. Entropy is of attention on a class's 10 distinct "
+        "tokens (synthetic) or on all earlier tokens and the own one (real text).",
+        *ON_CLAIMS,
+        "What matters is a tenth of what could change: of the common tokens' attention at the "
+        f"start ({float(measures.common_mass(TOKEN_CHANCES)):.3f}), of a rank correlation of 1, of "
+        "the entropy of uniform attention, of a key's attention. '(Almost) fixed' is less than a "
+        "tenth of the way still to come.",
+        "Drop times and delays are of the four rarest distinct tokens, 1 the rarest. A phase "
+        "transition is taken to be where attention stops gathering speed and begins to lose it.",
+        "Assumptions (a) to (c) of the abstract are changed one at a time, all else as in Fig. 4: "
+        "a learned logit and decoder column for every place; shorter and longer sequences than in "
+        "Fig. 4; a decoder that learns slower or faster than at the same rate as attention. Those "
+        "are other models or tasks than the paper's, and so is real text that is not WikiText, or "
+        "a training by another rule than SGD: analogues.",
+        "Over Fig. 6's cells: trends and differences are taken seed by seed, because a seed has "
+        "the same data and start under all learning rates; the published mean's own uncertainty "
+        "is granted.",
+        "The published cells themselves do not rise all the way with lr_Y/lr_Z: from three query "
+        "tokens on, entropy falls from 1 to 2 before it rises to 10; the Spearman rows show it.",
+    ],
+    readable=readable,
+    reads={
+        "scan": "scan_simulation",
+        "transitions": "transition_simulation",
+        "changes": "simulate_scan_snap_assumptions.attention",
+        "sweep": "entropy_sweep_simulation",
+        "published": "reference/scan_snap_figure6.csv",
+        "text": "train_text_model.measures",
+    },
+    settings={
+        "scan_iterations": "scan_snap.scan.iterations",
+        "sweep_iterations": "scan_snap.entropy_sweep.iterations",
+        "trainings": "scan_snap.language_model.trainings",
+        "own_text": "own_text",
+        "text_length": "scan_snap.language_model.length",
+    },
+)
+def scan_snap_claims(
+    scan: pd.DataFrame,
+    transitions: pd.DataFrame,
+    changes: pd.DataFrame,
+    sweep: pd.DataFrame,
+    published: Path,
+    text: list[pd.DataFrame],
+    scan_iterations: int,
+    sweep_iterations: int,
+    trainings: list[TextTrainingSettings],
+    own_text: list[str],
+    text_length: int,
+) -> pd.DataFrame:
+    """The claims of Scan and Snap, each with its number, interval and verdict.
+
+    Args:
+        scan, transitions, changes, sweep, scan_iterations, sweep_iterations, own_text, text_length:
+            as `assemble` takes them.
+        published: as `entropy_sweep.read_published` takes it.
+        text: measures of each training of the language model.
+        trainings: of the language model.
+    """
+    return assemble(
+        scan,
+        sweep,
+        entropy_sweep.read_published(published),
+        dict(zip(trainings, text, strict=True)),
+        scan_iterations,
+        sweep_iterations,
+        transitions,
+        changes,
+        own_text,
+        text_length,
+    )
+
+
 def assemble(
     scan: pd.DataFrame,
     sweep: pd.DataFrame,
@@ -107,9 +188,9 @@ def assemble(
         cells = entropy_sweep.assemble(sweep, published, sweep_iterations)
         claims += cell_claims(cells, sweep_iterations)
         claims += _rate_claims(sweep, published, sweep_iterations)
-    for training, table in text.items():
+    for training, measured in text.items():
         kind = "claim" if training.name in own_text else "analogue"
-        claims += _text_claims(training, table, text_directions(text_length), kind)
+        claims += _text_claims(training, measured, text_directions(text_length), kind)
     for pair, tables in _with_and_without_positions(text):
         claims += _position_claims(pair, *tables)
     return tabulated(claims)
@@ -519,12 +600,12 @@ def _with_and_without_positions(
 ) -> list[tuple[TextTrainingSettings, tuple[pd.DataFrame, pd.DataFrame]]]:
     """Trainings without positions, with their measures and those of the same one with positions."""
     found = []
-    for training, table in text.items():
+    for training, measured in text.items():
         twin = (training.optimizer, training.lr, training.lr_feed_forward, training.corpus)
         for other, beside in text.items():
             its = (other.optimizer, other.lr, other.lr_feed_forward, other.corpus)
             if not training.positions and other.positions and twin == its:
-                found.append((training, (table, beside)))
+                found.append((training, (measured, beside)))
     return found
 
 
@@ -565,27 +646,3 @@ def _change(table: pd.DataFrame) -> dict[str, pd.Series]:
     grid = table[whole].pivot_table("value", ["quantity", "seed"], "iteration", sort=False)
     difference = (grid[last] - grid[0]).groupby("quantity", sort=False)
     return {name: own.droplevel("quantity") for name, own in difference}
-
-
-TITLE = "Scan and Snap: the paper's claims"
-NOTES = [
-    "Intervals: mean over seeds, Student's t. Entropy is of attention on a class's 10 distinct "
-    "tokens (synthetic) or on all earlier tokens and the own one (real text).",
-    *ON_CLAIMS,
-    "What matters is a tenth of what could change: of the common tokens' attention at the start "
-    f"({float(measures.common_mass(TOKEN_CHANCES)):.3f}), of a rank correlation of 1, of the "
-    "entropy of uniform attention, of a key's attention. '(Almost) fixed' is less than a tenth of "
-    "the way still to come.",
-    "Drop times and delays are of the four rarest distinct tokens, 1 the rarest. A phase "
-    "transition is taken to be where attention stops gathering speed and begins to lose it.",
-    "Assumptions (a) to (c) of the abstract are changed one at a time, all else as in Fig. 4: a "
-    "learned logit and decoder column for every place; shorter and longer sequences than in "
-    "Fig. 4; a decoder that learns slower or faster than at the same rate as attention. Those "
-    "are other models or tasks than the paper's, and so is real text that is not WikiText, or a "
-    "training by another rule than SGD: analogues.",
-    "Over Fig. 6's cells: trends and differences are taken seed by seed, because a seed has the "
-    "same data and start under all learning rates; the published mean's own uncertainty is "
-    "granted.",
-    "The published cells themselves do not rise all the way with lr_Y/lr_Z: from three query "
-    "tokens on, entropy falls from 1 to 2 before it rises to 10; the Spearman rows show it.",
-]

@@ -13,7 +13,7 @@ import pandas as pd
 from onelayer.intervals import half_width, mean
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
-from onelayer.tables import Report, number, tidy
+from onelayer.tables import Report, number, table, tidy
 from onelayer.verdicts import NOT_REACHED, Number, judge, rounding, worded
 
 # Before training, attention follows P(l): what 'no effect of training' means.
@@ -195,8 +195,21 @@ def reader_notes(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def report(simulated: pd.DataFrame, published: pd.DataFrame, iteration: int) -> Report:
-    """The table of entropies for readers."""
-    table = assemble(simulated, published, iteration)
+@table(
+    "scan_snap/entropy_sweep",
+    "Synthetic",
+    "table: entropy by learning rates",
+    reads={"simulated": "entropy_sweep_simulation", "published": "reference/scan_snap_figure6.csv"},
+    settings={"iterations": "scan_snap.entropy_sweep.iterations"},
+)
+def entropies(simulated: pd.DataFrame, published: Path, iterations: int) -> Report:
+    """Entropy of attention by size and learning rates, ours beside the published cells.
+
+    Args:
+        simulated: simulation of Fig. 6.
+        published: as `read_published` takes it.
+        iterations: of the figure.
+    """
+    table = assemble(simulated, read_published(published), iterations)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"
     return Report(table, readable(table), title, reader_notes(table))

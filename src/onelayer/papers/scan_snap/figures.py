@@ -1,5 +1,7 @@
 """Figures of the synthetic experiments: Fig. 4, Fig. 6, and the map over learning rates."""
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,11 +14,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from onelayer.claims import of_seeds
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, figure
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
-from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY
-from onelayer.papers.scan_snap.transition import exponents
+from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY, cells, read_published
+from onelayer.papers.scan_snap.transition import exponents, times_by_run
 
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
@@ -25,14 +27,21 @@ SPREADS = (0.01, 0.03, 0.1, 0.3)  # std of entropy over seeds, contours (nats)
 BAND = (2.5, 97.5)  # percentiles of seeds
 
 
-def scan(table: pd.DataFrame, iterations: int) -> Figure:
-    """Attention of one class over training: heat map of one seed, and all seeds.
+@figure(
+    "scan_snap/scan",
+    "Synthetic",
+    "figure: attention over training",
+    reads={"simulated": "scan_simulation"},
+    settings={"iterations": "scan_snap.scan.iterations"},
+)
+def scan(simulated: pd.DataFrame, iterations: int) -> Figure:
+    """Attention of one class over training: one seed, all seeds, gains, speed.
 
     Args:
-        table: simulation of Fig. 4.
+        simulated: simulation of Fig. 4.
         iterations: iterations of the paper's figure.
     """
-    times, c = measures.trajectories(table[table["diverged_at"] < 0])
+    times, c = measures.trajectories(simulated[simulated["diverged_at"] < 0])
     figure, axes = plt.subplots(2, 2, figsize=(0.86 * WIDTH, 5.6), width_ratios=[1.2, 1])
     _heat_map(axes[0, 0], times, c, iterations)
     _tokens_over_time(axes[0, 1], times, c, iterations)
@@ -137,22 +146,31 @@ def _line(
     axis.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
 
 
-def entropy_sweep(cells: pd.DataFrame, published: pd.DataFrame) -> Figure:
+@figure(
+    "scan_snap/entropy_sweep",
+    "Synthetic",
+    "figure: entropy by learning rates",
+    reads={"simulated": "entropy_sweep_simulation", "published": "reference/scan_snap_figure6.csv"},
+    settings={"iterations": "scan_snap.entropy_sweep.iterations"},
+)
+def entropy_sweep(simulated: pd.DataFrame, published: Path, iterations: int) -> Figure:
     """Entropy against lr_Y/lr_Z, a panel per number of query tokens, a line per lr_Z.
 
     Args:
-        cells: ours, `entropy_sweep.cells`.
-        published: `entropy_sweep.read_published`.
+        simulated: simulation of Fig. 6.
+        published: as `entropy_sweep.read_published` takes it.
+        iterations: iterations of the paper's figure.
     """
-    sizes = cells["num_last"].unique()
+    found, paper = cells(simulated, iterations), read_published(published)
+    sizes = found["num_last"].unique()
     columns = min(2, len(sizes))
     rows = -(-len(sizes) // columns)
     figure, axes = plt.subplots(
         rows, columns, figsize=(WIDTH, 0.6 + 2.4 * rows), sharex=True, sharey=True, squeeze=False
     )
     for axis, num_last in zip(axes.flat, sizes, strict=False):
-        ours = cells[cells["num_last"] == num_last]
-        theirs = published[published["num_last"] == num_last]
+        ours = found[found["num_last"] == num_last]
+        theirs = paper[paper["num_last"] == num_last]
         _entropy_panel(axis, ours, theirs)
         axis.set_title(measures.query_tokens(num_last))
     for axis in axes.flat[len(sizes) :]:
@@ -207,22 +225,30 @@ def _entropy_panel(axis: Axes, ours: pd.DataFrame, theirs: pd.DataFrame) -> None
     despine(axis)
 
 
-def phase_map(table: pd.DataFrame, published: pd.DataFrame, iterations: int) -> Figure:
+@figure(
+    "scan_snap/phase_map",
+    "Synthetic",
+    "figure: map over learning rates",
+    reads={"simulated": "phase_map_simulation", "published": "reference/scan_snap_figure6.csv"},
+    settings={"iterations": "scan_snap.phase_map.iterations"},
+)
+def phase_map(simulated: pd.DataFrame, published: Path, iterations: int) -> Figure:
     """Entropy over (lr_Z, lr_Y/lr_Z): mean, spread over seeds, and change with longer training.
 
     Squares: the published cells of the same number of query tokens, in the same colours.
 
     Args:
-        table: simulation on a grid of learning rates.
-        published: `entropy_sweep.read_published`.
+        simulated: simulation on a grid of learning rates.
+        published: as `entropy_sweep.read_published` takes it.
         iterations: iterations of the paper's figures.
     """
-    runs = measures.entropy_by_run(table)
+    runs = measures.entropy_by_run(simulated)
     runs = runs[runs["diverged_at"] < 0]
     last = runs["iteration"].max()
     at = {t: runs[runs["iteration"] == t] for t in (iterations, last)}
     mean, spread = (_grid(at[iterations], how) for how in ("mean", "std"))
-    theirs = published[published["num_last"] == table["num_last"].iloc[0]]
+    num_last, theirs = simulated["num_last"].iloc[0], read_published(published)
+    theirs = theirs[theirs["num_last"] == num_last]
     panels = [
         (mean, f"mean entropy, {iterations} iterations", SEQUENTIAL, None, "published"),
         (spread, "its std over seeds (log)", "magma", LogNorm(), "published_std"),
@@ -252,7 +278,7 @@ def phase_map(table: pd.DataFrame, published: pd.DataFrame, iterations: int) -> 
             ticks.set_minor_formatter(NullFormatter())
         figure.colorbar(mesh, ax=axis, label="nats", location="bottom", pad=0.02)
     axes[0, 0].set_ylabel("lr$_Y$ / lr$_Z$ (log)")
-    queries = measures.query_tokens(table["num_last"].iloc[0])
+    queries = measures.query_tokens(num_last)
     seeds = runs["seed"].nunique()
     title = f"Attention on distinct tokens, {queries}, {seeds} seeds"
     squares = "; squares: the paper" if len(theirs) else ""
@@ -270,12 +296,19 @@ def _published_cells(axis: Axes, mesh: QuadMesh, cells: pd.DataFrame, column: st
     )  # fmt: skip
 
 
-def phase_transition(times: pd.DataFrame) -> Figure:
+@figure(
+    "scan_snap/phase_transition",
+    "Synthetic",
+    "figure: phase transition",
+    reads={"simulated": "transition_simulation"},
+)
+def phase_transition(simulated: pd.DataFrame) -> Figure:
     """Time of the phase transition against lr_Y, a line for each lr_Z, with the two exponents.
 
     Args:
-        times: `transition.times_by_run`.
+        simulated: simulation over both learning rates.
     """
+    times = times_by_run(simulated)
     figure, axis = plt.subplots(figsize=(COLUMN, 3.3))
     rates = sorted(times["lr_Z"].unique())
     # Without the palest end, which white paper swallows.

@@ -1,7 +1,7 @@
 """Figures of the language model on real text: Fig. 7, and attention over the whole training."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,19 +10,28 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from onelayer.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, plain
-from onelayer.papers.scan_snap.text import FREQUENCY_BINS
+from onelayer.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, figure, plain
+from onelayer.papers.scan_snap.text import FREQUENCY_BINS, uniform_entropy
 
 
-def attention_maps(trainings: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+@figure(
+    "scan_snap/attention_maps",
+    "Real text",
+    "figure: attention maps",
+    reads={"maps": "train_text_model.maps"},
+    settings={"names": "trainings"},
+)
+def attention_maps(maps: list[dict[str, np.ndarray]], names: list[str]) -> Figure:
     """Attention on one held-out sequence, a row per training, a column per iteration.
 
     Tokens are numbers along the axes, which stand with their words below the maps: trainings on
     other corpora have other words.
 
     Args:
-        trainings: by name, `maps` [iterations, T, T], `iterations` and `tokens` [T].
+        maps: of each training, `maps` [iterations, T, T], `iterations` and `tokens` [T].
+        names: of the trainings.
     """
+    trainings = dict(zip(names, maps, strict=True))
     columns = max(len(one["iterations"]) for one in trainings.values())
     figure, axes = plt.subplots(
         len(trainings),
@@ -74,13 +83,22 @@ def numbered_words(tokens: Sequence[str], width: int = 105) -> str:
     return textwrap.fill("   ".join(pairs), width, break_long_words=False, break_on_hyphens=False)
 
 
-def attention_over_time(trainings: Mapping[str, pd.DataFrame], uniform: float) -> Figure:
+@figure(
+    "scan_snap/attention_over_time",
+    "Real text",
+    "figure: attention over time",
+    reads={"measures": "train_text_model.measures"},
+    settings={"names": "trainings", "length": "scan_snap.language_model.length"},
+)
+def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: int) -> Figure:
     """Entropy, largest weight, sparsity and loss, and attention by token frequency, over training.
 
     Args:
-        trainings: measures by name, `text_training.tabulate_measures`.
-        uniform: entropy of uniform attention (nats).
+        measures: of each training, `text_training.tabulate_measures`.
+        names: of the trainings.
+        length: tokens in a sequence.
     """
+    trainings, uniform = dict(zip(names, measures, strict=True)), uniform_entropy(length)
     rows = -(-len(trainings) // 2)
     figure, axes = plt.subplots(2 + rows, 2, figsize=(WIDTH, 2.2 * (2 + rows)), squeeze=False)
     panels = (

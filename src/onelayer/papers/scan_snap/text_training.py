@@ -13,20 +13,25 @@ from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import FEED_FORWARD, Reader, Shape
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, shown_window
 from onelayer.papers.scan_snap.text_attention import Observer
-from onelayer.settings.scan_snap import TrainTextSettings
+from onelayer.settings.scan_snap import LanguageModelSettings
 
 QUANTITIES = ["loss", "entropy", "top1", "sparse"]
 
 
 def train_language_model(
-    text: Text, settings: TrainTextSettings, execution: Execution = Execution()
+    text: Text, settings: LanguageModelSettings, execution: Execution = Execution()
 ) -> Trained:
     """Train all seeds; `observed` holds what `text_attention.Observer` returns.
+
+    Args:
+        text: what is read, in training and held out.
+        settings: of one training, as `LanguageModelSettings.of` gives them.
+        execution: where.
 
     Raises:
         ValueError: the text is too short for one window.
     """
-    training = settings.training
+    (training,) = settings.trainings
     seeds, device = list(range(settings.seeds)), execution.device
     shape = Shape(len(text.vocabulary), settings.width, settings.hidden)
     parameters = language_model.initial_parameters(shape, seeds, device)

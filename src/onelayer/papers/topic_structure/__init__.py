@@ -1,9 +1,10 @@
 """Li, Li & Risteski (2023): How Do Transformers Learn Topic Structure.
 
 Every claim in the order of the paper, and below it: modules -> steps -> targets. Modules are of
-this package, or of the library where they begin with `onelayer`; a step is a script and the rule
-of the same name; `snakemake --cores all <target>` makes a target. Theory on documents of a topic
-model is in `synthetic`, the probe of trained transformers on Wikipedia in `probe`.
+this package, or of the library where they begin with `onelayer`; a step computes, by a script and a
+rule of its name; a target is a table or figure, which the function that declares it makes of them:
+`snakemake --cores all <target>`. Theory on documents of a topic model is in `synthetic`, the probe
+of trained transformers on Wikipedia in `probe`.
 
 Data, masked language modeling, single-layer transformer
 
@@ -15,38 +16,43 @@ Embeddings encode topic structure
 
 Theorem: under uniform attention E = W_E^T W_E is block-wise, its gap 1 / (v (1 - (1 - p_c) p_m)).
     synthetic.closed_form.theory_gap, synthetic.closed_form.ridge_embedding, synthetic.gaps,
-    synthetic.tables.theory_gap -> train_uniform_attention, tabulate_theory_gap -> table_theory_gap
+    synthetic.tables.theory_gap
+    -> train_uniform_attention
+    -> table_theory_gap
 The same over v, T, p_m, p_c, tau, and for embeddings of d < D dimensions.
     synthetic.gap_grid, synthetic.closed_form, synthetic.claim_figures.gap_grid
-    -> solve_gap_grid, plot_gap_grid -> figure_gap_grid
+    -> solve_gap_grid
+    -> figure_gap_grid
 Figure: dot products of the embeddings of nine words of three topics, in trained models.
-    figures.word_groups -> probe_attention, plot_word_groups -> figure_word_groups
+    figures.word_groups -> probe_attention -> figure_word_groups
 Figure: the same blocks on synthetic data; losses and optimisers make them more or less clean.
-    synthetic.gaps, synthetic.figures.blocks
-    -> train_uniform_attention, plot_theory_gap -> figure_topic_blocks
+    synthetic.gaps, synthetic.figures.blocks -> train_uniform_attention -> figure_topic_blocks
 
 Two-stage optimisation
 
 First |W_V| grows while W_K and W_Q stay near 0, then these grow while W_V stays flat.
     synthetic.norms, synthetic.stages, synthetic.stage_tables, synthetic.stage_figures
-    -> train_two_stages, tabulate_two_stage, plot_two_stages
+    -> train_two_stages
     -> table_two_stage, figure_two_stage_norms
 Sensitive to hyperparameters: common ones show no two stages.
     synthetic.norms, synthetic.stages, synthetic.stage_figures.two_stage_map
-    -> train_two_stages, plot_two_stages -> figure_two_stage_map
+    -> train_two_stages
+    -> figure_two_stage_map
 The gradient of W_K contains W_Q, so that W_K stays near 0.
     synthetic.stage_gradients, synthetic.claim_figures.stage_gradients
-    -> measure_stage_gradients, plot_components_over_steps -> figure_stage_gradients
+    -> measure_stage_gradients
+    -> figure_stage_gradients
 
 Stage 1: W_V encodes topic structure
 
 Theorem: with one-hot embedding and uniform attention W_V is block-wise, with the same gap.
     synthetic.closed_form.ridge_value, synthetic.gaps, synthetic.tables, synthetic.figures.blocks
-    -> train_uniform_attention, tabulate_theory_gap, plot_theory_gap
+    -> train_uniform_attention
     -> table_theory_gap, figure_topic_blocks
 Weight decay makes the optimum unique.
     synthetic.gaps, synthetic.figures.gap_against_decay
-    -> train_uniform_attention, plot_theory_gap -> figure_gap_against_decay
+    -> train_uniform_attention
+    -> figure_gap_against_decay
 Stage 1 is convex: descent converges, from all starts to one matrix with weight decay.
     synthetic.descent -> descend_stage_one
 
@@ -54,34 +60,36 @@ Stage 2: attention encodes topic structure
 
 Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, lambda_2 T).
     synthetic.tied, synthetic.stage_two, synthetic.stage_tables, synthetic.stage_figures
-    -> optimise_topic_attention, tabulate_stage_two_ratio, plot_stage_two_ratio
+    -> optimise_topic_attention
     -> table_stage_two_ratio, figure_stage_two_ratio
 The same over T too.
     synthetic.stage_two.ratio_over_topics, synthetic.claim_figures.ratio_over_topics
-    -> optimise_attention_over_T, plot_ratio_over_topics -> figure_ratio_over_topics
+    -> optimise_attention_over_T
+    -> figure_ratio_over_topics
 Table: average attention between same words, words of one topic and of two, by optimiser and rate.
     synthetic.attention, synthetic.trained_attention, synthetic.tables.attention_by_optimizer
-    -> train_topic_attention, tabulate_attention_by_optimizer -> table_attention_by_optimizer
+    -> train_topic_attention
+    -> table_attention_by_optimizer
 The same against steps, far beyond those of the table, with the loss on documents not trained on.
     synthetic.trained_attention, synthetic.tables.at_budgets, synthetic.figures.attention_over_steps
-    -> train_attention_over_steps, tabulate_attention_by_optimizer, plot_attention_over_steps
+    -> train_attention_over_steps
     -> figure_attention_over_steps, table_attention_by_optimizer
 The matrices behind it: W_K^T W_Q, and attention on one document.
     synthetic.trained_attention, synthetic.figures.attention_heatmaps
-    -> train_topic_attention, plot_attention_heatmaps -> figure_attention_heatmaps
+    -> train_topic_attention
+    -> figure_attention_heatmaps
 
 Experiment setting on Wikipedia
 
 Articles, of files or of a split of a dataset, or part by part.
     onelayer.fetch, onelayer.hub, onelayer.corpus, corpora
-    -> fetch_corpus, fetch_dataset, parse_articles, parse_part, tabulate_corpora
+    -> fetch_corpus, fetch_dataset, parse_articles, parse_part
     -> table_corpora
 Topic model: online LDA for 6 passes.
     onelayer.topics.bag_of_words, onelayer.topics.word_lists, onelayer.topics.lda,
     onelayer.topics.quality, onelayer.topics.held_out, topic_tables, figures.topics
     -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics,
     measure_held_out_topics
-    -> tabulate_topics, tabulate_topic_quality, tabulate_topic_settings, plot_topics
     -> table_topics, table_topic_quality, table_topic_settings, figure_topics
 Ambiguity filter: each topic keeps its most representative words; topics disjoint or overlapping.
     onelayer.topics.ambiguity -> filter_ambiguous_words
@@ -92,7 +100,7 @@ Models: BERT, ALBERT, BART, ELECTRA, RoBERTa, and randomly initialised ones.
 Ours beside them: small models of these families, pretrained here.
     onelayer.pretraining.text, onelayer.pretraining.objectives, onelayer.pretraining.training,
     losses, pretraining_figures.figure_losses
-    -> encode_articles, pretrain_model, tabulate_pretraining_losses, plot_pretraining_losses
+    -> encode_articles, pretrain_model
     -> table_pretraining_losses, figure_pretraining_losses
 
 Experiment result on Wikipedia
@@ -101,58 +109,54 @@ Embeddings of one topic are more alike: cosine similarity and dot product, same 
     probe.embeddings, probe.vectors, probe.similarity, probe.measures, probe.uncertainty,
     onelayer.intervals.over_seeds, over_seeds, wikipedia, figures.ratios
     -> probe_attention, extract_embeddings, measure_embeddings
-    -> tabulate_wikipedia, plot_wikipedia_ratios
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios
 Words of one topic attend more to each other; a random model shows no topic structure.
     probe.labels, probe.attention, probe.batches, probe.pairs, probe.sums, probe.measures,
     probe.uncertainty, wikipedia, figures.ratios, figures.heads
     -> probe_attention, probe_attention_part, merge_attention, measure_attention
-    -> tabulate_wikipedia, plot_wikipedia_ratios, plot_attention_heads
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios,
     figure_attention_heads
 Attention ratios are larger at tighter thresholds, and for disjoint topics.
-    wikipedia.claims -> measure_attention, tabulate_wikipedia_claims -> table_wikipedia_claims
+    wikipedia.directions -> measure_attention -> table_wikipedia_claims
 Each ratio beside its own null, with the paper's checkpoints, analogues and controls apart.
     probe.uncertainty, wikipedia.beside_null, wikipedia.judged
-    -> tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping
+    -> table_wikipedia_disjoint, table_wikipedia_overlapping
 
 Interesting future directions
 
 Interaction of components that are trained jointly: which has topic structure first?
     synthetic.components, synthetic.claim_figures.components_over_steps
-    -> train_all_components, plot_components_over_steps -> figure_components_over_steps
+    -> train_all_components
+    -> figure_components_over_steps
 Syntax: the Dyck grammar through the same stages.
     synthetic.dyck -> train_on_brackets
 
 All claims
 
 Each with its number, its interval over seeds and a verdict: those that no other table has.
-    synthetic.claims, onelayer.claims
-    -> tabulate_topic_structure_claims -> table_topic_structure_claims
+    synthetic.claims, onelayer.claims -> table_topic_structure_claims
 
 Beyond the paper
 
 When topic structure appears: the ratios of the models pretrained here, or of series of
 checkpoints from elsewhere, against tokens seen.
     probe.snapshots, over_tokens, pretraining_figures.figure_over_tokens
-    -> measure_snapshots, gather_series, tabulate_topic_structure_over_tokens,
-    plot_topic_structure_over_tokens
+    -> measure_snapshots, gather_series
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
 Whether models need the heads that attend within topics: loss on words without them.
     head_removal, head_removal_figure, probe.head_removal, onelayer.models.head_removal,
     onelayer.models.word_heads, onelayer.models.published
-    -> measure_head_removal, tabulate_head_removal, plot_head_removal
+    -> measure_head_removal
     -> table_head_removal, figure_head_removal
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
     probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal
-    -> probe_attention, tabulate_wikipedia -> table_wikipedia_disjoint, table_wikipedia_overlapping
+    -> probe_attention
+    -> table_wikipedia_disjoint, table_wikipedia_overlapping
 Whether verdicts on the ratios are right: permuted topics, and articles of shuffled words.
-    probe.calibration, onelayer.calibration.table
-    -> calibrate_probe, tabulate_calibration
+    probe.calibration -> calibrate_probe
 Whether the ratios depend on the topic model: its backend, size and seed; a mean over them whose
 interval covers their seeds, topics and articles.
     onelayer.topics.variation, probe.topic_models, robustness.over_topic_models, robustness_figure
     -> fit_topic_models, probe_topic_models
-    -> tabulate_topic_model_robustness, plot_topic_model_robustness
     -> table_topic_model_robustness, figure_topic_model_robustness
 """

@@ -5,14 +5,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from onelayer.settings.corpus import CorpusSettings
-from onelayer.tables import tidy
+from onelayer.settings.topic_structure import NamedCorpus, by_name
+from onelayer.tables import table, tidy
 
 KEYS = ["corpus"]
-TITLE = "The corpora"
-NOTES = [
-    "Words are lower-cased runs of letters. Human topics come with the corpus; articles without "
-    "one are probed like any other and left out of NMI."
-]
 
 
 def summarise(
@@ -25,12 +21,12 @@ def summarise(
         corpora: their settings.
     """
     rows = []
-    for name, table in counted.items():
-        labelled = table[table["label"].notna()]
-        articles = int(table["articles"].sum())
+    for name, parts in counted.items():
+        labelled = parts[parts["label"].notna()]
+        articles = int(parts["articles"].sum())
         counts = {
             "articles": articles,
-            "words": int(table["words"].sum()),
+            "words": int(parts["words"].sum()),
             "human_topics": labelled["label"].nunique(),
             "labelled_articles": int(labelled["articles"].sum()),
         }
@@ -55,3 +51,33 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     shown = shown.loc[list(by_corpus.groups)].assign(credit=by_corpus["note"].first())
     shown = shown.reset_index().rename(columns=lambda name: name.replace("_", " "))
     return shown[["corpus", "articles", "words", "human topics", "labelled articles", "credit"]]
+
+
+@table(
+    "topic_structure/corpora",
+    "Wikipedia: data and topics",
+    "table: corpora",
+    title="The corpora",
+    notes=[
+        "Words are lower-cased runs of letters. Human topics come with the corpus; articles "
+        "without one are probed like any other and left out of NMI."
+    ],
+    readable=readable,
+    reads={"summaries": "corpus_summaries"},
+    settings={"corpora": "named_corpora"},
+)
+def corpora_table(summaries: list[pd.DataFrame], corpora: list[NamedCorpus]) -> pd.DataFrame:
+    """The corpora: how many articles, words and human topics, and whose text it is.
+
+    Args:
+        summaries: of `corpus.articles.count_articles_and_words`, part by part of each corpus.
+        corpora: in the order of rows and of their summaries.
+    """
+    unread = iter(summaries)
+    counted = {
+        corpus.name: pd.concat(
+            [next(unread) for _ in range(corpus.settings.parts)], ignore_index=True
+        )
+        for corpus in corpora
+    }
+    return summarise(counted, by_name(corpora))

@@ -1,6 +1,7 @@
 """The figures of the Wikipedia experiment of Li, Li & Risteski (2023)."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,11 +12,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine, plain
+from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, WIDTH, despine, figure, plain
+from onelayer.papers.topic_structure import wikipedia
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.models import ModelSettings
+from onelayer.settings.topic_structure import NamedModel, WordGroup, by_name
 from onelayer.settings.topics import AmbiguitySettings
 
 PANELS = {
@@ -28,6 +31,30 @@ OURS, PAPER = PALETTE[:2]
 RATIO_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 8)
 MANY_LINES = 40  # layers of all models; beyond it they stand closer
 UNKNOWN = "0.75"  # grey: there is no number
+
+
+@figure(
+    "topic_structure/wikipedia_ratios",
+    "Wikipedia: results",
+    "figure: ratio against threshold",
+    reads={
+        "attention": "measure_attention.measures",
+        "embeddings": "measure_embeddings.measures",
+        "published": "reference/topic_structure_wikipedia.csv",
+    },
+    settings={"models": "probed_models", "ambiguity": "topics.ambiguity"},
+    priority=3,
+)
+def wikipedia_ratios(
+    attention: list[pd.DataFrame],
+    embeddings: list[pd.DataFrame],
+    published: Path,
+    models: list[NamedModel],
+    ambiguity: AmbiguitySettings,
+) -> Figure:
+    """Ratio against threshold, ours with intervals beside the published values."""
+    measures = wikipedia.measures_by_model(models, attention, embeddings)
+    return ratios(measures, by_name(models), ambiguity, wikipedia.read_published(published))
 
 
 def ratios(
@@ -146,6 +173,24 @@ def _explain(figure: Figure, thresholds: Sequence) -> None:
     figure.legend(handles=known, loc="outside upper center", ncols=3, frameon=False)
 
 
+@figure(
+    "topic_structure/attention_heads",
+    "Wikipedia: results",
+    "figure: layers and heads",
+    reads={"by_head": "measure_attention.heads", "attention": "measure_attention.measures"},
+    settings={"models": "probed_models", "ambiguity": "topics.ambiguity"},
+)
+def attention_heads(
+    by_head: list[pd.DataFrame],
+    attention: list[pd.DataFrame],
+    models: list[NamedModel],
+    ambiguity: AmbiguitySettings,
+) -> Figure:
+    """The attention ratio of every layer and head, and of all together."""
+    by_model = (wikipedia.measures_by_model(models, own) for own in (by_head, attention))
+    return heads(*by_model, by_name(models), ambiguity)
+
+
 def heads(
     ratios_by_head: Mapping[str, pd.DataFrame],
     measures: Mapping[str, pd.DataFrame],
@@ -248,6 +293,32 @@ def table_ratio(measures: pd.DataFrame, overlap: str, threshold: str) -> pd.Seri
     ].iloc[0]
 
 
+@figure(
+    "topic_structure/word_groups",
+    "Wikipedia: results",
+    "figure: nine words",
+    reads={"words": "words_of_groups", "vectors": "vectors_of_groups"},
+    settings={
+        "models": "word_group_models",
+        "groups": "topic_structure.wikipedia.word_groups",
+    },
+)
+def embeddings_of_words(
+    words: list[pd.DataFrame],
+    vectors: list[dict[str, np.ndarray]],
+    models: list[str],
+    groups: list[WordGroup],
+) -> Figure:
+    """The dot products of the embeddings of a few words of a few topics, per model."""
+    by_topic = {group.topic: group.words for group in groups}
+    asked = [word for group in by_topic.values() for word in group]
+    dots = {
+        model: dot_products(asked, known["word"].tolist(), arrays["raw"])
+        for model, known, arrays in zip(models, words, vectors, strict=True)
+    }
+    return word_groups(dots, by_topic)
+
+
 def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[str]]) -> Figure:
     """Dot products of the raw embeddings of a few words, a panel per model.
 
@@ -296,6 +367,12 @@ def scaled_dots(dots: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], 
     return scaled, max(float(np.nanmax(np.abs(matrix[beside]))) for matrix in scaled.values())
 
 
+@figure(
+    "topic_structure/topics",
+    "Wikipedia: data and topics",
+    "figure: topics",
+    reads={"words": "measure_topics.words", "shares": "measure_topics.shares"},
+)
 def topics(words: pd.DataFrame, shares: pd.DataFrame, shown_words: int = 6) -> Figure:
     """Each topic's top words beside the human topics of its articles and its prevalence.
 

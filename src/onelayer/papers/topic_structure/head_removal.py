@@ -20,8 +20,8 @@ from onelayer.papers.topic_structure.wikipedia import kind
 from onelayer.seeds import generator
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.settings.topic_structure import HeadRemovalSettings
-from onelayer.tables import ALL, interval, tidy
+from onelayer.settings.topic_structure import HeadRemovalSettings, NamedModel, by_name
+from onelayer.tables import ALL, Report, interval, table, tidy
 from onelayer.verdicts import UNDECIDED, Direction, judge, worded
 
 KEYS = ["model", "removal", "words", SEED]
@@ -36,8 +36,6 @@ MORE = Direction(0.0, 1, matters=0.01)
 DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
 # `loss_of`: what the loss is; `missing`: why there is none, or empty.
 COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED, "loss_of", "missing"]
-
-TITLE = "Loss on words without the heads of the largest topic ratios, and without others"
 
 
 def notes(settings: HeadRemovalSettings) -> list[str]:
@@ -99,8 +97,8 @@ def assemble(
         settings: resamples of documents, the same for all seeds.
     """
     parts = []
-    for name, table in losses.items():
-        if missing := table["missing"].iloc[0]:
+    for name, measured in losses.items():
+        if missing := measured["missing"].iloc[0]:
             row = {
                 "removal": "zero",
                 "words": SAME_TOPIC,
@@ -110,7 +108,7 @@ def assemble(
             }
             parts.append(pd.DataFrame([row | {"value": np.nan, "note": missing}]))
         else:
-            parts.append(pd.DataFrame(_rows(table, models[name], settings)))
+            parts.append(pd.DataFrame(_rows(measured, models[name], settings)))
         own = kind(models[name])
         parts[-1] = parts[-1].assign(model=name, kind="claim" if own == "published" else own)
     return judged(tidy(pd.concat(parts, ignore_index=True), KEYS))
@@ -221,3 +219,28 @@ _SHOWN = {
     f"increase_{SAME_LAYERS}": ("without others of these layers", ""),
     f"{LARGEST}_minus_{SAME_LAYERS}": ("difference from these", "verdict on these"),
 }
+
+
+@table(
+    "topic_structure/head_removal",
+    "Wikipedia: results",
+    "table: heads removed",
+    reads={"losses": "removal_losses"},
+    settings={
+        "models": "trained_models",
+        "removal": "topic_structure.wikipedia.head_removal",
+        "uncertainty": "probe.uncertainty",
+    },
+    made="trained_models",
+)
+def head_removal(
+    losses: list[pd.DataFrame],
+    models: list[NamedModel],
+    removal: HeadRemovalSettings,
+    uncertainty: UncertaintySettings,
+) -> Report:
+    """Losses on words without the heads of the largest topic ratios, and without others."""
+    title = "Loss on words without the heads of the largest topic ratios, and without others"
+    known = by_name(models)
+    found = assemble(dict(zip(known, losses, strict=True)), known, uncertainty)
+    return Report(found, readable(found), title, [*notes(removal), over_seeds.NOTE])

@@ -7,14 +7,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onelayer.figures import COLUMN, MARKERS, PALETTE, despine
+from onelayer.figures import COLUMN, MARKERS, PALETTE, despine, figure
 from onelayer.papers.topic_structure.head_removal import (
     LARGEST,
     OTHER,
     OTHERS,
     REMOVALS,
     SAME_TOPIC,
+    assemble,
+    reasons,
 )
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.topic_structure import NamedModel, by_name
 from onelayer.tables import ALL
 
 LABELS = dict(
@@ -26,6 +30,23 @@ LABELS = dict(
 )
 WORDS = {SAME_TOPIC: "same topic", OTHER: "other words"}
 TITLES = dict(zip(REMOVALS, ("heads give nothing", "heads attend uniformly"), strict=True))
+
+
+@figure(
+    "topic_structure/head_removal",
+    "Wikipedia: results",
+    "figure: heads removed",
+    reads={"losses": "removal_losses"},
+    settings={"models": "trained_models", "uncertainty": "probe.uncertainty"},
+    made="trained_models",
+)
+def head_removal(
+    losses: list[pd.DataFrame], models: list[NamedModel], uncertainty: UncertaintySettings
+) -> Figure:
+    """How much worse words are predicted without the heads of the largest ratios, and others."""
+    known = by_name(models)
+    measured = dict(zip(known, losses, strict=True))
+    return figure_removal(assemble(measured, known, uncertainty), reasons(measured))
 
 
 def figure_removal(table: pd.DataFrame, reasons: Mapping[str, str]) -> Figure:

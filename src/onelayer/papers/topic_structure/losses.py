@@ -2,25 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pandas as pd
 
 from onelayer.intervals import mean
 from onelayer.papers.topic_structure.probe.measures import ALL
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.tables import interval, tidy
+from onelayer.tables import interval, table, tidy
 
 KEYS = ["model", "seed"]
-TITLE = "Pretraining of the small models: losses"
-READER_NOTES = [
-    "Losses in nats. 'untrained': output biases at the words' frequencies and random weights. The "
-    "families predict different things from different inputs; rows do not compare.",
-    "Of the predicted words 10% (BERT, RoBERTa, ALBERT) or 15% (ELECTRA) stay where they are: to "
-    "repeat them is part of the loss.",
-    "Means over seeds with Student's 95% interval; one seed has none.",
-    "Sentence order: not knowing costs .693 and is right half the time.",
-]
 SHARES = ("sentence_order_accuracy", "replaced_tokens_found")
 NOTES = {
     "words_loss": "held out; nats a predicted word; ELECTRA's is its generator's, BART also reads "
@@ -35,17 +25,12 @@ NOTES = {
 }
 
 
-def trainings(models: Sequence[NamedModel]) -> list[tuple[str, int]]:
-    """Model and seed of every training, in the order of input files."""
-    return [(model.name, seed) for model in models for seed in model.settings.seeds]
-
-
-def read_histories(
-    checkpoints: Sequence[tuple[str, int]], files: Sequence[Path]
+def histories_by_training(
+    models: Sequence[NamedModel], histories: Sequence[pd.DataFrame]
 ) -> dict[tuple[str, int], pd.DataFrame]:
-    """Loss histories by model and seed, as `named` has them."""
-    files = zip(checkpoints, files, strict=True)
-    return {key: named(pd.read_parquet(path)) for key, path in files}
+    """Loss histories by model and seed, in the order of models and their seeds, as `named`."""
+    trainings = [(model.name, seed) for model in models for seed in model.settings.seeds]
+    return dict(zip(trainings, map(named, histories), strict=True))
 
 
 def named(history: pd.DataFrame) -> pd.DataFrame:
@@ -123,3 +108,26 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             row[name] = interval(*by.loc[quantity, ["value", "low", "high"]], 3) if known else "–"
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+@table(
+    "topic_structure/pretraining_losses",
+    "Wikipedia: pretraining",
+    "table: losses",
+    title="Pretraining of the small models: losses",
+    notes=[
+        "Losses in nats. 'untrained': output biases at the words' frequencies and random weights. "
+        "The families predict different things from different inputs; rows do not compare.",
+        "Of the predicted words 10% (BERT, RoBERTa, ALBERT) or 15% (ELECTRA) stay where they are: "
+        "to repeat them is part of the loss.",
+        "Means over seeds with Student's 95% interval; one seed has none.",
+        "Sentence order: not knowing costs .693 and is right half the time.",
+    ],
+    readable=readable,
+    reads={"histories": "pretraining_histories"},
+    settings={"models": "pretrained_models"},
+    made="pretrained_models",
+)
+def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) -> pd.DataFrame:
+    """What every pretraining came to: budget, losses in training and held out."""
+    return assemble(histories_by_training(models, histories))

@@ -3,8 +3,7 @@
 Of models pretrained here at their snapshots, and of series of checkpoints from elsewhere.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -12,7 +11,8 @@ from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.papers.topic_structure.probe.labels import tightest_variant
 from onelayer.settings.models import ModelSettings, SeriesModel
-from onelayer.tables import ALL, interval, number, tidy
+from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.tables import ALL, Report, interval, number, table, tidy
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {
@@ -104,6 +104,23 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def read_measures(names: Iterable[str], files: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """Measures by model, from one Parquet file each in the same order."""
-    return {name: pd.read_parquet(path) for name, path in zip(names, files, strict=True)}
+@table(
+    "topic_structure/topic_structure_over_tokens",
+    "Wikipedia: pretraining",
+    "table: tokens seen",
+    reads={"measures": "measures_over_tokens"},
+    settings={"models": "models_over_tokens"},
+    made="models_over_tokens",
+)
+def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Report:
+    """The ratios of pretrained models against tokens seen."""
+    found, known = ratios_over_tokens(measures, models), by_name(models)
+    return Report(found, readable(found), title(known), notes(known))
+
+
+def ratios_over_tokens(
+    measures: Sequence[pd.DataFrame], models: Sequence[NamedModel]
+) -> pd.DataFrame:
+    """`assemble` of measures in the order of models."""
+    known = by_name(models)
+    return assemble(dict(zip(known, measures, strict=True)), known)

@@ -11,12 +11,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from onelayer.figures import MIDDLE, PALETTE, WIDTH, despine
+from onelayer.figures import MIDDLE, PALETTE, WIDTH, despine, figure
 from onelayer.intervals import mean
+from onelayer.papers.topic_structure.losses import histories_by_training
 from onelayer.papers.topic_structure.over_seeds import SEED
-from onelayer.papers.topic_structure.over_tokens import RATIOS
+from onelayer.papers.topic_structure.over_tokens import RATIOS, ratios_over_tokens
 from onelayer.papers.topic_structure.wikipedia import CHECKPOINTS
 from onelayer.settings.models import ModelSettings
+from onelayer.settings.topic_structure import NamedModel, by_name
 from onelayer.tables import ALL
 
 # What each panel shows: the quantity, its label, the loss of not knowing where there is one.
@@ -32,6 +34,20 @@ FOUND = 3.0
 def _colour(published_as: str | None, place: int) -> str:
     colours = dict(zip(CHECKPOINTS, PALETTE, strict=False))
     return colours.get(published_as or "", PALETTE[place % len(PALETTE)])
+
+
+@figure(
+    "topic_structure/pretraining_losses",
+    "Wikipedia: pretraining",
+    "figure: losses",
+    reads={"histories": "pretraining_histories"},
+    settings={"models": "pretrained_models"},
+    made="pretrained_models",
+)
+def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) -> Figure:
+    """The losses of every pretraining against tokens seen."""
+    families = {model.name: model.settings.published_as for model in models}
+    return figure_losses(histories_by_training(models, histories), families)
 
 
 def figure_losses(
@@ -89,6 +105,19 @@ def _draw_losses(axis: Axes, seeds: Sequence[pd.DataFrame], model: str, colour: 
         elinewidth=0.8,
         label=model,
     )
+
+
+@figure(
+    "topic_structure/topic_structure_over_tokens",
+    "Wikipedia: pretraining",
+    "figure: tokens seen",
+    reads={"measures": "measures_over_tokens"},
+    settings={"models": "models_over_tokens"},
+    made="models_over_tokens",
+)
+def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Figure:
+    """The ratios of pretrained models against tokens seen."""
+    return figure_over_tokens(ratios_over_tokens(measures, models), by_name(models))
 
 
 def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> Figure:

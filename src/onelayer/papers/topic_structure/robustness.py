@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 from onelayer.intervals import half_width
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.settings.models import ModelSettings
-from onelayer.settings.topic_structure import RobustnessSettings
-from onelayer.tables import ALL, Report, interval, number, tidy
+from onelayer.settings.topic_structure import NamedModel, RobustnessSettings, by_name
+from onelayer.tables import ALL, Report, interval, number, table, tidy
 
 KEYS = ["model", "backend", "topics", "seed"]
 RATIOS = [
@@ -335,13 +335,23 @@ def reader_notes(table: pd.DataFrame, settings: RobustnessSettings) -> list[str]
     ]
 
 
-def report(
-    measures: Mapping[str, pd.DataFrame],
-    quality: pd.DataFrame,
-    models: Mapping[str, ModelSettings],
-    settings: RobustnessSettings,
+@table(
+    "topic_structure/topic_model_robustness",
+    "Wikipedia: results",
+    "table: topic models compared",
+    reads={"quality": "compared_quality", "measures": "compared_measures"},
+    settings={"models": "compared_models", "robustness": "topic_structure.robustness"},
+    priority=3,
+)
+def topic_model_robustness(
+    quality: list[pd.DataFrame],
+    measures: list[pd.DataFrame],
+    models: list[NamedModel],
+    robustness: RobustnessSettings,
 ) -> Report:
-    """The table for readers; arguments as `assemble`."""
-    table = assemble(measures, quality, models, settings)
+    """The ratios under every topic model, means over seeds, and what makes them differ."""
+    known = by_name(models)
+    measured = dict(zip(known, measures, strict=True))
+    found = assemble(measured, pd.concat(quality), known, robustness)
     title = "Topic structure on Wikipedia: do the ratios depend on the topic model?"
-    return Report(table, readable(table), title, reader_notes(table, settings))
+    return Report(found, readable(found), title, reader_notes(found, robustness))

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onelayer.figures import MARKERS, PALETTE, WIDTH, despine
+from onelayer.figures import MARKERS, PALETTE, WIDTH, despine, figure
 from onelayer.settings.models import ModelSettings
-from onelayer.settings.topic_structure import RobustnessSettings
+from onelayer.settings.topic_structure import NamedModel, RobustnessSettings, by_name
 
 RATIOS = {
     "attention_ratio": "attention ratio",
@@ -24,6 +24,26 @@ QUALITIES = {
     "share_used": "share of topics used",
 }
 SPREAD = 0.6  # of the distance between two numbers of topics
+
+
+@figure(
+    "topic_structure/topic_model_robustness",
+    "Wikipedia: results",
+    "figure: topic models compared",
+    reads={"quality": "compared_quality", "measures": "compared_measures"},
+    settings={"models": "compared_models", "robustness": "topic_structure.robustness"},
+    priority=3,
+)
+def topic_model_robustness(
+    quality: list[pd.DataFrame],
+    measures: list[pd.DataFrame],
+    models: list[NamedModel],
+    robustness: RobustnessSettings,
+) -> Figure:
+    """The ratios, and the quality of the topics, against the topic model."""
+    known = by_name(models)
+    measured = dict(zip(known, measures, strict=True))
+    return topic_models(measured, pd.concat(quality), known, robustness)
 
 
 def topic_models(

@@ -6,7 +6,7 @@ import pandas as pd
 
 from onelayer.intervals import mean
 from onelayer.settings.topics import NamedLda
-from onelayer.tables import ALL, interval, number, tidy
+from onelayer.tables import ALL, Report, interval, number, table, tidy
 
 LDA = "topics.lda"
 QUALITY_NAMES = {
@@ -18,6 +18,7 @@ QUALITY_NAMES = {
     "vocabulary": "words in the vocabulary",
     "tokens": "occurrences of these words",
 }
+
 QUALITY_NOTES = [
     "NMI: normalised mutual information of each article's most probable topic and its human topic, "
     "0 to 1. A collapsed model can score high on it: read it together with the topics used.",
@@ -156,3 +157,47 @@ def readable_topics(words: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
         )
     shown = pd.DataFrame(rows).sort_values(["prevalence", "topic"], ascending=[False, True])
     return shown.assign(prevalence=shown["prevalence"].map("{:.1%}".format))
+
+
+@table(
+    "topic_structure/topics",
+    "Wikipedia: data and topics",
+    "table: topics",
+    reads={"words": "measure_topics.words", "shares": "measure_topics.shares"},
+    settings={"corpus": "topic_structure.wikipedia.corpus"},
+)
+def topics(words: pd.DataFrame, shares: pd.DataFrame, corpus: str) -> Report:
+    """The topics: the most probable words of each, and the human topic it covers."""
+    shown, title = readable_topics(words, shares), f"The topics of {corpus}"
+    return Report(topic_table(words, corpus), shown, title, TOPIC_NOTES)
+
+
+@table(
+    "topic_structure/topic_settings",
+    "Wikipedia: data and topics",
+    "table: topic models compared by coherence",
+    reads={"held_out": "held_out_topics"},
+    settings={"corpus": "topic_structure.wikipedia.corpus", "models": "judged_topic_models"},
+    made="topic_models_compared",
+)
+def topic_settings(held_out: pd.DataFrame, corpus: str, models: list[NamedLda]) -> Report:
+    """The settings of topic models beside their coherence in articles held out from them."""
+    found = settings_table(held_out, corpus, models)
+    title = f"Topic models of {corpus} by their coherence in articles held out"
+    return Report(found, readable_settings(found), title, SETTINGS_NOTES)
+
+
+@table(
+    "topic_structure/topic_quality",
+    "Wikipedia: data and topics",
+    "table: topic quality",
+    reads={"quality": "measure_topics.quality", "held_out": "held_out_topics"},
+    settings={"corpus": "topic_structure.wikipedia.corpus"},
+)
+def topic_quality(quality: pd.DataFrame, held_out: list[pd.DataFrame], corpus: str) -> Report:
+    """The quality of the topic model: NMI, NPMI, topics used."""
+    found, title = (
+        quality_table(quality, corpus, held_out),
+        f"Quality of the topic model on {corpus}",
+    )
+    return Report(found, readable_quality(found), title, QUALITY_NOTES)

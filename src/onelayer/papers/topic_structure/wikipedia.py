@@ -14,8 +14,9 @@ import pandas as pd
 from onelayer.papers.topic_structure import over_seeds
 from onelayer.papers.topic_structure.over_seeds import SEED
 from onelayer.settings.models import HubModel, ModelSettings, RandomModel
-from onelayer.settings.topics import AmbiguitySettings
-from onelayer.tables import ALL, Report, interval, number, tidy
+from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.settings.topics import AmbiguitySettings, Overlap
+from onelayer.tables import ALL, Report, interval, number, table, tidy
 from onelayer.verdicts import DIFFERENCE, NOT_RUN, Number, judge, rounding, worded, worded_all
 
 KEYS = ["overlap", "model", "threshold", "published_threshold"]
@@ -43,14 +44,6 @@ CONTRASTS = {
     BY_THRESHOLD: "attention ratio falls as the threshold loosens",
     BY_OVERLAP: "disjoint topics beat overlapping ones",
 }
-CLAIMS_TITLE = "Topic structure on Wikipedia: the two directions of the paper"
-CLAIMS_NOTES = [
-    "A positive difference is the paper's direction, and 0 no effect. The interval resamples the "
-    "same documents on both sides of a difference, and covers the seeds of a model made here as "
-    "well. Random models are controls, in units of the published difference of the model that they "
-    "are like.",
-    over_seeds.NOTE,
-]
 
 
 def read_published(path: Path) -> pd.DataFrame:
@@ -324,7 +317,7 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
     ]
 
 
-def claims(
+def directions(
     measures: Mapping[str, pd.DataFrame],
     models: Mapping[str, ModelSettings],
     ambiguity: AmbiguitySettings,
@@ -407,27 +400,99 @@ def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def measures_by_model(models: Iterable[str], *files: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """Measures of each model, joined from one file per model of each kind.
+def measures_by_model(
+    models: Sequence[NamedModel], *measures: Sequence[pd.DataFrame]
+) -> dict[str, pd.DataFrame]:
+    """Measures of each model, joined from one table per model of each kind.
 
     Args:
-        models: their names, in the order of the files.
-        *files: e.g. the attention measures of every model, then the embedding measures.
+        models: in the order of the tables.
+        *measures: e.g. the attention measures of every model, then the embedding measures.
     """
     return {
-        name: pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
-        for name, *paths in zip(models, *files, strict=True)
+        model.name: pd.concat(tables, ignore_index=True)
+        for model, *tables in zip(models, *measures, strict=True)
     }
 
 
-def report(
-    measures: Mapping[str, pd.DataFrame],
-    models: Mapping[str, ModelSettings],
+@table(
+    "topic_structure/wikipedia_{overlap}",
+    "Wikipedia: results",
+    "table: {overlap} topics",
+    caption="table_wikipedia",
+    reads={
+        "attention": "measure_attention.measures",
+        "embeddings": "measure_embeddings.measures",
+        "published": "reference/topic_structure_wikipedia.csv",
+    },
+    settings={
+        "models": "probed_models",
+        "originals": "original_models",
+        "ambiguity": "topics.ambiguity",
+    },
+    wildcards={"overlap": "topics.ambiguity.overlaps"},
+    priority=3,
+)
+def wikipedia(
+    attention: list[pd.DataFrame],
+    embeddings: list[pd.DataFrame],
+    published: Path,
+    models: list[NamedModel],
+    originals: list[NamedModel],
     ambiguity: AmbiguitySettings,
-    published: pd.DataFrame,
-    overlap: str,
+    overlap: Overlap,
 ) -> Report:
-    """One of the two tables for readers; arguments as `assemble`."""
-    table = assemble(measures, models, ambiguity, published, overlap)
+    """The probe of pretrained models on Wikipedia, ours beside the published numbers.
+
+    Args:
+        attention, embeddings: rows of `probe.measures`, model by model.
+        published: the file of `read_published`.
+        models: in the order of rows.
+        originals: models that the random ones among them are like.
+        ambiguity: thresholds, with the published threshold beside which each stands.
+        overlap: which of the two tables.
+    """
+    measures, known = (
+        measures_by_model(models, attention, embeddings),
+        by_name([*originals, *models]),
+    )
+    found = assemble(measures, known, ambiguity, read_published(published), overlap)
     title = f"Topic structure on Wikipedia, {overlap} topics: same-topic / different-topic"
-    return Report(table, readable(table), title, reader_notes(table, models))
+    return Report(found, readable(found), title, reader_notes(found, known))
+
+
+@table(
+    "topic_structure/wikipedia_claims",
+    "Wikipedia: results",
+    "table: directions",
+    title="Topic structure on Wikipedia: the two directions of the paper",
+    notes=[
+        "A positive difference is the paper's direction, and 0 no effect. The interval resamples "
+        "the same documents on both sides of a difference, and covers the seeds of a model made "
+        "here as well. Random models are controls, in units of the published difference of the "
+        "model that they are like.",
+        over_seeds.NOTE,
+    ],
+    readable=readable_claims,
+    reads={
+        "attention": "measure_attention.measures",
+        "published": "reference/topic_structure_wikipedia.csv",
+    },
+    settings={
+        "models": "probed_models",
+        "originals": "original_models",
+        "ambiguity": "topics.ambiguity",
+    },
+    priority=3,
+)
+def wikipedia_claims(
+    attention: list[pd.DataFrame],
+    published: Path,
+    models: list[NamedModel],
+    originals: list[NamedModel],
+    ambiguity: AmbiguitySettings,
+) -> pd.DataFrame:
+    """The paper's two directions on Wikipedia: differences of ratios, ours beside theirs."""
+    known = by_name([*originals, *models])
+    measures = measures_by_model(models, attention)
+    return directions(measures, known, ambiguity, read_published(published))

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine
+from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
 from onelayer.papers.topic_structure.synthetic.figures import LOSSES, OPTIMIZERS
 from onelayer.papers.topic_structure.synthetic.gap_grid import BASE
 
@@ -21,6 +21,12 @@ VARIED = {
 PARAMETERS = {"W_V": "$W_V$", "E": "$E = W_E^\\top W_E$"}
 
 
+@figure(
+    "topic_structure/gap_grid",
+    "Synthetic: figures",
+    "figure: gap over settings",
+    reads={"gaps": "solve_gap_grid.gaps"},
+)
 def gap_grid(gaps: pd.DataFrame) -> Figure:
     """The gap over each of v, T, p_m, p_c, tau and d, a panel each, the theory as a line.
 
@@ -58,6 +64,12 @@ def gap_grid(gaps: pd.DataFrame) -> Figure:
     return figure
 
 
+@figure(
+    "topic_structure/ratio_over_topics",
+    "Synthetic: figures",
+    "figure: ratio against T",
+    reads={"ratios": "optimise_attention_over_T.ratios"},
+)
 def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
     """The optimal ratio against tau for each T, and the theorem's band that holds every point.
 
@@ -100,6 +112,12 @@ def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
     return figure
 
 
+@figure(
+    "topic_structure/stage_gradients",
+    "Synthetic: figures",
+    "figure: gradients in stage 1",
+    reads={"gradients": "measure_stage_gradients.gradients"},
+)
 def stage_gradients(gradients: pd.DataFrame) -> Figure:
     """Norms of the three gradients over steps, a panel per setting.
 
@@ -126,6 +144,12 @@ def stage_gradients(gradients: pd.DataFrame) -> Figure:
     return figure
 
 
+@figure(
+    "topic_structure/components_over_steps",
+    "Synthetic: figures",
+    "figure: which comes first",
+    reads={"components": "train_all_components.components"},
+)
 def components_over_steps(components: pd.DataFrame) -> Figure:
     """E's gap and the attention ratio over steps, a column per loss and optimiser.
 

@@ -1,21 +1,23 @@
 """The claims of Li, Li & Risteski (2023) on synthetic documents that no other table measures."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from onelayer.claims import BEYOND, Claim, of_seeds
-from onelayer.claims import NOTES as ON_CLAIMS
+from onelayer.claims import BEYOND, NOTES, Claim, of_seeds, readable, tabulated
 from onelayer.papers.topic_structure.synthetic.closed_form import gap, off_by_length
 from onelayer.papers.topic_structure.synthetic.data import Vocabulary
 from onelayer.papers.topic_structure.synthetic.gap_grid import BASE, as_defined
+from onelayer.papers.topic_structure.synthetic.stage_tables import read_stage_steps
 from onelayer.papers.topic_structure.synthetic.stages import SMALLER, half_times, stage_times
 from onelayer.papers.topic_structure.synthetic.tables import MATTERS, THEOREM
-from onelayer.settings.topic_structure_synthetic import ClaimsTableSettings
+from onelayer.settings.topic_structure_synthetic import StageSetting, TopicModelSettings, WordRange
+from onelayer.tables import table
 from onelayer.verdicts import FLOAT32, Direction, Number
 
 REACHED = 0.01  # distances below this share count as 'the same matrix'
@@ -39,19 +41,109 @@ IN_PROPORTION = Number(1.0, kind="theory", relative=FLOAT32)
 LARGER_WITHIN = Direction(0.0, 1)
 
 
-def gap_claims(grid: pd.DataFrame, settings: ClaimsTableSettings) -> list[Claim]:
+@table(
+    "topic_structure/claims",
+    "Claims",
+    "table: claims",
+    target="table_topic_structure_claims",
+    title="Topic structure: the paper's claims",
+    notes=[
+        *NOTES,
+        "What other tables measure stands there: the gap of trained matrices, the two stages, "
+        "attention by optimiser, the optimal ratio against tau, and everything on Wikipedia.",
+        "Gaps: the theorem lets documents be infinitely long. The column `tolerance` grants what "
+        "documents of the shortest length take off, computed exactly; the rows 'exact at this "
+        "length' compare with the exact gap of all lengths there are. The farthest of all gaps, "
+        "beyond its tolerance, stands for all; its interval is for all of them together.",
+        "Embeddings of d < T dimensions: of contrasts that are equally good in the long run these "
+        "documents favour some, so that few dimensions catch a little more than their share.",
+        "The theorem of stage 2 names no lambda_1 and lambda_2: the rows are the tightest ones "
+        "that hold every point. With one topic in a document (tau = 1) the ratio is 1 or less, so "
+        "that a band with lambda_1 of tau > 1 leaves it out. Whether beta is above 1 the paper "
+        "asks; nothing is judged.",
+        f"An attention ratio matters from {MATTERS:g} above 1 on, a tenth of about the smallest "
+        "effect in the paper's table of attention.",
+        f"Distances below {REACHED:g} of those at the start count as the same matrix; gradients "
+        f"below {NEAR_ZERO:g} of W_V's as near 0.",
+        "Without weight decay the directions that documents leave flat stay where they started: "
+        "all but T + 1 in infinitely long documents. In documents of finite length they are "
+        "nearly flat, and descent does not come to their ends.",
+        "Brackets are another text than the paper's, which names them as ongoing work. All types "
+        "are as likely in every document, so that a type is no topic. What W_V learns is that a "
+        "bracket lacks its partner: a negative eigenvalue, which E = W_E^T W_E cannot have.",
+    ],
+    readable=readable,
+    reads={
+        "pictured": "train_uniform_attention.matrices",
+        "gap_grid": "solve_gap_grid.gaps",
+        "descent": "descend_stage_one.descent",
+        "gradients": "measure_stage_gradients.gradients",
+        "ratios": "optimise_attention_over_T.ratios",
+        "components": "train_all_components.components",
+        "brackets": "train_on_brackets.found",
+        "norms": "train_on_brackets.norms",
+        "published": "reference/topic_structure_stages.csv",
+    },
+    settings={
+        "model": "topic_structure.synthetic.model",
+        "grid_words": "topic_structure.synthetic.gap_grid.N",
+        "descent_words": "topic_structure.synthetic.theory.N",
+        "stages": "topic_structure.synthetic.two_stages.settings",
+    },
+)
+def topic_structure_claims(
+    pictured: dict[str, np.ndarray],
+    gap_grid: pd.DataFrame,
+    descent: pd.DataFrame,
+    gradients: pd.DataFrame,
+    ratios: pd.DataFrame,
+    components: pd.DataFrame,
+    brackets: pd.DataFrame,
+    norms: pd.DataFrame,
+    published: Path,
+    model: TopicModelSettings,
+    grid_words: WordRange,
+    descent_words: WordRange,
+    stages: list[StageSetting],
+) -> pd.DataFrame:
+    """The claims of the topic-structure paper that no other table measures.
+
+    Args:
+        pictured: matrices of `gaps.uniform_attention`.
+        gap_grid, descent, gradients, ratios, components: as of the claims of each, below.
+        brackets, norms: what `dyck.dyck` returns.
+        published: see `read_stage_steps`.
+        model: the words and their masking.
+        grid_words, descent_words: fewest and most words of the documents of `gap_grid` and of
+            `descent`.
+        stages: settings of which some were followed in `gradients`.
+    """
+    stage_1_ends = read_stage_steps(published).loc["t_V_median", "published"]
+    return tabulated(
+        [
+            *gap_claims(gap_grid, model, grid_words),
+            *descent_claims(descent, descent_words),
+            *gradient_claims(gradients, stages, stage_1_ends),
+            *ratio_claims(ratios),
+            *component_claims(components, pictured, model.T, model.v),
+            *dyck_claims(brackets, norms),
+        ]
+    )
+
+
+def gap_claims(grid: pd.DataFrame, model: TopicModelSettings, N: tuple[int, int]) -> list[Claim]:
     """The gap over v, T, p_m, p_c, tau and d, beside the theorems' and the exact one.
 
     A gap is granted what documents of this length take off, as the shortest ones do.
 
     Args:
         grid: rows of `gap_grid.gap_grid`.
-        settings: of its documents.
+        model: the words and their masking.
+        N: fewest and most words of its documents.
     """
     claims, ratios = [], []
     keys = ["varied", "parameter", "v", "T", "p_m", "p_c", "tau", "d"]
-    base, N = as_defined(settings.model), settings.gap_grid.N
-    length = _words(N)
+    base, length = as_defined(model), _words(N)
     for known, own in grid[grid["selection"] == "proportion"].groupby(keys, sort=False):
         varied, parameter, v, T, p_m, p_c, tau, d = known
         theory, expected = own["theory"].iloc[0], own["expected"].iloc[0]
@@ -249,16 +341,15 @@ def _slopes(own: pd.DataFrame, along: str) -> np.ndarray:
     return np.polyfit(x, grid.to_numpy(), 1)[0]
 
 
-def descent_claims(descent: pd.DataFrame, settings: ClaimsTableSettings) -> list[Claim]:
+def descent_claims(descent: pd.DataFrame, N: tuple[int, int]) -> list[Claim]:
     """Stage 1 converges from every start; its optimum is unique with weight decay alone.
 
     Args:
         descent: rows of `descent.stage_one_descent`.
-        settings: of its documents.
+        N: fewest and most words of its documents.
     """
     claims = []
-    drawn = f"documents of {_words(settings.theory.N)}"
-    where = {"drawn": drawn, "limit": "infinitely long documents"}
+    where = {"drawn": f"documents of {_words(N)}", "limit": "infinitely long documents"}
     last = descent["step"].max()
     keys = ["parameter", "documents", "weight_decay"]
     for (parameter, documents, decay), own in descent.groupby(keys, sort=False):
@@ -323,7 +414,7 @@ def _extreme_distances(end: pd.DataFrame, where: Mapping[str, str]) -> list[Clai
 
 
 def gradient_claims(
-    gradients: pd.DataFrame, settings: ClaimsTableSettings, stage_1_ends: float
+    gradients: pd.DataFrame, stages: Sequence[StageSetting], stage_1_ends: float
 ) -> list[Claim]:
     """The gradient of W_K is near 0 in stage 1 because W_Q is.
 
@@ -332,11 +423,11 @@ def gradient_claims(
 
     Args:
         gradients: rows of `stage_gradients.stage_gradients`.
-        settings: what they were followed in.
+        stages: the settings of which some were followed.
         stage_1_ends: after how many updates (steps).
     """
     claims, place = [], "Intuition: two-stage optimization process"
-    pictured = [one.name for one in settings.two_stages.settings if one.pictured]
+    pictured = [one.name for one in stages if one.pictured]
     for name, own in gradients[gradients["diverged_at"] < 0].groupby("name", sort=False):
         steps = np.sort(own["step"].unique())
         looks = [
@@ -495,31 +586,3 @@ def dyck_claims(found: pd.DataFrame, norms: pd.DataFrame) -> list[Claim]:
               missing="" if later.notna().any() else "W_K does not begin to grow")
     )  # fmt: skip
     return claims
-
-
-TITLE = "Topic structure: the paper's claims"
-NOTES = [
-    *ON_CLAIMS,
-    "What other tables measure stands there: the gap of trained matrices, the two stages, "
-    "attention by optimiser, the optimal ratio against tau, and everything on Wikipedia.",
-    "Gaps: the theorem lets documents be infinitely long. The column `tolerance` grants what "
-    "documents of the shortest length take off, computed exactly; the rows 'exact at this length' "
-    "compare with the exact gap of all lengths there are. The farthest of all gaps, beyond its "
-    "tolerance, stands for all; its interval is for all of them together.",
-    "Embeddings of d < T dimensions: of contrasts that are equally good in the long run these "
-    "documents favour some, so that few dimensions catch a little more than their share.",
-    "The theorem of stage 2 names no lambda_1 and lambda_2: the rows are the tightest ones that "
-    "hold every point. With one topic in a document (tau = 1) the ratio is 1 or less, so that a "
-    "band with lambda_1 of tau > 1 leaves it out. Whether beta is above 1 the paper asks; nothing "
-    "is judged.",
-    f"An attention ratio matters from {MATTERS:g} above 1 on, a tenth of about the smallest effect "
-    "in the paper's table of attention.",
-    f"Distances below {REACHED:g} of those at the start count as the same matrix; gradients below "
-    f"{NEAR_ZERO:g} of W_V's as near 0.",
-    "Without weight decay the directions that documents leave flat stay where they started: all "
-    "but T + 1 in infinitely long documents. In documents of finite length they are nearly flat, "
-    "and descent does not come to their ends.",
-    "Brackets are another text than the paper's, which names them as ongoing work. All types are "
-    "as likely in every document, so that a type is no topic. What W_V learns is that a bracket "
-    "lacks its partner: a negative eigenvalue, which E = W_E^T W_E cannot have.",
-]

@@ -13,24 +13,41 @@ from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import ComponentsRun
+from onelayer.settings.topic_structure_synthetic import (
+    ComponentSettings,
+    ComponentsOverStepsSettings,
+    TopicModelSettings,
+)
 
 EVALUATED = 200  # unmasked documents on which attention is averaged
 
 
-def all_components(settings: ComponentsRun, execution: Execution = Execution()) -> pd.DataFrame:
+def all_components(
+    words: TopicModelSettings,
+    block: ComponentSettings,
+    over: ComponentsOverStepsSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
+) -> pd.DataFrame:
     """The gap of E and the attention ratio over steps, from PyTorch's default initial values.
+
+    Args:
+        words: and their masking.
+        block: documents, losses and rates.
+        over: sizes of the embeddings, and when runs are looked at.
+        batch, chunk: as of `training.Plan`.
+        execution: how the trainings run.
 
     Returns:
         Rows `loss`, `optimizer`, `d`, `seed`, `step`, `gap` (of E = W_E^T W_E, between
         different words), `attention` (weight
         on another word of the topic over that on other topics), `diverged_at`.
     """
-    block, over = settings.components, settings.components_over_steps
-    words = as_defined(settings.model)
+    words = as_defined(words)
     vocabulary = vocabulary_of(words)
     rows = draw(words, block.documents, block.N, "components", tau=block.tau)
-    counts, parts = _evaluation(settings), []
+    counts, parts = _evaluation(vocabulary, block), []
     topics = attention.correct_topics(vocabulary)
     for loss, rates in block.rates.items():
         runs = [
@@ -39,9 +56,7 @@ def all_components(settings: ComponentsRun, execution: Execution = Execution()) 
             for seed in range(over.seeds)
         ]
         for d in (vocabulary.size, *over.d):
-            plan = Plan(
-                settings.batch, settings.chunk, over.steps, embedding="trained", loss=loss, d=d
-            )
+            plan = Plan(batch, chunk, over.steps, embedding="trained", loss=loss, d=d)
             trained = train_runs(
                 rows,
                 runs,
@@ -64,9 +79,8 @@ def all_components(settings: ComponentsRun, execution: Execution = Execution()) 
     return pd.concat(parts, ignore_index=True)
 
 
-def _evaluation(settings: ComponentsRun) -> np.ndarray:
+def _evaluation(vocabulary: data.Vocabulary, block: ComponentSettings) -> np.ndarray:
     """Key counts of fresh unmasked documents, float64 [documents, D]."""
-    block, vocabulary = settings.components, vocabulary_of(settings.model)
     rng = generator("components", "evaluation")
     weights = data.uniform_weights(rng, vocabulary.T, block.tau, EVALUATED)
     tokens = data.draw_documents(rng, vocabulary, weights, block.N)

@@ -12,14 +12,25 @@ from onelayer.papers.topic_structure.synthetic.closed_form import Moments
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import DescentRun
+from onelayer.settings.topic_structure_synthetic import (
+    DescentSettings,
+    TheorySettings,
+    TopicModelSettings,
+)
 
 
-def stage_one_descent(settings: DescentRun) -> pd.DataFrame:
+def stage_one_descent(
+    words: TopicModelSettings, theory: TheorySettings, block: DescentSettings
+) -> pd.DataFrame:
     """Distances to the optimum and between runs, for W_V and E, by weight decay, over steps.
 
     `documents` are `drawn`, or the `limit` of infinitely long ones, about which the theorem is:
     there the loss is flat in all directions but T + 1.
+
+    Args:
+        words: and their masking.
+        theory: the documents.
+        block: the descents.
 
     Returns:
         Rows `parameter`, `documents`, `weight_decay`, `start` (its seed), `step`, `to_optimum` (the
@@ -27,8 +38,7 @@ def stage_one_descent(settings: DescentRun) -> pd.DataFrame:
         start's matrix, as a share of that distance at step 0), `gap`, `contraction` (of the
         distance to the optimum by one step, for W_V; theory).
     """
-    block, theory = settings.descent, settings.theory
-    model = as_defined(settings.model)
+    model = as_defined(words)
     vocabulary = vocabulary_of(model)
     rows = draw(model, theory.documents, theory.N, "descent", tau=theory.tau)
     moments = {

@@ -6,6 +6,8 @@ words, the opening and the closing bracket. All types are equally likely in ever
 a type is no topic: words share nothing but that each opening bracket has its closing one.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -19,7 +21,7 @@ from onelayer.papers.topic_structure.synthetic.training import (
     without_bias,
 )
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import DyckRun, MaskingSettings
+from onelayer.settings.topic_structure_synthetic import DyckSettings, MaskingSettings
 
 
 def bracket_words(
@@ -56,9 +58,8 @@ def bracket_words(
     return tokens
 
 
-def bracket_rows(settings: DyckRun, masking: MaskingSettings, seed: int) -> data.Rows:
+def bracket_rows(block: DyckSettings, masking: MaskingSettings, seed: int) -> data.Rows:
     """Masked bracket words as counts, masked positions attended."""
-    block = settings.dyck
     vocabulary = data.Vocabulary(block.types, 2)
     rng = generator("brackets", seed)
     tokens = bracket_words(rng, block.types, block.depth, block.documents, block.N)
@@ -66,8 +67,20 @@ def bracket_rows(settings: DyckRun, masking: MaskingSettings, seed: int) -> data
     return data.count_rows(vocabulary, tokens, shown, selected)
 
 
-def dyck(settings: DyckRun, execution: Execution = Execution()) -> tuple[pd.DataFrame, ...]:
+def dyck(
+    masking: MaskingSettings,
+    block: DyckSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
+) -> tuple[pd.DataFrame, ...]:
     """Stage 1's optima, the two stages, and stage 2's attention on bracket words.
+
+    Args:
+        masking: how words are masked, but for the kind of selection.
+        block: bracket words and trainings.
+        batch, chunk: as of `training.Plan`.
+        execution: how the trainings run.
 
     Returns:
         Rows `quantity`, `seed`, `value`, `expected` (exact, for documents of this length; NaN
@@ -75,24 +88,24 @@ def dyck(settings: DyckRun, execution: Execution = Execution()) -> tuple[pd.Data
         that trained W_K and W_Q give the same bracket (`same_word`), its partner (`same_topic`)
         and other types; and norms as of `norms.two_stages`.
     """
-    masking = settings.model.model_copy(update={"selection": "proportion"})
+    masking = masking.model_copy(update={"selection": "proportion"})
     found, rows = [], None
-    for seed in range(settings.dyck.seeds):
-        drawn = bracket_rows(settings, masking, seed)
+    for seed in range(block.seeds):
+        drawn = bracket_rows(block, masking, seed)
         rows = rows or drawn
-        found += _optima(settings, masking, drawn, seed)
-    found += _stage_two(settings, rows, execution)
-    return pd.DataFrame(found), _two_stages(settings, rows, execution)
+        found += _optima(block, masking, drawn, seed)
+    plan = Plan(batch, chunk, block.steps, embedding="one_hot", loss="squared")
+    found += _stage_two(block, rows, plan, execution)
+    return pd.DataFrame(found), _two_stages(block, rows, plan, execution)
 
 
-def expected_scales(settings: DyckRun, masking: MaskingSettings) -> tuple[float, float]:
+def expected_scales(block: DyckSettings, masking: MaskingSettings) -> tuple[float, float]:
     """By what W_V scales a contrast of types, and the contrast of opening and closing brackets.
 
     A bracket shares its type with its partner, one of the N - 1 other words, and with the rest on
     average nothing; of opening against closing it shares the opposite.
     """
-    N = settings.dyck.N
-    words = 2 * np.arange((N[0] + 1) // 2, N[1] // 2 + 1)
+    words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)
     types, sides = (closed_form.contrast_scale(masking, words, s / (words - 1)) for s in (1, -1))
     return types, sides
 
@@ -104,9 +117,11 @@ def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float
     return float((words[np.arange(len(words)), partner] - np.diag(words)).mean())
 
 
-def _optima(settings: DyckRun, masking: MaskingSettings, rows: data.Rows, seed: int) -> list[dict]:
-    vocabulary, moments = data.Vocabulary(settings.dyck.types, 2), closed_form.moments(rows)
-    types, sides = expected_scales(settings, masking)
+def _optima(
+    block: DyckSettings, masking: MaskingSettings, rows: data.Rows, seed: int
+) -> list[dict]:
+    vocabulary, moments = data.Vocabulary(block.types, 2), closed_form.moments(rows)
+    types, sides = expected_scales(block, masking)
     found = []
     for name, matrix, of_sides in (
         ("W_V", closed_form.ridge_value(moments, 0.0), -sides),
@@ -123,17 +138,15 @@ def _optima(settings: DyckRun, masking: MaskingSettings, rows: data.Rows, seed: 
     return found
 
 
-def _plan(settings: DyckRun, **own: object) -> Plan:
-    return Plan(settings.batch, settings.chunk, settings.dyck.steps, embedding="one_hot", **own)
-
-
-def _stage_two(settings: DyckRun, rows: data.Rows, execution: Execution) -> list[dict]:
-    block, vocabulary = settings.dyck, data.Vocabulary(settings.dyck.types, 2)
+def _stage_two(
+    block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
+) -> list[dict]:
+    vocabulary = data.Vocabulary(block.types, 2)
     W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
     trained = train_runs(
         rows,
         [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)],
-        _plan(settings, loss="squared", trained=("W_K", "W_Q"), frozen={"W_V": W_V}),
+        replace(plan, trained=("W_K", "W_Q"), frozen={"W_V": W_V}),
         lambda p: {"S": model.attention_logits(p, "one_hot")},
         execution=execution.part("stage-two", "brackets, stage 2"),
     )
@@ -148,12 +161,13 @@ def _stage_two(settings: DyckRun, rows: data.Rows, execution: Execution) -> list
     ]
 
 
-def _two_stages(settings: DyckRun, rows: data.Rows, execution: Execution) -> pd.DataFrame:
-    block = settings.dyck
+def _two_stages(
+    block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
+) -> pd.DataFrame:
     trained = train_runs(
         rows,
         [Run(seed, "adam", block.learning_rate, noise=block.noise) for seed in range(block.seeds)],
-        _plan(settings, loss="mean_squared", trained=without_bias("one_hot")),
+        replace(plan, loss="mean_squared", trained=without_bias("one_hot")),
         frobenius,
         range(block.steps + 1),
         execution.part("two-stages", "brackets, two stages"),

@@ -1,6 +1,7 @@
 """Heat maps and gaps: the synthetic figures of Li, Li & Risteski (2023)."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,8 +13,9 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine
+from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, figure
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
+from onelayer.papers.topic_structure.synthetic.tables import read_published, tidy_gaps
 
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 LOSSES = {
@@ -35,7 +37,14 @@ VARIANTS = {
 }
 
 
-def blocks(matrices: Mapping[str, np.ndarray], v: int) -> Figure:
+@figure(
+    "topic_structure/topic_blocks",
+    "Synthetic: figures",
+    "figure: blocks of E and W_V",
+    reads={"matrices": "train_uniform_attention.matrices"},
+    settings={"v": "topic_structure.synthetic.model.v"},
+)
+def blocks(matrices: dict[str, np.ndarray], v: int) -> Figure:
     """Heat maps of E and of W_V between words: a row each, losses and optimisers across.
 
     Args:
@@ -106,12 +115,19 @@ def _topics_image(axis: Axes, matrix: np.ndarray, v: int, bound: float) -> AxesI
     return image
 
 
-def gap_against_decay(table: pd.DataFrame) -> Figure:
+@figure(
+    "topic_structure/gap_against_decay",
+    "Synthetic: figures",
+    "figure: gap and weight decay",
+    reads={"gaps": "train_uniform_attention.gaps"},
+)
+def gap_against_decay(gaps: pd.DataFrame) -> Figure:
     """The gap over the theorem's against weight decay, for W_V and E.
 
     Args:
-        table: `tables.theory_gap`.
+        gaps: rows of `gaps.uniform_attention`.
     """
+    table = tidy_gaps(gaps)
     shown = table[
         (table["quantity"] == "gap_to_theory_ratio")
         & (table["loss"] == "squared")
@@ -148,14 +164,27 @@ def gap_against_decay(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def attention_heatmaps(shown: Mapping[str, Mapping[str, np.ndarray]], v: int) -> Figure:
+@figure(
+    "topic_structure/attention_heatmaps",
+    "Synthetic: figures",
+    "figure: attention on a document",
+    reads={"matrices": "train_topic_attention.matrices"},
+    settings={"v": "topic_structure.synthetic.model.v", "variants": "attention_variants"},
+)
+def attention_heatmaps(
+    matrices: list[dict[str, np.ndarray]], v: int, variants: list[str]
+) -> Figure:
     """W_K^T W_Q between words, and the attention it gives on one document, sorted by topic.
 
     Args:
-        shown: by name, `weights` (W_K^T W_Q, [D keys, D queries]), `S` (attention logits,
-            [D queries, D keys]) and `document` (token ids).
+        matrices: of each variant, `weights` (W_K^T W_Q, [D keys, D queries]), `S` (attention
+            logits, [D queries, D keys]) and `document` (token ids).
         v: words per topic.
+        variants: their names; the paper's model is shown, whole and in stage 2.
     """
+    known = dict(zip(variants, matrices, strict=True))
+    wanted = [name for name in variants if name in ("one_hot", "frozen_value")] or variants[:1]
+    shown = {name: known[name] for name in wanted}
     figure, axes = plt.subplots(len(shown), 2, figsize=(MIDDLE, 2.6 * len(shown)), squeeze=False)
     shares = {name: document_shares(one["S"], one["document"]) for name, one in shown.items()}
     # One scale for all documents, so that rows can be compared.
@@ -213,24 +242,39 @@ def _document_heatmap(
     return image
 
 
+@figure(
+    "topic_structure/attention_over_steps",
+    "Synthetic: figures",
+    "figure: attention against steps",
+    reads={
+        "over_steps": "train_attention_over_steps.averages",
+        "published": "reference/topic_structure_attention.csv",
+    },
+    settings={
+        "length": "topic_structure.synthetic.attention.evaluated_tokens",
+        "released_steps": "topic_structure.synthetic.released_steps",
+    },
+)
 def attention_over_steps(
-    over_steps: pd.DataFrame, published: pd.DataFrame, length: int, released_steps: int
+    over_steps: list[pd.DataFrame], published: Path, length: int, released_steps: int
 ) -> Figure:
     """Average attention by pair class against steps, published values beside it; held-out loss.
 
     Args:
-        over_steps: rows of `trained_attention.attention_over_steps`.
-        published: `tables.read_published`.
+        over_steps: rows of `trained_attention.attention_over_steps`, a table per optimiser.
+        published: see `tables.read_published`.
         length: tokens of the evaluated documents; uniform attention is 1 / length.
         released_steps: updates of the released configuration (steps).
     """
-    shown = over_steps[(over_steps["accounting"] == "correct") & (over_steps["step"] > 0)]
+    every = pd.concat(over_steps)
+    shown = every[(every["accounting"] == "correct") & (every["step"] > 0)]
     shown = shown[shown["diverged_at"] < 0]
+    printed = read_published(published)
     rates = list(shown.groupby(["optimizer", "learning_rate"]))
     figure, axes = plt.subplots(2, 2, figsize=(1.16 * MIDDLE, 5.4), sharex=True)
     strip = PAPERS_PLACE * shown["step"].max()
     for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
-        theirs = published[published["quantity"] == quantity]
+        theirs = printed[printed["quantity"] == quantity]
         for place, (rate, runs) in enumerate(rates):
             style = {
                 "color": PALETTE[place % len(PALETTE)],
@@ -285,9 +329,3 @@ def _over_steps_handles(rates: Sequence) -> list:
         Line2D([], [], color="0.3", linestyle=":", linewidth=0.8, label="uniform attention"),
         Line2D([], [], color="0.75", linewidth=0.8, label="released budget"),
     ]
-
-
-def shown_variants(variants: Sequence[str]) -> list[str]:
-    """Variants whose heat maps are shown: the paper's model, whole and in stage 2."""
-    wanted = [name for name in variants if name in ("one_hot", "frozen_value")]
-    return wanted or list(variants[:1])

@@ -11,7 +11,6 @@ import pandas as pd
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.settings.topic_structure_synthetic import (
-    GapGridRun,
     GapGridSettings,
     SelectionKind,
     TopicModelSettings,
@@ -20,8 +19,12 @@ from onelayer.settings.topic_structure_synthetic import (
 BASE = "base"  # the setting from which the others differ in one number
 
 
-def gap_grid(settings: GapGridRun) -> pd.DataFrame:
+def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
     """Gaps of W_V and E at their optima without weight decay, for every setting and seed.
+
+    Args:
+        words: and their masking, of which one number is changed at a time.
+        grid: to what.
 
     Returns:
         Rows `parameter` (W_V or E), `varied` (`base`, or what differs from it), `v`, `T`, `p_m`,
@@ -30,14 +33,14 @@ def gap_grid(settings: GapGridRun) -> pd.DataFrame:
         size).
     """
     found = []
-    for varied, model, tau in _settings(settings.model, settings.gap_grid):
+    for varied, model, tau in _settings(words, grid):
         vocabulary = vocabulary_of(model)
         known = {"varied": varied, "tau": tau, "selection": model.selection}
         known |= {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
         known["theory"] = closed_form.theory_gap(vocabulary, model)
-        expected = closed_form.gap_at_length(vocabulary, model, tau, settings.gap_grid.N)
-        for seed in range(settings.gap_grid.seeds):
-            for row in _gaps(settings.gap_grid, varied, model, tau, seed):
+        expected = closed_form.gap_at_length(vocabulary, model, tau, grid.N)
+        for seed in range(grid.seeds):
+            for row in _gaps(grid, varied, model, tau, seed):
                 found.append({"expected": expected} | known | {"seed": seed} | row)
     return pd.DataFrame(found)
 

@@ -4,7 +4,7 @@ Li, Li & Risteski (2023), 'Result: embeddings encode topic structure', 'Stage 1 
 topic structure'; and the heat maps of the embeddings with all components trained.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +18,29 @@ from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic import closed_form, data
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
-from onelayer.settings.topic_structure_synthetic import UniformAttentionSettings
+from onelayer.settings.topic_structure_synthetic import (
+    ComponentSettings,
+    TheorySettings,
+    TopicModelSettings,
+)
 
 
 def uniform_attention(
-    settings: UniformAttentionSettings, execution: Execution = Execution()
+    model: TopicModelSettings,
+    theory: TheorySettings,
+    components: ComponentSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E, in closed form and trained, and the matrices of the heat maps.
+
+    Args:
+        model: the words and their masking.
+        theory: trainings of W_V alone and of the embeddings alone.
+        components: trainings of all components.
+        batch, chunk: as of `training.Plan`.
+        execution: how the trainings run.
 
     Returns:
         Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer`,
@@ -32,47 +48,50 @@ def uniform_attention(
         alone) and E (all components trained) by `parameter/loss/optimizer`, [D, D].
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
-    found, matrices = [], {}
+    found, matrices, vocabulary = [], {}, vocabulary_of(model)
     for masked_attended in (True, False):
         rows = draw(
-            settings.model,
-            settings.theory.documents,
-            settings.theory.N,
+            model,
+            theory.documents,
+            theory.N,
             "theory",
-            tau=settings.theory.tau,
+            tau=theory.tau,
             masked_attended=masked_attended,
         )
-        theory = _theory(settings, rows, masked_attended)
+        expected = _theory(model, rows, masked_attended)
         keys = {"masked": "attended" if masked_attended else "hidden"}
-        found += _closed_forms(settings, rows, keys | theory, masked_attended)
+        decays = theory.weight_decays if masked_attended else [0.0]
+        found += _closed_forms(vocabulary, rows, decays, keys | expected)
         for parameter in ("W_V", "E"):
             for loss in ("squared", "cross_entropy") if masked_attended else ("squared",):
-                runs = _gap_runs(settings, parameter, loss, masked_attended)
-                documents = rows.by_document()
-                trained = _train_alone(settings, documents, parameter, loss, runs, execution)
-                known = keys | (theory if loss == "squared" else {"theory": np.nan})
-                found += _gaps(settings, parameter, loss, runs, trained, known)
+                runs = _gap_runs(theory, parameter, loss, decays)
+                plan = _alone(parameter, loss, theory.steps, batch, chunk)
+                trained = train_runs(
+                    rows.by_document(), runs, plan, OBSERVED[parameter], execution=execution
+                )
+                known = keys | (expected if loss == "squared" else {"theory": np.nan})
+                known |= {"parameter": parameter, "loss": loss}
+                found += _gaps(vocabulary, runs, trained, known)
                 if masked_attended and parameter == "W_V":
                     for run, matrix in zip(runs, trained.observed["matrix"][-1], strict=True):
                         if run.seed == 0 and run.weight_decay == 0:
                             matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
-    return pd.DataFrame(found), matrices | _all_components(settings, execution)
+    pictured = _all_components(model, components, batch, chunk, execution)
+    return pd.DataFrame(found), matrices | pictured
 
 
-def _theory(
-    settings: UniformAttentionSettings, rows: data.Rows, masked_attended: bool
-) -> dict[str, float]:
-    vocabulary = vocabulary_of(settings.model)
+def _theory(model: TopicModelSettings, rows: data.Rows, masked_attended: bool) -> dict[str, float]:
+    vocabulary = vocabulary_of(model)
     if masked_attended:
-        return {"theory": closed_form.theory_gap(vocabulary, settings.model)}
+        return {"theory": closed_form.theory_gap(vocabulary, model)}
     words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
     return {"theory": closed_form.theory_gap_hidden(vocabulary, words, framing=2)}
 
 
 def _closed_forms(
-    settings: UniformAttentionSettings, rows: data.Rows, known: Mapping, every_decay: bool
+    vocabulary: data.Vocabulary, rows: data.Rows, decays: Sequence[float], known: Mapping
 ) -> list[dict]:
-    vocabulary, moments = vocabulary_of(settings.model), closed_form.moments(rows)
+    moments = closed_form.moments(rows)
     optima = {"W_V": closed_form.ridge_value, "E": closed_form.ridge_embedding}
     return [
         {
@@ -86,44 +105,28 @@ def _closed_forms(
             **known,
         }
         for parameter, optimum in optima.items()
-        for decay in (settings.theory.weight_decays if every_decay else [0.0])
+        for decay in decays
     ]
 
 
 def _gap_runs(
-    settings: UniformAttentionSettings, parameter: str, loss: str, every_decay: bool
+    theory: TheorySettings, parameter: str, loss: str, decays: Sequence[float]
 ) -> list[Run]:
-    theory = settings.theory
     sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
     squared = loss == "squared"
     rates = {"adam": theory.adam_rate, "sgd": sgd} if squared else theory.cross_entropy_rates
-    decays = theory.weight_decays if squared and every_decay else [0.0]
     return [
         Run(seed, optimizer, rate, decay)
         for optimizer, rate in rates.items()
-        for decay in decays
+        for decay in (decays if squared else [0.0])
         for seed in range(theory.seeds)
     ]
 
 
-def _train_alone(
-    settings: UniformAttentionSettings,
-    rows: data.Rows,
-    parameter: str,
-    loss: str,
-    runs: list[Run],
-    execution: Execution = Execution(),
-) -> Trained:
-    plan = Plan(
-        batch=settings.batch,
-        chunk=settings.chunk,
-        steps=settings.theory.steps,
-        embedding="one_hot" if parameter == "W_V" else "trained",
-        loss=loss,
-        trained=("W_V",) if parameter == "W_V" else ("W_E",),
-    )
-    observe = _value_matrices if parameter == "W_V" else _embedding_products
-    return train_runs(rows, runs, plan, observe, execution=execution)
+def _alone(parameter: str, loss: str, steps: int, batch: int, chunk: int) -> Plan:
+    """W_V alone on one-hot words, or the embeddings alone."""
+    known = {"embedding": "one_hot" if parameter == "W_V" else "trained", "loss": loss}
+    return Plan(batch, chunk, steps, **known, trained=("W_V" if parameter == "W_V" else "W_E",))
 
 
 def _value_matrices(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -134,21 +137,15 @@ def _embedding_products(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
     return {"matrix": parameters["W_E"].mT @ parameters["W_E"]}
 
 
+OBSERVED = {"W_V": _value_matrices, "E": _embedding_products}
+
+
 def _gaps(
-    settings: UniformAttentionSettings,
-    parameter: str,
-    loss: str,
-    runs: list[Run],
-    trained: Trained,
-    known: Mapping,
+    vocabulary: data.Vocabulary, runs: list[Run], trained: Trained, known: Mapping
 ) -> list[dict]:
-    gaps = closed_form.gap(
-        vocabulary_of(settings.model), trained.observed["matrix"][-1].double().numpy()
-    )
+    gaps = closed_form.gap(vocabulary, trained.observed["matrix"][-1].double().numpy())
     return [
         {
-            "parameter": parameter,
-            "loss": loss,
             "optimizer": run.optimizer,
             "weight_decay": run.weight_decay,
             "seed": run.seed,
@@ -161,14 +158,18 @@ def _gaps(
 
 
 def _all_components(
-    settings: UniformAttentionSettings, execution: Execution
+    model: TopicModelSettings,
+    components: ComponentSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution,
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]."""
-    block, matrices = settings.components, {}
-    rows = draw(settings.model, block.documents, block.N, "components", tau=block.tau)
-    for loss, rates in block.rates.items():
+    matrices = {}
+    rows = draw(model, components.documents, components.N, "components", tau=components.tau)
+    for loss, rates in components.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        plan = Plan(settings.batch, settings.chunk, block.steps, embedding="trained", loss=loss)
+        plan = Plan(batch, chunk, components.steps, embedding="trained", loss=loss)
         trained = train_runs(rows, runs, plan, _embedding_products, execution=execution)
         for run, matrix, diverged in zip(
             runs, trained.observed["matrix"][-1], trained.diverged_at.tolist(), strict=True

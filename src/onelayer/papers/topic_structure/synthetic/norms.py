@@ -14,19 +14,31 @@ from onelayer.execution import Execution
 from onelayer.papers.topic_structure.synthetic.data import Rows
 from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
-from onelayer.settings.topic_structure_synthetic import StagesSettings
+from onelayer.settings.topic_structure_synthetic import TopicModelSettings, TwoStageSettings
 
 NORMS = ("W_K", "W_Q", "W_V")
 
 
-def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> pd.DataFrame:
+def two_stages(
+    model: TopicModelSettings,
+    block: TwoStageSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
+) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the map.
+
+    Args:
+        model: the words and their masking.
+        block: the trainings.
+        batch, chunk: as of `training.Plan`.
+        execution: how they run.
 
     Returns:
         Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
         each norm, `diverged_at`; norms of a diverged run are NaN from there on.
     """
-    block, rows = settings.two_stages, stage_documents(settings)
+    rows = stage_documents(model, block)
     asked = [
         ("setting", one.name, one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
@@ -44,8 +56,8 @@ def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> 
     for embedding, loss in dict.fromkeys((one.embedding, one.loss) for _, _, one, _ in asked):
         group = [item for item in asked if (item[2].embedding, item[2].loss) == (embedding, loss)]
         plan = Plan(
-            batch=settings.batch,
-            chunk=settings.chunk,
+            batch=batch,
+            chunk=chunk,
             steps=block.steps,
             embedding=embedding,
             loss=loss,
@@ -65,11 +77,10 @@ def two_stages(settings: StagesSettings, execution: Execution = Execution()) -> 
     return histories.sort_values("name", key=lambda name: name.map(order), kind="stable")
 
 
-def stage_documents(settings: StagesSettings) -> Rows:
+def stage_documents(model: TopicModelSettings, block: TwoStageSettings) -> Rows:
     """The masked documents of the two-stage trainings; masked positions are no keys."""
-    block = settings.two_stages
     return draw(
-        settings.model,
+        model,
         block.documents,
         block.N,
         "two stages",

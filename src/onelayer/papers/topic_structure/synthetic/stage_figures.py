@@ -9,10 +9,26 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine, plain
+from onelayer.figures import (
+    COLUMN,
+    DIVERGING,
+    MARKERS,
+    MIDDLE,
+    PALETTE,
+    WIDTH,
+    despine,
+    figure,
+    plain,
+)
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 
 
+@figure(
+    "topic_structure/two_stage_norms",
+    "Synthetic: figures",
+    "figure: norms and stages",
+    reads={"norms": "train_two_stages.norms"},
+)
 def two_stage_norms(norms: pd.DataFrame) -> Figure:
     """Norms against step, a panel per setting; the stages of the median run shaded.
 
@@ -92,6 +108,12 @@ def _shade(axis: Axes, runs: pd.DataFrame, last: int) -> None:
         )
 
 
+@figure(
+    "topic_structure/two_stage_map",
+    "Synthetic: figures",
+    "figure: where two stages appear",
+    reads={"norms": "train_two_stages.norms"},
+)
 def two_stage_map(norms: pd.DataFrame) -> Figure:
     """Where W_V is done before W_K begins, over learning rate and initial noise.
 
@@ -183,11 +205,18 @@ def cell_text(cell: pd.DataFrame) -> str:
     return text if timed == len(cell) else f"{text}\n({timed} of {len(cell)})"
 
 
+@figure(
+    "topic_structure/stage_two_ratio",
+    "Synthetic: figures",
+    "figure: ratio against tau",
+    reads={"ratios": "optimise_topic_attention.ratios"},
+    settings={"T": "topic_structure.synthetic.model.T"},
+)
 def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
     """The optimal and the trained ratio against tau, with the theorem's band fitted.
 
     Args:
-        ratios: rows of `stage_two.stage_two`.
+        ratios: rows of `stage_two.ratio_over_tau`.
         T: topics.
     """
     series = {

@@ -12,7 +12,7 @@ from onelayer.intervals import mean, share
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.tables import independent, joined, over_runs
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
-from onelayer.tables import ALL, interval, tidy
+from onelayer.tables import ALL, Report, interval, table, tidy
 from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 
 # `studied`: `setting`, or `map` for all learning rates and starts of a panel.
@@ -30,7 +30,7 @@ def read_stage_steps(path: Path) -> pd.DataFrame:
     return pd.read_csv(path).set_index("quantity")[["published", "tolerance"]]
 
 
-def two_stage(
+def tidy_stages(
     norms: pd.DataFrame, block: TwoStageSettings, published: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
@@ -81,7 +81,7 @@ def judged_stages(
 
     Args:
         table: tidy, with all but what `onelayer.verdicts.judge` fills.
-        block, published: as of `two_stage`.
+        block, published: as of `tidy_stages`.
     """
     claimed = {one.name for one in (*block.settings, *block.maps) if one.two_stages_expected}
     own = {one.name for one in block.settings if one.pictured}
@@ -222,30 +222,6 @@ def _with_interval(row: pd.Series, digits: int = 2) -> str:
     return interval(row["value"], row["low"], row["high"], digits)
 
 
-STAGE_TITLE = "Topic structure, synthetic: the two stages of training"
-_STAGE_NOTES = [
-    "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over the "
-    "run; t_KQ: first step at which that of W_K is at least 110% of its initial value. The paper's "
-    "claim of two stages: t_V <= t_KQ.",
-    "Under cross-entropy with SGD, W_V can grow by another tenth after W_K has: the maximum then "
-    "lies at the end of the run and t_V is late although W_V had all but stopped. Its share of "
-    "the maximum at t_KQ shows which case it is, and with 80% of the maximum in place of 90% such "
-    "runs are in order. Where the end of a run hangs on rounding, which seeds are late, and which "
-    "diverge, differs from machine to machine; their shares are what can be compared.",
-    "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The same "
-    "run with the loss summed over the vocabulary instead of averaged has none.",
-    "The stages need many documents: with a fifth of them, under mean squared loss, W_V learns "
-    "them by heart and goes on growing, so that t_V comes after t_KQ.",
-    "Times: mean [95%] of the runs that reach them, and the median, whose interval supposes no "
-    "distribution: late and early runs are two kinds, and a mean of both describes neither. In the "
-    "paper's own setting the medians are compared with the step at which it sees one stage end and "
-    "the other begin; steps of other rates and losses are others.",
-    "Shares: of the runs that did not diverge, with Clopper and Pearson's 95% interval; those that "
-    "diverged are counted apart. 'two stages': whether most runs have them, where they are claimed "
-    f"and at least {LEAST_RUNS} runs went through. The CSV has every run.",
-]
-
-
 def stage_notes(table: pd.DataFrame) -> list[str]:
     """What readers must know, the panels of the map with it."""
     panels = [
@@ -253,33 +229,52 @@ def stage_notes(table: pd.DataFrame) -> list[str]:
         f"{worded(row._asdict())}"
         for row in table[table["quantity"] == CELLS_IN_ORDER].itertuples()
     ]
-    return [*_STAGE_NOTES, *(f"The map of learning rates and starts, {one}." for one in panels)]
+    return [
+        "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over "
+        "the run; t_KQ: first step at which that of W_K is at least 110% of its initial value. "
+        "The paper's claim of two stages: t_V <= t_KQ.",
+        "Under cross-entropy with SGD, W_V can grow by another tenth after W_K has: the maximum "
+        "then lies at the end of the run and t_V is late although W_V had all but stopped. Its "
+        "share of the maximum at t_KQ shows which case it is, and with 80% of the maximum in "
+        "place of 90% such runs are in order. Where the end of a run hangs on rounding, which "
+        "seeds are late, and which diverge, differs from machine to machine; their shares are "
+        "what can be compared.",
+        "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The "
+        "same run with the loss summed over the vocabulary instead of averaged has none.",
+        "The stages need many documents: with a fifth of them, under mean squared loss, W_V learns "
+        "them by heart and goes on growing, so that t_V comes after t_KQ.",
+        "Times: mean [95%] of the runs that reach them, and the median, whose interval supposes "
+        "no distribution: late and early runs are two kinds, and a mean of both describes "
+        "neither. In the paper's own setting the medians are compared with the step at which it "
+        "sees one stage end and the other begin; steps of other rates and losses are others.",
+        "Shares: of the runs that did not diverge, with Clopper and Pearson's 95% interval; those "
+        "that diverged are counted apart. 'two stages': whether most runs have them, where they "
+        f"are claimed and at least {LEAST_RUNS} runs went through. The CSV has every run.",
+        *(f"The map of learning rates and starts, {one}." for one in panels),
+    ]
 
 
-GROWTH = {"least_growth": Direction(0.0, 1)}
-
-
-def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches.
+@table(
+    "topic_structure/two_stage",
+    "Synthetic: tables",
+    "table: two stages",
+    reads={
+        "norms": "train_two_stages.norms",
+        "published": "reference/topic_structure_stages.csv",
+    },
+    settings={"stages": "topic_structure.synthetic.two_stages"},
+)
+def two_stage(norms: pd.DataFrame, published: Path, stages: TwoStageSettings) -> Report:
+    """When W_V is done and when W_K begins to grow, run by run.
 
     Args:
-        ratios: rows of `stage_two.stage_two`.
+        norms: rows of `norms.two_stages`.
+        published: see `read_stage_steps`.
+        stages: the settings that they are of.
     """
-    rows = []
-    for keys, group in ratios.groupby(RATIO_KEYS, sort=False):
-        known = dict(zip(RATIO_KEYS, map(str, keys), strict=True))
-        for quantity in ("ratio", "alpha", "beta"):
-            summary = over_runs(group[quantity], group["diverged_at"] >= 0)
-            rows.append(known | {"quantity": quantity} | summary)
-    optimum = ratios[ratios["method"] == "optimum"]
-    for documents, group in optimum.groupby("documents", sort=False):
-        known = {"documents": documents, "method": "optimum", "tau": ALL}
-        growth = group.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
-        tau = growth.mean().idxmin()
-        found = independent(mean(growth[tau]))
-        note = f"of the ratio from one tau to the next; least at tau = {tau}"
-        rows.append(known | {"quantity": "least_growth"} | found | {"note": note})
-    return judge(tidy(rows, RATIO_KEYS), GROWTH)
+    found = tidy_stages(norms, stages, read_stage_steps(published))
+    title = "Topic structure, synthetic: the two stages of training"
+    return Report(found, readable_stages(found), title, stage_notes(found))
 
 
 def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
@@ -299,18 +294,46 @@ def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-RATIO_TITLE = (
-    "Topic structure, synthetic: optimal attention of stage 2 against topics in a document"
+@table(
+    "topic_structure/stage_two_ratio",
+    "Synthetic: tables",
+    "table: ratio against tau",
+    title="Topic structure, synthetic: optimal attention of stage 2 against topics in a document",
+    notes=[
+        "Ratio: (v-1)/v alpha + beta/v, with alpha (same topic, another word) and beta (same "
+        "word) relative to the weight of different topics, at the least squared loss with W_V "
+        "frozen at stage 1's optimum for the same documents. The theorem says that it lies "
+        "between lambda_1 tau and lambda_2 T for some constants; it names no values, so that no "
+        "band can be missed.",
+        "Trained: W_K and W_Q of a one-hot model under squared loss with Adam; the ratio of "
+        "average attention weights on masked documents. It is not tied, so it need not reach the "
+        "optimum.",
+        "At the optimum beta is often at its lower bound, exp(-6): no weight on the same word.",
+        "The claim is that the ratio grows with tau, from every tau to the next: least_growth in "
+        "the CSV is the least of the mean differences, and its interval decides.",
+        "With tau = 1 all words of a document have one topic but for random ones: nothing to gain.",
+    ],
+    readable=readable_ratios,
+    reads={"ratios": "optimise_topic_attention.ratios"},
 )
-RATIO_NOTES = [
-    "Ratio: (v-1)/v alpha + beta/v, with alpha (same topic, another word) and beta (same word) "
-    "relative to the weight of different topics, at the least squared loss with W_V frozen at "
-    "stage 1's optimum for the same documents. The theorem says that it lies between lambda_1 tau "
-    "and lambda_2 T for some constants; it names no values, so that no band can be missed.",
-    "Trained: W_K and W_Q of a one-hot model under squared loss with Adam; the ratio of average "
-    "attention weights on masked documents. It is not tied, so it need not reach the optimum.",
-    "At the optimum beta is often at its lower bound, exp(-6): no weight on the same word.",
-    "The claim is that the ratio grows with tau, from every tau to the next: least_growth in the "
-    "CSV is the least of the mean differences, and its interval decides.",
-    "With tau = 1 all words of a document have one topic but for random ones: nothing to gain.",
-]
+def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches.
+
+    Args:
+        ratios: rows of `stage_two.ratio_over_tau`.
+    """
+    rows = []
+    for keys, group in ratios.groupby(RATIO_KEYS, sort=False):
+        known = dict(zip(RATIO_KEYS, map(str, keys), strict=True))
+        for quantity in ("ratio", "alpha", "beta"):
+            summary = over_runs(group[quantity], group["diverged_at"] >= 0)
+            rows.append(known | {"quantity": quantity} | summary)
+    optimum = ratios[ratios["method"] == "optimum"]
+    for documents, group in optimum.groupby("documents", sort=False):
+        known = {"documents": documents, "method": "optimum", "tau": ALL}
+        growth = group.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
+        tau = growth.mean().idxmin()
+        found = independent(mean(growth[tau]))
+        note = f"of the ratio from one tau to the next; least at tau = {tau}"
+        rows.append(known | {"quantity": "least_growth"} | found | {"note": note})
+    return judge(tidy(rows, RATIO_KEYS), {"least_growth": Direction(0.0, 1)})

@@ -14,23 +14,35 @@ from onelayer.papers.topic_structure.synthetic import attention, closed_form, da
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
-    RatioOverTRun,
-    TiedAttentionSettings,
+    RatioOverTSettings,
+    StageTwoSettings,
     TopicModelSettings,
 )
 
 
-def stage_two(settings: TiedAttentionSettings, execution: Execution = Execution()) -> pd.DataFrame:
+def ratio_over_tau(
+    words: TopicModelSettings,
+    block: StageTwoSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
+) -> pd.DataFrame:
     """The optimal same-topic ratio for each tau, and the ratio that training K and Q reaches.
 
     W_V is frozen at stage 1's optimum for the documents at hand.
+
+    Args:
+        words: and their masking.
+        block: documents and trainings.
+        batch, chunk: as of `training.Plan`.
+        execution: how the trainings run.
 
     Returns:
         Rows `method` (optimum or trained), `documents` (short or long), `tau`, `seed`, `alpha`,
         `beta`, `ratio`, `diverged_at`.
     """
-    block = settings.stage_two
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
+    plan = Plan(batch, chunk, block.steps, "one_hot", "squared", trained=("W_K", "W_Q"))
     lengths = {
         "short": (block.documents, block.N),
         "long": (block.documents_long, block.N_long),
@@ -40,25 +52,31 @@ def stage_two(settings: TiedAttentionSettings, execution: Execution = Execution(
         for seed in range(block.seeds):
             for name, (documents, N) in lengths.items():
                 known = {"documents": name, "tau": tau, "seed": seed}
-                rows = draw(settings.model, documents, N, f"stage two {name}", tau=tau, seed=seed)
-                W_V = _stage_one_optimum(settings.model, rows)
-                found.append(known | _optimum(settings.model, rows, W_V))
+                rows = draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
+                W_V = _stage_one_optimum(words, rows)
+                found.append(known | _optimum(words, rows, W_V))
                 if name == "short":
-                    found.append(known | _trained_ratio(settings, execution, rows, W_V, seed))
+                    run = Run(seed, "adam", block.learning_rate)
+                    own = replace(plan, frozen={"W_V": W_V})
+                    found.append(known | _trained_ratio(words, rows, run, own, execution))
     return pd.DataFrame(found)
 
 
-def ratio_over_topics(settings: RatioOverTRun) -> pd.DataFrame:
+def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> pd.DataFrame:
     """The optimal same-topic ratio over tau and T, and with both kinds of selection.
+
+    Args:
+        words: in each topic, and their masking.
+        block: documents.
 
     Returns:
         Rows `T`, `tau`, `selection`, `seed`, `alpha`, `beta`, `ratio`, `at_bound` (beta at the
         least value that the optimiser may take).
     """
-    block, found = settings.ratio_over_T, []
+    found = []
     for T in block.T:
         for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
-            model = settings.model.model_copy(update={"T": T, "selection": selection})
+            model = words.model_copy(update={"T": T, "selection": selection})
             for tau in block.taus:
                 for seed in range(block.seeds):
                     rows = draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
@@ -69,13 +87,13 @@ def ratio_over_topics(settings: RatioOverTRun) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _stage_one_optimum(settings: TopicModelSettings, rows: data.Rows) -> np.ndarray:
+def _stage_one_optimum(words: TopicModelSettings, rows: data.Rows) -> np.ndarray:
     optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    return closed_form.blocks(vocabulary_of(settings), optimum)
+    return closed_form.blocks(vocabulary_of(words), optimum)
 
 
-def _optimum(settings: TopicModelSettings, rows: data.Rows, W_V: np.ndarray) -> dict:
-    vocabulary = vocabulary_of(settings)
+def _optimum(words: TopicModelSettings, rows: data.Rows, W_V: np.ndarray) -> dict:
+    vocabulary = vocabulary_of(words)
     best = tied.optimal_attention(vocabulary, rows, W_V)
     return {
         "method": "optimum",
@@ -87,25 +105,12 @@ def _optimum(settings: TopicModelSettings, rows: data.Rows, W_V: np.ndarray) -> 
 
 
 def _trained_ratio(
-    settings: TiedAttentionSettings,
-    execution: Execution,
-    rows: data.Rows,
-    W_V: np.ndarray,
-    seed: int,
+    words: TopicModelSettings, rows: data.Rows, run: Run, plan: Plan, execution: Execution
 ) -> dict:
-    vocabulary = vocabulary_of(settings.model)
-    plan = Plan(
-        batch=settings.batch,
-        chunk=settings.chunk,
-        steps=settings.stage_two.steps,
-        embedding="one_hot",
-        loss="squared",
-        trained=("W_K", "W_Q"),
-        frozen={"W_V": W_V},
-    )
+    vocabulary = vocabulary_of(words)
     trained = train_runs(
         rows,
-        [Run(seed, "adam", settings.stage_two.learning_rate)],
+        [run],
         plan,
         lambda p: {"S": model.attention_logits(p, "one_hot")},
         execution=execution,

@@ -16,10 +16,11 @@ from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
 from onelayer.papers.topic_structure.synthetic.documents import vocabulary_of
 from onelayer.settings.topic_structure_synthetic import (
-    AveragesSettings,
-    GapTableSettings,
+    AttentionVariant,
+    TheorySettings,
+    TopicModelSettings,
 )
-from onelayer.tables import interval, number, tidy
+from onelayer.tables import Report, interval, number, table, tidy
 from onelayer.verdicts import (
     FLOAT32,
     NOT_REACHED,
@@ -78,23 +79,22 @@ def joined(*notes: str) -> str:
 THEOREM = Number(0.0, kind="theory", relative=FLOAT32)
 
 
-def gap_tolerance(settings: GapTableSettings) -> float:
+def gap_tolerance(model: TopicModelSettings, theory: TheorySettings) -> float:
     """How far from the theorem's the optimum on these documents may lie: their length and number.
 
     All rows are of one draw of documents, so that no interval has the draw in it.
     """
-    model, theory = settings.model, settings.theory
     vocabulary = vocabulary_of(model)
     length = closed_form.off_by_length(vocabulary, model, theory.tau, theory.N)
     return length + closed_form.off_by_draw(vocabulary, model, theory.N, theory.documents)
 
 
-def theory_gap(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
+def tidy_gaps(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
     """`gap` and `gap_to_theory_ratio` of W_V and E by setting, the theorem's value as published.
 
     Args:
         gaps: rows of `gaps.uniform_attention`.
-        tolerance: `gap_tolerance` of its settings; a figure, which shows no verdict, needs none.
+        tolerance: `gap_tolerance`; a figure, which shows no verdict, needs none.
     """
     rows = []
     for keys, group in gaps.groupby(GAP_KEYS, sort=False):
@@ -141,41 +141,52 @@ def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-GAP_TITLE = (
-    "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
+@table(
+    "topic_structure/theory_gap",
+    "Synthetic: tables",
+    "table: theory gap",
+    reads={"gaps": "train_uniform_attention.gaps"},
+    settings={
+        "model": "topic_structure.synthetic.model",
+        "theory": "topic_structure.synthetic.theory",
+    },
 )
-_GAP_NOTES = [
-    "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over pairs of "
-    "different topics. Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the "
-    "vocabulary and averaged over masked positions, uniform attention, masked positions attended, "
-    "infinitely long documents, weight decay towards 0. W_V: one-hot embeddings. E = W_E^T W_E: "
-    "W_V = I, tied decoder.",
-    "Closed form: the exact optimum on the same documents (ridge regression for W_V; for E a "
-    "convex problem over positive semidefinite matrices).",
-    "The authors' released code hides masked positions from attention. The gap is then "
-    "(words + 2) / (words v), with the words that stay visible and START and END as keys: another "
-    "number than the theorem's.",
-    "Under cross-entropy the same blocks appear, but the gap grows as long as training goes on: a "
-    "pattern, no value.",
-    "Their code adds weight_decay / 2 times the norm of `param.data`, which has no gradient: their "
-    "runs have no weight decay whatever the setting says. Here it is the gradient of half of it "
-    "times the squared norm.",
-]
+def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySettings) -> Report:
+    """The gaps of W_V and E beside the theorems' value.
 
-
-def gap_notes(settings: GapTableSettings) -> list[str]:
-    """What readers must know, the tolerance with it."""
-    shortest, documents = settings.theory.N[0], settings.theory.documents
-    share = gap_tolerance(settings) / closed_form.theory_gap(
-        vocabulary_of(settings.model), settings.model
+    Args:
+        gaps: rows of `gaps.uniform_attention`.
+        model: the words and their masking.
+        theory: the documents.
+    """
+    tolerance = gap_tolerance(model, theory)
+    title = (
+        "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
     )
-    return [
-        *_GAP_NOTES,
+    share = tolerance / closed_form.theory_gap(vocabulary_of(model), model)
+    notes = [
+        "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over "
+        "pairs of different topics. Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed "
+        "over the vocabulary and averaged over masked positions, uniform attention, masked "
+        "positions attended, infinitely long documents, weight decay towards 0. W_V: one-hot "
+        "embeddings. E = W_E^T W_E: W_V = I, tied decoder.",
+        "Closed form: the exact optimum on the same documents (ridge regression for W_V; for E a "
+        "convex problem over positive semidefinite matrices).",
+        "The authors' released code hides masked positions from attention. The gap is then (words "
+        "+ 2) / (words v), with the words that stay visible and START and END as keys: another "
+        "number than the theorem's.",
+        "Under cross-entropy the same blocks appear, but the gap grows as long as training goes "
+        "on: a pattern, no value.",
+        "Their code adds weight_decay / 2 times the norm of `param.data`, which has no gradient: "
+        "their runs have no weight decay whatever the setting says. Here it is the gradient of "
+        "half of it times the squared norm.",
         f"The theorem lets documents be infinitely long. {share:.2%} of it is granted: what "
-        f"documents of {shortest:,} words take off, exactly, and half of the 95% interval over "
-        f"draws of {documents:,} of them. Trainings are on the same draw: what else they differ by "
-        "is the optimiser's.",
+        f"documents of {theory.N[0]:,} words take off, exactly, and half of the 95% interval over "
+        f"draws of {theory.documents:,} of them. Trainings are on the same draw: what else they "
+        "differ by is the optimiser's.",
     ]
+    found = tidy_gaps(gaps, tolerance)
+    return Report(found, readable_gaps(found), title, notes)
 
 
 # Attention by optimiser and learning rate.
@@ -221,10 +232,11 @@ def _after(steps: pd.Series) -> pd.Series:
     return steps.astype(str) + " steps"
 
 
-def attention_by_optimizer(
+def tidy_attention(
     averages: Sequence[pd.DataFrame],
     published: pd.DataFrame,
-    settings: AveragesSettings,
+    variants: Sequence[AttentionVariant],
+    evaluated_tokens: int,
     budgets: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Average attention by pair class, its standard deviation over seeds, and topic / different.
@@ -232,27 +244,29 @@ def attention_by_optimizer(
     Args:
         averages: rows of `trained_attention.topic_attention`, a table per variant.
         published: `read_published`.
-        settings: which variants are the paper's, and the length of the evaluated documents.
+        variants: of which some are the authors' model, and some have W_V frozen.
+        evaluated_tokens: length of the evaluated documents (tokens).
         budgets: `at_budgets`, rows that follow; None for none.
     """
     theirs = published.set_index(["optimizer", "learning_rate", "quantity"])
+    frozen = {variant.name for variant in variants if variant.frozen_value}
     rows = []
     short = pd.concat(averages)
     every = pd.concat([short.assign(budget=TABLE, until=_after(short["step"])), budgets])
     for keys, group in every.groupby(ATTENTION_KEYS, sort=False):
         known = dict(zip(ATTENTION_KEYS, keys, strict=True))
         diverged = group["diverged_at"] >= 0
-        standing = _standing(group[~diverged], settings.evaluated_tokens)
+        standing = _standing(group[~diverged], evaluated_tokens)
         for name in PAIR_CLASSES:
             row = _with(known | {"quantity": name} | over_runs(group[name], diverged), standing)
             place = (known["optimizer"], known["learning_rate"], name)
-            if known["variant"] not in settings.stage_two and place in theirs.index:
+            if known["variant"] not in frozen and place in theirs.index:
                 row |= theirs.loc[place].to_dict()
             rows.append(row)
             spread = group[name][~diverged].std(ddof=1)
             rows.append(known | {"quantity": f"{name}_std", "value": spread, "n": row["n"]})
         ratio = over_runs(group["same_topic"] / group["different_topic"], diverged)
-        if known["variant"] not in settings.stage_two:
+        if known["variant"] not in frozen:
             ratio |= _published_ratio(theirs, known)
         rows.append(_with(known | {"quantity": RATIO} | ratio, standing))
         if "held_out_loss" in group and group["held_out_loss"].notna().any():
@@ -263,10 +277,12 @@ def attention_by_optimizer(
                     told = f"at the end of {falling} of {row['n']} runs" * bool(falling)
                     row["note"] = joined(row["note"], told)
                 rows.append(row)
-    return judged_attention(tidy(rows, ATTENTION_KEYS), settings)
+    return judged_attention(tidy(rows, ATTENTION_KEYS), variants, evaluated_tokens)
 
 
-def judged_attention(table: pd.DataFrame, settings: AveragesSettings) -> pd.DataFrame:
+def judged_attention(
+    table: pd.DataFrame, variants: Sequence[AttentionVariant], evaluated_tokens: int
+) -> pd.DataFrame:
     """The table with its verdicts.
 
     The authors' model with each word's own topic is the published table's object; other models, and
@@ -275,21 +291,24 @@ def judged_attention(table: pd.DataFrame, settings: AveragesSettings) -> pd.Data
 
     Args:
         table: tidy, with all but what `onelayer.verdicts.judge` fills.
-        settings: as of `attention_by_optimizer`.
+        variants, evaluated_tokens: as of `tidy_attention`.
     """
-    compared = [_compared(row, settings) for row in table.itertuples()]
+    by_name = {variant.name: variant for variant in variants}
+    compared = [
+        _compared(row, by_name[row.variant], evaluated_tokens) for row in table.itertuples()
+    ]
     return judge(table.assign(kind=""), compared)
 
 
-def _compared(row: tuple, settings: AveragesSettings) -> Comparison | None:
+def _compared(row: tuple, variant: AttentionVariant, evaluated_tokens: int) -> Comparison | None:
     """With what a row is compared; no topic structure is uniform attention, or a ratio of 1."""
-    own = row.variant in settings.authors and row.accounting == TOPIC_IDS
+    own = variant.authors and row.accounting == TOPIC_IDS
     kind = "published" if own else "analogue"
     if row.quantity in PAIR_CLASSES:
-        return Number(1 / settings.evaluated_tokens, kind=kind)
+        return Number(1 / evaluated_tokens, kind=kind)
     if row.quantity != RATIO:
         return None
-    if row.variant in settings.stage_two:
+    if variant.frozen_value:
         return Direction(1.0, 1, MATTERS) if row.accounting == TOPIC_IDS else None
     return Number(kind=kind)
 
@@ -355,33 +374,64 @@ def _plus_minus(value: float, spread: float) -> str:
     return f"{value:.5f}" + ("" if math.isnan(spread) else f" ± {spread:.5f}")
 
 
-ATTENTION_TITLE = "Topic structure, synthetic: average attention by optimiser and learning rate"
-_ATTENTION_NOTES = [
-    "layer norm: what the authors' released code trains when asked for one-hot embeddings: a "
-    "token-type vector is added and a trainable LayerNorm follows. one hot: the paper's model. "
-    "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2).",
-    "The published table cannot be reproduced from the released code. It looks topics up by id "
-    "where it should by word, which shifts them by four words ('shifted' does the same), it hides "
-    "masked positions from attention, draws masks once, and never reads the seed of its settings. "
-    "With SGD it leaves uniform attention only after several times the steps of its configuration.",
-    "until best held-out loss: of the looks of each run, the one with the least loss on masked "
-    "documents that no run trains on; the same documents choose it and tell the loss (nats). Where "
-    "it is the end of a run, the loss was still falling.",
-    "Verdicts: shares of the published distance from uniform attention, and of the ratio's from 1. "
-    "The authors' model with each word's own topic is what was published; the other models and "
-    "the shifted ids are analogues. Where W_V is frozen the claim is that the ratio is above 1, "
-    f"and {MATTERS:g} more would matter, a tenth of about the smallest published effect. 'not "
-    f"reached': a run has all three averages within {UNMOVED:.0%} of uniform attention, where it "
-    "shows nothing by standing.",
-]
+@table(
+    "topic_structure/attention_by_optimizer",
+    "Synthetic: tables",
+    "table: attention by optimiser",
+    reads={
+        "averages": "train_topic_attention.averages",
+        "over_steps": "train_attention_over_steps.averages",
+        "published": "reference/topic_structure_attention.csv",
+    },
+    settings={
+        "variants": "topic_structure.synthetic.attention.variants",
+        "evaluated_tokens": "topic_structure.synthetic.attention.evaluated_tokens",
+        "released_steps": "topic_structure.synthetic.released_steps",
+    },
+)
+def attention_by_optimizer(
+    averages: list[pd.DataFrame],
+    over_steps: list[pd.DataFrame],
+    published: Path,
+    variants: list[AttentionVariant],
+    evaluated_tokens: int,
+    released_steps: int,
+) -> Report:
+    """Average attention by optimiser and learning rate beside the published table.
 
-
-def attention_notes(settings: AveragesSettings) -> list[str]:
-    """What readers must know, with the length of the documents."""
-    tokens = settings.evaluated_tokens
-    return [
+    Args:
+        averages: rows of `trained_attention.topic_attention`, a table per variant.
+        over_steps: rows of `trained_attention.attention_over_steps`, a table per optimiser.
+        published: see `read_published`.
+        variants: what was trained.
+        evaluated_tokens: length of the evaluated documents (tokens).
+        released_steps: updates of the released configuration (steps).
+    """
+    title = "Topic structure, synthetic: average attention by optimiser and learning rate"
+    notes = [
         "Mean attention weight from one position to another over all ordered pairs of positions "
-        f"that hold words, each with itself too, on fresh unmasked documents cut to {tokens} "
-        f"tokens: uniform attention is {1 / tokens:g}. Ours: mean ± standard deviation over seeds.",
-        *_ATTENTION_NOTES,
+        "that hold words, each with itself too, on fresh unmasked documents cut to "
+        f"{evaluated_tokens} tokens: uniform attention is {1 / evaluated_tokens:g}. Ours: mean ± "
+        "standard deviation over seeds.",
+        "layer norm: what the authors' released code trains when asked for one-hot embeddings: a "
+        "token-type vector is added and a trainable LayerNorm follows. one hot: the paper's model. "
+        "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2).",
+        "The published table cannot be reproduced from the released code. It looks topics up by "
+        "id where it should by word, which shifts them by four words ('shifted' does the same), "
+        "it hides masked positions from attention, draws masks once, and never reads the seed of "
+        "its settings. With SGD it leaves uniform attention only after several times the steps of "
+        "its configuration.",
+        "until best held-out loss: of the looks of each run, the one with the least loss on "
+        "masked documents that no run trains on; the same documents choose it and tell the loss "
+        "(nats). Where it is the end of a run, the loss was still falling.",
+        "Verdicts: shares of the published distance from uniform attention, and of the ratio's "
+        "from 1. The authors' model with each word's own topic is what was published; the other "
+        "models and the shifted ids are analogues. Where W_V is frozen the claim is that the "
+        f"ratio is above 1, and {MATTERS:g} more would matter, a tenth of about the smallest "
+        f"published effect. 'not reached': a run has all three averages within {UNMOVED:.0%} of "
+        "uniform attention, where it shows nothing by standing.",
     ]
+    budgets = at_budgets(pd.concat(over_steps), released_steps)
+    theirs = read_published(published)
+    found = tidy_attention(averages, theirs, variants, evaluated_tokens, budgets)
+    return Report(found, readable_attention(found), title, notes)

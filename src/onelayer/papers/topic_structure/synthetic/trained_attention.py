@@ -19,31 +19,42 @@ from onelayer.papers.topic_structure.synthetic.training import (
 )
 from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import (
+    AttentionTableSettings,
     AttentionVariant,
+    OptimizerKind,
     OptimizerSettings,
-    OverStepsRun,
-    TopicAttentionRun,
-    TopicAttentionSettings,
+    OverStepsSettings,
+    TopicModelSettings,
 )
 
 
 def topic_attention(
-    settings: TopicAttentionRun, execution: Execution = Execution()
+    words: TopicModelSettings,
+    block: AttentionTableSettings,
+    name: str,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Average attention by pair class after training, and one run's matrices for the heat maps.
+
+    Args:
+        words: and their masking.
+        block: the trainings.
+        name: the variant's.
+        batch, chunk: as of `training.Plan`.
+        execution: how the training runs.
 
     Returns:
         Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
         `seed`, `step`, one column per pair class, `diverged_at`; and of the first row's first seed
         the logits `S` and `W_K^T W_Q` (as `weights`), [D, D], with the heat map's `document`.
     """
-    block = settings.attention
-    variant = next(v for v in block.variants if v.name == settings.variant)
-    rows = _masked_documents(settings, variant, block.documents, "attention")
-    vocabulary = vocabulary_of(settings.model)
+    variant, vocabulary = block.variant(name), vocabulary_of(words)
+    rows = _masked_documents(words, block, variant, block.documents, "attention")
     optimizers = sorted(variant.optimizers, key=lambda row: row.optimizer)
     runs = _runs(optimizers, block.seeds)
-    plan = _plan(settings, variant, rows, block.steps)
+    plan = _plan(vocabulary, variant, rows, block.steps, batch, chunk)
     trained = train_runs(
         rows,
         runs,
@@ -54,7 +65,7 @@ def topic_attention(
         },
         execution=execution,
     )
-    documents = _evaluation_documents(settings)
+    documents = _evaluation_documents(vocabulary, block)
     S = trained.observed["S"][-1].double().numpy()
     known = _known(runs, variant, trained).assign(step=block.steps)
     arrays = {
@@ -66,23 +77,40 @@ def topic_attention(
 
 
 def attention_over_steps(
-    settings: OverStepsRun, execution: Execution = Execution()
+    words: TopicModelSettings,
+    block: AttentionTableSettings,
+    longer: OverStepsSettings,
+    optimizer: OptimizerKind,
+    released_steps: int,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Average attention by pair class, and the loss on documents not trained on, against steps.
 
     The first steps are those of `topic_attention`: the same documents in the same order.
 
+    Args:
+        words: and their masking.
+        block: the trainings of the table.
+        longer: which of its variants, and for how long.
+        optimizer: of the runs.
+        released_steps: updates of the released configuration, after which it looks, too (steps).
+        batch, chunk: as of `training.Plan`.
+        execution: how the training runs.
+
     Returns:
         Rows as `topic_attention`, with `step` and `held_out_loss`; what a diverged run was frozen
         at stands in its later rows.
     """
-    block, variant = settings.attention_over_steps, settings.over_steps_variant
-    rows = _masked_documents(settings, variant, settings.attention.documents, "attention")
-    held_out = _masked_documents(settings, variant, block.held_out_documents, "attention, held out")
-    unseen = Batches(held_out, [0], block.held_out_documents, execution.device)(0)
-    optimizers = [row for row in variant.optimizers if row.optimizer == settings.optimizer]
-    runs = _runs(optimizers, block.seeds[settings.optimizer])
-    plan = _plan(settings, variant, rows, block.steps[settings.optimizer])
+    variant, vocabulary = block.variant(longer.variant), vocabulary_of(words)
+    rows = _masked_documents(words, block, variant, block.documents, "attention")
+    count = longer.held_out_documents
+    held_out = _masked_documents(words, block, variant, count, "attention, held out")
+    unseen = Batches(held_out, [0], count, execution.device)(0)
+    optimizers = [row for row in variant.optimizers if row.optimizer == optimizer]
+    runs = _runs(optimizers, longer.seeds[optimizer])
+    plan = _plan(vocabulary, variant, rows, longer.steps[optimizer], batch, chunk)
     trained = train_runs(
         rows,
         runs,
@@ -91,11 +119,11 @@ def attention_over_steps(
             "S": model.attention_logits(p, variant.embedding),
             "held_out_loss": model.gradients(p, unseen, variant.embedding, variant.loss)[0],
         },
-        _looks(block.looks, plan.steps, settings.attention.steps, settings.released_steps),
+        _looks(longer.looks, plan.steps, block.steps, released_steps),
         execution,
     )
-    documents, known = _evaluation_documents(settings), _known(runs, variant, trained)
-    counts = (vocabulary_of(settings.model), documents, settings.attention.evaluated_tokens)
+    documents, known = _evaluation_documents(vocabulary, block), _known(runs, variant, trained)
+    counts = (vocabulary, documents, block.evaluated_tokens)
     parts = []
     for place, step in enumerate(trained.observed_at):
         loss = trained.observed["held_out_loss"][place].double().numpy()
@@ -113,14 +141,18 @@ def _looks(per_decade: int, steps: int, *also: int) -> list[int]:
 
 
 def _masked_documents(
-    settings: TopicAttentionSettings, variant: AttentionVariant, documents: int, use: str
+    words: TopicModelSettings,
+    block: AttentionTableSettings,
+    variant: AttentionVariant,
+    documents: int,
+    use: str,
 ) -> data.Rows:
     return draw(
-        settings.model,
+        words,
         documents,
-        settings.attention.N,
+        block.N,
         use,
-        concentration=settings.attention.concentration,
+        concentration=block.concentration,
         masked_attended=variant.frozen_value,
     )
 
@@ -132,15 +164,20 @@ def _runs(optimizers: Sequence[OptimizerSettings], seeds: int) -> list[Run]:
 
 
 def _plan(
-    settings: TopicAttentionSettings, variant: AttentionVariant, rows: data.Rows, steps: int
+    vocabulary: data.Vocabulary,
+    variant: AttentionVariant,
+    rows: data.Rows,
+    steps: int,
+    batch: int,
+    chunk: int,
 ) -> Plan:
     frozen = None
     if variant.frozen_value:
         optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-        frozen = {"W_V": closed_form.blocks(vocabulary_of(settings.model), optimum)}
+        frozen = {"W_V": closed_form.blocks(vocabulary, optimum)}
     return Plan(
-        batch=settings.batch,
-        chunk=settings.chunk,
+        batch=batch,
+        chunk=chunk,
         steps=steps,
         embedding=variant.embedding,
         loss=variant.loss,
@@ -175,9 +212,8 @@ def _averages(
     return pd.concat(found, ignore_index=True)
 
 
-def _evaluation_documents(settings: TopicAttentionSettings) -> np.ndarray:
+def _evaluation_documents(vocabulary: data.Vocabulary, block: AttentionTableSettings) -> np.ndarray:
     """Fresh unmasked documents, [documents, positions]."""
-    block, vocabulary = settings.attention, vocabulary_of(settings.model)
     rng = generator("topic documents", "evaluation")
     weights = data.dirichlet_weights(
         rng, vocabulary.T, block.concentration, block.evaluated_documents
