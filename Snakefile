@@ -22,16 +22,16 @@ min_version("9.27")
 include: "workflow/rules/checkout.smk"
 
 
-from onelayer.allocation import asks
-from onelayer.declarations import read_declarations
+from onelayer.run.allocation import asks
+from onelayer.evidence.declarations import read_declarations
 from onelayer.errors import OnelayerError
-from onelayer.findings import check as check_findings
-from onelayer.liveness import remove_stale_locks
-from onelayer.occupancy import check_writable, memory_lost, occupy
+from onelayer.evidence.findings import check as check_findings
+from onelayer.run.liveness import remove_stale_locks
+from onelayer.run.occupancy import check_writable, memory_lost, occupy
 from onelayer.papers.findings import CLAIMS, FINDINGS
-from onelayer.portable import assignments
-from onelayer.provenance import script
-from onelayer.registry import FOLDERS, FORMS, Registry
+from onelayer.run.portable import assignments
+from onelayer.run.provenance import script
+from onelayer.report.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings

@@ -27,7 +27,7 @@ from bench import (
     portable,
 )
 from bench.case import Rates, measure
-from onelayer.models.families import FAMILIES
+from onelayer.text.models.families import FAMILIES
 
 BENCHES = [
     bench_lda,

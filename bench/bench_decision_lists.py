@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bench.case import Case, Numbers, Way, Work
+from onelayer.compute.seeds import generator
 from onelayer.papers.decision_lists import attention, joint, reduced
 from onelayer.papers.decision_lists.attention import AttentionRun
 from onelayer.papers.decision_lists.constants import theorem_1_scale
@@ -19,7 +20,6 @@ from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_se
 from onelayer.papers.decision_lists.model import rows_of
 from onelayer.papers.decision_lists.reduced import STEP, Setting
 from onelayer.papers.decision_lists.sampler import Sampler
-from onelayer.seeds import generator
 from onelayer.settings.decision_lists import DescentRun, FullRun
 
 

@@ -10,14 +10,14 @@ import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from bench.case import Case, Numbers, Way, Work
-from onelayer.models.head_removal import HeadSwitch
-from onelayer.models.word_heads import WordModel
-from onelayer.papers.topic_structure.probe.head_removal import (
+from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     Heads,
     Questions,
     conditions_of,
     read_without,
 )
+from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.word_heads import WordModel
 from tests.oracle.head_hooks import loss_of_each_word
 
 MASK = 4

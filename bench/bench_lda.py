@@ -9,10 +9,10 @@ import scipy.sparse
 from gensim.models import LdaModel, ldamodel
 
 from bench.case import Case, Numbers, Way, Work
-from onelayer.seeds import generator
+from onelayer.compute.seeds import generator
 from onelayer.settings.topics import LdaSettings
-from onelayer.topics.bags import BagOfWords
-from onelayer.topics.lda import fit_lda
+from onelayer.text.topics.bags import BagOfWords
+from onelayer.text.topics.lda import fit_lda
 
 
 def cases(small: bool = False) -> Iterator[Case]:

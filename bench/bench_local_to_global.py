@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bench.case import Case, Numbers, Way, Work
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train
 from onelayer.papers.local_to_global import canonical, initialisation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
@@ -129,7 +129,7 @@ def _population_gradient(runs: int, steps: int, rate: float = 0.01) -> Case:
     return Case(
         name=f"local to global, population gradient, {runs:,} models x {steps} updates",
         steps=(),
-        ours=Way("onelayer.ensemble", ours),
+        ours=Way("onelayer.compute.ensemble", ours),
         simple=Way("numpy, all models as one array", simple, tolerance=1e-8),
         authors=Way(
             "torch, one model at a time in one process",

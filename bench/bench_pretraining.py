@@ -17,12 +17,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers.utils import is_accelerate_available
 
 from bench.case import Case, Numbers, Way, Work, counted_flops
-from onelayer.models.families import FAMILIES
-from onelayer.pretraining.objectives import Objective, Text, Words, new_objective
-from onelayer.pretraining.text import Batch, Segments, plan_batches
-from onelayer.pretraining.training import learning_rate, train
-from onelayer.pretraining.vocabulary import SPECIAL
 from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, SizeSettings
+from onelayer.text.models.families import FAMILIES
+from onelayer.text.pretraining.objectives import Objective, Text, Words, new_objective
+from onelayer.text.pretraining.text import Batch, Segments, plan_batches
+from onelayer.text.pretraining.training import learning_rate, train
+from onelayer.text.pretraining.vocabulary import SPECIAL
 
 IGNORED = -100
 Inputs = dict[str, Tensor]

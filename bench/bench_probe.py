@@ -11,15 +11,15 @@ import torch
 from transformers import BertConfig, BertModel
 
 from bench.case import Case, Numbers, Way, Work
-from onelayer.models.checkpoints import forward
-from onelayer.papers.topic_structure.probe import similarity
-from onelayer.papers.topic_structure.probe.labels import stack_labels
-from onelayer.papers.topic_structure.probe.pairs import (
+from onelayer.papers.topic_structure.wikipedia.probe import similarity
+from onelayer.papers.topic_structure.wikipedia.probe.labels import stack_labels
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
     DISTANCE_EDGES,
     Labels,
     PairCounter,
     PairSums,
 )
+from onelayer.text.models.checkpoints import forward
 from tests.oracle import attention_loops, similarity_loops
 from tests.oracle import cases as random_cases
 

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader
 
 from bench.case import Case, Numbers, Way, Work
-from onelayer.ensemble import RunRandom
+from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import (
     Batches,

@@ -6,10 +6,10 @@ import numpy as np
 
 from bench.bench_probe import labelled_vectors
 from bench.case import Case, Numbers, Way, Work
-from onelayer.papers.topic_structure.probe import uncertainty
-from onelayer.papers.topic_structure.probe.pairs import WordPairs
-from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
-from onelayer.papers.topic_structure.probe.uncertainty import Replicates
+from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import Replicates
 
 NONE = "the authors have no interval and no null"
 

@@ -23,9 +23,9 @@ import numpy as np
 import torch
 
 from bench.case import counted_flops
-from onelayer.device import on_gpu, resolve_device
+from onelayer.compute.device import on_gpu, resolve_device
 from onelayer.errors import OnelayerError
-from onelayer.intervals import mean
+from onelayer.evidence.intervals import mean
 
 ROOT = Path(__file__).resolve().parents[1]
 SAME = 1e-4  # relative difference of numbers that are no sample
@@ -151,7 +151,7 @@ def synthetic(small: bool) -> Iterator[Part]:
 def with_text_models(small: bool) -> Iterator[Part]:
     """Pretraining of each family, and the probe."""
     from bench import gpu_text_parts
-    from onelayer.models.families import FAMILIES
+    from onelayer.text.models.families import FAMILIES
 
     for family in sorted(FAMILIES):
         yield gpu_text_parts.pretraining(family, small)

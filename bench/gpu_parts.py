@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from bench.gpu import Numbers, Part
-from onelayer.execution import Execution
+from onelayer.compute.execution import Execution
 from onelayer.papers.decision_lists import attention as lists
 from onelayer.papers.local_to_global import canonical, integrator, training
 from onelayer.papers.local_to_global.chain import Chain

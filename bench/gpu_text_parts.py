@@ -8,12 +8,12 @@ from transformers import BertConfig, BertModel
 
 from bench.bench_pretraining import Task
 from bench.gpu import Numbers, Part
-from onelayer.execution import Execution
-from onelayer.papers.topic_structure.probe.attention import probe_articles
-from onelayer.pretraining.training import train
-from onelayer.pretraining.vocabulary import SPECIAL, word_level_tokenizer
+from onelayer.compute.execution import Execution
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_articles
 from onelayer.settings.pretraining import PretrainingSettings, SizeSettings
 from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.text.pretraining.training import train
+from onelayer.text.pretraining.vocabulary import SPECIAL, word_level_tokenizer
 
 ADAM_BYTES = 28  # read and written for each weight
 

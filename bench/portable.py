@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from statistics import median
 from time import process_time
 
-from onelayer import portable
+from onelayer.run import portable
 
 PAIRS = 3
 

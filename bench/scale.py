@@ -36,7 +36,7 @@ def write_corpus(folder: Path, documents: int, size: int) -> None:
     """Files of `size` documents each; a smaller corpus is the beginning of a larger one."""
     import pandas as pd
 
-    from onelayer.corpus.storage import read_articles
+    from onelayer.text.corpus.storage import read_articles
 
     leads = read_articles([ROOT / LEADS]).to_pandas().dropna(subset="label")
     topics = [group["text"].tolist() for _, group in leads.groupby("label")]
@@ -172,7 +172,7 @@ def report(rows: list[dict], folder: Path) -> None:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from onelayer.figures import MARKERS, PALETTE, WIDTH, house_style, save
+    from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, house_style, save
 
     table = pd.DataFrame(rows)
     table.to_csv(folder / "scale.csv", index=False)

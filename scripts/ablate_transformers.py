@@ -1,9 +1,9 @@
 """Train the transformer with one change at a time, to see what keeps it at the unigram model."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import training
+from onelayer.run.step import Step, run
 from onelayer.settings.local_to_global import AblationRunSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

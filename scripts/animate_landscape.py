@@ -2,13 +2,13 @@
 
 from safetensors.numpy import load_file
 
-from onelayer.animations import animate
-from onelayer.figures import house_style, save
+from onelayer.evidence.animations import animate
+from onelayer.evidence.figures import house_style, save
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_figures import Landscape
 from onelayer.papers.local_to_global.theory import shown_chains
+from onelayer.run.step import Step, run
 from onelayer.settings.local_to_global import ChainSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step, chains: list[ChainSettings], extent: float) -> None:

@@ -1,9 +1,9 @@
 """Simulate seeds and documents: how often do intervals hold the truth, and what is judged?"""
 
 from onelayer.calibration import simulation
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed
 from onelayer.settings.calibration import EffectCalibration, IntervalCalibration
-from onelayer.step import Step, run
 
 
 def main(

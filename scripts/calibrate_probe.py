@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from onelayer.device import resolve_device
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.calibration import calibrate
-from onelayer.papers.topic_structure.probe.labels import tightest_variant
+from onelayer.compute.device import resolve_device
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.papers.topic_structure.wikipedia.probe.calibration import calibrate
+from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.run.step import Step, run
 from onelayer.settings.calibration import ProbeCalibrationSettings
-from onelayer.step import Step, run
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 
 
 def main(step: Step) -> None:

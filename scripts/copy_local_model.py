@@ -1,8 +1,8 @@
 """Copy a checkpoint out of a folder on this machine, checked like a downloaded one."""
 
-from onelayer.models.folder import Folder, gather_checkpoint
+from onelayer.run.step import Step, run
 from onelayer.settings.hub import DiskFolder
-from onelayer.step import Step, run
+from onelayer.text.models.folder import Folder, gather_checkpoint
 
 
 def main(step: Step, local: DiskFolder) -> None:

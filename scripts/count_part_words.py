@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from onelayer.corpus.storage import read_column
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import count_in_vocabulary
-from onelayer.topics.bags import write_counts
+from onelayer.run.step import Step, run
+from onelayer.text.corpus.storage import read_column
+from onelayer.text.topics.bag_of_words import count_in_vocabulary
+from onelayer.text.topics.bags import write_counts
 
 
 def main(step: Step) -> None:

@@ -1,10 +1,10 @@
 """Count the words of a corpus: vocabulary and sparse counts."""
 
-from onelayer.corpus.storage import read_articles
-from onelayer.models.tokenizer import load_tokenizer
+from onelayer.run.step import Step, run
 from onelayer.settings.topics import WordSettings
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import count_words, write_bag_of_words
+from onelayer.text.corpus.storage import read_articles
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
 
 
 def main(step: Step, words: WordSettings) -> None:

@@ -1,12 +1,12 @@
 """Descend stage 1's loss from many starts, with and without weight decay."""
 
 from onelayer.papers.topic_structure.synthetic.descent import stage_one_descent
+from onelayer.run.step import Step, run
 from onelayer.settings.topic_structure_synthetic import (
     DescentSettings,
     TheorySettings,
     TopicModelSettings,
 )
-from onelayer.step import Step, run
 
 
 def main(

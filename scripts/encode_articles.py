@@ -1,10 +1,14 @@
 """Build a corpus's word-level vocabulary and encode its articles, the text of every pretraining."""
 
-from onelayer.corpus.storage import read_articles, read_column, write_rows
-from onelayer.pretraining.text import encode_articles
-from onelayer.pretraining.vocabulary import build_vocabulary, word_level_tokenizer, write_tokenizer
+from onelayer.run.step import Step, run, scratch_folder
 from onelayer.settings.pretraining import TextSettings
-from onelayer.step import Step, run, scratch_folder
+from onelayer.text.corpus.storage import read_articles, read_column, write_rows
+from onelayer.text.pretraining.text import encode_articles
+from onelayer.text.pretraining.vocabulary import (
+    build_vocabulary,
+    word_level_tokenizer,
+    write_tokenizer,
+)
 
 
 def main(step: Step, text: TextSettings) -> None:

@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
-from onelayer.papers.topic_structure.probe.vectors import write_embeddings
-from onelayer.step import Step, run
+from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.vectors import write_embeddings
+from onelayer.run.step import Step, run
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 
 
 def main(step: Step, words: list[str]) -> None:

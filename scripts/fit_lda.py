@@ -1,10 +1,10 @@
 """Fit LDA to a bag of words by the backend that the settings name."""
 
+from onelayer.run.step import Step, run
 from onelayer.settings.topics import LdaSettings
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.lda import fit_lda
-from onelayer.topics.model import write_topics
+from onelayer.text.topics.bag_of_words import read_bag_of_words
+from onelayer.text.topics.lda import fit_lda
+from onelayer.text.topics.model import write_topics
 
 
 def main(step: Step, lda: LdaSettings) -> None:

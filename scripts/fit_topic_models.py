@@ -1,12 +1,12 @@
 """Fit topic models of one size by several backends with several seeds, and measure each."""
 
-from onelayer.corpus.storage import read_column
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed
 from onelayer.settings.topics import Backend, LdaSettings
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.model import write_topic_models
-from onelayer.topics.variation import fit_topic_models
+from onelayer.text.corpus.storage import read_column
+from onelayer.text.topics.bag_of_words import read_bag_of_words
+from onelayer.text.topics.model import write_topic_models
+from onelayer.text.topics.variation import fit_topic_models
 
 
 def main(

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from onelayer.papers.topic_structure import over_tokens
-from onelayer.step import Step, run
+from onelayer.papers.topic_structure.wikipedia import over_tokens
+from onelayer.run.step import Step, run
 
 
 def main(step: Step, tokens: list[int]) -> None:

@@ -1,8 +1,8 @@
 """Initialise a model at random with another model's configuration and tokenizer, once per seed."""
 
-from onelayer.models.checkpoints import save_random_checkpoint
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed
-from onelayer.step import Step, run
+from onelayer.text.models.checkpoints import save_random_checkpoint
 
 
 def main(step: Step, seeds: list[Seed]) -> None:

@@ -1,8 +1,8 @@
 """List the words of one part of a corpus, and how its articles use them."""
 
-from onelayer.corpus.storage import read_column
-from onelayer.step import Step, run
-from onelayer.topics.word_lists import write_word_list
+from onelayer.run.step import Step, run
+from onelayer.text.corpus.storage import read_column
+from onelayer.text.topics.word_lists import write_word_list
 
 
 def main(step: Step, min_letters: int) -> None:

@@ -2,12 +2,15 @@
 
 import pandas as pd
 
-from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of
-from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_heads
-from onelayer.papers.topic_structure.probe.sums import read_attention_sums
+from onelayer.papers.topic_structure.wikipedia.probe.labels import frequencies_of, labels_of
+from onelayer.papers.topic_structure.wikipedia.probe.measures import (
+    measure_attention,
+    measure_heads,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.sums import read_attention_sums
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed, Threads
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.step import Step, run
 
 
 def main(

@@ -1,9 +1,9 @@
 """Measure claims of the papers again, as on another machine."""
 
-from onelayer.portable import describe_processor
+from onelayer.run.portable import describe_processor
+from onelayer.run.step import Step, log, run
 from onelayer.settings.stability import ClaimsAgainSettings
 from onelayer.stability.machines import become, missing_instructions
-from onelayer.step import Step, log, run
 
 
 def main(step: Step) -> None:
@@ -14,7 +14,7 @@ def main(step: Step) -> None:
     # Libraries read their switches when they are loaded, which is now.
     import pandas as pd
 
-    from onelayer.execution import Execution
+    from onelayer.compute.execution import Execution
     from onelayer.stability import claims
 
     found = [claims.nothing()]

@@ -2,12 +2,16 @@
 
 import pandas as pd
 
-from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import measure_embeddings
-from onelayer.papers.topic_structure.probe.vectors import read_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.labels import (
+    frequencies_of,
+    labels_of,
+    variants_of,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.vectors import read_embeddings
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed, Threads
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.step import Step, run
 
 
 def main(

@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from onelayer.device import resolve_device
-from onelayer.models.published import published_bare
-from onelayer.papers.topic_structure.head_removal import without_losses
+from onelayer.compute.device import resolve_device
+from onelayer.evidence.tables import ALL
+from onelayer.papers.topic_structure.wikipedia.head_removal import without_losses
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed, Threads
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
-from onelayer.step import Step, run
-from onelayer.tables import ALL
+from onelayer.text.models.published import published_bare
 
 
 def main(
@@ -31,8 +31,11 @@ def measured(
     step: Step, folders: dict, removal: HeadRemovalSettings, attention: AttentionProbeSettings
 ) -> pd.DataFrame:
     # transformers takes seconds, which a model without a head does not need
-    from onelayer.models.tokenizer import load_tokenizer
-    from onelayer.papers.topic_structure.probe.head_removal import measure_removal, unseen_articles
+    from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
+        measure_removal,
+        unseen_articles,
+    )
+    from onelayer.text.models.tokenizer import load_tokenizer
 
     inputs = step.inputs
     step.device = resolve_device(attention.device)

@@ -1,10 +1,10 @@
 """Measure how coherent topics fitted to a half of the articles are in the other half."""
 
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed
 from onelayer.settings.topics import NamedLda
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.held_out import held_out_coherence
+from onelayer.text.topics.bag_of_words import read_bag_of_words
+from onelayer.text.topics.held_out import held_out_coherence
 
 
 def main(step: Step, models: list[NamedLda], seeds: list[Seed], top_words: int) -> None:

@@ -2,15 +2,15 @@
 
 import pandas as pd
 
-from onelayer.device import resolve_device
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots
-from onelayer.pretraining.storage import read_snapshots
+from onelayer.compute.device import resolve_device
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.papers.topic_structure.wikipedia.probe.snapshots import measure_snapshots
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed, Threads
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.step import Step, run
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.pretraining.storage import read_snapshots
 
 
 def main(

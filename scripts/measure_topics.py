@@ -1,11 +1,11 @@
 """Measure a topic model: NMI against human topics, NPMI, topics used, topics by human topic."""
 
-from onelayer.corpus.storage import read_column
+from onelayer.run.step import Step, run
 from onelayer.settings.topics import LdaSettings
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import read_bag_of_words
-from onelayer.topics.model import read_topics
-from onelayer.topics.quality import measure_topics
+from onelayer.text.corpus.storage import read_column
+from onelayer.text.topics.bag_of_words import read_bag_of_words
+from onelayer.text.topics.model import read_topics
+from onelayer.text.topics.quality import measure_topics
 
 
 def main(step: Step, lda: LdaSettings, top_words: int) -> None:

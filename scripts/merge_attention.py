@@ -1,11 +1,11 @@
 """Merge the attention sums of the parts of the probed articles."""
 
-from onelayer.papers.topic_structure.probe.sums import (
+from onelayer.papers.topic_structure.wikipedia.probe.sums import (
     merge_attention_sums,
     read_attention_sums,
     write_attention_sums,
 )
-from onelayer.step import Step, run
+from onelayer.run.step import Step, run
 
 
 def main(step: Step) -> None:

@@ -1,10 +1,10 @@
 """Merge the word lists of a corpus's parts and prune them to the vocabulary."""
 
-from onelayer.models.tokenizer import load_tokenizer
+from onelayer.run.step import Step, run
 from onelayer.settings.topics import WordSettings
-from onelayer.step import Step, run
-from onelayer.topics.bag_of_words import merge_words, prune
-from onelayer.topics.word_lists import articles_listed, read_word_list
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.topics.bag_of_words import merge_words, prune
+from onelayer.text.topics.word_lists import articles_listed, read_word_list
 
 
 def main(step: Step, words: WordSettings) -> None:

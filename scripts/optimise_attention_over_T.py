@@ -1,8 +1,8 @@
 """Find the optimal attention of stage 2 over tau and the number of topics."""
 
 from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
+from onelayer.run.step import Step, run
 from onelayer.settings.topic_structure_synthetic import RatioOverTSettings, TopicModelSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step, model: TopicModelSettings, ratio_over_T: RatioOverTSettings) -> None:

@@ -1,10 +1,10 @@
 """Find the optimal attention for a frozen W_V against tau, and train W_K and W_Q towards it."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_tau
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import StageTwoSettings, TopicModelSettings
-from onelayer.step import Step, run
 
 
 def main(

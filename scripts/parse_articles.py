@@ -1,10 +1,10 @@
 """Parse a downloaded corpus into articles (id, title, text, human topic), and count its words."""
 
-from onelayer.corpus.articles import count_articles_and_words
-from onelayer.corpus.formats import articles_of, keep_articles, whole
-from onelayer.corpus.storage import read_column
+from onelayer.run.step import Step, run, scratch_folder
 from onelayer.settings.corpus import ParseSettings
-from onelayer.step import Step, run, scratch_folder
+from onelayer.text.corpus.articles import count_articles_and_words
+from onelayer.text.corpus.formats import articles_of, keep_articles, whole
+from onelayer.text.corpus.storage import read_column
 
 
 def main(step: Step, parse: ParseSettings) -> None:

@@ -1,11 +1,11 @@
 """Parse one part of a corpus into articles, and count its words; see `parse_articles`."""
 
-from onelayer.corpus.articles import count_articles_and_words
-from onelayer.corpus.formats import articles_of
-from onelayer.corpus.rows import Piece
-from onelayer.corpus.storage import read_column, write_articles
+from onelayer.run.step import Step, run, scratch_folder
 from onelayer.settings.corpus import PartSettings
-from onelayer.step import Step, run, scratch_folder
+from onelayer.text.corpus.articles import count_articles_and_words
+from onelayer.text.corpus.formats import articles_of
+from onelayer.text.corpus.rows import Piece
+from onelayer.text.corpus.storage import read_column, write_articles
 
 
 def main(step: Step, part: PartSettings) -> None:

@@ -2,12 +2,12 @@
 
 import shutil
 
-from onelayer.execution import execution_of
-from onelayer.pretraining.storage import read_task, save_model, save_snapshots
-from onelayer.pretraining.training import train
+from onelayer.compute.execution import execution_of
+from onelayer.run.step import Step, run
 from onelayer.settings.models import TOKENIZER_FILES
 from onelayer.settings.pretraining import PretrainModelSettings
-from onelayer.step import Step, run
+from onelayer.text.pretraining.storage import read_task, save_model, save_snapshots
+from onelayer.text.pretraining.training import train
 
 
 def main(step: Step) -> None:

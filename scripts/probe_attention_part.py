@@ -2,14 +2,17 @@
 
 import pandas as pd
 
-from onelayer.device import resolve_device
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe.attention import probe_articles, sample_articles
-from onelayer.papers.topic_structure.probe.sums import write_attention_sums
+from onelayer.compute.device import resolve_device
+from onelayer.papers.topic_structure.wikipedia.probe.attention import (
+    probe_articles,
+    sample_articles,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.sums import write_attention_sums
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Threads
 from onelayer.settings.probe import AttentionProbeSettings
-from onelayer.step import Step, run
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 
 
 def main(step: Step, attention: AttentionProbeSettings, part: int, threads: Threads) -> None:

@@ -2,15 +2,15 @@
 
 import pandas as pd
 
-from onelayer.device import resolve_device
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe import topic_models
-from onelayer.papers.topic_structure.probe.attention import sample_articles
+from onelayer.compute.device import resolve_device
+from onelayer.papers.topic_structure.wikipedia.probe import topic_models
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Threads
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.step import Step, run
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 
 
 def main(

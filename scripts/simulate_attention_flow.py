@@ -1,12 +1,12 @@
 """Follow the gradient flow with the attention scalar, and without it where p + q = 1."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import simulation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points_with_attention
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Seed, Threads
 from onelayer.settings.local_to_global import AttentionFlowSettings, ChainSettings
-from onelayer.step import Step, run
 
 
 def main(

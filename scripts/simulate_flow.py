@@ -2,11 +2,11 @@
 
 from safetensors.numpy import save_file
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import simulation
 from onelayer.papers.local_to_global.chain import Chain
+from onelayer.run.step import Step, run
 from onelayer.settings.local_to_global import FlowSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

@@ -1,9 +1,9 @@
 """Train one-layer transformers on synthetic sequences, all runs of a sweep side by side."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.scan_snap.simulation import simulate
+from onelayer.run.step import Step, run
 from onelayer.settings.scan_snap import SimulationSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

@@ -1,8 +1,8 @@
 """Solve the reduced flow of decision lists: time to perfect classification, exactly."""
 
 from onelayer.papers.decision_lists.sweep import follow, solve_grids
+from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import Size, Theorem1Settings
-from onelayer.step import Step, run
 
 
 def main(step: Step, theorem_1: Theorem1Settings, shown: list[Size]) -> None:

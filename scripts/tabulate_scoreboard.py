@@ -1,14 +1,14 @@
 """Set every claim of the four papers beside ours, with a verdict: the scoreboard."""
 
+from onelayer.evidence.tables import read_tables
 from onelayer.papers.findings import CLAIMS
-from onelayer.scoreboard import report
-from onelayer.step import Step
-from onelayer.tables import Report, read_tables, tabulate
+from onelayer.report.scoreboard import report
+from onelayer.run.step import Step, run
 
 
-def main(step: Step) -> Report:
-    return report(CLAIMS, read_tables(step.inputs.judged))
+def main(step: Step) -> None:
+    report(CLAIMS, read_tables(step.inputs.judged)).write(*step.outputs.tables)
 
 
 if __name__ == "__main__":
-    tabulate(main, inputs=["judged*"])
+    run(main, inputs=["judged*"], outputs=["tables*"])

@@ -1,14 +1,14 @@
 """Train all components together and keep E's gap and the attention ratio over steps."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.components import all_components
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
     ComponentsOverStepsSettings,
     TopicModelSettings,
 )
-from onelayer.step import Step, run
 
 
 def main(

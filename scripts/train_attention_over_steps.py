@@ -1,7 +1,8 @@
 """Train the attention of the published table for longer, and average it on the way."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.trained_attention import attention_over_steps
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
@@ -9,7 +10,6 @@ from onelayer.settings.topic_structure_synthetic import (
     OverStepsSettings,
     TopicModelSettings,
 )
-from onelayer.step import Step, run
 
 
 def main(

@@ -1,9 +1,9 @@
 """Train the full matrix W on decision lists, V = cP: population flow, sampled flow, SGD."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.decision_lists.attention import train_runs
+from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import AttentionSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

@@ -1,8 +1,8 @@
 """Train W and V together on decision lists: near V = cP, and from small random starts."""
 
 from onelayer.papers.decision_lists.starts import near_runs, small_runs
+from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import JointSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

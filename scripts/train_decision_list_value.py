@@ -1,8 +1,8 @@
 """Train V alone on decision lists, under uniform attention (W = 0)."""
 
 from onelayer.papers.decision_lists.starts import value_runs
+from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import ValueSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

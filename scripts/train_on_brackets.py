@@ -1,10 +1,10 @@
 """Take a context-free language, well-nested brackets, through the three stages of topics."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.dyck import dyck
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import DyckSettings, TopicModelSettings
-from onelayer.step import Step, run
 
 
 def main(

@@ -1,10 +1,10 @@
 """Train transformers on more states, on the second order and with two layers."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global.open_problems import train_sources
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.local_to_global import OpenProblemsSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step, open_problems: OpenProblemsSettings, device: Device, threads: Threads) -> None:

@@ -1,10 +1,10 @@
 """Train the one-layer causal transformer on articles, and measure its attention on the way."""
 
-from onelayer.corpus.storage import read_articles, subset
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.scan_snap import text, text_training
+from onelayer.run.step import Step, run
 from onelayer.settings.scan_snap import LanguageModelSettings
-from onelayer.step import Step, run
+from onelayer.text.corpus.storage import read_articles, subset
 
 
 def main(step: Step) -> None:

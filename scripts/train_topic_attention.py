@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Name, Threads
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
     TopicModelSettings,
 )
-from onelayer.step import Step, run
 
 
 def main(

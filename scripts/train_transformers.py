@@ -2,10 +2,10 @@
 
 from safetensors.numpy import save_file
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import training
+from onelayer.run.step import Step, run
 from onelayer.settings.local_to_global import InitialisationSettings
-from onelayer.step import Step, run
 
 
 def main(step: Step) -> None:

@@ -1,10 +1,10 @@
 """Train from near-zero matrices and keep the norms of W_K, W_Q and W_V after every step."""
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings, TwoStageSettings
-from onelayer.step import Step, run
 
 
 def main(

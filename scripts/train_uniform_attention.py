@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from onelayer.execution import execution_of
+from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.gaps import uniform_attention
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
     TheorySettings,
     TopicModelSettings,
 )
-from onelayer.step import Step, run
 
 
 def main(

@@ -1,9 +1,9 @@
 """Write the findings: sentences whose numbers and verbs come from the tables."""
 
+from onelayer.evidence.sentences import page
+from onelayer.evidence.tables import read_tables
 from onelayer.papers.findings import BY_TITLE
-from onelayer.sentences import page
-from onelayer.step import Step, run
-from onelayer.tables import read_tables
+from onelayer.run.step import Step, run
 
 
 def main(step: Step) -> None:

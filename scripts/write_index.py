@@ -1,6 +1,9 @@
 """Write the index: the score, every table and figure with one line, and the verdicts counted."""
 
-from onelayer.index import (
+from onelayer.evidence.pages import table_page
+from onelayer.evidence.sentences import scores
+from onelayer.evidence.tables import read_tables
+from onelayer.report.index import (
     ALL,
     MEANINGS,
     SCOREBOARD,
@@ -10,13 +13,10 @@ from onelayer.index import (
     shown_counts,
     summary,
 )
-from onelayer.overview import overview_page
-from onelayer.pages import table_page
-from onelayer.scoreboard import claims, readable
-from onelayer.sentences import scores
+from onelayer.report.overview import overview_page
+from onelayer.report.scoreboard import claims, readable
+from onelayer.run.step import Step, run
 from onelayer.settings.block import Block
-from onelayer.step import Step, run
-from onelayer.tables import read_tables
 
 COUNTED = "Verdicts, by what was compared"
 

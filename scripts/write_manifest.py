@@ -2,8 +2,8 @@
 
 import json
 
-from onelayer.manifest import build_manifest, read_records
-from onelayer.step import Step, run
+from onelayer.report.manifest import build_manifest, read_records
+from onelayer.run.step import Step, run
 
 
 def main(step: Step) -> None:

@@ -3,14 +3,14 @@
 import numpy as np
 from datasets import Dataset
 
-from onelayer.pretraining.objectives import Text, Words
-from onelayer.pretraining.text import encode_articles, encoded_articles, segment
-from onelayer.pretraining.vocabulary import (
+from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, TextSettings
+from onelayer.text.pretraining.objectives import Text, Words
+from onelayer.text.pretraining.text import encode_articles, encoded_articles, segment
+from onelayer.text.pretraining.vocabulary import (
     build_vocabulary,
     predictable_pieces,
     word_level_tokenizer,
 )
-from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, TextSettings
 
 TOPICS = {
     "pond": ["frog", "toad", "newt", "reed", "mud", "rain"],

@@ -19,8 +19,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import onelayer
+from onelayer.evidence.declarations import read_declarations
 from onelayer.papers import PAPERS
-from onelayer.registry import FOLDERS
+from onelayer.report.registry import FOLDERS
 
 LONGEST = 40  # letters of a default that a table shows
 
@@ -140,13 +141,14 @@ def paper_page(paper: str, findings: str, targets: Mapping[str, str]) -> str:
     """
     package = import_module(f"onelayer.papers.{paper}")
     title, legend, *blocks = package.__doc__.strip().split("\n\n")
-    own = legend.partition("makes a target.")[2]  # what the site need not say comes before
+    own = legend.partition("<target>`.")[2]  # what the site need not say comes before
     text = [f"# {plain(title.rstrip('.'))}", "", plain(own), ""]
     text += ["## What came out", "", findings, "", "## Claims", ""]
     text += [
         "In the order of the paper. Below each claim: the modules that hold its mathematics (of "
         f"`{package.__name__}` where they do not begin with `onelayer`), the steps that compute it "
-        "(each a script and a rule of the same name), and where it is shown.",
+        "(each a script and a rule of the same name), and where it is shown. What each table and "
+        "figure is made of stands at the end.",
         "",
     ]
     for part in _parts(blocks):
@@ -161,7 +163,19 @@ def paper_page(paper: str, findings: str, targets: Mapping[str, str]) -> str:
         text += [f"- steps: {_names(steps)}"] if steps else []
         text += [f"- shown in: {', '.join(f'[{t}]({targets[t]})' for t in made)}"] if made else []
         text.append("")
-    return "\n".join(text)
+    return "\n".join([*text, "## Tables and figures", "", *_declared(paper, targets), ""])
+
+
+def _declared(paper: str, targets: Mapping[str, str]) -> Iterator[str]:
+    """A table of what a paper declares: target, function, what it reads; module by module."""
+    yield "| target | what | function | reads |"
+    yield "|---|---|---|---|"
+    for one in read_declarations():
+        if one.folder == paper:
+            target = f"[{one.rule}]({targets[one.rule]})" if one.rule in targets else one.rule
+            function = f"{one.module}.{one.function}".removeprefix(f"onelayer.papers.{paper}.")
+            read = _names(one.reads.values())
+            yield f"| {target} | {plain(one.purpose)} | `{function}` | {read} |"
 
 
 def _parts(blocks: Iterable[str]) -> Iterator[str | Claim]:

@@ -18,15 +18,15 @@ __version__ = "0.2.0"
 _MODULES = {
     "results": "onelayer.runs",
     "compare": "onelayer.runs",
-    "load_checkpoint": "onelayer.models.checkpoints",
-    "load_tokenizer": "onelayer.models.tokenizer",
+    "load_checkpoint": "onelayer.text.models.checkpoints",
+    "load_tokenizer": "onelayer.text.models.tokenizer",
     "probe_topic_structure": "onelayer.probing",
-    "Ensemble": "onelayer.ensemble",
-    "Optimizer": "onelayer.ensemble",
-    "RunRandom": "onelayer.ensemble",
-    "Trained": "onelayer.ensemble",
-    "train": "onelayer.ensemble",
-    "train_in_chunks": "onelayer.ensemble",
+    "Ensemble": "onelayer.compute.ensemble",
+    "Optimizer": "onelayer.compute.ensemble",
+    "RunRandom": "onelayer.compute.ensemble",
+    "Trained": "onelayer.compute.ensemble",
+    "train": "onelayer.compute.ensemble",
+    "train_in_chunks": "onelayer.compute.ensemble",
     "OnelayerError": "onelayer.errors",
 }
 __all__ = ["__version__", *_MODULES]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
-from onelayer.provenance import REPOSITORY
+from onelayer.run.provenance import REPOSITORY
 
 TABLE = "topic_structure/wikipedia_{overlap}"
 # Of what Snakemake and the steps say, this is passed on: how far it is, and what went wrong.
@@ -71,12 +71,20 @@ def _parser() -> argparse.ArgumentParser:
 
 # Each asks the `main` of a module: its purpose, and its option.
 OTHERS = {
-    "verify": ("manifest", "compare every file of a run with the record of its step", ""),
-    "compare": ("comparison", "set a run's tables beside those of the reference run", ""),
-    "outcome": ("outcome", "say in a few lines what came out of a run", ""),
-    "same-bytes": ("same_bytes", "are the bytes of a portable run those that are kept?", "keep"),
-    "reference": ("reference", "say again what follows from the reference run's tables", "keep"),
-    "schema": ("settings.schema", "write the schema of the settings, or only check it", "check"),
+    "verify": ("report.manifest", "compare every file of a run with the record of its step", ""),
+    "compare": ("report.comparison", "set a run's tables beside those of the reference run", ""),
+    "outcome": ("report.outcome", "say in a few lines what came out of a run", ""),
+    "same-bytes": (
+        "report.same_bytes",
+        "are the bytes of a portable run those that are kept?",
+        "keep",
+    ),
+    "reference": (
+        "report.reference",
+        "say again what follows from the reference run's tables",
+        "keep",
+    ),
+    "schema": ("run.schema", "write the schema of the settings, or only check it", "check"),
 }
 
 

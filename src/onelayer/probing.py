@@ -10,13 +10,20 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
-from onelayer.models.tokenizer import piece_ids
-from onelayer.papers.topic_structure.probe.attention import probe_attention
-from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
-from onelayer.papers.topic_structure.probe.labels import frequencies_of, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import measure_attention, measure_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
+from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.labels import (
+    frequencies_of,
+    labels_of,
+    variants_of,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.measures import (
+    measure_attention,
+    measure_embeddings,
+)
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.topics.bag_of_words import list_words
+from onelayer.text.models.tokenizer import piece_ids
+from onelayer.text.topics.bag_of_words import list_words
 
 
 def probe_topic_structure(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.comparison import OUTCOMES, REFERENCE, rows_beside
 from onelayer.errors import OnelayerError
-from onelayer.tables import by_table, read_csv
-from onelayer.verdicts import KINDS, VERDICTS
+from onelayer.evidence.tables import by_table, read_csv
+from onelayer.evidence.verdicts import KINDS, VERDICTS
+from onelayer.report.comparison import OUTCOMES, REFERENCE, rows_beside
 
 NUMBERS = ["value", "low", "high", "published", "published_std", "tolerance", "reference", "effect"]
 NUMBERS += ["effect_share", "effect_low", "effect_high"]
@@ -34,7 +34,7 @@ def results(
         (Int64); `published`, `published_std`, `tolerance` (float64); `reference`, the value of no
         effect, `effect`, what counts as 1, and ours in units of that, `effect_share` with
         `effect_low`, `effect_high` (float64); `kind`, of what the number is compared with, and
-        `verdict` (categories in the order of `onelayer.verdicts`, missing where nothing is
+        `verdict` (categories in the order of `onelayer.evidence.verdicts`, missing where nothing is
         compared); `note`.
 
     Raises:

@@ -15,8 +15,8 @@ from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from onelayer.progress import NO_BARS, lasting
-from onelayer.time_left import TimeLeft, read_benchmarks
+from onelayer.run.progress import NO_BARS, lasting
+from onelayer.run.time_left import TimeLeft, read_benchmarks
 
 BENCHMARKS = Path("results/benchmarks")
 ERASE = "\r\033[K"

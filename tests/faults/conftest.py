@@ -135,7 +135,7 @@ def fetch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little may a file unpack to in any case that no test needs a large one."""
-    monkeypatch.setattr("onelayer.unpacking.ALWAYS_TAKEN", 1 << 16)
+    monkeypatch.setattr("onelayer.fetching.unpacking.ALWAYS_TAKEN", 1 << 16)
 
 
 def error_line(run: subprocess.CompletedProcess) -> str:

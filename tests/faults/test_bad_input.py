@@ -16,18 +16,18 @@ from snakemake.utils import update_config
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel
 
-from onelayer.corpus.storage import write_articles
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import forward, load_checkpoint
-from onelayer.models.folder import check_folders
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe.attention import probe_attention
-from onelayer.papers.topic_structure.probe.labels import labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import measure_embeddings
-from onelayer.papers.topic_structure.probe.sums import AttentionSums, write_attention_sums
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
+from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, write_attention_sums
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.root import load_settings
-from onelayer.topics.model import Topics, write_topics
+from onelayer.text.corpus.storage import write_articles
+from onelayer.text.models.checkpoints import forward, load_checkpoint
+from onelayer.text.models.folder import check_folders
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.topics.model import Topics, write_topics
 from tests.conftest import ROOT, copy_project, run_step, snakemake
 from tests.faults.conftest import error_line
 from tests.tiny_models import edit_config, save_tiny_bert

@@ -144,7 +144,7 @@ TRAININGS = ("pretrain_model", "train_transformers", "train_decision_list_attent
 # and wait for what comes.
 KEEP_ALL = """
 import runpy, sys, time
-from onelayer.checkpoint import Checkpoint
+from onelayer.compute.checkpoint import Checkpoint
 
 def keep(self, state, steps):
     self.write(state(), steps)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from onelayer import fetch as downloads
+from onelayer.fetching import fetch as downloads
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, Index, build_wheel, error_line, sha256
 
 MEMBER = "tiny/data.json"

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from transformers import BertConfig
 
-from onelayer.corpus.storage import write_articles
 from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.text.corpus.storage import write_articles
 from tests.conftest import ROOT, run_step
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, build_wheel, error_line, sha256
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from safetensors.torch import load_file, save_file
 
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.folder import check_folders
 from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.folder import check_folders
 from tests.faults.generated import GENERATED, Cases, check_ended, run_in_process, spoiled
 from tests.tiny_models import edit_config, save_tiny_bert
 

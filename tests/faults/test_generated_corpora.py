@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from onelayer.corpus.mediawiki import read_dump
 from onelayer.errors import OnelayerError
+from onelayer.fetching.unpacking import unpack
 from onelayer.settings.root import load_settings
-from onelayer.unpacking import unpack
+from onelayer.text.corpus.mediawiki import read_dump
 from tests.faults.generated import GENERATED, Cases, check_ended, run_in_process, spoiled
 from tests.workflow.conftest import merged_config
 

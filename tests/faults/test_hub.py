@@ -13,9 +13,9 @@ import pytest
 import safetensors.torch
 from huggingface_hub.errors import HfHubHTTPError
 
-from onelayer.corpus.storage import read_column
-from onelayer.hub import PassingError, Repository
+from onelayer.fetching.hub import PassingError, Repository
 from onelayer.settings.hub import HubRepository
+from onelayer.text.corpus.storage import read_column
 from tests.conftest import ROOT, clean_environment, run_step
 from tests.faults.conftest import error_line, sha256
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
@@ -473,7 +473,7 @@ def test_a_step_that_downloads_nothing_asks_no_hub(hub, tmp_path, monkeypatch):
     become_a_client(hub, tmp_path / "home", monkeypatch)
     program = (
         "import sys; sys.argv = ['probe'];"
-        "import huggingface_hub.constants; from onelayer.step import run;"
+        "import huggingface_hub.constants; from onelayer.run.step import run;"
         "from onelayer.settings.block import Block;"
         "run(lambda step: huggingface_hub.HfApi().model_info('tiny/bert'), settings=Block)"
     )

@@ -154,7 +154,7 @@ def test_of_two_runs_at_once_the_second_is_refused_and_the_first_is_undisturbed(
 WAITING = """
 import time
 from onelayer.settings.block import Block
-from onelayer.step import run
+from onelayer.run.step import run
 
 def main(step):
     step.outputs.articles.write_text("half")

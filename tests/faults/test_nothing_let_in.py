@@ -18,19 +18,19 @@ from jinja2 import Template
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 
-from onelayer import scoreboard
 from onelayer.errors import OnelayerError
-from onelayer.fetch import _extract
-from onelayer.figures import house_style, save
-from onelayer.findings import Finding, Remark
-from onelayer.models.folder import _check_weights
-from onelayer.overview import overview_page
+from onelayer.evidence.figures import house_style, save
+from onelayer.evidence.findings import Finding, Remark
+from onelayer.evidence.sentences import page
+from onelayer.evidence.tables import Report, markdown, tidy
+from onelayer.evidence.verdicts import Number, judge
+from onelayer.fetching.fetch import _extract
 from onelayer.papers.scan_snap.text_figures import attention_maps
-from onelayer.papers.topic_structure.figures import topics, word_groups
-from onelayer.provenance import settings_json
-from onelayer.sentences import page
-from onelayer.tables import Report, markdown, tidy
-from onelayer.verdicts import Number, judge
+from onelayer.papers.topic_structure.wikipedia.figures import topics, word_groups
+from onelayer.report import scoreboard
+from onelayer.report.overview import overview_page
+from onelayer.run.provenance import settings_json
+from onelayer.text.models.folder import _check_weights
 from tests.conftest import ROOT, snakemake
 from tests.faults.generated import GENERATED, Cases
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from onelayer.corpus.storage import read_articles
-from onelayer.portable import SWITCHES
-from onelayer.provenance import code_digest, file_sha256, library_versions
-from onelayer.step import atomic_outputs, by_name
+from onelayer.run.portable import SWITCHES
+from onelayer.run.provenance import code_digest, file_sha256, library_versions
+from onelayer.run.step import atomic_outputs
+from onelayer.text.corpus.storage import read_articles
 from tests.conftest import ROOT, run_script, run_step
 from tests.faults.conftest import error_line
 
@@ -129,7 +129,7 @@ def test_an_unforeseen_error_leaves_its_traceback_in_the_log(tmp_path):
 
 
 COPYING = """
-from onelayer.step import run
+from onelayer.run.step import run
 
 def main(step):
     assert step.inputs.model.is_dir() and step.outputs.copy.is_dir()
@@ -199,24 +199,11 @@ def test_a_file_of_a_folder_that_was_not_written_takes_the_others_with_it(model,
     assert list(targets[0].parent.iterdir()) == []
 
 
-def test_things_that_were_made_meet_the_files_of_their_forms():
-    parts = [Path(f".part-{name}") for name in ("scan.pdf", "scan.png", "maps.pdf", "maps.png")]
-    assert dict(by_name({"maps": "M", "scan": "S"}, parts)) == {"S": parts[:2], "M": parts[2:]}
-    assert list(by_name("S", parts[:2])) == [("S", parts[:2])]
-
-
-@pytest.mark.parametrize("made", ["S", {"scan": "S"}, dict.fromkeys(("scan", "maps", "flow"), "")])
-def test_other_things_than_were_asked_for_are_refused_by_name(made):
-    parts = [Path("scan.pdf"), Path("maps.pdf")]
-    with pytest.raises(ValueError, match=r"made \[.*\], asked for \['maps', 'scan'\]"):
-        list(by_name(made, parts))
-
-
 THREADS = """
 import json, torch
 from threadpoolctl import threadpool_info
 from onelayer.settings.probe import AttentionProbeSettings
-from onelayer.step import run
+from onelayer.run.step import run
 
 def main(step):
     pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}

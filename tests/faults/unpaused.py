@@ -4,9 +4,9 @@ import runpy
 import sys
 import time
 
-import onelayer.fetch
+import onelayer.fetching.fetch
 
-onelayer.fetch.FIRST_PAUSE = 0
+onelayer.fetching.fetch.FIRST_PAUSE = 0
 time.sleep = lambda seconds: None
 
 sys.argv = sys.argv[1:]

@@ -7,16 +7,13 @@ import pandas as pd
 import pytest
 import torch
 
-from onelayer import graphs
-from onelayer.checkpoint import Checkpoint
-from onelayer.device import to_device
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train
-from onelayer.ensemble import training as loop
+from onelayer.compute import graphs
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.device import to_device
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train
+from onelayer.compute.ensemble import training as loop
+from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.execution import Execution
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.families import FAMILIES
-from onelayer.models.tokenizer import load_tokenizer
 from onelayer.papers.decision_lists import attention as decision_lists
 from onelayer.papers.decision_lists.attention import AttentionRun
 from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_seed
@@ -30,16 +27,19 @@ from onelayer.papers.scan_snap import simulation
 from onelayer.papers.scan_snap.assumptions import simulate_with_positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
-from onelayer.papers.topic_structure.probe.attention import probe_articles
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
-from onelayer.pretraining import training as pretraining
-from onelayer.pretraining.objectives import new_objective
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_articles
 from onelayer.settings import local_to_global, scan_snap
 from onelayer.settings.decision_lists import DescentRun, SampledRun
 from onelayer.settings.pretraining import AdamWSettings
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.families import FAMILIES
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.pretraining import training as pretraining
+from onelayer.text.pretraining.objectives import new_objective
 from tests.conftest import StoppedError, stopping_at
 from tests.fake_gpu import DEVICE, FakeGpu, fake_gpu
 from tests.tiny_models import save_tiny
@@ -53,7 +53,7 @@ GENERATOR = torch.Generator
 @pytest.fixture
 def gpu(monkeypatch):
     """A GPU that is none, with graphs and 1 GB of memory."""
-    monkeypatch.setattr("onelayer.device.total_memory", lambda device: 2**30)
+    monkeypatch.setattr("onelayer.compute.device.total_memory", lambda device: 2**30)
     # Tensors that are wrapped know no inference mode.
     monkeypatch.setattr(torch, "inference_mode", torch.no_grad)
     with fake_gpu() as device:

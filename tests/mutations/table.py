@@ -7,14 +7,14 @@ from tests.mutations import Fault
 
 FAULTS = [
     Fault(
-        "step.py",
+        "run/step.py",
         'parts = [path.with_name(f".part-{path.name}") for path in paths]',
         "parts = paths",
         "tests/faults/test_step.py::test_outputs_appear_only_when_the_block_has_ended",
         "outputs are written in place instead of renamed",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         """        for part in parts:
             part.chmod(0o666 & ~mask)  # safetensors lets the owner alone read what it writes
             with open(part, "rb+") as file:
@@ -25,28 +25,28 @@ FAULTS = [
         "outputs are renamed before all of them are known to be there",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         "            part.unlink(missing_ok=True)",
         "            part.exists()",
         "tests/faults/test_step.py::test_nothing_is_left_when_the_block_raises",
         "a failed step leaves its half-written files",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         'threads = getattr(block, "threads", 1)',
         "threads = os.cpu_count() or 1",
         "tests/faults/test_step.py::test_threads_come_from_settings_and_from_nowhere_else",
         "as many threads as cores: sums depend on the machine",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         "constants.HF_HUB_OFFLINE = True",
         "constants.HF_HUB_OFFLINE = False",
         "tests/faults/test_hub.py::test_a_step_that_downloads_nothing_asks_no_hub",
         "a step that may not download asks the hub",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         "            list(sums(self.files).values()),\n",
         "",
         "tests/unit/test_checkpoint.py"
@@ -54,7 +54,7 @@ FAULTS = [
         "a killed training goes on from the state of one with other inputs",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         "            self.device,\n",
         "",
         "tests/unit/test_checkpoint.py"
@@ -62,28 +62,28 @@ FAULTS = [
         "a killed training goes on from the state of one on another device",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         'log.error("%s: %s", name, error)\n        sys.exit(1)',
         'log.error("%s: %s", name, error)\n        sys.exit(0)',
         "tests/faults/test_bad_input.py::test_a_missing_input_file_is_named",
         "a step that refuses its input ends as if it had succeeded",
     ),
     Fault(
-        "checkpoint.py",
+        "compute/checkpoint.py",
         'if kept.get("identity") != self.identity:',
         'if "identity" not in kept:',
         "tests/unit/test_ensemble.py::test_a_checkpoint_of_another_training_is_not_taken_up",
         "a state is not compared with the identity of its training",
     ),
     Fault(
-        "checkpoint.py",
+        "compute/checkpoint.py",
         'part = self.path.with_name(f"{self.path.name}.new")',
         "part = self.path",
         "tests/unit/test_checkpoint.py::test_a_writing_that_breaks_off_leaves_the_earlier_state",
         "a kill while the state is written loses the earlier one",
     ),
     Fault(
-        "checkpoint.py",
+        "compute/checkpoint.py",
         'return Checkpoint(path, f"{self.identity} {identity}".strip(), self.seconds)',
         "return Checkpoint(path, self.identity, self.seconds)",
         "tests/unit/test_checkpoint.py"
@@ -91,28 +91,28 @@ FAULTS = [
         "one of several trainings takes up the state of another",
     ),
     Fault(
-        "checkpoint.py",
+        "compute/checkpoint.py",
         "except (SafetensorError, OSError, ValueError):",
         "except (OSError, ValueError):",
         "tests/unit/test_ensemble.py::test_a_broken_checkpoint_counts_as_none",
         "a broken state stops every later start",
     ),
     Fault(
-        "liveness.py",
+        "run/liveness.py",
         "fcntl.LOCK_EX | fcntl.LOCK_NB",
         "fcntl.LOCK_SH | fcntl.LOCK_NB",
         "tests/unit/test_liveness.py::test_the_locks_of_a_step_that_is_alive_stay",
         "the lock of a run that is alive is removed",
     ),
     Fault(
-        "allocation.py",
+        "run/allocation.py",
         "measured * attempt",
         "measured",
         "tests/unit/test_allocation.py::test_a_retry_asks_for_more_memory_and_time",
         "a retry asks for no more memory than the job that ran out of it",
     ),
     Fault(
-        "seeds.py",
+        "compute/seeds.py",
         'return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")',
         "return hash(text) % 2**32",
         "tests/unit/test_provenance.py::test_seeds_are_the_same_in_every_process",
@@ -120,7 +120,7 @@ FAULTS = [
     ),
     # What decided a result
     Fault(
-        "manifest.py",
+        "report/manifest.py",
         "if (path, found) in self.steps:",
         "if path in self.newest:",
         "tests/unit/test_manifest_and_index.py"
@@ -128,7 +128,7 @@ FAULTS = [
         "a stale record vouches for a changed file",
     ),
     Fault(
-        "manifest.py",
+        "report/manifest.py",
         'self.steps |= dict.fromkeys(record["outputs"].items(), record)',
         'self.steps = dict.fromkeys(record["outputs"].items(), record) | self.steps',
         "tests/unit/test_manifest_and_index.py"
@@ -136,21 +136,21 @@ FAULTS = [
         "of two records of the same bytes the older one counts",
     ),
     Fault(
-        "manifest.py",
+        "report/manifest.py",
         "_refuse(_unmade(found, records) | _read_unmade(found, records))",
         "_refuse(_unmade(found, records))",
         "tests/unit/test_manifest_and_index.py::test_what_was_made_of_edited_files_is_no_result",
         "a table made of an edited file passes for a result",
     ),
     Fault(
-        "figures.py",
+        "evidence/figures.py",
         "        matplotlib.rcdefaults()\n",
         "",
         "tests/unit/test_figures.py::test_a_users_own_style_reaches_no_byte_of_a_figure",
         "a user's matplotlibrc changes the figures",
     ),
     Fault(
-        "manifest.py",
+        "report/manifest.py",
         'waiting.extend(record["inputs"].items())',
         'waiting.extend(record["outputs"].items())',
         "tests/unit/test_manifest_and_index.py"
@@ -158,7 +158,7 @@ FAULTS = [
         "a result names its own step alone",
     ),
     Fault(
-        "manifest.py",
+        "report/manifest.py",
         'return commit + ("+" if changes else "")',
         "return commit",
         "tests/unit/test_manifest_and_index.py"
@@ -166,7 +166,7 @@ FAULTS = [
         "results of edited code carry the commit's name",
     ),
     Fault(
-        "index.py",
+        "report/index.py",
         "total = sum(counts.values(), Counter())",
         "total = list(counts.values())[-1]",
         "tests/unit/test_manifest_and_index.py"
@@ -174,21 +174,21 @@ FAULTS = [
         "the verdicts of the last table stand for all",
     ),
     Fault(
-        "registry.py",
+        "report/registry.py",
         "if unused := sorted(written - self._described):",
         "if unused := sorted(self._described - written):",
         "tests/unit/test_registry.py::test_every_result_has_a_caption_and_every_caption_a_result",
         "a caption that nobody uses is accepted",
     ),
     Fault(
-        "registry.py",
+        "report/registry.py",
         "if result.base in self.declared:",
         "if pattern.base in self.declared:",
         "tests/unit/test_registry.py::test_a_result_of_a_pattern_is_declared_once",
         "two rules make one file, where its name has wildcards",
     ),
     Fault(
-        "registry.py",
+        "report/registry.py",
         "for group in result.groups if base not in self._left_out else []:",
         "for group in result.groups:",
         "tests/unit/test_registry.py"
@@ -196,14 +196,14 @@ FAULTS = [
         "a paper's target makes what these settings leave out",
     ),
     Fault(
-        "provenance.py",
+        "run/provenance.py",
         "text = json.dumps(merged, sort_keys=True, default=",
         "text = json.dumps(merged, default=",
         "tests/unit/test_provenance.py::test_settings_travel_as_one_string_with_sorted_keys",
         "the order of settings in a file reruns steps",
     ),
     Fault(
-        "provenance.py",
+        "run/provenance.py",
         "waiting.extend(_own_imports(path))",
         "seen.update(_own_imports(path))",
         "tests/unit/test_provenance.py"
@@ -212,21 +212,21 @@ FAULTS = [
     ),
     # Downloads
     Fault(
-        "fetch.py",
+        "fetching/fetch.py",
         "if found != expected:",
         "if not found:",
         "tests/faults/test_downloads.py::test_an_altered_member_is_refused_with_both_sums",
         "the SHA-256 of a downloaded file is not compared",
     ),
     Fault(
-        "fetch.py",
+        "fetching/fetch.py",
         "FIRST_PAUSE * 2 ** (attempt - 1)",
         "FIRST_PAUSE * 2**attempt",
         "tests/faults/test_downloads.py::test_attempts_end_and_pauses_between_them_double",
         "pauses are off by one doubling",
     ),
     Fault(
-        "fetch.py",
+        "fetching/fetch.py",
         r'return re.sub(r"://[^/\s@]+@", "://", reason)',
         "return reason",
         "tests/faults/test_downloads.py"
@@ -234,21 +234,21 @@ FAULTS = [
         "the password of an index stands in the log",
     ),
     Fault(
-        "hub.py",
+        "fetching/hub.py",
         "if blob.name not in found:",
         "if not found:",
         "tests/faults/test_hub.py::test_content_that_stays_altered_is_refused_with_both_sums",
         "content is not compared with git's sum",
     ),
     Fault(
-        "hub.py",
+        "fetching/hub.py",
         "if expected and (found := file_sha256(cached)) != expected:",
         "if expected and not (found := file_sha256(cached)):",
         "tests/faults/test_hub.py::test_content_is_checked_against_a_sum_in_the_settings",
         "a sum pinned in the settings is not compared",
     ),
     Fault(
-        "hub.py",
+        "fetching/hub.py",
         "passing = not status or status >= 500 or status in _BUSY",
         "passing = not status or status >= 500",
         "tests/faults/test_hub.py::test_what_may_pass_is_worth_another_attempt",
@@ -292,21 +292,21 @@ FAULTS = [
     ),
     # Intervals, verdicts, tables
     Fault(
-        "intervals.py",
+        "evidence/intervals.py",
         "stdtrit(n - 1, 0.975)",
         "stdtrit(n, 0.975)",
         "tests/unit/test_intervals.py::test_the_interval_of_a_mean_is_students",
         "n degrees of freedom instead of n - 1",
     ),
     Fault(
-        "intervals.py",
+        "evidence/intervals.py",
         "values.std(ddof=1), n",
         "values.std(), n",
         "tests/unit/test_intervals.py::test_the_interval_of_a_mean_is_students",
         "n instead of n - 1 in a standard deviation",
     ),
     Fault(
-        "intervals.py",
+        "evidence/intervals.py",
         "value + math.hypot(above, half)",
         "value + max(above, half)",
         "tests/unit/test_intervals.py"
@@ -314,21 +314,21 @@ FAULTS = [
         "of seeds and data only the wider part counts",
     ),
     Fault(
-        "intervals.py",
+        "evidence/intervals.py",
         "betaincinv(successes, n - successes + 1, 0.025)",
         "betaincinv(successes, n - successes, 0.025)",
         "tests/unit/test_intervals.py::test_the_interval_of_a_share_is_clopper_and_pearsons",
         "a share's lower bound is too high",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "verdict == UNDECIDED and found not in",
         "verdict == UNDECIDED and found in",
         "tests/unit/test_verdicts.py::test_a_row_that_rests_on_one_training_stays_undecided",
         "one training decides",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         """        if low >= -TENTH and high <= TENTH:
             return NEGLIGIBLE
 """,
@@ -337,7 +337,7 @@ FAULTS = [
         "a precise nothing has no verdict",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         """if low >= -TENTH and high <= TENTH:
             return""",
         """if abs(share) <= TENTH:
@@ -346,14 +346,14 @@ FAULTS = [
         "a wide interval around nothing is a precise nothing",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         'return "opposite" if high < 0 else UNDECIDED',
         'return "opposite" if share < 0 else UNDECIDED',
         "tests/unit/test_verdicts.py::test_the_interval_of_the_effect_decides",
         "an interval that reaches both sides is on the other",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         """        if low > 0:
             unit""",
         """        if share > 0:
@@ -362,7 +362,7 @@ FAULTS = [
         "an interval that holds no effect reproduces one",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         """reference = ours.reference if measured else self.reference
         unit""",
         """reference = self.reference
@@ -371,7 +371,7 @@ FAULTS = [
         "no effect is 1, whatever the row's own null says",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         """            low, high = ours.difference_low, ours.difference_high
         ends = sorted((low / unit""",
         """            pass
@@ -380,119 +380,119 @@ FAULTS = [
         "the spread of the null is forgotten",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "ends = sorted((low / unit, high / unit))",
         "ends = low / unit, high / unit",
         "tests/unit/test_verdicts.py::test_the_interval_of_an_effect_below_the_reference_is_turned_round",
         "the interval of a falling effect stands on its head",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "math.hypot(high - share, spread) + slack",
         "math.hypot(high - share, spread)",
         "tests/unit/test_verdicts.py::test_what_was_rounded_away_is_no_difference",
         "a printed number is taken for exact",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "share - math.hypot(share - low, spread) - slack",
         "low - slack",
         "tests/unit/test_verdicts.py::test_the_spread_of_the_published_mean_is_granted_where_its_runs_are_known",
         "the spread of the published mean is forgotten",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "abs(unit) <= self._known(ours) * _EXACT",
         "abs(unit) < 0",
         "tests/unit/test_verdicts.py::test_what_was_rounded_away_is_no_difference",
         "an effect that was rounded away has shares",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "return self.relative * abs(ours.published)",
         "return 0.0",
         "tests/unit/test_verdicts.py::test_an_interval_without_width_needs_the_tolerance_of_its_method",
         "a number from a theorem must be met to the last bit",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "return REPRODUCED if (high - low) / 2 <= TENTH * found.effect + slack else UNDECIDED",
         "return REPRODUCED",
         "tests/unit/test_verdicts.py::test_where_nothing_means_no_effect_the_interval_must_be_narrow",
         "an interval as wide as you like reproduces a theorem's number",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "not math.isnan(self.unit) and self.unit != 0",
         "True",
         "tests/unit/test_verdicts.py::test_a_control_is_negligible_only_if_its_interval_is_narrow_enough",
         "a control of an unknown effect is judged",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "return 0.5 * 10.0 **",
         "return 10.0 **",
         "tests/unit/test_verdicts.py::test_a_number_is_known_to_half_a_unit_of_its_last_digit",
         "a whole unit of the last digit instead of half",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "unreached = verdict == NOT_REACHED",
         "unreached = False",
         "tests/unit/test_verdicts.py::test_a_run_that_stood_still_is_never_judged_by_where_it_stands",
         "a run that did not train agrees by standing still",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "(kind or own.kind) if compares",
         "own.kind if compares",
         "tests/unit/test_verdicts.py::test_every_row_says_what_it_was_compared_with",
         "a smaller model counts as the paper's own",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         'return REPRODUCED if low > 0 else "opposite" if high <= 0',
         'return REPRODUCED if high > 0 else "opposite" if high <= 0',
         "tests/unit/test_verdicts.py::test_a_claim_holds_where_its_whole_interval_lies_on_its_side",
         "a claim holds where a part of the interval does",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "if low >= -self.matters and high <= self.matters:",
         "if self.matters and high <= self.matters:",
         "tests/unit/test_verdicts.py::test_a_claim_holds_where_its_whole_interval_lies_on_its_side",
         "the other side is nothing that matters",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "math.ceil(100 * high - 1e-9)",
         "round(100 * high)",
         "tests/unit/test_verdicts.py::test_readers_see_how_much_of_the_effect_there_is",
         "more is excluded in words than by the interval",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "high >= 1 or decides:",
         "high >= 1:",
         "tests/unit/test_verdicts.py::test_what_one_training_leaves_undecided_excludes_nothing",
         "one training excludes effects",
     ),
     Fault(
-        "verdicts.py",
+        "evidence/verdicts.py",
         "round(100 * share, digits) + 0.0",
         "100 * share",
         "tests/unit/test_verdicts.py::test_a_share_is_no_minus_zero_and_no_false_whole",
         "readers see -0%",
     ),
     Fault(
-        "sentences.py",
+        "evidence/sentences.py",
         "return AS_CLAIMED if self.verdict == REPRODUCED else NOT_AS_CLAIMED",
         'return AS_CLAIMED if self.verdict != "opposite" else NOT_AS_CLAIMED',
         "tests/unit/test_findings.py::test_the_primary_rows_verdict_chooses_the_sentence_and_its_section",
         "what is smaller than published is as the paper says",
     ),
     Fault(
-        "sentences.py",
+        "evidence/sentences.py",
         """if self.kind in ("analogue", "control"):
             return""",
         """if self.kind == "control":
@@ -501,7 +501,7 @@ FAULTS = [
         "an analogue says that the paper holds",
     ),
     Fault(
-        "sentences.py",
+        "evidence/sentences.py",
         """    if len(rows) > 1:
 """,
         """    if len(rows) > 2:
@@ -510,28 +510,28 @@ FAULTS = [
         "the first of two primary rows decides",
     ),
     Fault(
-        "sentences.py",
+        "evidence/sentences.py",
         'reason = f"; {why}" if why and verdict != expected else ""',
         'reason = f"; {why}" if why else ""',
         "tests/unit/test_findings.py::test_the_primary_rows_verdict_chooses_the_sentence_and_its_section",
         "a reason is given for what is as claimed",
     ),
     Fault(
-        "sentences.py",
+        "evidence/sentences.py",
         'own = [kind for kind in KINDS if kind not in ("analogue", "control")]',
         "own = list(KINDS)",
         "tests/unit/test_findings.py::test_analogues_and_controls_are_counted_apart_and_nothing_twice",
         "analogues count among the paper's own claims",
     ),
     Fault(
-        "sentences.py",
+        "evidence/sentences.py",
         "return markdown(found[0])",
         "return found[0]",
         "tests/faults/test_nothing_let_in.py::test_a_finding_lets_no_markup_of_a_table_into_the_report",
         "a note of a table may hold a link that runs a script",
     ),
     Fault(
-        "findings.py",
+        "evidence/findings.py",
         """            if not finding.primary:
 """,
         """            if False:
@@ -540,7 +540,7 @@ FAULTS = [
         "a claim without a primary row is let through",
     ),
     Fault(
-        "findings.py",
+        "evidence/findings.py",
         """            if row in decided:
 """,
         """            if False:
@@ -549,7 +549,7 @@ FAULTS = [
         "one row decides two claims",
     ),
     Fault(
-        "findings.py",
+        "evidence/findings.py",
         """    if len(rows) != 1:
 """,
         """    if not rows:
@@ -558,63 +558,63 @@ FAULTS = [
         "the first of two published numbers is taken",
     ),
     Fault(
-        "scoreboard.py",
+        "report/scoreboard.py",
         "(len(order) - rank) * p[place]",
         "(len(p) - rank) * p[place]",
         "tests/unit/test_scoreboard.py::test_equal_p_values_stay_equal_and_missing_ones_do_not_count",
         "claims without an interval make the others harder to decide",
     ),
     Fault(
-        "scoreboard.py",
+        "report/scoreboard.py",
         "most = max(most, min(1.0,",
         "most = max(0.0, min(1.0,",
         "tests/unit/test_scoreboard.py::test_adjusted_p_values_are_those_of_holms_procedure",
         "a larger p-value becomes a smaller one",
     ),
     Fault(
-        "scoreboard.py",
+        "report/scoreboard.py",
         "stdtr(runs - 1, -distance * stdtrit(runs - 1, 0.975))",
         "stdtr(runs, -distance * stdtrit(runs, 0.975))",
         "tests/unit/test_scoreboard.py::test_the_p_value_of_a_mean_over_runs_is_that_of_students_test",
         "a degree of freedom too many",
     ),
     Fault(
-        "scoreboard.py",
+        "report/scoreboard.py",
         "edge = tenth if high >= -low else -tenth",
         "edge = tenth",
         "tests/unit/test_scoreboard.py::test_of_a_negligible_effect_the_p_value_is_that_of_the_tenth_on_the_nearer_side",
         "a nothing is tested against the farther tenth alone",
     ),
     Fault(
-        "scoreboard.py",
+        "report/scoreboard.py",
         'if math.isnan(row["reference"]) or any',
         "if any",
         "tests/unit/test_scoreboard.py::test_without_an_interval_of_an_effect_there_is_no_p_value",
         "our share of a bound is tested as an effect",
     ),
     Fault(
-        "scoreboard.py",
+        "report/scoreboard.py",
         'verdict = row["verdict"] if adjusted <= LEVEL else UNDECIDED',
         'verdict = row["verdict"]',
         "tests/unit/test_scoreboard.py::test_holms_verdict_is_that_over_all_claims_of_one_paper",
         "Holm's procedure changes no verdict",
     ),
     Fault(
-        "index.py",
+        "report/index.py",
         "for name, table in tables.items() if name != SCOREBOARD",
         "for name, table in tables.items()",
         "tests/unit/test_manifest_and_index.py::test_the_index_counts_verdicts_and_links_every_form",
         "verdicts that the scoreboard restates are counted twice",
     ),
     Fault(
-        "comparison.py",
+        "report/comparison.py",
         '{*NO_DECISION, ""}',
         '{"undecided", ""}',
         "tests/unit/test_comparison.py::test_verdicts_that_change_from_or_to_undecided_are_counted_apart",
         "a row that did not run has changed its mind",
     ),
     Fault(
-        "outcome.py",
+        "report/outcome.py",
         """        if rows.empty:
             continue
 """,
@@ -623,7 +623,7 @@ FAULTS = [
         "a run without a model ends in an error",
     ),
     Fault(
-        "comparison.py",
+        "report/comparison.py",
         "& _inside(mine, other) & _inside(other, mine)",
         "& _inside(mine, other)",
         "tests/unit/test_comparison.py"
@@ -719,14 +719,14 @@ FAULTS = [
         "a loss that is no number is taken for trained",
     ),
     Fault(
-        "tables.py",
+        "evidence/tables.py",
         'float_format="%.9g"',
         'float_format="%.4g"',
         "tests/unit/test_tables.py::test_a_csv_has_the_house_columns_and_reads_back",
         "the table for machines is rounded as the one for readers",
     ),
     Fault(
-        "tables.py",
+        "evidence/tables.py",
         'return table.fillna(dict.fromkeys(TEXTS, ""))',
         "return table",
         "tests/unit/test_tables.py::test_a_csv_has_the_house_columns_and_reads_back",
@@ -734,21 +734,21 @@ FAULTS = [
     ),
     # Corpora
     Fault(
-        "corpus/storage.py",
+        "text/corpus/storage.py",
         "order = sorted((chance(article_id), place) for",
         "order = sorted((article_id, place) for",
         "tests/unit/test_corpus.py::test_a_smaller_subset_is_part_of_a_larger_one",
         "a subset is the beginning of a sorted corpus",
     ),
     Fault(
-        "corpus/articles.py",
+        "text/corpus/articles.py",
         r'_WORD = re.compile(r"[^\W\d_]+")',
         r'_WORD = re.compile(r"\w+")',
         "tests/unit/test_corpus.py::test_words_are_lower_cased_runs_of_letters",
         "numbers are words",
     ),
     Fault(
-        "corpus/mediawiki.py",
+        "text/corpus/mediawiki.py",
         r're.compile(r"\s*#redirect", re.IGNORECASE)',
         r're.compile(r"\s*#redirect")',
         "tests/unit/test_corpus.py"
@@ -756,28 +756,28 @@ FAULTS = [
         "redirects are articles",
     ),
     Fault(
-        "corpus/mediawiki.py",
+        "text/corpus/mediawiki.py",
         "while start >= 0 and here + start < own:",
         "while start >= 0 and here + start <= own:",
         "tests/unit/test_parts.py::test_parts_of_a_dump_have_each_article_once_and_in_order",
         "a page that begins with the next part's block is read twice",
     ),
     Fault(
-        "corpus/bzip2.py",
+        "text/corpus/bzip2.py",
         "kept = held[-6:]",
         "kept = held[-5:]",
         "tests/unit/test_parts.py::test_blocks_are_those_of_the_file",
         "a mark across two reads is missed",
     ),
     Fault(
-        "corpus/rows.py",
+        "text/corpus/rows.py",
         "at(rows, range(first, last)), first",
         "at(rows, range(first, len(rows))), first",
         "tests/unit/test_parts.py::test_parts_of_rows_have_each_article_once_and_in_order",
         "a part reads on beyond its end",
     ),
     Fault(
-        "corpus/rows.py",
+        "text/corpus/rows.py",
         "if piece.slice.end == 1]",
         "]",
         "tests/unit/test_parts.py::test_parts_of_rows_have_each_article_once_and_in_order",
@@ -785,7 +785,7 @@ FAULTS = [
     ),
     # Topics
     Fault(
-        "topics/bag_of_words.py",
+        "text/topics/bag_of_words.py",
         "key=lambda use: (-use.documents, use.word)",
         "key=lambda use: (-use.occurrences, use.word)",
         "tests/unit/test_parts.py"
@@ -793,7 +793,7 @@ FAULTS = [
         "the most frequent words are kept instead of the most widespread",
     ),
     Fault(
-        "topics/bag_of_words.py",
+        "text/topics/bag_of_words.py",
         "        documents.update(counts.keys())",
         "        documents.update(counts)",
         "tests/unit/test_topics.py"
@@ -801,42 +801,42 @@ FAULTS = [
         "a word's occurrences count as articles",
     ),
     Fault(
-        "topics/bags.py",
+        "text/topics/bags.py",
         'side="right")) - 1',
         'side="left")) - 1',
         "tests/unit/test_parts.py::test_topics_of_parts_are_those_of_the_whole_to_the_last_bit",
         "the first article of a part is looked up in the part before",
     ),
     Fault(
-        "topics/online_lda.py",
+        "text/topics/online_lda.py",
         'generator("document order", settings.seed).permutation(bag.size)',
         "np.arange(bag.size)",
         "tests/unit/test_topics.py::test_online_lda_reads_a_corpus_in_another_order_than_its_own",
         "online LDA reads a sorted corpus in its order",
     ),
     Fault(
-        "topics/online_lda.py",
+        "text/topics/online_lda.py",
         "topics.eta + (topics.dirichlet[topic] - topics.eta)",
         "topics.eta + topics.dirichlet[topic]",
         "tests/oracle/test_online_lda.py::test_topics_of_documents_are_those_of_gensim",
         "the topics' prior is counted twice when documents are inferred",
     ),
     Fault(
-        "topics/online_lda.py",
+        "text/topics/online_lda.py",
         "mean_absolute_difference(gamma, last) < CONVERGED",
         "mean_absolute_difference(gamma, last) < 10 * CONVERGED",
         "tests/oracle/test_online_lda.py::test_a_fit_is_that_of_gensim",
         "documents are given up before their topics have converged",
     ),
     Fault(
-        "topics/gibbs_lda.py",
+        "text/topics/gibbs_lda.py",
         "    model.optim_interval = 0\n",
         "",
         "tests/unit/test_topics.py::test_the_sampler_keeps_the_priors_to_its_last_sweep",
         "the sampler adapts the priors: another model than gensim's",
     ),
     Fault(
-        "topics/gibbs_lda.py",
+        "text/topics/gibbs_lda.py",
         "return Topics(assigned + eta, *priors)",
         "return Topics(assigned, *priors)",
         "tests/unit/test_topics.py"
@@ -844,21 +844,21 @@ FAULTS = [
         "a word that is not in a topic has probability 0 there",
     ),
     Fault(
-        "topics/ambiguity.py",
+        "text/topics/ambiguity.py",
         "topic, word = np.repeat(np.arange(topics), kept), tops.ravel()",
         "topic, word = np.tile(np.arange(topics), kept), tops.ravel()",
         "tests/unit/test_topics.py::test_overlapping_topics_share_words_and_disjoint_ones_do_not",
         "words are kept in other topics than those whose top they are",
     ),
     Fault(
-        "topics/model.py",
+        "text/topics/model.py",
         'np.argsort(-word_probability, axis=1, kind="stable")',
         "np.argsort(word_probability, axis=1)[:, ::-1]",
         "tests/unit/test_topics.py::test_ties_in_probability_go_to_the_first_word",
         "ties go to whichever word the machine sorts first",
     ),
     Fault(
-        "topics/quality.py",
+        "text/topics/quality.py",
         "total[0] / bag.size",
         "total[0] / (bag.size - 1)",
         "tests/unit/test_topics.py"
@@ -866,7 +866,7 @@ FAULTS = [
         "prevalence is divided by n - 1",
     ),
     Fault(
-        "topics/quality.py",
+        "text/topics/quality.py",
         "np.log(together / np.outer(alone, alone)) / -np.log(together)",
         "np.log(together / np.outer(alone, alone)) / -np.log(alone)",
         "tests/unit/test_topics.py::test_npmi_agrees_with_a_plain_count",
@@ -874,7 +874,7 @@ FAULTS = [
     ),
     # Models
     Fault(
-        "models/tokenizer.py",
+        "text/models/tokenizer.py",
         'pre_tokenizer.prepend_scheme = "always"',
         'pre_tokenizer.prepend_scheme = "first"',
         "tests/unit/test_families.py::test_words_are_traced_to_their_only_piece",
@@ -882,21 +882,21 @@ FAULTS = [
         "the library takes every word of a text that is split already for its first one",
     ),
     Fault(
-        "models/tokenizer.py",
+        "text/models/tokenizer.py",
         "while total + pieces[fitting] <= max_tokens:",
         "while total + pieces[fitting] < max_tokens:",
         "tests/unit/test_models.py::test_a_text_is_cut_after_the_last_whole_word_that_fits",
         "a text loses a word that fits",
     ),
     Fault(
-        "models/checkpoints.py",
+        "text/models/checkpoints.py",
         "int((~torch.isfinite(parameter)).sum())",
         "int(torch.isnan(parameter).sum())",
         "tests/faults/test_bad_input.py::test_weights_that_are_not_finite_are_refused_by_name",
         "infinite weights are probed",
     ),
     Fault(
-        "models/checkpoints.py",
+        "text/models/checkpoints.py",
         "[embedding_output(model, part) for part in texts.split(WORDS_AT_ONCE)]",
         "[embedding_output(model, texts.T).transpose(0, 1)]",
         "tests/unit/test_families.py"
@@ -904,14 +904,14 @@ FAULTS = [
         "words are embedded at different positions",
     ),
     Fault(
-        "models/checkpoints.py",
+        "text/models/checkpoints.py",
         'torch.manual_seed(stable_seed("random checkpoint", seed))',
         'torch.manual_seed(stable_seed("random checkpoint"))',
         "tests/unit/test_models.py::test_a_random_checkpoint_depends_on_its_seed_alone",
         "all random controls are the same model",
     ),
     Fault(
-        "models/architecture.py",
+        "text/models/architecture.py",
         "module.padding_idx + 1",
         "module.padding_idx",
         "tests/unit/test_architectures.py"
@@ -919,7 +919,7 @@ FAULTS = [
         "RoBERTa reads a token more than it has positions for",
     ),
     Fault(
-        "models/architecture.py",
+        "text/models/architecture.py",
         "    return states[0]\n",
         "    return states[1]\n",
         "tests/unit/test_architectures.py"
@@ -927,7 +927,7 @@ FAULTS = [
         "words have the output of the first layer for an embedding",
     ),
     Fault(
-        "models/folder.py",
+        "text/models/folder.py",
         "TOKENIZER_CONFIG: _check_json",
         "TOKENIZER_CONFIG: lambda path, source: None",
         "tests/faults/test_hub.py"
@@ -936,21 +936,21 @@ FAULTS = [
     ),
     # Pretraining
     Fault(
-        "pretraining/corruption.py",
+        "text/pretraining/corruption.py",
         "draws[1] < masked + other",
         "draws[1] < other",
         "tests/unit/test_pretraining.py::test_masks_follow_the_shares_of_the_family",
         "no chosen word becomes another one",
     ),
     Fault(
-        "pretraining/corruption.py",
+        "text/pretraining/corruption.py",
         "max(1, round(share * words))",
         "max(1, round(share * words / mean_length))",
         "tests/unit/test_pretraining.py::test_spans_cover_the_share_and_leave_the_rest_in_order",
         "spans, not words, have the share",
     ),
     Fault(
-        "pretraining/text.py",
+        "text/pretraining/text.py",
         "np.flatnonzero(encoded.held_out == held_out)",
         "np.flatnonzero(encoded.held_out <= held_out)",
         "tests/unit/test_pretraining.py"
@@ -958,21 +958,21 @@ FAULTS = [
         "held-out text overlaps the training text",
     ),
     Fault(
-        "pretraining/text.py",
+        "text/pretraining/text.py",
         "shortest = int(self.lengths[rows].min())",
         "shortest = int(self.lengths[rows].max())",
         "tests/unit/test_pretraining.py::test_an_epoch_reads_every_segment_once_without_padding",
         "short segments run into the next article",
     ),
     Fault(
-        "pretraining/text.py",
+        "text/pretraining/text.py",
         'generator("order of segments", seed, epoch)',
         'generator("order of segments", seed)',
         "tests/unit/test_pretraining.py::test_an_epoch_reads_every_segment_once_without_padding",
         "every epoch reads the text in the same order",
     ),
     Fault(
-        "pretraining/storage.py",
+        "text/pretraining/storage.py",
         "np.bincount(encoded.ids[trained], minlength=len(pieces))",
         "np.bincount(encoded.ids, minlength=len(pieces))",
         "tests/unit/test_pretraining.py"
@@ -980,7 +980,7 @@ FAULTS = [
         "the output's biases know the held-out text",
     ),
     Fault(
-        "pretraining/training.py",
+        "text/pretraining/training.py",
         "(tokens + 1) / (warmup + 1)",
         "tokens / (warmup + 1)",
         "tests/unit/test_pretraining.py"
@@ -988,14 +988,14 @@ FAULTS = [
         "the warm-up is off by one: the first update is lost",
     ),
     Fault(
-        "pretraining/training.py",
+        "text/pretraining/training.py",
         'if p.ndim <= 1], "weight_decay": 0.0}',
         'if p.ndim <= 1], "weight_decay": settings.weight_decay}',
         "tests/unit/test_pretraining.py::test_biases_and_norms_do_not_decay",
         "biases and norms decay",
     ),
     Fault(
-        "pretraining/vocabulary.py",
+        "text/pretraining/vocabulary.py",
         "documents.update(set(words))",
         "documents.update(words)",
         "tests/unit/test_pretraining.py"
@@ -1003,7 +1003,7 @@ FAULTS = [
         "a word's occurrences count as articles",
     ),
     Fault(
-        "pretraining/objectives.py",
+        "text/pretraining/objectives.py",
         "torch.searchsorted(masses, targets[:, None], right=True)",
         "torch.searchsorted(masses, targets[:, None])",
         "tests/oracle/test_pretraining.py::test_words_are_sampled_from_the_softmax",
@@ -1011,35 +1011,35 @@ FAULTS = [
     ),
     # Ensembles
     Fault(
-        "ensemble/optimizers.py",
+        "compute/ensemble/optimizers.py",
         "root = (1 - beta2 ** (step + 1)).sqrt()",
         "root = (1 - beta2 ** (step + 2)).sqrt()",
         "tests/oracle/test_ensemble.py::test_each_run_equals_torch_optim_on_a_single_model",
         "Adam's bias correction is off by one step",
     ),
     Fault(
-        "ensemble/optimizers.py",
+        "compute/ensemble/optimizers.py",
         "step = buffer.mul_(momentum).add_(gradient)",
         "step = buffer.copy_(gradient)",
         "tests/oracle/test_ensemble.py::test_each_run_equals_torch_optim_on_a_single_model",
         "SGD forgets its momentum",
     ),
     Fault(
-        "ensemble/optimizers.py",
+        "compute/ensemble/optimizers.py",
         "1 - self.owner.lr[name][self.rows] * self.factor * decay",
         "1 - self.factor * decay",
         "tests/oracle/test_ensemble.py::test_each_run_equals_torch_optim_on_a_single_model",
         "AdamW's decay is not multiplied with the learning rate",
     ),
     Fault(
-        "ensemble/optimizers.py",
+        "compute/ensemble/optimizers.py",
         "norm = torch.linalg.vector_norm(torch.stack(norms), dim=0)",
         "norm = torch.stack(norms).amax(dim=0)",
         "tests/oracle/test_ensemble.py::test_each_run_equals_torch_optim_on_a_single_model",
         "gradients are clipped by the largest parameter's norm",
     ),
     Fault(
-        "ensemble/training.py",
+        "compute/ensemble/training.py",
         '        tensors |= {f"optimizer/{name}": tensor'
         " for name, tensor in self.updater.state.items()}\n",
         "",
@@ -1047,7 +1047,7 @@ FAULTS = [
         "an interrupted training forgets its moments",
     ),
     Fault(
-        "ensemble/training.py",
+        "compute/ensemble/training.py",
         "finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))",
         "finite &= torch.isfinite(loss)",
         "tests/unit/test_ensemble.py"
@@ -1055,14 +1055,14 @@ FAULTS = [
         "a gradient that is not finite ends in the parameters",
     ),
     Fault(
-        "ensemble/chunks.py",
+        "compute/ensemble/chunks.py",
         "losses=torch.cat([part.losses for part in parts], dim=1)",
         "losses=torch.cat([part.losses for part in parts])",
         "tests/oracle/test_ensemble.py::test_a_run_is_the_same_whatever_else_is_in_its_ensemble",
         "losses of chunks are joined along time",
     ),
     Fault(
-        "ensemble/random.py",
+        "compute/ensemble/random.py",
         "torch.log1p(-pairs[:, 0]).mul_(-2)",
         "torch.log1p(-pairs[:, 0]).mul_(-1)",
         "tests/unit/test_ensemble.py"
@@ -1595,14 +1595,14 @@ FAULTS = [
     ),
     # Topic structure: the probe
     Fault(
-        "papers/topic_structure/probe/measures.py",
+        "papers/topic_structure/wikipedia/probe/measures.py",
         "layer + 1, head + 1, ratio",
         "head + 1, layer + 1, ratio",
         "tests/oracle/test_probe_end_to_end.py::test_the_table_of_heads_names_each_layers_heads",
         "layer and head are exchanged in the table of heads",
     ),
     Fault(
-        "papers/topic_structure/probe/measures.py",
+        "papers/topic_structure/wikipedia/probe/measures.py",
         "replicates / centres[:, None]",
         "replicates",
         "tests/oracle/test_probe_end_to_end.py"
@@ -1610,7 +1610,7 @@ FAULTS = [
         "the interval of a corrected ratio is not corrected",
     ),
     Fault(
-        "papers/topic_structure/probe/measures.py",
+        "papers/topic_structure/wikipedia/probe/measures.py",
         "bootstrap_interval(replicates.mean(axis=0), self.n)",
         "bootstrap_interval(replicates.ravel(), self.n)",
         "tests/oracle/test_probe_end_to_end.py"
@@ -1618,28 +1618,28 @@ FAULTS = [
         "replicates of all seeds are pooled",
     ),
     Fault(
-        "papers/topic_structure/probe/measures.py",
+        "papers/topic_structure/wikipedia/probe/measures.py",
         "ranked = -np.sort(-np.array(ratios), axis=-1)",
         "ranked = np.array(ratios)",
         "tests/oracle/test_probe_end_to_end.py::test_means_over_seeds_rank_the_heads_of_a_layer",
         "heads of different trainings are averaged by their number",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "np.atleast_2d(np.asarray(null, dtype=np.float64)).mean(axis=0)",
         "np.atleast_2d(np.asarray(null, dtype=np.float64)).ravel()",
         "tests/unit/test_probe_statistics.py::test_z_over_seeds_is_that_of_their_mean",
         "z is measured in the null's spread of one seed, not of their mean",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "(1 + (null >= value).sum()) / (len(null) + 1)",
         "(null >= value).sum() / len(null)",
         "tests/unit/test_probe_statistics.py::test_p_counts_the_value_among_its_permutations",
         "p can be 0",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - level) / 2))",
         "ndtr(stdtrit(n - 1, (1 - level) / 2))",
         "tests/unit/test_probe_statistics.py"
@@ -1647,14 +1647,14 @@ FAULTS = [
         "the expanded interval forgets that a bootstrap divides by n",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "apart = table - np.diag(own)",
         "apart = table",
         "tests/oracle/test_uncertainty.py::test_topics_drawn_anew_agree",
         "pairs of one topic count as pairs of two",
     ),
     Fault(
-        "papers/topic_structure/probe/measures.py",
+        "papers/topic_structure/wikipedia/probe/measures.py",
         "value - np.hypot(value - low, below)",
         "value - below",
         "tests/oracle/test_probe_end_to_end.py"
@@ -1662,35 +1662,35 @@ FAULTS = [
         "the interval over topics leaves documents out",
     ),
     Fault(
-        "papers/topic_structure/probe/similarity.py",
+        "papers/topic_structure/wikipedia/probe/similarity.py",
         "own = multiplicity * multiplicity",
         "own = multiplicity",
         "tests/oracle/test_similarity.py::test_weighted_means_agree",
         "a resampled word pairs with its own copies",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "drawn = moving[np.lexsort((rng.random(len(moving)), strata[moving]))]",
         "drawn = rng.permutation(moving)",
         "tests/unit/test_probe_statistics.py::test_permutation_keeps_frequency_strata",
         "the null permutes across strata",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "spread = null.std(ddof=1)",
         "spread = null.std()",
         "tests/unit/test_probe_statistics.py::test_z_score_counts_standard_deviations_of_the_null",
         "n instead of n - 1 in the null's deviation",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "weights = np.where(shared, counts[:, 0], 0.0)",
         "weights = np.where(shared, counts[:, 1], 0.0)",
         "tests/oracle/test_uncertainty.py::test_distance_standardised_ratio_agrees",
         "distances are weighted by different-topic pairs",
     ),
     Fault(
-        "papers/topic_structure/probe/uncertainty.py",
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "_quantiles(replicates, (1 - level) / 2, level)",
         "_quantiles(replicates, 1 - level, level)",
         "tests/unit/test_probe_statistics.py"
@@ -1698,35 +1698,35 @@ FAULTS = [
         "a 90% interval is called a 95% one",
     ),
     Fault(
-        "papers/topic_structure/probe/pairs.py",
+        "papers/topic_structure/wikipedia/probe/pairs.py",
         "tokens / self.reference_length",
         "self.reference_length / tokens",
         "tests/unit/test_probe_statistics.py::test_uniform_attention_gives_ratio_one_at_any_length",
         "the correction for length goes the wrong way",
     ),
     Fault(
-        "papers/topic_structure/probe/pairs.py",
+        "papers/topic_structure/wikipedia/probe/pairs.py",
         "attention[layer] * keys[:, None]",
         "attention[layer] * keys.mean()",
         "tests/oracle/test_causal.py::test_a_random_model_shows_no_topic_structure",
         "the first rows of causal attention, which have few keys, count for more",
     ),
     Fault(
-        "papers/topic_structure/probe/pairs.py",
+        "papers/topic_structure/wikipedia/probe/pairs.py",
         "np.where(places.behind, first * size + second, second * size + first)",
         "np.where(places.behind, second * size + first, first * size + second)",
         "tests/oracle/test_pairs.py::test_random_documents_agree",
         "causal pairs of words are counted from key to query",
     ),
     Fault(
-        "papers/topic_structure/probe/pairs.py",
+        "papers/topic_structure/wikipedia/probe/pairs.py",
         'np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="right") - 1',
         'np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="left") - 1',
         "tests/unit/test_probe_statistics.py::test_distance_bins_end_where_they_say",
         "pairs at a bin's edge are in the bin before",
     ),
     Fault(
-        "papers/topic_structure/probe/labels.py",
+        "papers/topic_structure/wikipedia/probe/labels.py",
         'whole = whole[whole["word"].isin(set(known))]',
         'whole = kept[kept["word"].isin(set(known))]',
         "tests/unit/test_vectors.py"
@@ -1734,14 +1734,14 @@ FAULTS = [
         "only the last checkpoint's pieces count",
     ),
     Fault(
-        "papers/topic_structure/probe/sums.py",
+        "papers/topic_structure/wikipedia/probe/sums.py",
         "documents += part.documents",
         "documents = part.documents",
         "tests/unit/test_parts.py::test_attention_sums_of_parts_add_up",
         "merged sums name the last part's documents",
     ),
     Fault(
-        "papers/topic_structure/probe/attention.py",
+        "papers/topic_structure/wikipedia/probe/attention.py",
         "places = np.sort(order[: settings.documents])",
         "places = np.arange(total)[: settings.documents]",
         "tests/unit/test_parts.py"
@@ -1749,7 +1749,7 @@ FAULTS = [
         "the beginning of a sorted corpus is probed",
     ),
     Fault(
-        "papers/topic_structure/probe/labels.py",
+        "papers/topic_structure/wikipedia/probe/labels.py",
         '(rows["overlap"] == first["overlap"]) & (rows["threshold"] == first["threshold"])',
         'rows["overlap"] == first["overlap"]',
         "tests/unit/test_topic_models.py"
@@ -1757,7 +1757,7 @@ FAULTS = [
         "the words of all thresholds are called the tightest one's",
     ),
     Fault(
-        "papers/topic_structure/probe/topic_models.py",
+        "papers/topic_structure/wikipedia/probe/topic_models.py",
         "sums.of_variant(place)",
         "sums.of_variant(0)",
         "tests/unit/test_topic_models.py"
@@ -1765,7 +1765,7 @@ FAULTS = [
         "every topic model gets the first one's attention",
     ),
     Fault(
-        "papers/topic_structure/probe/vectors.py",
+        "papers/topic_structure/wikipedia/probe/vectors.py",
         "rows = [place[word] for word in words]",
         "rows = sorted(place[word] for word in words)",
         "tests/unit/test_vectors.py::test_vectors_come_in_the_order_asked_for",
@@ -1773,35 +1773,35 @@ FAULTS = [
     ),
     # Topic structure: the tables
     Fault(
-        "papers/topic_structure/robustness.py",
+        "papers/topic_structure/wikipedia/robustness.py",
         'contrary = rows[(rows["value"] > 1) != above]',
         'contrary = rows[(rows["value"] > 0) != above]',
         "tests/unit/test_topic_models.py::test_sign_changes_are_counted_and_named",
         "no topic model ever contradicts the mean",
     ),
     Fault(
-        "papers/topic_structure/robustness.py",
+        "papers/topic_structure/wikipedia/robustness.py",
         '"topics": backends * seeds * (topics**2).sum()',
         '"topics": sizes * seeds * (topics**2).sum()',
         "tests/unit/test_topic_models.py::test_variance_shares_are_those_of_a_balanced_design",
         "the factors' shares do not add up",
     ),
     Fault(
-        "papers/topic_structure/wikipedia.py",
+        "papers/topic_structure/wikipedia/tables.py",
         "[(one.overlap, row, thresholds[0]), (one.overlap, row, thresholds[-1])]",
         "[(one.overlap, row, thresholds[-1]), (one.overlap, row, thresholds[0])]",
         "tests/unit/test_wikipedia_tables.py::test_directions_are_differences_judged_against_zero",
         "the published direction is reversed",
     ),
     Fault(
-        "papers/topic_structure/wikipedia.py",
+        "papers/topic_structure/wikipedia/tables.py",
         "math.hypot(centre * (share - low), most - centre)",
         "math.hypot(centre * (share - low), centre - least)",
         "tests/unit/test_wikipedia_tables.py::test_a_lopsided_null_counts_on_the_other_side",
         "the null's spread is added on its own side",
     ),
     Fault(
-        "papers/topic_structure/wikipedia.py",
+        "papers/topic_structure/wikipedia/tables.py",
         "repository == CHECKPOINTS.get(model.published_as)",
         "repository in CHECKPOINTS.values()",
         "tests/unit/test_wikipedia_tables.py"
@@ -1809,7 +1809,7 @@ FAULTS = [
         "one of the paper's checkpoints stands for another",
     ),
     Fault(
-        "papers/topic_structure/wikipedia.py",
+        "papers/topic_structure/wikipedia/tables.py",
         'like["published"] - 1',
         'like["published"]',
         "tests/unit/test_wikipedia_tables.py"
@@ -1817,14 +1817,14 @@ FAULTS = [
         "a control is measured in units of the published ratio, not of its effect",
     ),
     Fault(
-        "papers/topic_structure/over_seeds.py",
+        "papers/topic_structure/wikipedia/over_seeds.py",
         "return len(model.seeds) if seed == ALL else 1",
         "return len(model.seeds)",
         "tests/unit/test_wikipedia_tables.py::test_the_seeds_own_values_are_there_and_not_judged",
         "a seed alone counts as all of them",
     ),
     Fault(
-        "papers/topic_structure/robustness.py",
+        "papers/topic_structure/wikipedia/robustness.py",
         "np.sqrt(pooled / models)",
         "np.sqrt(pooled)",
         "tests/unit/test_topic_models.py"
@@ -1832,7 +1832,7 @@ FAULTS = [
         "the mean over topic models varies as one of them",
     ),
     Fault(
-        "papers/topic_structure/losses.py",
+        "papers/topic_structure/wikipedia/losses.py",
         'held_out[held_out["tokens"] == 0]',
         'history[history["tokens"] == end]',
         "tests/unit/test_topic_structure_tables.py"
@@ -1840,7 +1840,7 @@ FAULTS = [
         "the untrained model's loss is the trained one's",
     ),
     Fault(
-        "papers/topic_structure/topic_tables.py",
+        "papers/topic_structure/wikipedia/topic_tables.py",
         '["share", "label"], ascending=[False, True]',
         '["share", "label"], ascending=[True, True]',
         "tests/unit/test_topic_structure_tables.py"
@@ -1848,7 +1848,7 @@ FAULTS = [
         "a topic carries the rarest of its human topics",
     ),
     Fault(
-        "papers/topic_structure/corpora.py",
+        "papers/topic_structure/wikipedia/corpora.py",
         'labelled = parts[parts["label"].notna()]',
         "labelled = parts",
         "tests/unit/test_corpus.py"
@@ -1856,7 +1856,7 @@ FAULTS = [
         "articles without a human topic count as labelled",
     ),
     Fault(
-        "papers/topic_structure/over_tokens.py",
+        "papers/topic_structure/wikipedia/over_tokens.py",
         'by.loc[f"{quantity}_null_corrected"]',
         "by.loc[quantity]",
         "tests/unit/test_topic_structure_tables.py"
@@ -1864,7 +1864,7 @@ FAULTS = [
         "readers see the raw ratio under 'ratio / null'",
     ),
     Fault(
-        "models/head_removal.py",
+        "text/models/head_removal.py",
         "off = self._off[:, self._layer, None, :, None]",
         "off = self._off[:, 0, None, :, None]",
         "tests/oracle/test_head_removal.py"
@@ -1872,7 +1872,7 @@ FAULTS = [
         "heads of all layers are those of the first",
     ),
     Fault(
-        "papers/topic_structure/probe/head_removal.py",
+        "papers/topic_structure/wikipedia/probe/head_removal.py",
         "RANDOM: self._among(~self.largest, rng)",
         "RANDOM: self._among(self.largest | ~self.largest, rng)",
         "tests/unit/test_head_removal.py::test_other_heads_are_never_the_largest_ones",
@@ -2004,77 +2004,77 @@ FAULTS = [
         "what a server sent may write lines of its own into the log",
     ),
     Fault(
-        "tables.py",
+        "evidence/tables.py",
         'return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\\\{found[0]}", plain)',
         "return plain",
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "a title may hold markup and cells of its own in Markdown",
     ),
     Fault(
-        "tables.py",
+        "evidence/tables.py",
         'plain = " ".join(str(text).split())',
         "plain = str(text)",
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "a title may hold lines of its own in Markdown",
     ),
     Fault(
-        "tables.py",
+        "evidence/tables.py",
         'for symbol in " ".join(str(text).split()))',
         "for symbol in str(text))",
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "an empty line in a title breaks a LaTeX table",
     ),
     Fault(
-        "tables.py",
+        "evidence/tables.py",
         'for symbol in "&%$#_{}"',
         'for symbol in "&$#_{}"',
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "a percent sign comments out what follows in LaTeX",
     ),
     Fault(
-        "pages.py",
+        "evidence/pages.py",
         "    return html.escape(text)\n",
         "    return text\n",
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "a cell may hold a script",
     ),
     Fault(
-        "overview.py",
+        "report/overview.py",
         '{"html": False}',
         '{"html": True}',
         "tests/faults/test_nothing_let_in.py::test_even_a_page_of_findings_that_holds_markup_lets_none_into_the_report",
         "the report takes up whatever HTML stands in the findings",
     ),
     Fault(
-        "figures.py",
+        "evidence/figures.py",
         'replace("$", r"\\$")',
         "strip()",
         "tests/faults/test_nothing_let_in.py::test_dollars_of_topics_words_and_tokens_are_no_formulas_in_figures",
         "two dollars in a text are a formula, and no figure is drawn",
     ),
     Fault(
-        "fetch.py",
+        "fetching/fetch.py",
         'check_growth(f"{member} in {wheel.name}", said.compress_size, said.file_size)',
         "said",
         "tests/faults/test_nothing_let_in.py::test_a_wheel_that_would_unpack_without_end_is_refused_before_it_does",
         "a wheel may fill the disk",
     ),
     Fault(
-        "unpacking.py",
+        "fetching/unpacking.py",
         "if written > most:",
         "if written < 0:",
         "tests/faults/test_generated_corpora.py::test_a_bomb_is_not_unpacked_to_its_end",
         "a compressed file may fill the disk",
     ),
     Fault(
-        "corpus/rows.py",
+        "text/corpus/rows.py",
         "check_growth(path, path.stat().st_size, max(least, ",
         "print(max(least, ",
         "tests/faults/test_generated_corpora.py::test_rows_that_are_announced_without_end_are_not_read",
         "a Parquet file may announce any number of rows",
     ),
     Fault(
-        "corpus/mediawiki.py",
+        "text/corpus/mediawiki.py",
         "if piece and not _ROOT.match(piece):",
         "if not _ROOT:",
         "tests/faults/test_generated_corpora.py::test_no_entity_of_a_dump_is_ever_expanded",
@@ -2088,21 +2088,21 @@ FAULTS = [
         "a link in a folder of text may lead anywhere",
     ),
     Fault(
-        "models/folder.py",
+        "text/models/folder.py",
         "            folder.check_link(name)\n",
         "",
         "tests/faults/test_generated_checkpoints.py::test_no_link_out_of_a_folder_is_looked_into",
         "a link in a checkpoint's folder may lead anywhere",
     ),
     Fault(
-        "models/architecture.py",
+        "text/models/architecture.py",
         'if "implementation" in key and',
         'if "implementations" in key and',
         "tests/faults/test_generated_checkpoints.py::test_what_is_no_checkpoint_is_refused_by_name_and_nothing_is_written",
         "a configuration may name compiled code on a hub",
     ),
     Fault(
-        "models/checkpoints.py",
+        "text/models/checkpoints.py",
         "    _check_size(config, folder, source)\n",
         "",
         "tests/faults/test_generated_checkpoints.py::test_no_memory_is_made_for_a_model_that_its_weights_do_not_fill",
@@ -2116,42 +2116,42 @@ FAULTS = [
         "an error names a key that is not the one",
     ),
     Fault(
-        "ensemble/training.py",
+        "compute/ensemble/training.py",
         "        self.now += 1\n",
         "        self.now += 1\n        bool(alive.all())\n",
         "tests/gpu/test_fake_gpu.py::test_an_ensemble_gives_the_same_on_a_gpu_and_no_step_waits",
         "the host waits for each step of an ensemble on a GPU",
     ),
     Fault(
-        "ensemble/training.py",
+        "compute/ensemble/training.py",
         "        self.now += 1\n",
         "",
         "tests/gpu/test_fake_gpu.py::test_an_ensemble_gives_the_same_on_a_gpu_and_no_step_waits",
         "on a GPU every step counts as the first",
     ),
     Fault(
-        "ensemble/training.py",
+        "compute/ensemble/training.py",
         "if (step + 1) % LOOK_EVERY == 0 or step + 1 == self.steps:",
         "if step >= 0:",
         "tests/gpu/test_fake_gpu.py::test_an_ensemble_gives_the_same_on_a_gpu_and_no_step_waits",
         "the host asks after each step which runs diverged",
     ),
     Fault(
-        "graphs.py",
+        "compute/graphs.py",
         "        if kept:\n",
         "        if not kept:\n",
         "tests/gpu/test_fake_gpu.py::test_a_graph_reads_the_inputs_of_each_step",
         "a graph runs on the inputs that it was written down with",
     ),
     Fault(
-        "device.py",
+        "compute/device.py",
         "values.to(device, non_blocking=True)",
         "values.to(device)",
         "tests/gpu/test_fake_gpu.py::test_scan_and_snap_is_the_same_on_a_gpu_in_few_products",
         "the host waits for each batch's way to the GPU",
     ),
     Fault(
-        "pretraining/training.py",
+        "text/pretraining/training.py",
         "run.recent[name] = run.recent[name] + value.detach().double()",
         "run.recent[name] = run.recent[name] + value.item()",
         "tests/gpu/test_fake_gpu.py::test_pretraining_is_the_same_on_a_gpu_and_no_batch_waits",
@@ -2172,7 +2172,7 @@ FAULTS = [
         "steps after the last query is right count on a GPU",
     ),
     Fault(
-        "papers/topic_structure/probe/batches.py",
+        "papers/topic_structure/wikipedia/probe/batches.py",
         "    return torch.cat([part.double().flatten() for part in parts])",
         "    one.cpu()\n    return torch.cat([part.double().flatten() for part in parts])",
         "tests/gpu/test_fake_gpu.py::test_the_probe_on_a_gpu_gives_the_cpus_sums_and_copies_no_attention",
@@ -2186,14 +2186,14 @@ FAULTS = [
         "slopes of all classes reach a sequence on a GPU",
     ),
     Fault(
-        "provenance.py",
+        "run/provenance.py",
         r'return text.replace("<", "\\u003c")',
         "return text",
         "tests/faults/test_nothing_let_in.py::test_settings_end_no_script_of_the_report",
         "a note of a model may run a script in the report",
     ),
     Fault(
-        "papers/topic_structure/probe/calibration.py",
+        "papers/topic_structure/wikipedia/probe/calibration.py",
         "permutation[self.query] * len(together) + permutation[self.key]",
         "permutation[self.query] * len(together) + self.key",
         "tests/oracle/test_calibration.py"
@@ -2201,14 +2201,14 @@ FAULTS = [
         "topics of one word of a pair are permuted, those of the other are not",
     ),
     Fault(
-        "papers/topic_structure/probe/calibration.py",
+        "papers/topic_structure/wikipedia/probe/calibration.py",
         "np.repeat(places, rows)",
         "np.repeat(range(len(rows)), rows)",
         "tests/oracle/test_calibration.py::test_articles_that_are_read_in_another_order_keep_their_places",
         "articles that a GPU reads in another order are mixed up",
     ),
     Fault(
-        "papers/topic_structure/probe/calibration.py",
+        "papers/topic_structure/wikipedia/probe/calibration.py",
         "rng.choice(np.delete(values, draw), size, replace=False)",
         "rng.choice(values, size, replace=False)",
         "tests/oracle/test_calibration.py"
@@ -2216,7 +2216,7 @@ FAULTS = [
         "permuted topics stand beside a null that they are a part of",
     ),
     Fault(
-        "papers/topic_structure/probe/calibration.py",
+        "papers/topic_structure/wikipedia/probe/calibration.py",
         "    if not across:\n",
         "    if across:\n",
         "tests/oracle/test_calibration.py"
@@ -2267,126 +2267,126 @@ FAULTS = [
         "false verdicts on no effect are not judged",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         '        "MKL_CBWR": "COMPATIBLE",',
         '        "MKL_CBWR": "AVX2",',
         "tests/unit/test_portable.py::test_libraries_say_what_they_take",
         "MKL takes another path on each vendor's processor",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         '        "OPENBLAS_CORETYPE": "Haswell",  # numpy, scipy, and the products below\n',
         "",
         "tests/unit/test_portable.py::test_libraries_say_what_they_take",
         "OpenBLAS chooses its kernels by the processor",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         "if (found := environment.get(name)) != value:",
         "if (found := environment.get(name)) is None:",
         "tests/unit/test_portable.py::test_no_step_starts_with_another_value_of_a_switch",
         "a switch of another value passes for the right one",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         "    check_switches(os.environ)\n",
         "",
         "tests/unit/test_portable.py::test_no_step_starts_without_a_switch",
         "a step starts without its switches",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         "if missing := [name for name in INSTRUCTIONS if described and name not in flags]:",
         "if missing := [name for name in INSTRUCTIONS[:1] if described and name not in flags]:",
         "tests/unit/test_portable.py::test_on_another_processor_one_line_says_that_no_run_is_portable",
         "a processor without FMA passes",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         '    if "torch" in sys.modules and not _replaced:\n',
         '    if "torch" in sys.modules and _replaced is None:\n',
         "tests/unit/test_portable.py::test_outputs_are_not_kept_where_torch_came_too_late_for_its_products",
         "a step that loads torch late multiplies by MKL",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         "        if fits(a, b) and alpha == beta == 1:",
         "        if fits(a, b):",
         "tests/unit/test_portable.py::test_products_are_numpys_also_in_backward_passes",
         "factors of a sum with a product are lost",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         '    "sqrt": "sqrt",\n',
         "",
         "tests/unit/test_portable.py::test_a_square_root_is_rounded_as_it_must_be",
         "square roots are made of approximations that differ by vendor",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         "    torch.backends.cuda.enable_flash_sdp(False)  # of the CPU as well\n",
         "",
         "tests/unit/test_portable.py::test_products_are_numpys_also_in_backward_passes",
         "fused attention multiplies by MKL",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         "            if step.portable:\n                portable.finish()\n",
         "",
         "tests/unit/test_portable.py::test_outputs_are_not_kept_where_torch_came_too_late_for_its_products",
         "what was loaded late is not asked for its kernels",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         '        "portable": step.portable,',
         '        "portable": True,',
         "tests/faults/test_step.py::test_a_record_says_what_decided_the_outputs",
         "a step is recorded as portable though nothing was set",
     ),
     Fault(
-        "step.py",
+        "run/step.py",
         "            self.portable,\n",
         "",
         "tests/unit/test_checkpoint.py::test_a_steps_state_is_of_its_settings_its_device_and_its_inputs",
         "a killed training goes on portably from a state that was not",
     ),
     Fault(
-        "manifest.py",
+        "report/manifest.py",
         'all(step["portable"] for step in own)',
         'any(step["portable"] for step in own)',
         "tests/unit/test_portable.py::test_a_manifest_says_whether_a_run_was_portable",
         "a run of which one step was portable is called portable",
     ),
     Fault(
-        "same_bytes.py",
+        "report/same_bytes.py",
         "other = [path for path in promised if mine.get(path) != known[path]]",
         "other = [path for path in promised if mine.get(path, known[path]) != known[path]]",
         "tests/unit/test_same_bytes.py::test_weights_that_are_missing_are_a_difference",
         "weights that were not made count as equal",
     ),
     Fault(
-        "same_bytes.py",
+        "report/same_bytes.py",
         'JUDGED = (".csv", ".safetensors")',
         'JUDGED = (".safetensors",)',
         "tests/unit/test_same_bytes.py::test_one_table_that_differs_is_a_difference",
         "a comparison looks at no table",
     ),
     Fault(
-        "same_bytes.py",
+        "report/same_bytes.py",
         "                    place(maker[path])\n",
         "                    pass\n",
         "tests/unit/test_same_bytes.py::test_sums_are_those_of_all_steps_in_the_order_of_the_workflow",
         "the first step that differs is the first by name",
     ),
     Fault(
-        "comparison.py",
+        "report/comparison.py",
         "if not file.is_file() or file_sha256(file) != sums[p]]",
         "if file.is_file() and file_sha256(file) != sums[p]]",
         "tests/unit/test_same_bytes.py::test_a_comparison_says_first_whether_the_bytes_are_the_reference_runs",
         "a table that is missing counts as the reference run's",
     ),
     Fault(
-        "portable.py",
+        "run/portable.py",
         '        "ONEDNN_MAX_CPU_ISA": "AVX2",',
         "",
         "tests/unit/test_portable.py::test_every_library_that_chooses_kernels_has_its_switch",

@@ -44,7 +44,7 @@ def pair_sums(attention, positions, words, topics, reference_length, causal=Fals
         positions: token indices of the single-piece words.
         words: word index at each of these positions, -1 for none.
         topics: for every variant, a list with the topic set of every word.
-        reference_length: see `onelayer.papers.topic_structure.probe.pairs`.
+        reference_length: see `onelayer.papers.topic_structure.wikipedia.probe.pairs`.
         causal: whether only later tokens attend to earlier ones, the first of all left out.
 
     Returns:

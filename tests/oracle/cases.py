@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onelayer.papers.topic_structure.probe.pairs import Labels
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
 
 
 def membership(rng, words, topics, overlapping, unlabelled=0.2, largest=4):

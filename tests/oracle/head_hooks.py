@@ -5,8 +5,8 @@ import math
 
 import torch
 
-from onelayer.models.word_heads import WordModel
-from onelayer.papers.topic_structure.probe.head_removal import Condition, Questions
+from onelayer.papers.topic_structure.wikipedia.probe.head_removal import Condition, Questions
+from onelayer.text.models.word_heads import WordModel
 
 LAYERS = {
     "bert": ("bert.encoder.layer.{}.attention.", "self.query", "output.dense"),

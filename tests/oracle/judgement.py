@@ -1,7 +1,7 @@
 """The rule of the verdicts once more, from a row's columns alone, as a reader of the CSV has them.
 
-Nothing of `onelayer.verdicts` is used. Tables hold nine digits, so that a number may stand on
-either side of an edge that it lies on: every verdict that such a nudge gives is one that the row
+Nothing of `onelayer.evidence.verdicts` is used. Tables hold nine digits, so that a number may stand
+on either side of an edge that it lies on: every verdict that such a nudge gives is one that the row
 can have.
 """
 

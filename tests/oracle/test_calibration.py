@@ -9,16 +9,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer import intervals
 from onelayer.calibration import simulation
-from onelayer.corpus.articles import tokens
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe import calibration, uncertainty
-from onelayer.papers.topic_structure.probe.attention import probe_attention, sums_by_document
-from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.pairs import DIFFERENT_TOPIC, SAME_TOPIC, Labels
+from onelayer.evidence import intervals
+from onelayer.papers.topic_structure.wikipedia.probe import calibration, uncertainty
+from onelayer.papers.topic_structure.wikipedia.probe.attention import (
+    probe_attention,
+    sums_by_document,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
+    DIFFERENT_TOPIC,
+    SAME_TOPIC,
+    Labels,
+)
 from onelayer.settings.calibration import (
     EffectCalibration,
     IntervalCalibration,
@@ -26,6 +30,9 @@ from onelayer.settings.calibration import (
     TextCalibration,
 )
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.text.corpus.articles import tokens
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 from tests.tiny_models import save_tiny_bert
 
 TEXTS = [

@@ -6,17 +6,17 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from onelayer.models.checkpoints import is_causal, load_checkpoint, save_random_checkpoint
-from onelayer.models.tokenizer import encode, load_tokenizer
-from onelayer.papers.topic_structure.probe.attention import probe_attention
-from onelayer.papers.topic_structure.probe.labels import labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import measure_attention
-from onelayer.papers.topic_structure.probe.pairs import PairCounter
-from onelayer.papers.topic_structure.probe.uncertainty import (
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
+from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import PairCounter
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     distance_standardised_ratio,
     permuted_attention,
 )
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.text.models.checkpoints import is_causal, load_checkpoint, save_random_checkpoint
+from onelayer.text.models.tokenizer import encode, load_tokenizer
 from tests.oracle import attention_loops, cases, null_loops
 from tests.tiny_models import CAUSAL, ENCODERS, save_tiny
 

@@ -5,9 +5,9 @@ import functools
 import pytest
 import torch
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
-from onelayer.execution import Execution
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
+from onelayer.compute.execution import Execution
 
 RUNS, STEPS = 6, 25
 LR = torch.linspace(0.01, 0.3, RUNS, dtype=torch.float64)

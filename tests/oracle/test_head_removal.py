@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.models.head_removal import HeadSwitch
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.models.word_heads import WordModel, load_word_model
-from onelayer.papers.topic_structure.probe.head_removal import (
+from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     Heads,
     Questioner,
     Questions,
@@ -17,6 +14,9 @@ from onelayer.papers.topic_structure.probe.head_removal import (
     read_without,
 )
 from onelayer.settings.topic_structure import HeadRemovalSettings
+from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.models.word_heads import WordModel, load_word_model
 from tests.oracle.head_hooks import loss_of_each_word
 from tests.tiny_models import FAMILIES, WORDS, save_tiny
 

@@ -7,8 +7,8 @@ documents, and a document may suit one seed better than another.
 import numpy as np
 import pytest
 
-from onelayer.intervals import over_seeds
-from onelayer.papers.topic_structure.probe.uncertainty import (
+from onelayer.evidence.intervals import over_seeds
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
     document_weights,
     percentile_interval,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.ensemble import RunRandom
+from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.local_to_global import deep_transformer
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.open_problems import contexts, draw, population_losses

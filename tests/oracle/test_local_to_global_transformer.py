@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.ensemble import RunRandom
+from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.local_to_global import initialisation, training, transformer
 from onelayer.papers.local_to_global.chain import Chain
 from tests.oracle import local_to_global as plain

@@ -6,11 +6,11 @@ import pytest
 import scipy.sparse
 from gensim.models import LdaModel
 
-from onelayer.seeds import generator
+from onelayer.compute.seeds import generator
 from onelayer.settings.topics import LdaSettings
-from onelayer.topics.bags import BagOfWords, StoredBag, write_counts
-from onelayer.topics.lda import fit_lda
-from onelayer.topics.online_lda import document_topics
+from onelayer.text.topics.bags import BagOfWords, StoredBag, write_counts
+from onelayer.text.topics.lda import fit_lda
+from onelayer.text.topics.online_lda import document_topics
 
 WORDS = 90
 

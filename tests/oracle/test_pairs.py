@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.papers.topic_structure.probe import pairs
-from onelayer.papers.topic_structure.probe.pairs import (
+from onelayer.papers.topic_structure.wikipedia.probe import pairs
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
     DISTANCE_EDGES,
     Labels,
     PairCounter,

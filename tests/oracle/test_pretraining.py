@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from onelayer.pretraining.objectives import Objective, new_objective, sample_words
-from onelayer.pretraining.text import plan_batches
-from onelayer.pretraining.vocabulary import CLS_ID, MASK_ID, SEP_ID
+from onelayer.text.pretraining.objectives import Objective, new_objective, sample_words
+from onelayer.text.pretraining.text import plan_batches
+from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, SEP_ID
 from tests.tiny_text import task
 
 IGNORED = -100  # what transformers calls a place where nothing is predicted

@@ -11,21 +11,27 @@ from scipy.special import ndtr
 from tokenizers import Tokenizer
 from transformers import BertModel
 
-from onelayer.intervals import over_seeds
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure.probe.attention import probe_attention
-from onelayer.papers.topic_structure.probe.labels import Variant, labels_of, variants_of
-from onelayer.papers.topic_structure.probe.measures import (
+from onelayer.compute.seeds import generator
+from onelayer.evidence.intervals import over_seeds
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     Sampled,
     measure_attention,
     measure_heads,
 )
-from onelayer.papers.topic_structure.probe.pairs import PAIR_CLASSES
-from onelayer.papers.topic_structure.probe.sums import read_attention_sums, write_attention_sums
-from onelayer.papers.topic_structure.probe.uncertainty import bootstrap_interval, document_weights
-from onelayer.seeds import generator
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES
+from onelayer.papers.topic_structure.wikipedia.probe.sums import (
+    read_attention_sums,
+    write_attention_sums,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
+    bootstrap_interval,
+    document_weights,
+)
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 from tests.tiny_models import save_tiny_bert
 
 TEXTS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.ensemble import Ensemble, Optimizer, train
+from onelayer.compute.ensemble import Ensemble, Optimizer, train
 from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import Task, draw_counts
 from tests.oracle import scan_snap as plain

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from onelayer.intervals import mean
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import tidy
 from onelayer.papers.scan_snap import entropy_sweep
 from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY, PUBLISHED_RUNS
 from onelayer.papers.scan_snap.measures import SETTINGS
-from onelayer.tables import tidy
 
 SEEDS = 10
 

@@ -116,7 +116,7 @@ def test_the_decoders_loss_by_blocks_equals_torchs_cross_entropy(monkeypatch):
 
 
 def test_dropout_drops_its_share_and_keeps_the_mean(parameters, tokens):
-    from onelayer.ensemble import RunRandom
+    from onelayer.compute.ensemble import RunRandom
 
     random = RunRandom([0, 1])
     dropped = random.flips(0.3, 50_000, use="x")

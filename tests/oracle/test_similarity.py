@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.papers.topic_structure.probe.similarity import (
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import (
     PairSimilarity,
     TopicSets,
     unit_vectors,

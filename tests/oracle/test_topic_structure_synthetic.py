@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from onelayer.ensemble import RunRandom
+from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.papers.topic_structure.probe import uncertainty
-from onelayer.papers.topic_structure.probe.pairs import WordPairs
-from onelayer.papers.topic_structure.probe.similarity import PairSimilarity
+from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity
 from tests.oracle import cases, null_loops
 
 DISJOINT_AND_OVERLAPPING = pytest.mark.parametrize("overlapping", [False, True])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onelayer.allocation import asks
+from onelayer.run.allocation import asks
 
 
 def test_a_retry_asks_for_more_memory_and_time() -> None:

@@ -15,12 +15,16 @@ import torch
 from transformers import AutoModel
 
 import onelayer
-from onelayer.comparison import OUTCOMES, REFERENCE, compare_runs
 from onelayer.errors import OnelayerError
-from onelayer.pretraining.vocabulary import build_vocabulary, word_level_tokenizer, write_tokenizer
+from onelayer.evidence.tables import VALUE_COLUMNS
+from onelayer.evidence.verdicts import VERDICTS
+from onelayer.report.comparison import OUTCOMES, REFERENCE, compare_runs
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.tables import VALUE_COLUMNS
-from onelayer.verdicts import VERDICTS
+from onelayer.text.pretraining.vocabulary import (
+    build_vocabulary,
+    word_level_tokenizer,
+    write_tokenizer,
+)
 from tests.conftest import ROOT, clean_environment
 from tests.tiny_models import save_tiny_bert, tiny_config
 from tests.tiny_text import SETTINGS, TOPICS, made_up_articles
@@ -274,7 +278,7 @@ def test_what_cannot_be_probed_is_one_line(tiny, change, message) -> None:
 
 
 def test_the_ensemble_of_the_docstring_is_the_public_one() -> None:
-    ensemble = import_module("onelayer.ensemble")
+    ensemble = import_module("onelayer.compute.ensemble")
     assert all(getattr(onelayer, name) is getattr(ensemble, name) for name in ensemble.__all__)
 
 

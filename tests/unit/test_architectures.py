@@ -9,19 +9,19 @@ from torch import Tensor, nn
 from transformers import AutoConfig
 
 from onelayer.errors import OnelayerError
-from onelayer.models.architecture import (
+from onelayer.text.models.architecture import (
     check_architecture,
     embedding_output,
     longest_text,
     reader,
 )
-from onelayer.models.checkpoints import (
+from onelayer.text.models.checkpoints import (
     forward,
     load_checkpoint,
     save_random_checkpoint,
     word_embeddings,
 )
-from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
+from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_id
 from tests.tiny_models import CAUSAL, ENCODERS, edit_config, save_tiny
 
 TEXT = "The frog, the toad; the pond. A froglet! Bach zebra"

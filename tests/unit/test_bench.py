@@ -8,7 +8,7 @@ import pytest
 from bench import portable
 from bench.__main__ import BENCHES
 from bench.case import Case, Rates, Way, Work, measure
-from onelayer.provenance import REPOSITORY
+from onelayer.run.provenance import REPOSITORY
 
 # They read and count text, and put parts together: `make bench-scale` measures them. And one that
 # runs what other steps run.

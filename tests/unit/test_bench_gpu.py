@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench import gpu
-from onelayer.provenance import REPOSITORY
+from onelayer.run.provenance import REPOSITORY
 
 # What a machine that only computes need not have.
 WORKFLOW = ("transformers", "tokenizers", "datasets", "snakemake", "matplotlib", "gensim")

@@ -9,12 +9,12 @@ import yaml
 
 from onelayer.calibration import simulation, table
 from onelayer.calibration.figure import figure_calibration
-from onelayer.provenance import REPOSITORY
+from onelayer.evidence.tables import read_csv, reported
+from onelayer.run.provenance import REPOSITORY
 from onelayer.settings.models import HubModel, RandomModel
 from onelayer.settings.root import load_settings
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.tables import read_csv, reported
 
 HUB = HubModel(
     source="hub",

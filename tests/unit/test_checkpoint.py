@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from onelayer import checkpoint
-from onelayer.checkpoint import Checkpoint
+from onelayer.compute import checkpoint
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.run.step import Step
 from onelayer.settings.topics import LdaSettings
-from onelayer.step import Step
 
 STATE = {"x": torch.arange(3.0)}
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from onelayer.comparison import SCOREBOARD, compare, compare_runs, summary
-from onelayer.tables import tidy
+from onelayer.evidence.tables import tidy
+from onelayer.report.comparison import SCOREBOARD, compare, compare_runs, summary
 
 
 def table(value=1.0, low=0.8, high=1.2, verdict="reproduced", key="a"):

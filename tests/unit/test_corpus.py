@@ -6,13 +6,13 @@ import json
 import pytest
 from datasets import Dataset
 
-from onelayer.corpus.articles import count_articles_and_words, tokens, words
-from onelayer.corpus.lead_sections import read_lead_sections
-from onelayer.corpus.mediawiki import read_dump
-from onelayer.corpus.storage import read_articles, subset, write_articles, write_rows
 from onelayer.errors import OnelayerError
-from onelayer.papers.topic_structure.corpora import readable, summarise
+from onelayer.papers.topic_structure.wikipedia.corpora import readable, summarise
 from onelayer.settings.corpus import CorpusSettings
+from onelayer.text.corpus.articles import count_articles_and_words, tokens, words
+from onelayer.text.corpus.lead_sections import read_lead_sections
+from onelayer.text.corpus.mediawiki import read_dump
+from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
 
 PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>
 <text xml:space="preserve">{text}</text></revision></page>"""

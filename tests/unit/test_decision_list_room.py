@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.checkpoint import Checkpoint
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.execution import Execution
-from onelayer.findings import Finding
+from onelayer.evidence.findings import Finding
+from onelayer.evidence.sentences import chosen, primary_row, say
 from onelayer.papers.decision_lists import (
     attention,
     claims,
@@ -20,7 +21,6 @@ from onelayer.papers.decision_lists import (
 )
 from onelayer.papers.decision_lists.findings import FINDINGS
 from onelayer.papers.decision_lists.sampler import Sampler
-from onelayer.sentences import chosen, primary_row, say
 from onelayer.settings.decision_lists import (
     AttentionSettings,
     EnumeratedSize,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onelayer.declarations import read_declarations
 from onelayer.errors import OnelayerError
-from onelayer.provenance import code_closure
-from onelayer.tables import VALUE_COLUMNS, Report, reported, tidy
+from onelayer.evidence.declarations import read_declarations
+from onelayer.evidence.tables import VALUE_COLUMNS, Report, reported, tidy
+from onelayer.run.provenance import code_closure
 from tests.conftest import ROOT, run_script
 from tests.faults.conftest import error_line
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.tables import table
+from onelayer.evidence.tables import table
 
 
 @table(

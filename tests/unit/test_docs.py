@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 import onelayer
+from onelayer.evidence.sentences import quotes
 from onelayer.papers import PAPERS
-from onelayer.sentences import quotes
 from tests.conftest import ROOT, copy_project, run_command
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)

@@ -9,9 +9,9 @@ import sys
 import pytest
 import torch
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
-from onelayer.execution import Execution
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
+from onelayer.compute.execution import Execution
 from tests.conftest import ROOT, StoppedError, clean_environment
 
 
@@ -149,9 +149,9 @@ def test_a_broken_checkpoint_counts_as_none(tmp_path):
 KILLED = """
 import os, signal, sys, torch
 from pathlib import Path
-from onelayer.checkpoint import Checkpoint
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
-from onelayer.execution import Execution
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
+from onelayer.compute.execution import Execution
 stop_at, folder = int(sys.argv[1]), Path(sys.argv[2])
 count = 0
 def build(part):

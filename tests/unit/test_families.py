@@ -6,10 +6,10 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import forward, load_checkpoint, word_embeddings
-from onelayer.models.families import FAMILIES
-from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
-from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
+from onelayer.text.models.checkpoints import forward, load_checkpoint, word_embeddings
+from onelayer.text.models.families import FAMILIES
+from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_id
 from tests import tiny_models
 from tests.tiny_models import save_tiny
 

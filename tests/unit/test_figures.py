@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.figures import house_style, save
+from onelayer.evidence.figures import house_style, save
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
 from onelayer.papers.scan_snap import text_figures
-from onelayer.papers.topic_structure import figures as wikipedia_figures
-from onelayer.papers.topic_structure import pretraining_figures
 from onelayer.papers.topic_structure.synthetic import figures, stage_figures
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
+from onelayer.papers.topic_structure.wikipedia import figures as wikipedia_figures
+from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 
 
 def test_path_is_cut_where_any_coordinate_leaves_the_picture() -> None:

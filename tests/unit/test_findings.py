@@ -8,10 +8,8 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.findings import Finding, Published, Remark, check
-from onelayer.papers import PAPERS
-from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS
-from onelayer.sentences import (
+from onelayer.evidence.findings import Finding, Published, Remark, check
+from onelayer.evidence.sentences import (
     ANALOGUES,
     AS_CLAIMED,
     CONTROLS,
@@ -25,8 +23,10 @@ from onelayer.sentences import (
     say,
     scores,
 )
-from onelayer.tables import tidy
-from onelayer.verdicts import KINDS, THEORY, VERDICTS, Direction, Number, UpperBound, judge
+from onelayer.evidence.tables import tidy
+from onelayer.evidence.verdicts import KINDS, THEORY, VERDICTS, Direction, Number, UpperBound, judge
+from onelayer.papers import PAPERS
+from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS
 
 
 def claim(**changed) -> Finding:

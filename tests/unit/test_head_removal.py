@@ -10,23 +10,23 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 
-from onelayer.corpus.storage import read_articles, write_articles, write_rows
-from onelayer.models.published import published_bare
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.models.word_heads import load_word_model
-from onelayer.papers.topic_structure import head_removal
-from onelayer.papers.topic_structure.head_removal_figure import figure_removal
-from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.head_removal import (
+from onelayer.papers.topic_structure.wikipedia import head_removal
+from onelayer.papers.topic_structure.wikipedia.head_removal_figure import figure_removal
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     Heads,
     Questioner,
     measure_removal,
     unseen_articles,
 )
-from onelayer.pretraining.text import ENCODED
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
+from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
+from onelayer.text.models.published import published_bare
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.models.word_heads import load_word_model
+from onelayer.text.pretraining.text import ENCODED
 from tests.tiny_models import WORDS, save_tiny
 
 RATIOS = np.array([[1.0, 4.0, 0.5, 0.9], [3.0, 1.1, 1.0, 0.8]])

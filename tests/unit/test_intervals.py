@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from onelayer.intervals import half_width, mean, over_seeds, share
+from onelayer.evidence.intervals import half_width, mean, over_seeds, share
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 200])

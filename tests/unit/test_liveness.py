@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from onelayer import liveness, occupancy
 from onelayer.errors import OnelayerError
+from onelayer.run import liveness, occupancy
 
 
 @pytest.fixture

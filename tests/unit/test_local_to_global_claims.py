@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import tidy
 from onelayer.papers.local_to_global import claims, open_problem_tables, open_problems
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import (
@@ -12,7 +13,6 @@ from onelayer.settings.local_to_global import (
     SourceSettings,
     TrainingSettings,
 )
-from onelayer.tables import tidy
 
 STICKY = SourceSettings(name="sticky", transitions=[[0.8, 0.2], [0.2, 0.8]])
 RESTLESS = SourceSettings(name="restless", transitions=[[0.1, 0.9], [0.9, 0.1]], depths=[1, 2])

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.ensemble import RunRandom
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.ensemble import RunRandom
+from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.execution import Execution
 from onelayer.papers.local_to_global import canonical, initialisation, training
 from onelayer.papers.local_to_global.attention import attention
 from onelayer.papers.local_to_global.chain import Chain

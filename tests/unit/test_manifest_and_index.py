@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from onelayer import manifest
 from onelayer.errors import OnelayerError
-from onelayer.index import SCOREBOARD, count_all, index_page, shown_counts, summary
-from onelayer.manifest import build_manifest, read_records, verify_results
-from onelayer.overview import overview_page
-from onelayer.pages import Link
-from onelayer.provenance import REPOSITORY, file_sha256
-from onelayer.tables import VALUE_COLUMNS
+from onelayer.evidence.pages import Link
+from onelayer.evidence.tables import VALUE_COLUMNS
+from onelayer.report import manifest
+from onelayer.report.index import SCOREBOARD, count_all, index_page, shown_counts, summary
+from onelayer.report.manifest import build_manifest, read_records, verify_results
+from onelayer.report.overview import overview_page
+from onelayer.run.provenance import REPOSITORY, file_sha256
 
 CAPTIONS = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))
 

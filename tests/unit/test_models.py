@@ -5,15 +5,15 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertModel
 
-from onelayer.device import resolve_device
+from onelayer.compute.device import resolve_device
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import (
+from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.text.models.checkpoints import (
     forward,
     load_checkpoint,
     save_random_checkpoint,
 )
-from onelayer.models.tokenizer import encode, load_tokenizer
-from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.text.models.tokenizer import encode, load_tokenizer
 from tests.conftest import ROOT, run_step
 from tests.tiny_models import save_tiny_bert
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onelayer.index import SCOREBOARD
-from onelayer.outcome import outcome
-from onelayer.scoreboard import HOLM
-from onelayer.scoreboard import KEYS as SCORE_KEYS
-from onelayer.tables import tidy, write_csv
+from onelayer.evidence.tables import tidy, write_csv
+from onelayer.report.index import SCOREBOARD
+from onelayer.report.outcome import outcome
+from onelayer.report.scoreboard import HOLM
+from onelayer.report.scoreboard import KEYS as SCORE_KEYS
 
 KEYS = ["overlap", "model", "threshold", "seed"]
 

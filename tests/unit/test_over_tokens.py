@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from snakemake.utils import update_config
 
-from onelayer.papers.topic_structure import over_tokens
+from onelayer.papers.topic_structure.wikipedia import over_tokens
 from onelayer.settings.models import HubModel, LocalModel, SeriesModel
 from onelayer.settings.root import load_settings
 from tests.workflow.conftest import merged_config

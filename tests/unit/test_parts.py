@@ -8,30 +8,30 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.corpus import bzip2
-from onelayer.corpus.bzip2 import read_blocks
-from onelayer.corpus.formats import articles_of, whole
-from onelayer.corpus.mediawiki import read_dump, read_dump_slice
-from onelayer.corpus.rows import Piece
-from onelayer.corpus.storage import at, read_articles, write_articles
 from onelayer.errors import OnelayerError
-from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.pairs import WordPairs
-from onelayer.papers.topic_structure.probe.sums import AttentionSums, merge_attention_sums
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, merge_attention_sums
 from onelayer.settings.corpus import CorpusSettings, PartSettings
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topics import LdaSettings, WordSettings
-from onelayer.topics.bag_of_words import (
+from onelayer.text.corpus import bzip2
+from onelayer.text.corpus.bzip2 import read_blocks
+from onelayer.text.corpus.formats import articles_of, whole
+from onelayer.text.corpus.mediawiki import read_dump, read_dump_slice
+from onelayer.text.corpus.rows import Piece
+from onelayer.text.corpus.storage import at, read_articles, write_articles
+from onelayer.text.topics.bag_of_words import (
     count_in_vocabulary,
     count_words,
     merge_words,
     prune,
     read_bag_of_words,
 )
-from onelayer.topics.bags import write_counts
-from onelayer.topics.lda import fit_lda
-from onelayer.topics.quality import measure_topics
-from onelayer.topics.word_lists import articles_listed, read_word_list, write_word_list
+from onelayer.text.topics.bags import write_counts
+from onelayer.text.topics.lda import fit_lda
+from onelayer.text.topics.quality import measure_topics
+from onelayer.text.topics.word_lists import articles_listed, read_word_list, write_word_list
 
 PAGE = """<page><title>T{id}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>
 <text xml:space="preserve">{text}</text></revision></page>

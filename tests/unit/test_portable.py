@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from onelayer import portable
 from onelayer.errors import OnelayerError
-from onelayer.manifest import build_manifest, read_records
-from onelayer.portable import SWITCHES, assignments, check_processor, describe_processor
-from onelayer.provenance import file_sha256
+from onelayer.report.manifest import build_manifest, read_records
+from onelayer.run import portable
+from onelayer.run.portable import SWITCHES, assignments, check_processor, describe_processor
+from onelayer.run.provenance import file_sha256
 from tests.conftest import ROOT, run_script
 from tests.faults.conftest import error_line
 
@@ -22,7 +22,7 @@ PROGRAM = '''
 """A step."""
 import json
 {before}
-from onelayer.step import run
+from onelayer.run.step import run
 
 
 def main(step):
@@ -97,7 +97,7 @@ def test_a_library_that_takes_other_kernels_all_the_same_is_named(monkeypatch):
 def test_libraries_say_what_they_take():
     code = """
 import sys, torch, scipy.linalg
-from onelayer import portable
+from onelayer.run import portable
 assert set(portable._kernels()) >= {"torch", "torch's MKL", "numpy"}, portable._kernels()
 assert sum(name.startswith("OpenBLAS") for name in portable._kernels()) == 2
 portable.check_libraries()
@@ -142,7 +142,7 @@ def test_on_another_processor_one_line_says_that_no_run_is_portable(flags, machi
 PRODUCTS = """
 import numpy as np, torch, sys
 from torch.nn import functional as F
-from onelayer import portable
+from onelayer.run import portable
 theirs = torch.mm(torch.arange(6.).view(2, 3), torch.arange(6.).view(3, 2))
 portable.use_kernels(torch)
 portable.use_kernels(torch)
@@ -201,7 +201,7 @@ def test_products_are_numpys_also_in_backward_passes():
 
 FUNCTIONS = """
 import numpy as np, torch
-from onelayer import portable
+from onelayer.run import portable
 portable.use_kernels(torch)
 for name, theirs in portable.FUNCTIONS.items():
     ours, wanted = getattr(torch, name), getattr(np, theirs)
@@ -226,7 +226,7 @@ assert torch.tensor([-1.0]).sqrt().isnan() and torch.tensor([0.0]).log() == -tor
 """
 ROOTS = """
 import math, torch
-from onelayer import portable
+from onelayer.run import portable
 portable.start()
 x = torch.rand(100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 assert x.sqrt().tolist() == [math.sqrt(value) for value in x.tolist()]

@@ -10,20 +10,20 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.corpus.storage import read_articles, write_articles, write_rows
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.execution import Execution
-from onelayer.models.checkpoints import load_checkpoint, word_embeddings
-from onelayer.models.families import FAMILIES
-from onelayer.models.tokenizer import encode, load_tokenizer, piece_id
-from onelayer.pretraining.corruption import fill_in_spans, mask_words
-from onelayer.pretraining.objectives import OBJECTIVES, new_objective
-from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
-from onelayer.pretraining.text import Batch, encode_articles, plan_batches, segment
-from onelayer.pretraining.training import Training, learning_rate, train
-from onelayer.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
+from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
+from onelayer.text.models.checkpoints import load_checkpoint, word_embeddings
+from onelayer.text.models.families import FAMILIES
+from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_id
+from onelayer.text.pretraining.corruption import fill_in_spans, mask_words
+from onelayer.text.pretraining.objectives import OBJECTIVES, new_objective
+from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
+from onelayer.text.pretraining.text import Batch, encode_articles, plan_batches, segment
+from onelayer.text.pretraining.training import Training, learning_rate, train
+from onelayer.text.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
 
 each_family = pytest.mark.parametrize("family", sorted(FAMILIES))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onelayer.papers.topic_structure.probe import pairs, uncertainty
-from onelayer.papers.topic_structure.probe.pairs import (
+from onelayer.papers.topic_structure.wikipedia.probe import pairs, uncertainty
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
     DISTANCE_EDGES,
     PAIR_CLASSES,
     Labels,
     PairCounter,
 )
-from onelayer.papers.topic_structure.probe.similarity import PairSimilarity, unit_vectors
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
 
 SAME, DIFFERENT = PAIR_CLASSES.index("same_topic"), PAIR_CLASSES.index("different_topic")
 

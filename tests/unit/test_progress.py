@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from onelayer import progress, step
+from onelayer.run import progress, step
 
 
 @pytest.fixture

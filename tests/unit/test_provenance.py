@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import onelayer
-from onelayer import provenance
-from onelayer.declarations import read_declarations
-from onelayer.provenance import code_closure, code_digest, library_versions, settings_json
-from onelayer.seeds import generator, stable_seed
+from onelayer.compute.seeds import generator, stable_seed
+from onelayer.evidence.declarations import read_declarations
+from onelayer.run import provenance
+from onelayer.run.provenance import code_closure, code_digest, library_versions, settings_json
 from onelayer.settings.topics import LdaSettings
 from tests.conftest import ROOT, clean_environment
 
@@ -21,9 +21,9 @@ STEPS = sorted(path.stem for path in (ROOT / "scripts").glob("*.py"))
 def test_a_closure_holds_the_script_and_what_it_imports_and_nothing_else() -> None:
     closure = code_closure("fit_lda")
     assert "scripts/fit_lda.py" in closure
-    assert "src/onelayer/topics/lda.py" in closure
-    assert "src/onelayer/corpus/articles.py" in closure  # through bag_of_words
-    assert "src/onelayer/ensemble/__init__.py" in code_closure("train_two_stages")
+    assert "src/onelayer/text/topics/lda.py" in closure
+    assert "src/onelayer/text/corpus/articles.py" in closure  # through bag_of_words
+    assert "src/onelayer/compute/ensemble/__init__.py" in code_closure("train_two_stages")
     assert not [path for path in closure if "figures" in path or "probe" in path]
 
 
@@ -191,7 +191,7 @@ def test_seeds_are_the_same_in_every_process() -> None:
     assert (
         stable_seed("bootstrap", 0) == 1374266645
     )  # printf "bootstrap\x1f0" | sha256sum, first four bytes
-    code = "from onelayer.seeds import stable_seed; print(stable_seed('bootstrap', 0))"
+    code = "from onelayer.compute.seeds import stable_seed; print(stable_seed('bootstrap', 0))"
     for hash_seed in ("1", "2"):
         run = subprocess.run(
             [sys.executable, "-c", code],

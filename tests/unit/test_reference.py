@@ -9,11 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onelayer.comparison import REFERENCE, main
 from onelayer.errors import OnelayerError
+from onelayer.evidence.sentences import chosen, page, quotes, requoted
+from onelayer.evidence.tables import VALUE_COLUMNS, read_csv, read_tables
+from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import BY_TITLE, CLAIMS
-from onelayer.provenance import REPOSITORY
-from onelayer.reference import (
+from onelayer.report.comparison import REFERENCE, main
+from onelayer.report.reference import (
     PICTURE,
     README,
     SCOREBOARD,
@@ -24,10 +26,8 @@ from onelayer.reference import (
     requote,
     with_blocks,
 )
-from onelayer.scoreboard import HOLM
-from onelayer.sentences import chosen, page, quotes, requoted
-from onelayer.tables import VALUE_COLUMNS, read_csv, read_tables
-from onelayer.verdicts import KINDS, VERDICTS
+from onelayer.report.scoreboard import HOLM
+from onelayer.run.provenance import REPOSITORY
 from tests.oracle.judgement import share_of, verdicts_of
 
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)

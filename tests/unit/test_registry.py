@@ -5,7 +5,7 @@ import re
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.registry import Registry
+from onelayer.report.registry import Registry
 
 
 @pytest.fixture

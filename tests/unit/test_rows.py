@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 
-from onelayer.corpus.formats import articles_of, keep_articles, whole
-from onelayer.corpus.storage import read_articles, subset, write_articles, write_rows
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ENDINGS, CorpusSettings, RowSettings
+from onelayer.text.corpus.formats import articles_of, keep_articles, whole
+from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
 from tests.conftest import ROOT, clean_environment
 
 VALKYRIA = [

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from onelayer.comparison import REFERENCE, SUMS, to_the_byte
 from onelayer.errors import OnelayerError
-from onelayer.portable import SWITCHES
-from onelayer.provenance import REPOSITORY, file_sha256
-from onelayer.reference import judged_sums
-from onelayer.same_bytes import compare_sums, in_order, main, sums_of
+from onelayer.report.comparison import REFERENCE, SUMS, to_the_byte
+from onelayer.report.reference import judged_sums
+from onelayer.report.same_bytes import compare_sums, in_order, main, sums_of
+from onelayer.run.portable import SWITCHES
+from onelayer.run.provenance import REPOSITORY, file_sha256
 from onelayer.settings.root import load_settings
 
 STEPS = {

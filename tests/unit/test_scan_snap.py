@@ -9,10 +9,13 @@ import scipy.stats
 import torch
 import yaml
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.claims import readable
-from onelayer.execution import Execution
-from onelayer.findings import check
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.execution import Execution
+from onelayer.evidence.claims import readable
+from onelayer.evidence.findings import check
+from onelayer.evidence.sentences import NOT_AS_CLAIMED, say
+from onelayer.evidence.tables import read_tables
+from onelayer.evidence.verdicts import Number
 from onelayer.papers.scan_snap import claims, entropy_sweep, measures, text_training, transition
 from onelayer.papers.scan_snap.assumptions import simulate_changes
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES, Task
@@ -20,7 +23,6 @@ from onelayer.papers.scan_snap.findings import FINDINGS
 from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.papers.scan_snap.simulation import chunk_size, simulate
 from onelayer.papers.scan_snap.text import Text
-from onelayer.sentences import NOT_AS_CLAIMED, say
 from onelayer.settings.root import load_settings
 from onelayer.settings.scan_snap import (
     AssumptionSettings,
@@ -28,8 +30,6 @@ from onelayer.settings.scan_snap import (
     SimulationSettings,
     TextTrainingSettings,
 )
-from onelayer.tables import read_tables
-from onelayer.verdicts import Number
 from tests.conftest import ROOT, StoppedError, stopping_at
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

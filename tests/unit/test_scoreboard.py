@@ -9,10 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from onelayer.findings import Finding
-from onelayer.intervals import mean
-from onelayer.pages import Link
-from onelayer.scoreboard import (
+from onelayer.evidence.findings import Finding
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.pages import Link
+from onelayer.evidence.tables import tidy
+from onelayer.evidence.verdicts import THEORY, Direction, Number, UpperBound, judge
+from onelayer.report.scoreboard import (
     HOLM,
     NAME,
     TOGETHER,
@@ -23,8 +25,6 @@ from onelayer.scoreboard import (
     report,
     scoreboard,
 )
-from onelayer.tables import tidy
-from onelayer.verdicts import THEORY, Direction, Number, UpperBound, judge
 from tests.faults.generated import GENERATED
 
 NAN = math.nan

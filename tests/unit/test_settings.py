@@ -147,9 +147,9 @@ decision_lists.attention.runs: [{L: 12, n: 4, m: 2, method: full, zipf: -1}] =>
     @.0.zipf: ... found -1
 decision_lists.attention.runs: [{L: 12, n: 4, m: 2, method: full, eta: 1}] => @.0: unknown key 'eta'
 decision_lists.attention.runs: [&run {L: 12, n: 4, m: 2, method: full}, *run] =>
-    decision_lists.attention: runs: ... method full is given twice
+    @: ... method full is given twice
 decision_lists.attention.runs: [{L: 12, n: 4, m: 2, method: full, seeds: [1, 1]}] =>
-    @.0.seeds: 1 given twice
+    @.0.seeds: 1 is given twice
 decision_lists.joint.near: [{L: 12, n: 4, m: 2, epsilon: [0]}] => @.0.epsilon.0: ... greater than 0
 decision_lists.joint.near: [{L: 64, n: 8, m: 2, epsilon: [1]}] => @.0: ... too many to enumerate
 decision_lists.joint.near: [{L: 12, n: 4, m: 2, epsilon: [1], scale: theorem_1}] =>
@@ -157,7 +157,7 @@ decision_lists.joint.near: [{L: 12, n: 4, m: 2, epsilon: [1], scale: theorem_1}]
 decision_lists.joint.near: [{L: 12, n: 4, m: 2, epsilon: [1], delta: 0}] =>
     @.0.delta: ... greater than 0
 decision_lists.joint.small: [&run {L: 12, n: 4, m: 2, optimiser: gd, eta: 1}, *run] =>
-    decision_lists.joint: small: ... eta 1.0 ... given twice
+    @: ... eta 1.0 ... given twice
 decision_lists.joint.small: [{L: 12, n: 4, m: 2, optimiser: sgd, eta: 1}] =>
     @.0.optimiser: ... 'adam', found 'sgd'
 decision_lists.value.sizes: [{L: 64, n: 8, m: 2}] => @.0: ... too many to enumerate
@@ -194,12 +194,12 @@ local_to_global.flow.chains: [{p: 0.1, q: 0.1}, {p: 0.3, q: 0.7}] => @.1: ... p 
 local_to_global.flow.chains: [{p: 0.9, q: 0.9}, {p: 0.8, q: 0.7}] =>
     local_to_global.flow: chains: at least one with p + q < 1
 local_to_global.flow.chains: [{p: 0.1, q: 0.1}, {p: 0.9, q: 0.9}, {p: 0.1, q: 0.1}] =>
-    local_to_global.flow: chains: p = 0.1, q = 0.1 is given twice
+    @: p 0.1, q 0.1 is given twice
 local_to_global.flow.sigmas: [0.5, 0.02] => local_to_global.flow: sigmas: ... ascending
 local_to_global.flow.sigmas: [0.0, 1.0] => @.0: ... greater than 0
 local_to_global.flow.tolerance: 0 => @: ... greater than 0
 local_to_global.ablation.variants: [{name: x}, {name: x, lr: 1.0}] =>
-    local_to_global.ablation: variants: x is given twice
+    @: x is given twice
 local_to_global.ablation.variants: [{name: x, initialisation: rank_one, embedding_rows: 2}] =>
     @.0: embedding_rows: ... one row
 local_to_global.open_problems: {sources: [{name: x, transitions: [[0.5, 0.6], [0.5, 0.5]]}]} =>
@@ -207,7 +207,7 @@ local_to_global.open_problems: {sources: [{name: x, transitions: [[0.5, 0.6], [0
 local_to_global.open_problems: {sources: [{name: x, transitions: [&row [0.5, 0.5], *row, *row]}]} =>
     @.sources.0: ... 3 rows ... 2 rows, or 4
 local_to_global.open_problems: {sources: [&x {name: x, transitions: [&r [0.5, 0.5], *r]}, *x]} =>
-    @: sources: x is given twice
+    @.sources: x is given twice
 local_to_global.attention_flow: {independent: [1.0]} => @.independent.0: ... less than 1
 
 # Calibration and stability.
@@ -219,7 +219,7 @@ stability.two_stages.settings: ["cross-entropy, SGD 2, noise .1"] => @: unknown 
 stability.transformers.variants: [65 inputs] =>
     @: unknown name '65 inputs' (did you mean '64 inputs'?)
 stability.joint_training.sizes: [{L: 13, n: 4, m: 2}] => @: unknown name 'L 13, n 4, m 2'
-stability.machines: [{name: a}, {name: a}] => stability: machines: a is given twice; each name once
+stability.machines: [{name: a}, {name: a}] => @: a is given twice
 stability.machines: [{name: a, requires: [avx2]}, {name: b}] =>
     stability: machines: a comes first and must be there for the others
 """

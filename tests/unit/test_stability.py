@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 import yaml
 
-from onelayer import intervals
-from onelayer.portable import describe_processor
-from onelayer.provenance import REPOSITORY, settings_json
+from onelayer.evidence import intervals
+from onelayer.evidence.tables import tidy
+from onelayer.run.portable import describe_processor
+from onelayer.run.provenance import REPOSITORY, settings_json
 from onelayer.settings.root import load_settings
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM, claims
 from onelayer.stability.machines import missing_instructions
 from onelayer.stability.table import assemble, readable, stability, standard_error
-from onelayer.tables import tidy
 
 HERE, THERE, SEEDS = (
     Machine(name="here"),

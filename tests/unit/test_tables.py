@@ -6,15 +6,15 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.pages import SHARES, Link, table_page
-from onelayer.tables import (
+from onelayer.evidence.pages import SHARES, Link, table_page
+from onelayer.evidence.tables import (
     VALUE_COLUMNS,
     Report,
     interval,
     read_csv,
     tidy,
 )
-from onelayer.verdicts import VERDICTS, Number, judge
+from onelayer.evidence.verdicts import VERDICTS, Number, judge
 
 
 def table() -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onelayer.time_left import TimeLeft, read_benchmarks
+from onelayer.run.time_left import TimeLeft, read_benchmarks
 
 SECONDS = {"fit_lda": 30.0, "probe": 10.0}
 

@@ -7,28 +7,28 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.models.checkpoints import load_checkpoint
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure import robustness
-from onelayer.papers.topic_structure.probe import attention, snapshots, topic_models
-from onelayer.papers.topic_structure.probe.embeddings import extract_embeddings
-from onelayer.papers.topic_structure.probe.labels import (
+from onelayer.papers.topic_structure.wikipedia import robustness
+from onelayer.papers.topic_structure.wikipedia.probe import attention, snapshots, topic_models
+from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     Variant,
     labels_of,
     stack_labels,
     tightest_variant,
     variants_of,
 )
-from onelayer.papers.topic_structure.probe.measures import measure_attention
-from onelayer.papers.topic_structure.probe.pairs import Labels
-from onelayer.papers.topic_structure.probe.similarity import PairSimilarity, unit_vectors
+from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
 from onelayer.settings.models import RandomModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import RobustnessSettings
 from onelayer.settings.topics import LdaSettings, Threshold, WordSettings
-from onelayer.topics.bag_of_words import count_words
-from onelayer.topics.model import Fit, read_topic_models, write_topic_models
-from onelayer.topics.variation import fit_topic_models
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.topics.bag_of_words import count_words
+from onelayer.text.topics.model import Fit, read_topic_models, write_topic_models
+from onelayer.text.topics.variation import fit_topic_models
 from tests.tiny_models import save_tiny_bert
 from tests.unit.test_topics import planted
 

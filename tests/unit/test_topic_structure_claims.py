@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.claims import BEYOND, KEYS, tabulated
+from onelayer.evidence.claims import BEYOND, KEYS, tabulated
+from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.synthetic import claims as synthetic
 from onelayer.papers.topic_structure.synthetic import closed_form, data, dyck
 from onelayer.papers.topic_structure.synthetic.components import all_components
@@ -28,7 +29,6 @@ from onelayer.settings.topic_structure_synthetic import (
     TopicModelSettings,
     TwoStageSettings,
 )
-from onelayer.tables import ALL
 
 SELECTIONS = ("proportion", "independent")
 

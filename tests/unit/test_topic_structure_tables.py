@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from onelayer.intervals import mean
-from onelayer.papers.topic_structure import losses, over_tokens, topic_tables
+from onelayer.evidence.intervals import mean
+from onelayer.papers.topic_structure.wikipedia import losses, over_tokens, topic_tables
 from onelayer.settings.pretraining import PretrainedModel
 
 

@@ -20,19 +20,19 @@ from onelayer.settings.topics import (
     Threshold,
     WordSettings,
 )
-from onelayer.topics.ambiguity import filter_ambiguous_words
-from onelayer.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
-from onelayer.topics.bags import BagOfWords
-from onelayer.topics.lda import fit_lda
-from onelayer.topics.model import read_topics, top_words, write_topics
-from onelayer.topics.online_lda import document_topics
-from onelayer.topics.quality import (
+from onelayer.text.topics.ambiguity import filter_ambiguous_words
+from onelayer.text.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
+from onelayer.text.topics.bags import BagOfWords
+from onelayer.text.topics.lda import fit_lda
+from onelayer.text.topics.model import read_topics, top_words, write_topics
+from onelayer.text.topics.online_lda import document_topics
+from onelayer.text.topics.quality import (
     agreement_with_labels,
     coherence,
     measure_topics,
     topics_used,
 )
-from onelayer.topics.stop_words import STOP_WORDS
+from onelayer.text.topics.stop_words import STOP_WORDS
 
 TEXTS = ["frog toad frog pond", "toad frog the pond", "bach mozart opera", "mozart opera ox bach"]
 LOOSE = WordSettings(min_documents=2, max_document_share=1.0)

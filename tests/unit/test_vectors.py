@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.papers.topic_structure.probe.labels import labels_of
-from onelayer.papers.topic_structure.probe.vectors import Embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of
+from onelayer.papers.topic_structure.wikipedia.probe.vectors import Embeddings
 
 KEPT = pd.DataFrame(
     {

@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from onelayer.tables import VALUE_COLUMNS, tidy
-from onelayer.verdicts import (
+from onelayer.evidence.tables import VALUE_COLUMNS, tidy
+from onelayer.evidence.verdicts import (
     DIFFERENCE,
     FLOAT32,
     KINDS,

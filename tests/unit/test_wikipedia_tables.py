@@ -5,9 +5,11 @@ import math
 import pandas as pd
 import pytest
 
-from onelayer.papers.topic_structure import over_seeds, wikipedia
+from onelayer.evidence.sentences import primary_row
+from onelayer.evidence.verdicts import VERDICTS
 from onelayer.papers.topic_structure.findings import WIKIPEDIA
-from onelayer.sentences import primary_row
+from onelayer.papers.topic_structure.wikipedia import over_seeds
+from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import (
     HubModel,
@@ -18,7 +20,6 @@ from onelayer.settings.models import (
     WheelModel,
 )
 from onelayer.settings.topics import AmbiguitySettings, Threshold
-from onelayer.verdicts import VERDICTS
 from tests.conftest import ROOT
 
 PUBLISHED = wikipedia.read_published(ROOT / "workflow/reference/topic_structure_wikipedia.csv")

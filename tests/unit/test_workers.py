@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from onelayer.compute.workers import SharedArray, Workers
 from onelayer.errors import OnelayerError
-from onelayer.workers import SharedArray, Workers
 
 PROGRAM = """
 import signal, sys, time
-from onelayer.workers import SharedArray, Workers
+from onelayer.compute.workers import SharedArray, Workers
 from tests.unit.test_workers import Worker
 
 if __name__ == "__main__":

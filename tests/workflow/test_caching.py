@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from onelayer.declarations import read_declarations
-from onelayer.portable import assignments
-from onelayer.provenance import code_closure
-from onelayer.registry import FOLDERS
+from onelayer.evidence.declarations import read_declarations
+from onelayer.report.registry import FOLDERS
+from onelayer.run.portable import assignments
+from onelayer.run.provenance import code_closure
 from tests.conftest import SMOKE, cpu_seconds, snakemake
 from tests.processes import start, wait_for_step
 from tests.workflow.conftest import CAPTIONS, DOWNSTREAM, executed, plan, products
@@ -60,12 +60,12 @@ def test_a_portable_run_makes_every_step_again_but_those_that_are_other_machines
 @pytest.mark.parametrize(
     "module",
     [
-        "corpus/mediawiki.py",
-        "fetch.py",
+        "text/corpus/mediawiki.py",
+        "fetching/fetch.py",
         "papers/decision_lists/constants.py",
-        "papers/topic_structure/probe/embeddings.py",
-        "seeds.py",
-        "topics/quality.py",
+        "papers/topic_structure/wikipedia/probe/embeddings.py",
+        "compute/seeds.py",
+        "text/topics/quality.py",
     ],
 )
 def test_editing_a_module_reruns_exactly_the_steps_that_import_it(finished, module):
@@ -83,7 +83,7 @@ def test_editing_a_module_reruns_exactly_the_steps_that_import_it(finished, modu
 
 
 @pytest.mark.parametrize(
-    "name", ["settings/root.py", "allocation.py", "papers/scan_snap/__init__.py"]
+    "name", ["settings/root.py", "run/allocation.py", "papers/scan_snap/__init__.py"]
 )
 def test_editing_what_no_number_depends_on_reruns_nothing(finished, name):
     edit(finished / "src/onelayer" / name)
@@ -155,7 +155,7 @@ def test_an_edited_caption_reruns_only_the_index(finished):
 
 
 def test_an_edited_figure_style_plots_again_and_computes_nothing(finished, smoke):
-    edit(finished / "src/onelayer/figures.py")
+    edit(finished / "src/onelayer/evidence/figures.py")
     planned = plan(finished)
     plots = {job.rule for job in smoke.steps if job.rule.startswith(("figure_", "animate_"))}
     assert planned.triggered == plots
@@ -223,7 +223,7 @@ def test_a_deleted_table_comes_back_within_seconds_from_one_rule(finished):
 def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     before = products(finished)
     untouched = (finished / TOPICS).stat().st_mtime_ns
-    edit(finished / "src/onelayer/papers/topic_structure/topic_tables.py")
+    edit(finished / "src/onelayer/papers/topic_structure/wikipedia/topic_tables.py")
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
     steps = {"table_topics", "table_topic_quality", "table_topic_settings"}

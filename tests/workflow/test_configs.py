@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 import yaml
 
-from onelayer.allocation import gpus
-from onelayer.declarations import read_declarations
-from onelayer.portable import assignments
-from onelayer.settings.schema import PATH as SCHEMA
-from onelayer.settings.schema import schema_text
+from onelayer.evidence.declarations import read_declarations
+from onelayer.run.allocation import gpus
+from onelayer.run.portable import assignments
+from onelayer.run.schema import PATH as SCHEMA
+from onelayer.run.schema import schema_text
 from tests.conftest import ROOT, clean_environment, snakemake
 from tests.workflow.conftest import CAPTIONS, OVERLAYS, ask, listed, merged_config
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from onelayer.corpus.storage import read_column
+from onelayer.text.corpus.storage import read_column
 from tests.conftest import snakemake
 from tests.faults.conftest import sha256
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve

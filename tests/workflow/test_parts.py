@@ -6,7 +6,7 @@ import pytest
 import yaml
 from gensim.test.utils import datapath
 
-from onelayer.topics.bag_of_words import read_bag_of_words
+from onelayer.text.topics.bag_of_words import read_bag_of_words
 from tests.conftest import SMOKE, snakemake
 from tests.workflow.conftest import executed, plan
 

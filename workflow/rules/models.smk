@@ -20,7 +20,7 @@ tokenizers = {
 # What cannot be probed is refused before anything is downloaded or fitted. Where there is nothing
 # new nothing is imported: torch takes seconds.
 if workflow.is_main_process and (new_folders := settings.new_folders(Path("results/models"))):
-    from onelayer.models.folder import check_folders
+    from onelayer.text.models.folder import check_folders
 
     try:
         check_folders(new_folders)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from onelayer.calibration.simulation import NORMAL
 from onelayer.calibration.table import EFFECTS, PERMUTED, SAID
-from onelayer.figures import PALETTE, WIDTH, despine, figure, plain
+from onelayer.evidence.figures import PALETTE, WIDTH, despine, figure, plain
 
 BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, _ = PALETTE
 # What claims an effect is dark; what denies one green; what decides nothing is nearly white.

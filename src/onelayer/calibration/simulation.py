@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import comb
 
-from onelayer import intervals
-from onelayer.papers.topic_structure.probe.uncertainty import (
+from onelayer.compute.seeds import generator
+from onelayer.evidence import intervals
+from onelayer.evidence.verdicts import Measured, Number
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
     document_weights,
     percentile_interval,
 )
-from onelayer.seeds import generator
 from onelayer.settings.calibration import EffectCalibration, IntervalCalibration
-from onelayer.verdicts import Measured, Number
 
 NORMAL, SKEWED = "normal", "skewed"
 SHAPES = (NORMAL, SKEWED)

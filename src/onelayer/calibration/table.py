@@ -7,15 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer import intervals
 from onelayer.calibration.simulation import OVER_SEEDS, PLAIN
-from onelayer.papers.topic_structure import wikipedia
-from onelayer.papers.topic_structure.probe.labels import Variant
-from onelayer.settings.models import ModelSettings
-from onelayer.settings.topic_structure import NamedModel, by_name
-from onelayer.settings.topics import AmbiguitySettings
-from onelayer.tables import VALUE_COLUMNS, interval, number, table, tidy
-from onelayer.verdicts import (
+from onelayer.evidence import intervals
+from onelayer.evidence.tables import VALUE_COLUMNS, interval, number, table, tidy
+from onelayer.evidence.verdicts import (
     NEGLIGIBLE,
     REPRODUCED,
     TENTH,
@@ -26,6 +21,11 @@ from onelayer.verdicts import (
     judge,
     worded_all,
 )
+from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
+from onelayer.settings.models import ModelSettings
+from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.settings.topics import AmbiguitySettings
 
 KEYS = ["what", "case", "text", "shape", "seeds", "documents", "spread", "half_width", "truth"]
 # What a row does not have.

@@ -1,6 +1,6 @@
 """The findings of all papers, and those among them that are claims."""
 
-from onelayer.findings import Finding, Remark
+from onelayer.evidence.findings import Finding, Remark
 from onelayer.papers import PAPERS
 from onelayer.papers.decision_lists.findings import FINDINGS as DECISION_LISTS
 from onelayer.papers.local_to_global.findings import FINDINGS as LOCAL_TO_GLOBAL

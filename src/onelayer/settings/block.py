@@ -62,6 +62,23 @@ def check_plain(value: object, path: tuple = ()) -> None:
             check_plain(part, (*path, str(key)))
 
 
+def each_once(*keys: str) -> pydantic.AfterValidator:
+    """Of a list: no two entries are the same, or agree in all of these fields."""
+
+    def check(entries: list) -> list:
+        found = [tuple(getattr(entry, key, None) for key in keys) or (entry,) for entry in entries]
+        for values in found:
+            if found.count(values) > 1:
+                named = zip(keys, values, strict=True) if len(keys) > 1 else [("", values[0])]
+                same = ", ".join(
+                    f"{key} {value}".strip() for key, value in named if value is not None
+                )
+                raise ValueError(f"{same} is given twice; each once")
+        return entries
+
+    return pydantic.AfterValidator(check)
+
+
 def nearest(word: str, names: Iterable[str]) -> str:
     """` (did you mean 'name'?)` for the most similar name, or nothing if none is similar."""
     close = difflib.get_close_matches(str(word), list(names), n=1, cutoff=0.5)

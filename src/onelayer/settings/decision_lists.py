@@ -3,14 +3,14 @@
 Symbols are the paper's: L tokens in the vocabulary, n in a sequence, lists of m.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Literal, Self
 
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Seed, Threads
+from onelayer.settings.block import Block, Device, Seed, Threads, each_once
 from onelayer.settings.decision_list_sizes import (
     check_enumerable,
     check_every_place_determines,
@@ -22,14 +22,8 @@ MOST_SHOWN = 64  # tokens of a matrix W that is drawn
 LISTS = ("L", "n", "m", "shortest")  # what tells two problems apart
 
 
-def _no_repeats(items: list) -> list:
-    if repeated := sorted({item for item in items if items.count(item) > 1}):
-        raise ValueError(f"{', '.join(map(str, repeated))} given twice; each once")
-    return items
-
-
 Positive = Annotated[float, Field(gt=0)]
-Seeds = Annotated[list[Seed], Field(min_length=1), pydantic.AfterValidator(_no_repeats)]
+Seeds = Annotated[list[Seed], Field(min_length=1), each_once()]
 
 
 class Size(Block):
@@ -174,23 +168,20 @@ Run = Annotated[FullRun | SampledRun | DescentRun | FactoredRun, Field(discrimin
 class AttentionSettings(Block):
     """Training the full matrix W with V = cP."""
 
-    runs: list[Run] = Field(min_length=1)
+    runs: Annotated[list[Run], each_once(*LISTS, "delta", "zipf", "method", "deviation")] = Field(
+        min_length=1
+    )
     """Runs, each at one size, with one method and distribution."""
     device: Device = "auto"
     """Where runs with drawn sequences compute; `auto` takes a GPU if there is one."""
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
 
-    @pydantic.model_validator(mode="after")
-    def _each_run_once(self) -> Self:
-        _once("runs", self.runs, *LISTS, "delta", "zipf", "method", "deviation")
-        return self
-
 
 class ValueSettings(Block):
     """Training V alone at W = 0 (section II)."""
 
-    sizes: list[EnumeratedSize] = Field(min_length=1)
+    sizes: Annotated[list[EnumeratedSize], each_once(*LISTS)] = Field(min_length=1)
     """Problems; the first is shown as a heat map."""
     seeds: Seeds = [0, 1, 2, 3]
     """Seeds of lists and permutation; one run each."""
@@ -203,16 +194,11 @@ class ValueSettings(Block):
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
 
-    @pydantic.model_validator(mode="after")
-    def _each_size_once(self) -> Self:
-        _once("sizes", self.sizes, *LISTS)
-        return self
-
 
 class NearStart(ListedSize):
     """W and V trained together from W = 0 and V within epsilon / 2 of cP (Theorem 2)."""
 
-    epsilon: Annotated[list[Positive], Field(min_length=1), pydantic.AfterValidator(_no_repeats)]
+    epsilon: Annotated[list[Positive], Field(min_length=1), each_once()]
     """Sup-norm width of the noise on V = cP; one start each."""
     scale: Literal["theorem_1", "theorem_2"] = "theorem_2"
     """Whose c."""
@@ -252,17 +238,19 @@ class SmallStart(EnumeratedSize):
 class JointSettings(Block):
     """Training W and V together."""
 
-    near: list[NearStart] = Field(min_length=1)
+    near: Annotated[list[NearStart], each_once(*LISTS, "scale", "delta", "sequences")] = Field(
+        min_length=1
+    )
     """Starts near V = cP; one at least with Theorem 2's c."""
-    small: list[SmallStart] = Field(min_length=1)
+    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta", "deviation")] = Field(
+        min_length=1
+    )
     """Small random starts."""
     threads: Threads = 1
     """torch and BLAS threads; part of what decides the numbers."""
 
     @pydantic.model_validator(mode="after")
-    def _starts_once_and_one_of_theorem_2(self) -> Self:
-        _once("near", self.near, *LISTS, "scale", "delta", "sequences")
-        _once("small", self.small, *LISTS, "optimiser", "eta", "deviation")
+    def _one_start_of_theorem_2(self) -> Self:
         if all(start.scale != "theorem_2" for start in self.near):
             raise ValueError("near: no start with scale theorem_2, and so no table of Theorem 2")
         return self
@@ -304,13 +292,3 @@ class DecisionListSettings(Block):
 def size_of(size: Size) -> tuple[int, int, int]:
     """(L, n, m)."""
     return size.L, size.n, size.m
-
-
-def _once(name: str, blocks: Sequence[Block], *keys: str) -> None:
-    """Refuse blocks that agree in all keys of a table's rows."""
-    found = [tuple(getattr(block, key, None) for key in keys) for block in blocks]
-    for values in found:
-        if found.count(values) > 1:
-            named = zip(keys, values, strict=True)
-            same = ", ".join(f"{key} {value}" for key, value in named if value is not None)
-            raise ValueError(f"{name}: {same} is given twice; use more seeds, or other values")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title, shown
+from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title, each_once, shown
 
 Initialisation = Literal["standard", "rank_one", "paper"]
 INDEPENDENT = 1e-9  # |p + q - 1| below this
@@ -47,7 +47,7 @@ class ChainSettings(Block):
 class FlowSettings(Block):
     """Gradient flow of the canonical model from many starts at once."""
 
-    chains: list[ChainSettings] = Field(min_length=2)
+    chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=2)
     """Chains in the order of rows; the first with p + q < 1 and the first with p + q > 1 are shown
     in the figures."""
     extent: float = Field(3.0, gt=0.8, le=10)
@@ -82,10 +82,6 @@ class FlowSettings(Block):
         sums = [chain.p + chain.q for chain in self.chains]
         if not min(sums) < 1 < max(sums):
             raise ValueError("chains: at least one with p + q < 1 and one with p + q > 1")
-        pairs = [(chain.p, chain.q) for chain in self.chains]
-        if repeated := [pair for pair in pairs if pairs.count(pair) > 1]:
-            p, q = repeated[0]
-            raise ValueError(f"chains: p = {p:g}, q = {q:g} is given twice; each once")
         if self.sigmas != sorted(set(self.sigmas)):
             raise ValueError("sigmas: each once, in ascending order")
         return self
@@ -220,15 +216,8 @@ class AblationSettings(Block):
     """Length of each training (iterations)."""
     seeds: int = Field(6, ge=2)
     """Runs per variant (runs); fewer than six can decide no share."""
-    variants: list[Variant] = Field(min_length=1)
+    variants: Annotated[list[Variant], each_once("name")] = Field(min_length=1)
     """Variants in the order of rows."""
-
-    @pydantic.model_validator(mode="after")
-    def _names_once(self) -> "AblationSettings":
-        names = [variant.name for variant in self.variants]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"variants: {', '.join(repeated)} is given twice; each name once")
-        return self
 
 
 class AblationRunSettings(EnsembleSettings):
@@ -296,7 +285,7 @@ _SOURCES = [
 class OpenProblemsSettings(Block):
     """More states, higher order, two layers: small trainings from the standard start by AdamW."""
 
-    sources: list[SourceSettings] = Field(
+    sources: Annotated[list[SourceSettings], each_once("name")] = Field(
         [SourceSettings(**source) for source in _SOURCES], min_length=1
     )
     """Sources in the order of rows."""
@@ -318,13 +307,6 @@ class OpenProblemsSettings(Block):
     """Between two evaluations on held-out sequences (iterations)."""
     evaluate_on: int = Field(16, ge=1)
     """Held-out sequences (sequences)."""
-
-    @pydantic.model_validator(mode="after")
-    def _names_once(self) -> "OpenProblemsSettings":
-        names = [source.name for source in self.sources]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"sources: {', '.join(repeated)} is given twice; each name once")
-        return self
 
 
 class LocalToGlobalSettings(Block):

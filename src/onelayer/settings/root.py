@@ -188,12 +188,6 @@ def _check_references(settings: Settings) -> None:
             _known(f"models.{name}.like", model.like, originals)
     _check_parts(settings)
     _check_stability(settings)
-    labels = [threshold.label for threshold in settings.topics.ambiguity.thresholds]
-    if repeated := sorted({label for label in labels if labels.count(label) > 1}):
-        raise OnelayerError(
-            f"config: topics.ambiguity.thresholds: {', '.join(repeated)} is given twice; "
-            "each threshold once"
-        )
 
 
 def _check_parts(settings: Settings) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Name, Threads
+from onelayer.settings.block import Block, Name, Threads, each_once
 from onelayer.settings.decision_lists import JointSettings, Size, SmallStart, size_of
 from onelayer.settings.local_to_global import AblationRunSettings, LocalToGlobalSettings
 from onelayer.settings.pretraining import FamilyName, PretrainingSettings, PretrainModelSettings
@@ -165,7 +165,7 @@ class PretrainingAgain(Block):
 class StabilitySettings(Block):
     """Claims of the papers again, as on other machines and from other seeds."""
 
-    machines: list[Machine] = Field(min_length=2)
+    machines: Annotated[list[Machine], each_once("name")] = Field(min_length=2)
     """The first is what the others are compared with."""
     two_stages: StagesAgain
     """Topic structure, synthetic."""
@@ -180,9 +180,6 @@ class StabilitySettings(Block):
 
     @pydantic.model_validator(mode="after")
     def _machines_differ(self) -> "StabilitySettings":
-        names = [machine.name for machine in self.machines]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"machines: {', '.join(repeated)} is given twice; each name once")
         first = self.machines[0]
         if first.requires or first.other_seeds:
             raise ValueError(

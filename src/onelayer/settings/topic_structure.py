@@ -2,23 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from onelayer.settings.block import Block, Name, Seed, Share, Title
+from onelayer.settings.block import Block, Name, Seed, Share, Title, each_once
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topic_structure_synthetic import SyntheticSettings
 from onelayer.settings.topics import Backend, Overlap, Threshold
-
-
-def _each_once(values: list) -> list:
-    if repeated := sorted({str(value) for value in values if values.count(value) > 1}):
-        raise ValueError(f"{', '.join(repeated)} is given twice; each once")
-    return values
-
-
-EachOnce = AfterValidator(_each_once)
 
 
 class WordGroup(Block):
@@ -77,13 +68,15 @@ class RobustnessSettings(Block):
 
     corpus: Name | None = None
     """A corpus of `corpora`; null: the tables' own."""
-    models: Annotated[list[Name], EachOnce] = Field(min_length=1)
+    models: Annotated[list[Name], each_once()] = Field(min_length=1)
     """Models of `models`; of one with several checkpoints the first."""
-    backends: Annotated[list[Backend], EachOnce] = Field(min_length=1)
+    backends: Annotated[list[Backend], each_once()] = Field(min_length=1)
     """Backends of the topic model; `tomotopy` is the optional extra `onelayer[tomotopy]`."""
-    topics: Annotated[list[Annotated[int, Field(ge=2, le=10_000)]], EachOnce] = Field(min_length=1)
+    topics: Annotated[list[Annotated[int, Field(ge=2, le=10_000)]], each_once()] = Field(
+        min_length=1
+    )
     """Numbers of topics."""
-    seeds: Annotated[list[Seed], EachOnce] = Field(min_length=1)
+    seeds: Annotated[list[Seed], each_once()] = Field(min_length=1)
     """Seeds of each."""
     overlap: Overlap
     """`disjoint`: a word stays only in its most probable topic; `overlapping`: in several."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Name, Threads, Title
+from onelayer.settings.block import Block, Device, Name, Threads, Title, each_once
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
@@ -13,11 +13,6 @@ EmbeddingKind = Literal["one_hot", "layer_norm"]
 OptimizerKind = Literal["adam", "sgd"]
 LossKind = Literal["squared", "mean_squared", "cross_entropy"]
 SelectionKind = Literal["independent", "proportion"]
-
-
-def _once(names: list[str]) -> None:
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{', '.join(repeated)} is given twice; each name once")
 
 
 class MaskingSettings(Block):
@@ -142,7 +137,7 @@ class AttentionTableSettings(DocumentSettings):
 
     concentration: Positive = 0.1
     """Dirichlet concentration of the topic weights."""
-    variants: list[AttentionVariant] = Field(min_length=1)
+    variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     """Ways to train."""
     steps: int = Field(1500, ge=1)
     """Updates (steps)."""
@@ -152,11 +147,6 @@ class AttentionTableSettings(DocumentSettings):
     """Fresh, unmasked documents on which attention is averaged (documents)."""
     evaluated_tokens: int = Field(100, ge=8)
     """Tokens that documents are cut to, START included (tokens)."""
-
-    @pydantic.model_validator(mode="after")
-    def _named_once(self) -> "AttentionTableSettings":
-        _once([variant.name for variant in self.variants])
-        return self
 
     def variant(self, name: str) -> AttentionVariant:
         """The variant of this name."""
@@ -223,9 +213,9 @@ class TwoStageSettings(DocumentSettings):
 
     concentration: Positive = 0.1
     """Dirichlet concentration of the topic weights."""
-    settings: list[StageSetting] = Field(min_length=1)
+    settings: Annotated[list[StageSetting], each_once("name")] = Field(min_length=1)
     """What is trained."""
-    maps: list[StageMap] = Field(min_length=1)
+    maps: Annotated[list[StageMap], each_once("name")] = Field(min_length=1)
     """Panels of the map."""
     steps: int = Field(1000, ge=10)
     """Updates (steps)."""
@@ -235,9 +225,7 @@ class TwoStageSettings(DocumentSettings):
     """Runs of each cell of the map (seeds)."""
 
     @pydantic.model_validator(mode="after")
-    def _named_once(self) -> "TwoStageSettings":
-        _once([setting.name for setting in self.settings])
-        _once([panel.name for panel in self.maps])
+    def _one_pictured(self) -> "TwoStageSettings":
         if sum(setting.pictured for setting in self.settings) > 1:
             raise ValueError("settings: one of them at most is `pictured`, the paper's own")
         return self

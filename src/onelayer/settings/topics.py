@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Name, Seed, Share, Threads, Title
+from onelayer.settings.block import Block, Name, Seed, Share, Threads, Title, each_once
 
 Overlap = Literal["disjoint", "overlapping"]
 Backend = Literal["gensim", "tomotopy"]
@@ -108,7 +108,7 @@ class AmbiguitySettings(Block):
 
     overlaps: list[Overlap] = Field(["disjoint", "overlapping"], min_length=1)
     """`disjoint`: a word stays only in its most probable topic; `overlapping`: in several."""
-    thresholds: list[Threshold] = Field(min_length=1)
+    thresholds: Annotated[list[Threshold], each_once("label")] = Field(min_length=1)
     """One or more thresholds, tightest first."""
 
 

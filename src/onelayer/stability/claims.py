@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from onelayer.execution import Execution
-from onelayer.intervals import mean
+from onelayer.compute.execution import Execution
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import ALL, VALUE_COLUMNS, tidy
 from onelayer.papers import PAPERS
 from onelayer.papers.decision_lists import starts
 from onelayer.papers.decision_lists import tables as decision_lists
@@ -25,7 +26,6 @@ from onelayer.settings.local_to_global import AblationRunSettings
 from onelayer.settings.scan_snap import SimulationSettings
 from onelayer.settings.stability import ClaimsAgainSettings, StagesRun
 from onelayer.stability import CLAIM
-from onelayer.tables import ALL, VALUE_COLUMNS, tidy
 
 # Between which the means of decision lists lie by definition.
 BETWEEN = {

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from onelayer.execution import Execution
-from onelayer.models.tokenizer import load_tokenizer
-from onelayer.papers.topic_structure import losses
-from onelayer.papers.topic_structure.probe.attention import sample_articles
-from onelayer.papers.topic_structure.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.probe.snapshots import measure_snapshots
-from onelayer.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
-from onelayer.pretraining.training import Training, train
+from onelayer.compute.execution import Execution
+from onelayer.evidence.tables import ALL
+from onelayer.papers.topic_structure.wikipedia import losses
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.papers.topic_structure.wikipedia.probe.snapshots import measure_snapshots
+from onelayer.run.step import Step, scratch_folder
 from onelayer.settings.pretraining import PretrainModelSettings
 from onelayer.stability.claims import claims_of
-from onelayer.step import Step, scratch_folder
-from onelayer.tables import ALL
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
+from onelayer.text.pretraining.training import Training, train
 
 RATIOS = ("attention_ratio", "attention_ratio_z", "embedding_cosine_ratio")
 LOSSES = ("words_loss", "sentence_order_loss", "replaced_tokens_loss")

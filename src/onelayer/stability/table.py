@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from onelayer.intervals import share
+from onelayer.evidence.intervals import share
+from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, Report, interval, table, tidy
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM
-from onelayer.tables import TEXTS, VALUE_COLUMNS, Report, interval, table, tidy
 
 KEYS = [*CLAIM, "machine", "judged"]
 ALL, COVERED, SAME = "all claims", "covered_share", "same_share"

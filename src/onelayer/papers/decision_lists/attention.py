@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from onelayer.device import on_gpu
-from onelayer.execution import Execution
+from onelayer.compute.device import on_gpu
+from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import generator
 from onelayer.papers.decision_lists.constants import gamma, theorem_1_bound, theorem_1_scale
 from onelayer.papers.decision_lists.data import (
     DecisionLists,
@@ -31,7 +32,6 @@ from onelayer.papers.decision_lists.full import (
 )
 from onelayer.papers.decision_lists.reduced import STEP, Setting, solve
 from onelayer.papers.decision_lists.sampler import Sampler
-from onelayer.seeds import generator
 from onelayer.settings.decision_lists import MOST_SHOWN, AttentionSettings, Run, size_of
 
 KEYS = ["L", "n", "m", "delta", "zipf", "method", "seed"]

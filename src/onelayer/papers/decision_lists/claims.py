@@ -9,12 +9,12 @@ from itertools import chain
 
 import pandas as pd
 
-from onelayer.claims import BEYOND, NOTES, Claim, alone, of_seeds, readable, tabulated
-from onelayer.intervals import share
+from onelayer.evidence.claims import BEYOND, NOTES, Claim, alone, of_seeds, readable, tabulated
+from onelayer.evidence.intervals import share
+from onelayer.evidence.tables import ALL, table
+from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, UpperBound
 from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.decision_lists.tables import POPULATION_FLOW, SIZES
-from onelayer.tables import ALL, table
-from onelayer.verdicts import NOT_REACHED, Direction, Number, UpperBound
 
 THEOREM_1, THEOREM_2 = "section I.C.1 (Theorem 1)", "section I.C.2 (Theorem 2)"
 IN_TIME = "gradient flow from W_0 = 0 and V = cP is perfect within time 4 M / (log(L) gamma)"

@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from onelayer.seeds import generator
+from onelayer.compute.seeds import generator
 from onelayer.settings.decision_list_sizes import check_enumerable, check_sizes
 
 PADDING = -1

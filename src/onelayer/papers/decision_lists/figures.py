@@ -12,7 +12,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from onelayer.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, figure
+from onelayer.evidence.figures import (
+    DIVERGING,
+    MARKERS,
+    PALETTE,
+    SEQUENTIAL,
+    WIDTH,
+    despine,
+    figure,
+)
 from onelayer.settings.decision_lists import Size, size_of
 
 Lengths = tuple[int, int, int]  # L, n, m

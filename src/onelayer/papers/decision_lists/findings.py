@@ -4,7 +4,7 @@ The paper publishes no numbers but two bounds, whose constants γ and δ it leav
 named in the sentences. What a theorem says of all is decided by the worst size, margin or run.
 """
 
-from onelayer.findings import Finding, Remark
+from onelayer.evidence.findings import Finding, Remark
 
 _THEOREM_1 = "decision_lists/theorem_1"
 _THEOREM_2 = "decision_lists/theorem_2"

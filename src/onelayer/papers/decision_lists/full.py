@@ -15,9 +15,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.device import to_device
-from onelayer.execution import Execution
-from onelayer.graphs import Graphed
+from onelayer.compute.device import to_device
+from onelayer.compute.execution import Execution
+from onelayer.compute.graphs import Graphed
 from onelayer.papers.decision_lists.data import DecisionLists, Sequences
 from onelayer.papers.decision_lists.model import (
     Batch,

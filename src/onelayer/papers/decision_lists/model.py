@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.device import to_device
+from onelayer.compute.device import to_device
 from onelayer.papers.decision_lists.data import PADDING, DecisionLists, Sequences
 
 

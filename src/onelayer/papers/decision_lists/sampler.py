@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.device import on_gpu, to_device
+from onelayer.compute.device import on_gpu, to_device
 from onelayer.papers.decision_lists.data import DecisionLists, inclusion_chances
 from onelayer.papers.decision_lists.model import Batch
 from onelayer.settings.decision_list_sizes import check_positive, check_sizes

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from onelayer.execution import progress_bar
-from onelayer.findings import ALL
+from onelayer.compute.execution import progress_bar
+from onelayer.compute.seeds import generator
+from onelayer.evidence.findings import ALL
 from onelayer.papers.decision_lists import constants
 from onelayer.papers.decision_lists.data import (
     DecisionLists,
@@ -31,7 +32,6 @@ from onelayer.papers.decision_lists.joint import (
     train_value,
 )
 from onelayer.papers.decision_lists.model import Rows, order, rows_of
-from onelayer.seeds import generator
 from onelayer.settings.decision_lists import (
     ListedSize,
     NearStart,

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import mean
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import ALL, number, table, tidy
+from onelayer.evidence.verdicts import NOT_REACHED, UpperBound, judge
 from onelayer.papers.decision_lists.data import list_length
-from onelayer.tables import ALL, number, table, tidy
-from onelayer.verdicts import NOT_REACHED, UpperBound, judge
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
 # Lists have from `shortest_list` to `list_length` tokens: the same where all have as many.

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
+from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.decision_lists.data import list_length
 
 CEILING = {"marker": "_", "markersize": 9, "color": "black", "linestyle": "none", "zorder": 4}

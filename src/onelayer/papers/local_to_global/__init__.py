@@ -75,5 +75,5 @@ Beyond the paper: which changes of the training let a start leave the unigram mo
 All of it
 
 What needs more than one row of the other tables: the worst of all chains, points and matrices.
-    onelayer.claims, claims -> table_local_to_global_claims
+    onelayer.evidence.claims, claims -> table_local_to_global_claims
 """

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from onelayer.device import on_gpu
+from onelayer.compute.device import on_gpu
 
 BLOCK = 128  # positions of queries at a time: their exponentials fit a processor's cache
 GPU_BYTES = 2**29  # exponentials at a time of all runs on a GPU, which wants few large products

@@ -8,7 +8,9 @@ s* ends at a global minimum, wherever it lies. Of the others Gaussian starts tel
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import share
+from onelayer.evidence.intervals import share
+from onelayer.evidence.tables import interval, number, table, tidy
+from onelayer.evidence.verdicts import judge, worded
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import INDEPENDENT, Chain
 from onelayer.papers.local_to_global.flow_tables import (
@@ -24,8 +26,6 @@ from onelayer.papers.local_to_global.theory import (
     outcome_with_attention,
 )
 from onelayer.settings.local_to_global import ChainSettings
-from onelayer.tables import interval, number, table, tidy
-from onelayer.verdicts import judge, worded
 
 KEYS = ["p", "q", "model", "start", "sigma"]
 START, END = ("e_0", "w_0", "a_0"), ("e", "w", "a")  # columns of `simulation.attention_starts`

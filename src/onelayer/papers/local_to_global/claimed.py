@@ -5,9 +5,9 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: figure 4 has it reach the bigram model for p + q > 1.
 """
 
+from onelayer.evidence.verdicts import FLOAT32, TENTH, Number
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import AUTHORS_CHAIN, TrainingSettings
-from onelayer.verdicts import FLOAT32, TENTH, Number
 
 UNIGRAM, BIGRAM = "unigram", "bigram"
 _LOGITS = {UNIGRAM: 1, BIGRAM: 2}  # that a model has to estimate

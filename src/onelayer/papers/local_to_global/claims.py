@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from onelayer.claims import BEYOND, Claim, alone, of_seeds, readable, tabulated
-from onelayer.claims import NOTES as ON_CLAIMS
-from onelayer.intervals import share
+from onelayer.evidence.claims import BEYOND, Claim, alone, of_seeds, readable, tabulated
+from onelayer.evidence.claims import NOTES as ON_CLAIMS
+from onelayer.evidence.intervals import share
+from onelayer.evidence.tables import ALL, table
+from onelayer.evidence.verdicts import FLOAT32, NOT_REACHED, THEORY, Direction, Number
 from onelayer.papers.local_to_global.accuracy import (
     SLOW_AT_REST,
     STANDARD_DEVIATIONS,
@@ -28,8 +30,6 @@ from onelayer.papers.local_to_global.flow_tables import MAJORITY, ROUNDING
 from onelayer.papers.local_to_global.theory import MODELS
 from onelayer.papers.local_to_global.training_tables import read_published
 from onelayer.settings.local_to_global import ChainSettings, TrainingSettings
-from onelayer.tables import ALL, table
-from onelayer.verdicts import FLOAT32, NOT_REACHED, THEORY, Direction, Number
 
 RANK_ONE = 0.9  # a share of the largest singular value above this is approximately rank one
 LEVEL = 0.05

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from onelayer.ensemble import RunRandom
+from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.local_to_global.initialisation import STD
 
 Parameters = Mapping[str, Tensor]

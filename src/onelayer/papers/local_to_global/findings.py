@@ -1,6 +1,6 @@
 """The claims of Makkuva et al. (2024), each with the row that decides it."""
 
-from onelayer.findings import ALL, Finding, Published, Remark
+from onelayer.evidence.findings import ALL, Finding, Published, Remark
 
 _CLAIMS = "local_to_global/claims"
 _STARTS = "local_to_global/initialisation"

@@ -13,8 +13,8 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
-from onelayer.intervals import share
+from onelayer.evidence.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
+from onelayer.evidence.intervals import share
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.papers.local_to_global.chain import Chain

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import share
+from onelayer.evidence.intervals import share
+from onelayer.evidence.tables import interval, number, table, tidy
+from onelayer.evidence.verdicts import THEORY, Number, judge, worded
 from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points, grid, outcome
 from onelayer.settings.local_to_global import ChainSettings
-from onelayer.tables import interval, number, table, tidy
-from onelayer.verdicts import THEORY, Number, judge, worded
 
 ROUNDING = 1e-12  # of closed forms in float64: 2^-53 through some thousand operations
 MAJORITY = Number(0.5, kind="theory")  # of a share: which of two ends is the more frequent one

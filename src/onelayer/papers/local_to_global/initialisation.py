@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from onelayer.ensemble import RunRandom
+from onelayer.compute.ensemble import RunRandom
 
 STD = 0.02
 """Standard deviation of the standard initialisation."""

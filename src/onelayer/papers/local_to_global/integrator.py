@@ -16,8 +16,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from onelayer.device import on_gpu, to_device
-from onelayer.graphs import Graphed
+from onelayer.compute.device import on_gpu, to_device
+from onelayer.compute.graphs import Graphed
 from onelayer.papers.local_to_global.accuracy import MAX_STEPS
 
 # Dormand and Prince (1980): a_ij, and fifth-order minus embedded fourth-order weights.

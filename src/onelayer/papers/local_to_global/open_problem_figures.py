@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onelayer.figures import MARKERS, MIDDLE, PALETTE, despine, figure
+from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import SourceSettings

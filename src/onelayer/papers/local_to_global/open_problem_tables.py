@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from onelayer.intervals import mean, share
+from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.tables import Report, interval, number, table, tidy
+from onelayer.evidence.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import SourceSettings
-from onelayer.tables import Report, interval, number, table, tidy
-from onelayer.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
 
 KEYS = ["source", "depth"]
 CLOSE = "within"  # how near to the best entropy counts as reached (nats), in the rows that count

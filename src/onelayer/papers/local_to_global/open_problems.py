@@ -14,9 +14,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.execution import Execution
 from onelayer.papers.local_to_global import deep_transformer
 from onelayer.papers.local_to_global.sources import Source
 from onelayer.papers.local_to_global.training import BETAS, one_cycle

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onelayer.figures import COLUMN, MARKERS, PALETTE, despine, figure
+from onelayer.evidence.figures import COLUMN, MARKERS, PALETTE, despine, figure
 from onelayer.papers.local_to_global.training_tables import read_published
 
 TITLES = {"standard": "standard Gaussian start", "paper": "the paper's start"}

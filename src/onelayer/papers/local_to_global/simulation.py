@@ -10,7 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.execution import Execution
+from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import generator
 from onelayer.papers.local_to_global import canonical
 from onelayer.papers.local_to_global.accuracy import SLOW_AT_REST
 from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL
@@ -23,7 +24,6 @@ from onelayer.papers.local_to_global.theory import (
     outcome,
     shown_chains,
 )
-from onelayer.seeds import generator
 from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
 
 AROUND = 0.05  # radius of the starts around a critical point

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
+from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training_tables import read_published
 from onelayer.settings.local_to_global import ChainSettings, TrainingSettings, Variant

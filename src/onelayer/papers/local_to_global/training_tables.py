@@ -13,7 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import mean, share
+from onelayer.compute.seeds import generator
+from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.evidence.verdicts import NOT_REACHED, Number, judge, rounding, worded, worded_all
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.claimed import (
     UNIGRAM,
@@ -25,10 +28,7 @@ from onelayer.papers.local_to_global.claimed import (
     kind_of,
 )
 from onelayer.papers.local_to_global.flow_tables import with_runs
-from onelayer.seeds import generator
 from onelayer.settings.local_to_global import ChainSettings, TrainingSettings, Variant
-from onelayer.tables import ALL, Report, interval, number, table, tidy
-from onelayer.verdicts import NOT_REACHED, Number, judge, rounding, worded, worded_all
 
 # `within`: how near counts as near (nats), in the rows that count by it.
 START_KEYS = ["initialisation", "claimed", "seed", "within"]

@@ -8,7 +8,7 @@ rule of its name; a target is a table or figure, which the function that declare
 Setting: self-attention Z and decoder Y, no positions, one sequence class per (m, n)
 
 Only token counts matter, so that all runs of a sweep train as one ensemble.
-    data, model, simulation, onelayer.ensemble -> simulate_scan_snap
+    data, model, simulation, onelayer.compute.ensemble -> simulate_scan_snap
 
 Scan: attention c_{l|n} of a query token m over contextual tokens l
 

@@ -7,8 +7,8 @@ faster than self-attention. All else is as in Fig. 4.
 import pandas as pd
 import torch
 
-from onelayer.ensemble import train
-from onelayer.execution import Execution
+from onelayer.compute.ensemble import train
+from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.simulation import simulate, tabulate

@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.claims import NOTES as ON_CLAIMS
-from onelayer.claims import Claim, alone, of_seeds, readable, tabulated
+from onelayer.evidence.claims import NOTES as ON_CLAIMS
+from onelayer.evidence.claims import Claim, alone, of_seeds, readable, tabulated
+from onelayer.evidence.tables import ALL, table
+from onelayer.evidence.verdicts import TENTH, Direction, Number
 from onelayer.papers.scan_snap import entropy_sweep, measures, transition
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES
 from onelayer.papers.scan_snap.entropy_sweep import CLOSE, PUBLISHED_RUNS, pooled
 from onelayer.papers.scan_snap.measures import SETTINGS, UNMOVED, WINDOW, spearman
 from onelayer.papers.scan_snap.text import uniform_entropy
 from onelayer.settings.scan_snap import TextTrainingSettings
-from onelayer.tables import ALL, table
-from onelayer.verdicts import TENTH, Direction, Number
 
 SYNTHETIC, TEXT = "synthetic", "text"
-# What rows are picked by, behind `onelayer.claims.KEYS`: the task; which training on text; which
-# assumption is changed, and to what; query tokens; the last iteration that is looked at.
+# What rows are picked by, behind `onelayer.evidence.claims.KEYS`: the task; which training on text;
+# which assumption is changed, and to what; query tokens; the last iteration that is looked at.
 KEYS = {
     "task": SYNTHETIC,
     "training": "",

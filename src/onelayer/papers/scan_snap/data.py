@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onelayer.seeds import generator
+from onelayer.compute.seeds import generator
 
 COMMON = 10  # tokens that occur in all classes
 DISTINCT = 10  # tokens that occur in one class alone

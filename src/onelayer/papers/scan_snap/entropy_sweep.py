@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import half_width, mean
+from onelayer.evidence.intervals import half_width, mean
+from onelayer.evidence.tables import Report, number, table, tidy
+from onelayer.evidence.verdicts import NOT_REACHED, Number, judge, rounding, worded
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
-from onelayer.tables import Report, number, table, tidy
-from onelayer.verdicts import NOT_REACHED, Number, judge, rounding, worded
 
 # Before training, attention follows P(l): what 'no effect of training' means.
 INITIAL_ENTROPY = float(distinct_entropy(TOKEN_CHANCES))

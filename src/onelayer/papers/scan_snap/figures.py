@@ -13,8 +13,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from onelayer.claims import of_seeds
-from onelayer.figures import COLUMN, DIVERGING, MARKERS, PALETTE, SEQUENTIAL, WIDTH, despine, figure
+from onelayer.evidence.claims import of_seeds
+from onelayer.evidence.figures import (
+    COLUMN,
+    DIVERGING,
+    MARKERS,
+    PALETTE,
+    SEQUENTIAL,
+    WIDTH,
+    despine,
+    figure,
+)
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY, cells, read_published

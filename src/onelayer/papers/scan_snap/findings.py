@@ -8,7 +8,7 @@ from it, judged by the abstract's last statement; of real text the paper's own o
 and of its common tokens also the training without positions, as the theory has it, and its twin.
 """
 
-from onelayer.findings import ALL, Finding, Published, Remark
+from onelayer.evidence.findings import ALL, Finding, Published, Remark
 
 _CLAIMS = "scan_snap/claims"
 _SYNTHETIC = {"task": "synthetic", "assumption": ""}

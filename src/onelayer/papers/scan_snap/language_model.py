@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from onelayer.device import on_gpu, to_device
-from onelayer.ensemble import RunRandom
+from onelayer.compute.device import on_gpu, to_device
+from onelayer.compute.ensemble import RunRandom
 
 Parameters = dict[str, Tensor]
 BLOCK = 350  # rows of logits at once in the decoder: 1.4 MB at 1,000 tokens

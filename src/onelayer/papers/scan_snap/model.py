@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.device import to_device
-from onelayer.ensemble import RunRandom
+from onelayer.compute.device import to_device
+from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.scan_snap.data import (
     COMMON,
     DISTINCT,

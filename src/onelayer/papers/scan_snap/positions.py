@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from onelayer.device import to_device
-from onelayer.ensemble import Ensemble, Optimizer
+from onelayer.compute.device import to_device
+from onelayer.compute.ensemble import Ensemble, Optimizer
+from onelayer.compute.seeds import generator
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, Task, draw_counts
 from onelayer.papers.scan_snap.model import Parameters
-from onelayer.seeds import generator
 
 
 @dataclass(frozen=True, eq=False)

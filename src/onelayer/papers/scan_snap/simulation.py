@@ -10,9 +10,9 @@ import math
 import pandas as pd
 import torch
 
-from onelayer.device import fitting, on_gpu
-from onelayer.ensemble import Ensemble, Optimizer, Trained, train_in_chunks
-from onelayer.execution import Execution
+from onelayer.compute.device import fitting, on_gpu
+from onelayer.compute.ensemble import Ensemble, Optimizer, Trained, train_in_chunks
+from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS

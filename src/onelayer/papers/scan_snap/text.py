@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from onelayer.corpus.articles import tokens
+from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
-from onelayer.seeds import generator
 from onelayer.settings.scan_snap import LanguageModelSettings
+from onelayer.text.corpus.articles import tokens
 
 UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
 # Ranks by training frequency, the most frequent first; what is beyond the vocabulary has none.

@@ -5,7 +5,7 @@ import functools
 import torch
 from torch import Tensor
 
-from onelayer.device import fitting, on_gpu, to_device
+from onelayer.compute.device import fitting, on_gpu, to_device
 from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import Parameters
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, frequency_bins, shown_window

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from onelayer.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, figure, plain
+from onelayer.evidence.figures import MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, figure, plain
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, uniform_entropy
 
 

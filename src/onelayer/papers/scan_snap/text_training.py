@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
-from onelayer.execution import Execution
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import FEED_FORWARD, Reader, Shape
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, shown_window

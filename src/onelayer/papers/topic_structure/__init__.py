@@ -9,7 +9,8 @@ of trained transformers on Wikipedia in `probe`.
 Data, masked language modeling, single-layer transformer
 
 T disjoint topics of v words, masking by p_m, p_c, p_r; f(Z) = W_pred (W_V Z) Attn(Z) + b_pred.
-    synthetic.data, synthetic.documents, synthetic.model, synthetic.training, onelayer.ensemble
+    synthetic.data, synthetic.documents, synthetic.model, synthetic.training,
+    onelayer.compute.ensemble
     -> train_uniform_attention, train_two_stages, train_topic_attention, optimise_topic_attention
 
 Embeddings encode topic structure
@@ -24,7 +25,7 @@ The same over v, T, p_m, p_c, tau, and for embeddings of d < D dimensions.
     -> solve_gap_grid
     -> figure_gap_grid
 Figure: dot products of the embeddings of nine words of three topics, in trained models.
-    figures.word_groups -> probe_attention -> figure_word_groups
+    wikipedia.figures.word_groups -> probe_attention -> figure_word_groups
 Figure: the same blocks on synthetic data; losses and optimisers make them more or less clean.
     synthetic.gaps, synthetic.figures.blocks -> train_uniform_attention -> figure_topic_blocks
 
@@ -82,44 +83,48 @@ The matrices behind it: W_K^T W_Q, and attention on one document.
 Experiment setting on Wikipedia
 
 Articles, of files or of a split of a dataset, or part by part.
-    onelayer.fetch, onelayer.hub, onelayer.corpus, corpora
+    onelayer.fetching.fetch, onelayer.fetching.hub, onelayer.text.corpus, wikipedia.corpora
     -> fetch_corpus, fetch_dataset, parse_articles, parse_part
     -> table_corpora
 Topic model: online LDA for 6 passes.
-    onelayer.topics.bag_of_words, onelayer.topics.word_lists, onelayer.topics.lda,
-    onelayer.topics.quality, onelayer.topics.held_out, topic_tables, figures.topics
+    onelayer.text.topics.bag_of_words, onelayer.text.topics.word_lists, onelayer.text.topics.lda,
+    onelayer.text.topics.quality, onelayer.text.topics.held_out, wikipedia.topic_tables,
+    wikipedia.figures.topics
     -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics,
     measure_held_out_topics
     -> table_topics, table_topic_quality, table_topic_settings, figure_topics
 Ambiguity filter: each topic keeps its most representative words; topics disjoint or overlapping.
-    onelayer.topics.ambiguity -> filter_ambiguous_words
+    onelayer.text.topics.ambiguity -> filter_ambiguous_words
 Models: BERT, ALBERT, BART, ELECTRA, RoBERTa, and randomly initialised ones.
-    onelayer.models.folder, onelayer.models.architecture, onelayer.models.checkpoints,
-    onelayer.models.families
+    onelayer.text.models.folder, onelayer.text.models.architecture,
+    onelayer.text.models.checkpoints, onelayer.text.models.families
     -> fetch_model, fetch_hub_model, copy_local_model, init_random_model
 Ours beside them: small models of these families, pretrained here.
-    onelayer.pretraining.text, onelayer.pretraining.objectives, onelayer.pretraining.training,
-    losses, pretraining_figures.figure_losses
+    onelayer.text.pretraining.text, onelayer.text.pretraining.objectives,
+    onelayer.text.pretraining.training, wikipedia.losses,
+    wikipedia.pretraining_figures.figure_losses
     -> encode_articles, pretrain_model
     -> table_pretraining_losses, figure_pretraining_losses
 
 Experiment result on Wikipedia
 
 Embeddings of one topic are more alike: cosine similarity and dot product, same over different.
-    probe.embeddings, probe.vectors, probe.similarity, probe.measures, probe.uncertainty,
-    onelayer.intervals.over_seeds, over_seeds, wikipedia, figures.ratios
+    wikipedia.probe.embeddings, wikipedia.probe.vectors, wikipedia.probe.similarity,
+    wikipedia.probe.measures, wikipedia.probe.uncertainty, onelayer.evidence.intervals.over_seeds,
+    wikipedia.over_seeds, wikipedia.tables, wikipedia.figures.ratios
     -> probe_attention, extract_embeddings, measure_embeddings
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios
 Words of one topic attend more to each other; a random model shows no topic structure.
-    probe.labels, probe.attention, probe.batches, probe.pairs, probe.sums, probe.measures,
-    probe.uncertainty, wikipedia, figures.ratios, figures.heads
+    wikipedia.probe.labels, wikipedia.probe.attention, wikipedia.probe.batches,
+    wikipedia.probe.pairs, wikipedia.probe.sums, wikipedia.probe.measures,
+    wikipedia.probe.uncertainty, wikipedia.tables, wikipedia.figures.ratios, wikipedia.figures.heads
     -> probe_attention, probe_attention_part, merge_attention, measure_attention
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios,
     figure_attention_heads
 Attention ratios are larger at tighter thresholds, and for disjoint topics.
-    wikipedia.directions -> measure_attention -> table_wikipedia_claims
+    wikipedia.tables.directions -> measure_attention -> table_wikipedia_claims
 Each ratio beside its own null, with the paper's checkpoints, analogues and controls apart.
-    probe.uncertainty, wikipedia.beside_null, wikipedia.judged
+    wikipedia.probe.uncertainty, wikipedia.tables.beside_null, wikipedia.tables.judged
     -> table_wikipedia_disjoint, table_wikipedia_overlapping
 
 Interesting future directions
@@ -134,29 +139,32 @@ Syntax: the Dyck grammar through the same stages.
 All claims
 
 Each with its number, its interval over seeds and a verdict: those that no other table has.
-    synthetic.claims, onelayer.claims -> table_topic_structure_claims
+    synthetic.claims, onelayer.evidence.claims -> table_topic_structure_claims
 
 Beyond the paper
 
 When topic structure appears: the ratios of the models pretrained here, or of series of
 checkpoints from elsewhere, against tokens seen.
-    probe.snapshots, over_tokens, pretraining_figures.figure_over_tokens
+    wikipedia.probe.snapshots, wikipedia.over_tokens,
+    wikipedia.pretraining_figures.figure_over_tokens
     -> measure_snapshots, gather_series
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
 Whether models need the heads that attend within topics: loss on words without them.
-    head_removal, head_removal_figure, probe.head_removal, onelayer.models.head_removal,
-    onelayer.models.word_heads, onelayer.models.published
+    wikipedia.head_removal, wikipedia.head_removal_figure, wikipedia.probe.head_removal,
+    onelayer.text.models.head_removal, onelayer.text.models.word_heads,
+    onelayer.text.models.published
     -> measure_head_removal
     -> table_head_removal, figure_head_removal
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
-    probe.pairs.PairCounter, onelayer.models.checkpoints.is_causal
+    wikipedia.probe.pairs.PairCounter, onelayer.text.models.checkpoints.is_causal
     -> probe_attention
     -> table_wikipedia_disjoint, table_wikipedia_overlapping
 Whether verdicts on the ratios are right: permuted topics, and articles of shuffled words.
-    probe.calibration -> calibrate_probe
+    wikipedia.probe.calibration -> calibrate_probe
 Whether the ratios depend on the topic model: its backend, size and seed; a mean over them whose
 interval covers their seeds, topics and articles.
-    onelayer.topics.variation, probe.topic_models, robustness.over_topic_models, robustness_figure
+    onelayer.text.topics.variation, wikipedia.probe.topic_models,
+    wikipedia.robustness.over_topic_models, wikipedia.robustness_figure
     -> fit_topic_models, probe_topic_models
     -> table_topic_model_robustness, figure_topic_model_robustness
 """

@@ -4,7 +4,7 @@ Of each model of the paper's table, and of what stands in for it, one ratio is n
 attention, and the cosine of embeddings, at the paper's first threshold, with disjoint topics.
 """
 
-from onelayer.findings import ALL, BEYOND, Finding, Published, Remark, Rows
+from onelayer.evidence.findings import ALL, BEYOND, Finding, Published, Remark, Rows
 from onelayer.papers.topic_structure.synthetic.findings import FINDINGS as SYNTHETIC
 
 _PLACE = "Experiment result on Wikipedia dataset"

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onelayer.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
+from onelayer.evidence.figures import COLUMN, MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
 from onelayer.papers.topic_structure.synthetic.figures import LOSSES, OPTIMIZERS
 from onelayer.papers.topic_structure.synthetic.gap_grid import BASE
 

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from onelayer.claims import BEYOND, NOTES, Claim, of_seeds, readable, tabulated
+from onelayer.evidence.claims import BEYOND, NOTES, Claim, of_seeds, readable, tabulated
+from onelayer.evidence.tables import table
+from onelayer.evidence.verdicts import FLOAT32, Direction, Number
 from onelayer.papers.topic_structure.synthetic.closed_form import gap, off_by_length
 from onelayer.papers.topic_structure.synthetic.data import Vocabulary
 from onelayer.papers.topic_structure.synthetic.gap_grid import BASE, as_defined
@@ -17,8 +19,6 @@ from onelayer.papers.topic_structure.synthetic.stage_tables import read_stage_st
 from onelayer.papers.topic_structure.synthetic.stages import SMALLER, half_times, stage_times
 from onelayer.papers.topic_structure.synthetic.tables import MATTERS, THEOREM
 from onelayer.settings.topic_structure_synthetic import StageSetting, TopicModelSettings, WordRange
-from onelayer.tables import table
-from onelayer.verdicts import FLOAT32, Direction, Number
 
 REACHED = 0.01  # distances below this share count as 'the same matrix'
 NEAR_ZERO = 0.1  # a gradient below this share of W_V's counts as near 0

@@ -7,12 +7,12 @@ are trained jointly. Which of embeddings and attention has topic structure first
 import numpy as np
 import pandas as pd
 
-from onelayer.execution import Execution
+from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
-from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
     ComponentsOverStepsSettings,

@@ -7,11 +7,11 @@ is strongly convex, and its optimum unique, with weight decay alone. The same fo
 import numpy as np
 import pandas as pd
 
+from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.closed_form import Moments
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
-from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import (
     DescentSettings,
     TheorySettings,

@@ -4,8 +4,8 @@ Seeds of documents depend on what the documents are for and on nothing else, so 
 that ask for the same documents get them.
 """
 
+from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import data
-from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 
 

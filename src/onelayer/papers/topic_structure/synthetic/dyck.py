@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from onelayer.execution import Execution
+from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
 from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius
 from onelayer.papers.topic_structure.synthetic.training import (
@@ -20,7 +21,6 @@ from onelayer.papers.topic_structure.synthetic.training import (
     train_runs,
     without_bias,
 )
-from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import DyckSettings, MaskingSettings
 
 

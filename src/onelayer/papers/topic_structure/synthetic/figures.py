@@ -13,7 +13,16 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from onelayer.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, WIDTH, despine, figure
+from onelayer.evidence.figures import (
+    DIVERGING,
+    MARKERS,
+    MIDDLE,
+    PALETTE,
+    SEQUENTIAL,
+    WIDTH,
+    despine,
+    figure,
+)
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 from onelayer.papers.topic_structure.synthetic.tables import read_published, tidy_gaps
 

@@ -5,7 +5,7 @@ documents), the paper's own setting (its steps, the released configuration's bud
 theorem speaks of every setting the row that is farthest from it.
 """
 
-from onelayer.findings import ALL, Finding, Published, Remark
+from onelayer.evidence.findings import ALL, Finding, Published, Remark
 
 _CLAIMS = "topic_structure/claims"
 _GAPS = "topic_structure/theory_gap"

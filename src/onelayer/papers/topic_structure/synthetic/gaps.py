@@ -12,9 +12,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.ensemble import Trained
-from onelayer.execution import Execution
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.ensemble import Trained
+from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic import closed_form, data
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from onelayer.ensemble import Trained
-from onelayer.execution import Execution
+from onelayer.compute.ensemble import Trained
+from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic.data import Rows
 from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias

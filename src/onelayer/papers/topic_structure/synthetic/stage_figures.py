@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-from onelayer.figures import (
+from onelayer.evidence.figures import (
     COLUMN,
     DIVERGING,
     MARKERS,

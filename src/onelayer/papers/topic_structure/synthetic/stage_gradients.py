@@ -7,7 +7,7 @@ the factor W_Q, which starts near 0, and that of W_Q the factor W_K; that of W_V
 import pandas as pd
 from torch import Tensor
 
-from onelayer.execution import Execution
+from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic.model import gradients
 from onelayer.papers.topic_structure.synthetic.norms import frobenius, stage_documents
 from onelayer.papers.topic_structure.synthetic.stages import SMALLER

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtr
 
-from onelayer.intervals import mean, share
+from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.tables import ALL, Report, interval, table, tidy
+from onelayer.evidence.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.tables import independent, joined, over_runs
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
-from onelayer.tables import ALL, Report, interval, table, tidy
-from onelayer.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 
 # `studied`: `setting`, or `map` for all learning rates and starts of a panel.
 STAGE_KEYS = ["studied", "setting", "loss", "optimizer", "learning_rate", "noise", "seed"]
@@ -80,7 +80,7 @@ def judged_stages(
     paper's own setting the medians are compared with the steps between which it sees the stages.
 
     Args:
-        table: tidy, with all but what `onelayer.verdicts.judge` fills.
+        table: tidy, with all but what `onelayer.evidence.verdicts.judge` fills.
         block, published: as of `tidy_stages`.
     """
     claimed = {one.name for one in (*block.settings, *block.maps) if one.two_stages_expected}

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from onelayer.checkpoint import Checkpoint
-from onelayer.execution import Execution
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs

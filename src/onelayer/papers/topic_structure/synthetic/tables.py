@@ -11,17 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.intervals import mean
-from onelayer.papers.topic_structure.synthetic import closed_form
-from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.papers.topic_structure.synthetic.documents import vocabulary_of
-from onelayer.settings.topic_structure_synthetic import (
-    AttentionVariant,
-    TheorySettings,
-    TopicModelSettings,
-)
-from onelayer.tables import Report, interval, number, table, tidy
-from onelayer.verdicts import (
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import Report, interval, number, table, tidy
+from onelayer.evidence.verdicts import (
     FLOAT32,
     NOT_REACHED,
     Comparison,
@@ -31,6 +23,14 @@ from onelayer.verdicts import (
     rounding,
     worded,
     worded_all,
+)
+from onelayer.papers.topic_structure.synthetic import closed_form
+from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
+from onelayer.papers.topic_structure.synthetic.documents import vocabulary_of
+from onelayer.settings.topic_structure_synthetic import (
+    AttentionVariant,
+    TheorySettings,
+    TopicModelSettings,
 )
 
 # The smallest attention ratio above 1 that would matter: a tenth of the smallest published one's.
@@ -290,7 +290,7 @@ def judged_attention(
     published, and the theorem has a direction.
 
     Args:
-        table: tidy, with all but what `onelayer.verdicts.judge` fills.
+        table: tidy, with all but what `onelayer.evidence.verdicts.judge` fills.
         variants, evaluated_tokens: as of `tidy_attention`.
     """
     by_name = {variant.name: variant for variant in variants}

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from onelayer.ensemble import Trained
-from onelayer.execution import Execution
+from onelayer.compute.ensemble import Trained
+from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
 from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import (
@@ -17,7 +18,6 @@ from onelayer.papers.topic_structure.synthetic.training import (
     train_runs,
     without_bias,
 )
-from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
     AttentionVariant,

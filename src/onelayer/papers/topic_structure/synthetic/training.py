@@ -1,4 +1,4 @@
-"""Runs of the synthetic experiments on `onelayer.ensemble`: initial parameters, batches, training.
+"""Runs of the synthetic experiments on ensembles: initial parameters, batches, training.
 
 Each run has a seed: it decides the initial parameters and the order of documents. Runs with equal
 seeds see the same documents in the same order.
@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.device import fitting, on_gpu, to_device
-from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
-from onelayer.execution import Execution
+from onelayer.compute.device import fitting, on_gpu, to_device
+from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
+from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic.data import Rows
 from onelayer.papers.topic_structure.synthetic.model import (
     Batch,
@@ -23,7 +24,6 @@ from onelayer.papers.topic_structure.synthetic.model import (
     gradients,
     shapes,
 )
-from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import LossKind
 
 STEPS_AT_ONCE = 32  # of which a GPU gets the batches together

@@ -1,0 +1,1 @@
+"""What trainings share: devices, states, seeds, processes, ensembles."""

@@ -1,0 +1,48 @@
+"""How a long computation runs, and nothing of what it computes: device, state file, progress."""
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from onelayer.compute.checkpoint import Checkpoint
+from onelayer.compute.device import resolve_device
+from onelayer.run.step import Step
+
+# Silent where stderr is no terminal.
+progress_bar = functools.partial(tqdm, disable=None, leave=False)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What every training takes beside its settings; decides no number but by the device.
+
+    Attributes:
+        device: `cpu` or `cuda`.
+        checkpoint: where the state is kept while it runs; by default nowhere.
+        progress: wraps the steps in a progress bar, called as `tqdm` is.
+    """
+
+    device: str = "cpu"
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    progress: Callable[..., Iterable[Any]] = progress_bar
+
+    def part(self, name: object, identity: object = "") -> "Execution":
+        """The same for one of several trainings in a row: a state file of its own."""
+        return replace(self, checkpoint=self.checkpoint.part(name, identity))
+
+
+def execution_of(step: Step, output: Path) -> Execution:
+    """How a step's training runs: on the device of its settings, its state beside an output.
+
+    A rerun finds the state there; whoever trains goes on from it and removes it when done.
+
+    Raises:
+        OnelayerError: the settings ask for a GPU and there is none.
+    """
+    step.device = resolve_device(step.settings.device)
+    checkpoint = Checkpoint(step.checkpoint(output), step.identity())
+    return Execution(step.device, checkpoint, step.progress)

@@ -1,0 +1,1 @@
+"""What a result is: tables, figures, intervals, verdicts, claims and their sentences."""

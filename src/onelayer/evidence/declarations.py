@@ -1,0 +1,226 @@
+"""Tables and figures that are declared where they are made, at a function of a paper.
+
+`@table(...)` of `onelayer.evidence.tables` and `@figure(...)` of `onelayer.evidence.figures` stand
+above the function: what it is called, where it is shown, which outputs of steps and which settings
+its parameters are. The workflow makes a rule of each declaration and reads it without importing the
+library that the function needs: a declaration is written out in literals. `scripts/make_table.py`
+and `scripts/make_figure.py` call the function.
+"""
+
+import ast
+import functools
+import importlib
+import inspect
+import itertools
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.run.provenance import PACKAGE, REPOSITORY
+from onelayer.run.step import Step, settings_of
+from onelayer.settings.block import Block
+
+KINDS = ("table", "figure")
+_DECLARED = re.compile(rf"^@({'|'.join(KINDS)})\(", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What the workflow knows of a table or figure, as written above its function.
+
+    Attributes:
+        kind: `table` or `figure`.
+        name, section, label: see `onelayer.report.registry.Result`.
+        reads: for each parameter that a file or a list of files is, which: an output of a step,
+            `solve_decision_lists.solved`, in all its wildcards' values; a file below
+            `workflow/reference` or `results/tables`, `reference/x.csv`, `tables/paper/x.csv`; or a
+            variable of the rules.
+        settings: for each other parameter its place in the settings, `decision_lists.shown`, or a
+            variable of the rules.
+        wildcards: the values of each wildcard in the name, which is a parameter as well: a place
+            in the settings.
+        made: a variable of the rules; where it is empty, a run of everything leaves this out.
+        target, caption: where they are not the usual ones, see `onelayer.report.registry`.
+        priority: of jobs that are ready, those of a higher one start first.
+        module, function: where it stands.
+        line: the function's, for the order of results.
+        purpose: the first line of the function's docstring.
+    """
+
+    kind: str
+    name: str
+    section: str
+    label: str
+    reads: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    wildcards: Mapping[str, str] = field(default_factory=dict)
+    made: str = ""
+    target: str = ""
+    caption: str = ""
+    priority: int = 0
+    module: str = ""
+    function: str = ""
+    line: int = 0
+    purpose: str = ""
+
+    @property
+    def step(self) -> str:
+        """What its step is called: the script that calls the function, and the function."""
+        return f"make_{self.kind}:{self.module}.{self.function}"
+
+    @property
+    def folder(self) -> str:
+        """Its paper's, or another of `onelayer.report.registry.FOLDERS`."""
+        return self.name.partition("/")[0]
+
+    @property
+    def rule(self) -> str:
+        """What its rule is called: its target, without the parts that wildcards stand for."""
+        usual = f"{self.kind}_{self.name.partition('/')[2]}"
+        return re.sub(r"_?\{\w+\}", "", self.target or usual)
+
+    @property
+    def place(self) -> str:
+        """Where its log, record and benchmark lie: the rule, and a level for each wildcard."""
+        return "/".join([self.rule, *(f"{{{name}}}" for name in self.wildcards)])
+
+
+_WRITTEN = {f.name for f in fields(Declaration)} - {"kind", "module", "function", "line", "purpose"}
+_IN_ORDER = ("name", "section", "label")
+
+
+def read_declarations(folder: Path = REPOSITORY / "src" / PACKAGE) -> list[Declaration]:
+    """Every declaration in a package, by module and line; a paper's claims after its measures.
+
+    Raises:
+        OnelayerError: one is not written out in literals, or lacks a part; or two have one rule.
+    """
+    found: list[Declaration] = []
+    for path in sorted(folder.rglob("*.py"), key=lambda path: (path.stem == "claims", path)):
+        text = path.read_text(encoding="utf-8")
+        if _DECLARED.search(text):
+            place = path.relative_to(folder.parent).with_suffix("")
+            module = ".".join(part for part in place.parts if part != "__init__")
+            found += _declarations(ast.parse(text, filename=str(path)), module)
+    for first, second in itertools.pairwise(sorted(found, key=lambda d: d.rule)):
+        if first.rule == second.rule and first.name == second.name:
+            raise OnelayerError(f"{first.kind} {first.name}: declared twice")
+        if first.rule == second.rule:
+            raise OnelayerError(f"target {first.rule}: two results have it; name one of them")
+    return found
+
+
+def _declarations(tree: ast.Module, module: str) -> Iterator[Declaration]:
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for call in function.decorator_list:
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in KINDS:
+                lines = (ast.get_docstring(function) or "").splitlines() or [""]
+                yield Declaration(
+                    kind=call.func.id,
+                    **_literals(call, f"{module}:{function.name}"),
+                    module=module,
+                    function=function.name,
+                    line=function.lineno,
+                    purpose=lines[0].rstrip("."),
+                )
+
+
+def _literals(call: ast.Call, where: str) -> dict[str, object]:
+    given = {**dict(zip(_IN_ORDER, call.args, strict=False))}
+    given |= {word.arg: word.value for word in call.keywords if word.arg in _WRITTEN}
+    if missing := [name for name in _IN_ORDER if name not in given]:
+        raise OnelayerError(f"{where}: its declaration has no {', '.join(missing)}")
+    try:
+        return {name: ast.literal_eval(value) for name, value in given.items()}
+    except ValueError:
+        raise OnelayerError(
+            f"{where}: name, section, label, reads, settings, wildcards, made, target, caption and "
+            "priority of a declaration are written out, in literals"
+        ) from None
+
+
+def keep(function: Callable, reads: Mapping[str, str], **shown: object) -> Callable:
+    """Leave at a function what its step needs of its declaration, as `reads` and `shown`."""
+    function.reads, function.shown = dict(reads or {}), shown
+    return function
+
+
+@dataclass(frozen=True)
+class Made:
+    """The function that a step calls, with what its signature says of files and settings.
+
+    Attributes:
+        call: makes the result of a finished `Step`.
+        shown: what its declaration says for readers.
+        inputs: names of inputs, as `onelayer.run.step.run` takes them.
+        settings: the block that the step's settings must fit.
+        name: of the step.
+    """
+
+    call: Callable[[Step], object]
+    shown: Mapping[str, object]
+    inputs: list[str]
+    settings: type[Block]
+    name: str
+
+
+def asked_for() -> Made:
+    """The function `module.name` that is the first word of the command line, taken off it."""
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    module, _, member = name.rpartition(".")
+    if not module.startswith(f"{PACKAGE}.") or importlib.util.find_spec(module) is None:
+        sys.exit(f"{sys.argv[0]}: the first word names a declared function, found {name!r}")
+    function = getattr(importlib.import_module(module), member)
+    typed = inspect.get_annotations(function, eval_str=True)
+    settings = settings_of(function, function.reads)
+
+    def call(step: Step) -> object:
+        files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
+        return function(**files, **{n: getattr(step.settings, n) for n in settings.model_fields})
+
+    inputs = [f"{n}*" if _many(typed[n]) else n for n in function.reads]
+    return Made(call, function.shown, inputs, settings, f"{Path(sys.argv[0]).stem}:{name}")
+
+
+def _many(annotation: object) -> bool:
+    return typing.get_origin(annotation) is list
+
+
+def _read(place: Path | list[Path], annotation: object) -> object:
+    if _many(annotation):
+        (one,) = typing.get_args(annotation)
+        return [_read(path, one) for path in place]
+    return place if annotation is Path else _reader(place.suffix)(place)
+
+
+@functools.cache
+def _reader(suffix: str) -> Callable[[Path], object]:
+    """What reads a file of a step, by its suffix; of others the function takes the `Path`."""
+    if suffix == ".parquet":
+        import pandas as pd
+
+        return pd.read_parquet
+    if suffix == ".safetensors":
+        from safetensors.numpy import load_file
+
+        return load_file
+    if suffix == ".npz":
+        return _arrays
+    if suffix == ".csv":
+        from onelayer.evidence.tables import read_csv
+
+        return read_csv
+    raise OnelayerError(f"*{suffix}: no reader; annotate the parameter as Path")
+
+
+def _arrays(path: Path) -> dict:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)

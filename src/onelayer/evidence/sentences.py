@@ -1,0 +1,396 @@
+"""What a run found, as sentences: numbers and verbs come from the rows behind them.
+
+A claim's sentence has its number with an interval, the published one, and a verb that its verdict
+chooses. No text can disagree with a table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.findings import Finding, Remark
+from onelayer.evidence.tables import interval, markdown, markdown_table, number
+from onelayer.evidence.verdicts import (
+    KINDS,
+    NEGLIGIBLE,
+    NO_DECISION,
+    NOT_REACHED,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    excludes,
+)
+
+NO_ROW = "left out of this run by its settings"
+# Sections of a paper's findings, and of which kinds and verdicts.
+NOT_AS_CLAIMED, AS_CLAIMED = "What is not as the paper says", "What is as the paper says"
+OPEN, ANALOGUES, CONTROLS = "What is not decided", "Analogues", "Controls"
+REMARKS = "Also measured"
+SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, CONTROLS, REMARKS]
+
+
+class Shown:
+    """Rows of a table as a sentence names them.
+
+    Args:
+        table: those rows, at least one.
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self._table = table
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self._table)
+
+    @property
+    def corrected(self) -> Shown:
+        """The row's number and interval as multiples of its own null."""
+        row = self._table.iloc[0]
+        ends = row["reference"] + row["effect"] * row[["effect_low", "effect_high"]].astype(float)
+        low, high = np.sort(ends.to_numpy()) / row["reference"]
+        value = row["value"] / row["reference"]
+        return Shown(self._table.iloc[:1].assign(value=value, low=low, high=high))
+
+    @property
+    def least(self) -> float:
+        """Smallest value."""
+        return float(self._table["value"].min())
+
+    @property
+    def most(self) -> float:
+        """Largest value."""
+        return float(self._table["value"].max())
+
+    @property
+    def total(self) -> int:
+        """Sum of the rows' n."""
+        return int(self._table["n"].sum())
+
+    def count(self, verdict: str) -> int:
+        """How many have a verdict."""
+        return int((self._table["verdict"] == verdict).sum())
+
+    def __getattr__(self, column: str) -> object:
+        """The single row's entry in a column; of several rows, the one they share."""
+        if column.startswith("_") or column not in self._table:
+            raise AttributeError(column)
+        found = self._table[column].unique()
+        if len(found) > 1:
+            raise ValueError(f"{column} differs between {self.rows} rows: {list(found)[:5]}")
+        if isinstance(found[0], str):
+            return markdown(found[0])
+        return int(found[0]) if column in ("n", "runs") else found[0]
+
+    def __format__(self, spec: str) -> str:
+        """A number with its interval; of several rows, the least and the most."""
+        digits = int(spec.strip(".f") or 2)
+        if self.rows == 1:
+            row = self._table.iloc[0]
+            return interval(row["value"], row["low"], row["high"], digits)
+        ends = number(self.least, digits), number(self.most, digits)
+        return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding or a remark of a run.
+
+    Attributes:
+        finding: which.
+        verdict: of its primary row; of a remark empty.
+        kind: of its primary row.
+        sentence: with the run's numbers.
+    """
+
+    finding: Finding | Remark
+    verdict: str
+    kind: str
+    sentence: str
+
+    @property
+    def section(self) -> str:
+        """One of `SECTIONS`."""
+        if isinstance(self.finding, Remark):
+            return REMARKS
+        if self.kind in ("analogue", "control"):
+            return ANALOGUES if self.kind == "analogue" else CONTROLS
+        if self.verdict in NO_DECISION:
+            return OPEN
+        return AS_CLAIMED if self.verdict == REPRODUCED else NOT_AS_CLAIMED
+
+
+def primary_row(finding: Finding, tables: Mapping[str, pd.DataFrame]) -> pd.Series | None:
+    """The row that decides a claim, with a verdict; None where the run has none.
+
+    Raises:
+        OnelayerError: several rows are its primary row.
+        ValueError: the finding names a column that its table lacks.
+    """
+    table = tables.get(finding.table)
+    if table is None:
+        return None
+    rows = chosen(table, finding.primary)
+    if len(rows) > 1:
+        raise OnelayerError(
+            f"finding {finding.name}: a claim has one primary row; {len(rows)} rows of "
+            f"{finding.table} have {dict(finding.primary)}"
+        )
+    if rows.empty:
+        return None
+    row = rows.iloc[0].copy()
+    if not row["verdict"]:
+        # A number that means nothing is compared with nothing, and its note says why.
+        row["verdict"] = NOT_RUN if math.isnan(row["value"]) else NOT_REACHED
+    return row
+
+
+def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
+    """The sentence in a run's numbers; None for a remark on rows that the run does not have.
+
+    Raises:
+        OnelayerError, ValueError: as `primary_row`.
+    """
+    if isinstance(finding, Remark):
+        return _remark(finding, tables)
+    row = primary_row(finding, tables)
+    if row is None:
+        return Said(finding, NOT_RUN, finding.kind, _sentence(finding, None))
+    rows = {"it": Shown(row.to_frame().T.infer_objects())}
+    rows |= {
+        name: Shown(chosen(tables[finding.table], own)) for name, own in finding.beside.items()
+    }
+    measured = row["verdict"] != NOT_RUN
+    number, why = (
+        text.format(**rows) if measured else "" for text in (finding.number, finding.why)
+    )
+    said = _sentence(finding, row, number, why)
+    return Said(finding, row["verdict"], row["kind"] or finding.kind, said)
+
+
+def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
+    table = tables.get(remark.table)
+    if table is None:
+        return None
+    rows = {"it": remark.rows, **remark.beside}
+    found = {name: chosen(table, own) for name, own in rows.items()}
+    if any(own.empty or own["value"].isna().all() for own in found.values()):
+        return None
+    shown = {name: Shown(own) for name, own in found.items()}
+    return Said(remark, "", "", " ".join(remark.sentence.format(**shown).split()))
+
+
+def tested(finding: Finding) -> str:
+    """What the primary row tests, as a sentence that the verdict has not spoken on."""
+    return _closed(f"{finding.subject} {finding.does}")
+
+
+def _sentence(finding: Finding, row: pd.Series | None, number: str = "", why: str = "") -> str:
+    subject, does = finding.subject, finding.does
+    whether, verdict = f"Whether {subject} {does}", NOT_RUN if row is None else row["verdict"]
+    if verdict == NOT_RUN:
+        reason = NO_ROW if row is None else markdown(row["note"])
+        return _closed(f"{whether} was not measured: {reason}")
+    if verdict == NOT_REACHED:
+        return _closed(
+            f"{whether} cannot be said: {markdown(row['note']) or 'the runs did not get there'}"
+        )
+    kind, theirs = row["kind"], _theirs(finding, row)
+    if verdict == UNDECIDED:
+        most = excludes(row) if not math.isnan(row["published"]) and kind != "control" else ""
+        effect = f", {most} of the {_whole(finding, row)}" if most and kind != "theory" else theirs
+        return _closed(f"{whether} is undecided: {number}{effect}")
+    clause = _clause(finding, row)
+    expected = NEGLIGIBLE if kind == "control" else REPRODUCED
+    reason = f"; {why}" if why and verdict != expected else ""
+    return _closed(f"{subject} {clause}: {number}{theirs}{reason}")
+
+
+def _clause(finding: Finding, row: pd.Series) -> str:
+    """The verb that a row's verdict asks for."""
+    verdict, kind, does, does_not = row["verdict"], row["kind"], finding.does, finding.does_not
+    if verdict == REPRODUCED:
+        return does
+    # To a theorem another number is another number, and of a control nothing is expected.
+    if verdict in ("smaller", "larger") and kind not in ("theory", "bound"):
+        less = verdict == "smaller"
+        if kind != "control" and not _printed(finding, row):
+            return f"{does}, {'but only in part' if less else 'and goes beyond'}"
+        whose = "what it is a control of" if kind == "control" else "published"
+        return f"{does}, {'but less' if less else 'and more'} than {whose}"
+    if verdict == NEGLIGIBLE and kind not in ("theory", "bound", "control"):
+        if not math.isnan(row["published"]):
+            return f"{does_not}, or by less than a tenth of the {_whole(finding, row)}"
+        return f"{does_not} to an extent that matters" if row["tolerance"] > 0 else does_not
+    return does_not
+
+
+def _theirs(finding: Finding, row: pd.Series) -> str:
+    """The published or theoretical number, in brackets; empty where there is none.
+
+    0 and 1 are left out: a bound of 1, an error of 0 and a share of all are said by the words.
+    """
+    published = row["published"]
+    if math.isnan(published) or published in (0, 1) or row["kind"] == "control":
+        return ""
+    word = "published" if _printed(finding, row) else "theory"
+    if math.isnan(row["effect"]) and not math.isnan(row["effect_share"]):
+        word = "bound"  # of an analogue, too
+    return (
+        f" ({word}: {published:,.0f})" if abs(published) >= 1e4 else f" ({word}: {published:.4g})"
+    )
+
+
+def _printed(finding: Finding, row: pd.Series) -> bool:
+    """Whether the paper prints the number that the row is compared with."""
+    return finding.published is not None or row["kind"] == "published"
+
+
+def _whole(finding: Finding, row: pd.Series) -> str:
+    """What an effect of 1 is called."""
+    return "published effect" if _printed(finding, row) else "whole way"
+
+
+def _closed(text: str) -> str:
+    """A sentence: a capital first, a point last, one space between words."""
+    text = " ".join(text.split()).rstrip(".")
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def chosen(table: pd.DataFrame, rows: Mapping[str, object]) -> pd.DataFrame:
+    """The rows that have some values in some columns.
+
+    Raises:
+        ValueError: there is no such column.
+    """
+    found = table
+    for column, wanted in rows.items():
+        if column not in table:
+            raise ValueError(f"no column {column} among {list(table.columns)}")
+        values = wanted if isinstance(wanted, tuple) else (wanted,)
+        found = found[found[column].map(_text).isin([_text(value) for value in values])]
+    return found
+
+
+def _text(value: object) -> str:
+    """A key as it is compared: 0.5 read from a CSV and .5 in a finding are the same."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "" if math.isnan(value) else f"{value:.15g}"
+    return str(value)
+
+
+def scores(judged: pd.DataFrame) -> pd.DataFrame:
+    """A row a paper: the paper's own claims by verdict; analogues and controls below, apart.
+
+    Args:
+        judged: a row a claim, with `paper` (its title), `kind` and `verdict`.
+
+    Returns:
+        Texts: `paper`, `claims`, then a column for every verdict; a dash for none.
+    """
+    own = [kind for kind in KINDS if kind not in ("analogue", "control")]
+    rows = []
+    for kinds, label in (
+        (own, "{}"),
+        (["analogue"], "{}: analogues"),
+        (["control"], "{}: controls"),
+    ):
+        chosen_kinds = judged[judged["kind"].isin(kinds)]
+        for title, claims in chosen_kinds.groupby("paper", sort=False):
+            counts = claims["verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
+            known = {"paper": label.format(title), "claims": str(len(claims))}
+            rows.append(known | {verdict: str(n) if n else "–" for verdict, n in counts.items()})
+    return pd.DataFrame(rows, columns=["paper", "claims", *VERDICTS])
+
+
+def page(
+    papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
+) -> str:
+    """`results/findings.md`: the score, then every paper's findings, its discrepancies first.
+
+    Args:
+        papers: findings by the paper's title, in the order in which they are shown.
+        tables: the run's tables by `<paper>/<table>`.
+    """
+    said = {
+        title: [one for one in (say(finding, tables) for finding in findings) if one]
+        for title, findings in papers.items()
+    }
+    text = ["# Findings", ""]
+    text += [
+        "Every claim has one row that decides it, named where the claim is declared; number and "
+        "verb of its sentence come from that row. Brackets hold 95% intervals. An "
+        "analogue (a smaller or other model, another text) says nothing of whether the "
+        "paper's own result holds.",
+        "",
+        markdown_table(scores(_judged(said))),
+        "",
+    ]
+    for title, findings in said.items():
+        text += [f"## {title}", ""]
+        for section in SECTIONS:
+            found = [one for one in findings if one.section == section]
+            if found:
+                text += [f"### {section}", "", *(_line(one, tables) for one in found), ""]
+    return "\n".join(text)
+
+
+def _judged(papers: Mapping[str, Sequence[Said]]) -> pd.DataFrame:
+    """Paper, kind and verdict of every claim."""
+    rows = [
+        {"paper": title, "kind": one.kind, "verdict": one.verdict}
+        for title, said in papers.items()
+        for one in said
+        if isinstance(one.finding, Finding)
+    ]
+    return pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
+
+
+def _line(said: Said, tables: Collection[str]) -> str:
+    table = said.finding.table
+    name = table.partition("/")[2]
+    place = f"[{name}](tables/{table}.md)" if table in tables else name
+    badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
+    return f"- {badge}{quoted(said)} ({place})"
+
+
+def quoted(said: Said) -> str:
+    """A finding's sentence between the marks by which README and docs quote it."""
+    return f"<!-- finding: {said.finding.name} -->{said.sentence}<!-- end -->"
+
+
+_QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
+
+
+def quotes(text: str) -> list[tuple[str, str]]:
+    """All (name, sentence) that a text quotes, line breaks as spaces."""
+    return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
+
+
+def requoted(text: str, findings: Mapping[str, str]) -> str:
+    """A text with all that it quotes as it was found last.
+
+    Args:
+        text: Markdown.
+        findings: sentences by name.
+
+    Raises:
+        OnelayerError: it quotes a finding that there is not.
+    """
+
+    def renewed(quote: re.Match) -> str:
+        name = quote.group(1)
+        if name not in findings:
+            raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
+        return f"<!-- finding: {name} -->{findings[name]}<!-- end -->"
+
+    return _QUOTED.sub(renewed, text)

@@ -1,0 +1,240 @@
+"""The one format of tables: tidy CSV for machines; Markdown, LaTeX and HTML for readers.
+
+Every CSV has its key columns, then the columns of `VALUE_COLUMNS`: the number with its interval,
+how many independent runs that covers (`runs`), what it was compared with (`kind`), how far from the
+published number still counts as it (`tolerance`), our effect in units of the published one from the
+value of no effect (`reference`), and the verdict, which follows from these. A quantity without a
+counterpart has an empty verdict and kind; one that was not measured has the verdict `not run`, one
+that a run did not come to `not reached`, and a reason.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.declarations import Made, keep
+from onelayer.evidence.findings import ALL as ALL
+from onelayer.evidence.pages import Link, table_page
+from onelayer.run.step import Step, run
+
+VALUE_COLUMNS = [
+    "quantity",
+    "value",
+    "low",
+    "high",
+    "n",
+    "runs",
+    "published",
+    "published_std",
+    "tolerance",
+    "reference",
+    "effect",
+    "effect_share",
+    "effect_low",
+    "effect_high",
+    "kind",
+    "verdict",
+    "note",
+]
+TEXTS = ("kind", "verdict", "note")
+
+
+def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Rows as a table of keys and `VALUE_COLUMNS`, no others; what a row does not give is empty."""
+    table = pd.DataFrame(rows)
+    for column in VALUE_COLUMNS:
+        if column not in table:
+            table[column] = "" if column in TEXTS else np.nan
+    if unknown := sorted(set(table.columns) - {*keys, *VALUE_COLUMNS}):
+        raise ValueError(f"columns {unknown} are neither keys nor value columns")
+    return table[[*keys, *VALUE_COLUMNS]].fillna(dict.fromkeys(TEXTS, ""))
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table with all that its readers see.
+
+    Attributes:
+        table: tidy, as `tidy` makes it and `onelayer.evidence.verdicts.judge` judges it; the CSV
+            holds it.
+        shown: the same numbers as readers want them, texts and `onelayer.evidence.pages.Link`s.
+        title: one line above the readers' table.
+        notes: what a reader must know, below it.
+    """
+
+    table: pd.DataFrame
+    shown: pd.DataFrame
+    title: str
+    notes: Sequence[str]
+
+    def write(self, csv: Path, md: Path, tex: Path, html: Path) -> None:
+        """Write CSV for machines, and Markdown, LaTeX and HTML (for the report) for readers."""
+        write_csv(self.table, csv)
+        _write_markdown(self.shown, md, self.title, self.notes)
+        _write_latex(self.shown, tex, self.title, self.notes)
+        html.write_text(table_page(self.shown, self.title, self.notes), encoding="utf-8")
+
+
+def table(
+    name: str,
+    section: str,
+    label: str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    readable: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    reads: Mapping[str, str] | None = None,
+    **declared: object,
+) -> Callable[[Callable], Callable]:
+    """Declare the table that a function makes; see `onelayer.evidence.declarations.Declaration`.
+
+    Args:
+        name, section, label, reads, **declared: as written there.
+        title, notes, readable: of its `Report`: what makes readers' columns of the tidy table that
+            the function returns. A function that returns a `Report` says them itself.
+    """
+    return lambda function: keep(function, reads, title=title, notes=notes, readable=readable)
+
+
+def reported(
+    table: pd.DataFrame | Report,
+    title: str,
+    notes: Sequence[str],
+    readable: Callable[[pd.DataFrame], pd.DataFrame] | None,
+) -> Report:
+    """What a declared function returned, with what its declaration says for readers."""
+    if isinstance(table, Report):
+        return table
+    return Report(table, readable(table), title, notes)
+
+
+def make(made: Made) -> None:
+    """Run the step that makes a declared table, and write it in all its forms."""
+
+    def writing(step: Step) -> None:
+        reported(made.call(step), **made.shown).write(*step.outputs.tables)
+
+    run(writing, made.settings, made.inputs, ["tables*"], name=made.name)
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a tidy table for machines."""
+    # Nine significant digits: more than any interval needs, and the same text on every run.
+    table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a tidy table back; empty texts stay empty texts.
+
+    Raises:
+        OnelayerError: it lacks one of `VALUE_COLUMNS`.
+    """
+    table = pd.read_csv(path, dtype=dict.fromkeys(("quantity", *TEXTS), str))
+    if missing := [column for column in VALUE_COLUMNS if column not in table]:
+        raise OnelayerError(
+            f"{path}: no column {', '.join(missing)}; is it a table of this project?"
+        )
+    return table.fillna(dict.fromkeys(TEXTS, ""))
+
+
+def by_table(paths: Iterable[Path]) -> dict[str, Path]:
+    """Files `<paper>/<table>.csv`, wherever they lie, by their tables' names, `<paper>/<table>`."""
+    return {f"{path.parent.name}/{path.stem}": path for path in paths}
+
+
+def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """Tidy tables by their names, as `by_table` names them.
+
+    Raises:
+        OnelayerError: as `read_csv`.
+    """
+    return {name: read_csv(path) for name, path in by_table(paths).items()}
+
+
+def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+    body = markdown_table(table)
+    lines = [f"# {markdown(title)}", "", body, "", *(f"- {markdown(note)}" for note in notes)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+# What would begin a cell, an element or an address in the middle of a text.
+_MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
+
+
+def markdown(text: object) -> str:
+    """Text as Markdown shows it, in one line: no cell, element, link or picture begins in it.
+
+    Only of a `Link` it is one.
+    """
+    if isinstance(text, Link):
+        return f"[{markdown(text.text)}]({text.to}.md)"
+    plain = " ".join(str(text).split())
+    return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", plain)
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """A table of texts and `Link`s in Markdown."""
+    escaped = table.map(markdown).rename(columns=markdown)
+    return escaped.to_markdown(index=False, disable_numparse=True)
+
+
+def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
+    escaped = table.map(_latex)
+    escaped.columns = [_latex(column) for column in table.columns]
+    body = escaped.to_latex(
+        index=False,
+        escape=False,
+        caption=_latex(title),
+        position="tbp",
+        column_format="l" * table.shape[1],
+    )
+    # As wide as the text and no wider, whatever the number of columns.
+    body = body.replace("\\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
+    body = body.replace("\\end{tabular}", "\\end{tabular}}")
+    below = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
+    body = body.replace("\\end{table}", below + "\\end{table}")
+    path.write_text("% needs booktabs and graphicx\n" + body, encoding="utf-8")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "−": "$-$",
+    "–": "--",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "≈": r"$\approx$",
+    "±": r"$\pm$",
+    "²": "$^2$",
+    "₀": "$_0$",
+    "γ": r"$\gamma$",
+    "δ": r"$\delta$",
+    "ε": r"$\varepsilon$",
+    "η": r"$\eta$",
+    "λ": r"$\lambda$",
+    "σ": r"$\sigma$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+} | {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
+
+
+def _latex(text: object) -> str:
+    return "".join(_LATEX.get(symbol, symbol) for symbol in " ".join(str(text).split()))
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number for readers; a dash where there is none."""
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def interval(value: float, low: float, high: float, digits: int = 2) -> str:
+    """`1.55 [1.47, 1.62]` for readers; a dash where there is no value."""
+    if math.isnan(value) or math.isnan(low):
+        return number(value, digits)
+    return f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"

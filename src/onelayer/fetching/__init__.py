@@ -1,0 +1,1 @@
+"""Checked downloads: package index, model hub, archives."""

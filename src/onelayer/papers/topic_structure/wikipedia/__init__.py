@@ -1,0 +1,1 @@
+"""The probe of trained transformers on Wikipedia: its tables, figures and what they rest on."""

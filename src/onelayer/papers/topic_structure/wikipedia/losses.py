@@ -1,0 +1,133 @@
+"""What the pretraining of the small models cost and came to: losses in training and held out."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import interval, table, tidy
+from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
+from onelayer.settings.topic_structure import NamedModel
+
+KEYS = ["model", "seed"]
+SHARES = ("sentence_order_accuracy", "replaced_tokens_found")
+NOTES = {
+    "words_loss": "held out; nats a predicted word; ELECTRA's is its generator's, BART also reads "
+    "the words before",
+    "words_loss_untrained": "held out, before training: the words' frequencies alone",
+    "words_loss_training": "mean over the last hundredth of the budget",
+    "sentence_order_loss": "held out; nats a text; not knowing costs .693",
+    "sentence_order_accuracy": "held out; chance is .5",
+    "replaced_tokens_loss": "held out; nats a word",
+    "replaced_tokens_found": "held out; share of the replaced words that are called replaced",
+    "tokens_seen": "the budget, special tokens included",
+}
+
+
+def histories_by_training(
+    models: Sequence[NamedModel], histories: Sequence[pd.DataFrame]
+) -> dict[tuple[str, int], pd.DataFrame]:
+    """Loss histories by model and seed, in the order of models and their seeds, as `named`."""
+    trainings = [(model.name, seed) for model in models for seed in model.settings.seeds]
+    return dict(zip(trainings, map(named, histories), strict=True))
+
+
+def named(history: pd.DataFrame) -> pd.DataFrame:
+    """A loss history with one name for the loss of predicted words, whatever else is predicted."""
+    if not (history["quantity"] == "words_loss").any():
+        history = history.assign(quantity=history["quantity"].replace("loss", "words_loss"))
+    return history[history["quantity"] != "loss"]
+
+
+def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
+    """The losses at the end of every pretraining, and means over seeds, tidy.
+
+    Returns:
+        Of each model the mean over seeds with Student's 95% interval (`seed` is `all`), cut where
+        losses and shares end, `n` the number of seeds; then, where there are several, each seed.
+    """
+    ends = [
+        {"model": model, "seed": str(seed), "quantity": quantity, "value": value, "n": 1, "runs": 1}
+        for (model, seed), history in histories.items()
+        for quantity, value in _at_the_end(history).items()
+    ]
+    parts = []
+    for _, rows in pd.DataFrame(ends).groupby("model", sort=False):
+        parts.append(_over_seeds(rows))
+        if (rows["seed"] != rows["seed"].iloc[0]).any():
+            parts.append(rows)
+    table = pd.concat(parts, ignore_index=True)
+    return tidy(table.assign(note=table["quantity"].map(NOTES)), KEYS)
+
+
+def _at_the_end(history: pd.DataFrame) -> dict[str, float]:
+    """Budget and losses of one training."""
+    end = int(history["tokens"].max())
+    held_out = history[history["split"] == "held-out"]
+    last = history[history["tokens"] == end].set_index(["split", "quantity"])["value"]
+    start = held_out[held_out["tokens"] == 0].set_index("quantity")["value"]
+    return {
+        "tokens_seen": end,
+        **last["held-out"].to_dict(),
+        "words_loss_untrained": start["words_loss"],
+        "words_loss_training": last["training", "words_loss"],
+    }
+
+
+def _over_seeds(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means over the seeds of one model, a row per quantity."""
+    means = [
+        {"quantity": quantity, **mean(own["value"], 0.0, 1.0 if quantity in SHARES else math.inf)}
+        for quantity, own in rows.groupby("quantity", sort=False)
+    ]
+    table = pd.DataFrame(means)
+    return table.assign(model=rows["model"].iloc[0], seed=ALL, runs=table["n"])
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per model: means over seeds with their intervals."""
+    rows = []
+    for model, group in table[table["seed"] == ALL].groupby("model", sort=False):
+        by = group.set_index("quantity")[["value", "low", "high", "n"]]
+        row = {
+            "model": model,
+            "seeds": f"{by['n'].iloc[0]:.0f}",
+            "tokens seen": f"{by.loc['tokens_seen', 'value']:,.0f}",
+        }
+        for quantity, name in (
+            ("words_loss_untrained", "words, untrained"),
+            ("words_loss", "words, held out"),
+            ("words_loss_training", "words, training"),
+            ("sentence_order_loss", "sentence order, held out"),
+            ("sentence_order_accuracy", "order right"),
+            ("replaced_tokens_loss", "replaced words, held out"),
+            ("replaced_tokens_found", "replaced found"),
+        ):
+            known = quantity in by.index
+            row[name] = interval(*by.loc[quantity, ["value", "low", "high"]], 3) if known else "–"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@table(
+    "topic_structure/pretraining_losses",
+    "Wikipedia: pretraining",
+    "table: losses",
+    title="Pretraining of the small models: losses",
+    notes=[
+        "Losses in nats. 'untrained': output biases at the words' frequencies and random weights. "
+        "The families predict different things from different inputs; rows do not compare.",
+        "Of the predicted words 10% (BERT, RoBERTa, ALBERT) or 15% (ELECTRA) stay where they are: "
+        "to repeat them is part of the loss.",
+        "Means over seeds with Student's 95% interval; one seed has none.",
+        "Sentence order: not knowing costs .693 and is right half the time.",
+    ],
+    readable=readable,
+    reads={"histories": "pretraining_histories"},
+    settings={"models": "pretrained_models"},
+    made="pretrained_models",
+)
+def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) -> pd.DataFrame:
+    """What every pretraining came to: budget, losses in training and held out."""
+    return assemble(histories_by_training(models, histories))

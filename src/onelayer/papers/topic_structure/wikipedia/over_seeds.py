@@ -1,0 +1,65 @@
+"""What a row of the Wikipedia tables rests on: several seeds, one, or weights from elsewhere.
+
+Rows of seed `all` are judged; those of a seed alone, where there are several, are there to be read.
+"""
+
+import math
+
+import pandas as pd
+
+from onelayer.evidence.tables import number
+from onelayer.evidence.verdicts import UNDECIDED
+from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
+from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
+
+SEED = "seed"
+SEVERAL = "mean of {} seeds: the interval covers seeds too"
+# What an interval says nothing about, by what the seed of such a model decides.
+ONE_SEED = {
+    "pretrain": "one seed: the interval leaves the training out",
+    "random": "one seed: the interval leaves the draw of the weights out",
+}
+ALONE = "this seed alone, over the same articles and words as the others"
+# For readers, below a table.
+NOTE = (
+    "Models made here are means over seeds (the column `runs`); their intervals cover seeds and "
+    "articles (or words) together: Student's t over the seeds and a bootstrap with the same "
+    "resamples for all, their distances added as squares. Over seeds: the smallest and the largest "
+    "seed. One seed: the interval leaves out how much one training differs from the next."
+)
+
+
+def runs(seed: str, model: ModelSettings) -> float:
+    """How many trainings or draws of weights a row rests on; NaN where they come from elsewhere."""
+    if not isinstance(model, RandomModel | PretrainedModel):
+        return math.nan
+    return len(model.seeds) if seed == ALL else 1
+
+
+def note(seed: str, model: ModelSettings) -> str:
+    """The same in words, for readers of a row; empty where the weights come from elsewhere."""
+    if not isinstance(model, RandomModel | PretrainedModel):
+        return ""
+    if seed != ALL:
+        return ALONE
+    seeds = len(model.seeds)
+    return SEVERAL.format(seeds) if seeds > 1 else ONE_SEED[model.source]
+
+
+def undecided(model: ModelSettings) -> str:
+    """The verdict that every row of a model comes with: one training decides nothing."""
+    alone = isinstance(model, PretrainedModel) and len(model.seeds) == 1
+    return UNDECIDED if alone else ""
+
+
+def spread(rows: pd.DataFrame, digits: int) -> str:
+    """The smallest and the largest seed, for readers.
+
+    Args:
+        rows: of one quantity, those of each seed among them.
+        digits: behind the point.
+    """
+    seeds = rows.loc[rows[SEED] != ALL, "value"]
+    if len(seeds):
+        return f"{number(seeds.min(), digits)} to {number(seeds.max(), digits)}"
+    return "one seed" if (rows["runs"] == 1).any() else "–"

@@ -1,0 +1,126 @@
+"""When does topic structure appear? The ratios against tokens seen.
+
+Of models pretrained here at their snapshots, and of series of checkpoints from elsewhere.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.papers.topic_structure.wikipedia import over_seeds
+from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.settings.models import ModelSettings, SeriesModel
+from onelayer.settings.topic_structure import NamedModel, by_name
+
+KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
+RATIOS = {
+    "attention_ratio": "attention",
+    "embedding_cosine_ratio": "embedding layer, cosine",
+}
+SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
+QUANTITIES = [f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES]
+TITLE = "Topic structure against tokens seen, models pretrained here"
+SERIES_TITLE = "Topic structure against tokens seen"
+NOTES = [
+    "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
+    "frequency strata; z: its distance from that null in standard deviations of the permutations, "
+    "which says whether these trainings tell these topics from permuted ones. Whether others would "
+    "is what the interval says.",
+    "Snapshots at powers of two of tokens seen, and the finished model; fewer articles than in the "
+    "main tables.",
+    over_seeds.NOTE,
+]
+SERIES_NOTE = (
+    "{}: checkpoints from elsewhere, probed on as many articles as in the main tables; their "
+    "intervals leave the training out."
+)
+
+
+def assemble(
+    measures: Mapping[str, pd.DataFrame], models: Mapping[str, ModelSettings]
+) -> pd.DataFrame:
+    """The ratios of every model at every snapshot, over seeds and of each, tidy.
+
+    Args:
+        measures: rows of `probe.snapshots` by model.
+        models: settings of those models.
+    """
+    parts = []
+    for name, rows in measures.items():
+        runs = [over_seeds.runs(seed, models[name]) for seed in rows[SEED]]
+        notes = [over_seeds.note(seed, models[name]) for seed in rows[SEED]]
+        parts.append(rows.assign(model=name, runs=runs, note=notes))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
+    return tidy(table[table["quantity"].isin(QUANTITIES)], KEYS)
+
+
+def gather(tokens: Sequence[int], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Measures of a series of checkpoints as `probe.snapshots` gives those of a pretraining.
+
+    Args:
+        tokens: seen by each checkpoint.
+        tables: rows of `probe.measures` of each, of every overlap mode and threshold.
+
+    Returns:
+        The rows of the first overlap mode and threshold, with `tokens` behind them.
+    """
+    parts = [
+        tightest_variant(table).assign(tokens=seen)
+        for seen, table in zip(tokens, tables, strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def title(models: Mapping[str, ModelSettings]) -> str:
+    """The table's title, which says whose models these are."""
+    series = any(isinstance(model, SeriesModel) for model in models.values())
+    return SERIES_TITLE if series else TITLE
+
+
+def notes(models: Mapping[str, ModelSettings]) -> list[str]:
+    """What stands below the table: on all models, and on series of checkpoints."""
+    series = {name: m for name, m in models.items() if isinstance(m, SeriesModel)}
+    own = [f"{name}: {model.note}" for name, model in series.items() if model.note]
+    return [*NOTES, *([SERIES_NOTE.format(", ".join(series)), *own] if series else [])]
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per model and snapshot."""
+    rows = []
+    for (model, tokens), group in table.groupby(["model", "tokens_seen"], sort=False):
+        by = group[group[SEED] == ALL].set_index("quantity")
+        row = {"model": model, "tokens seen": f"{tokens:,}"}
+        for quantity, name in RATIOS.items():
+            ours = by.loc[f"{quantity}_null_corrected"]
+            row[f"{name}: ratio / null [95%]"] = interval(
+                ours["value"], ours["low"], ours["high"], 3
+            )
+            own = group[group["quantity"] == f"{quantity}_null_corrected"]
+            row[f"{name}: over seeds"] = over_seeds.spread(own, 3)
+            row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@table(
+    "topic_structure/topic_structure_over_tokens",
+    "Wikipedia: pretraining",
+    "table: tokens seen",
+    reads={"measures": "measures_over_tokens"},
+    settings={"models": "models_over_tokens"},
+    made="models_over_tokens",
+)
+def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Report:
+    """The ratios of pretrained models against tokens seen."""
+    found, known = ratios_over_tokens(measures, models), by_name(models)
+    return Report(found, readable(found), title(known), notes(known))
+
+
+def ratios_over_tokens(
+    measures: Sequence[pd.DataFrame], models: Sequence[NamedModel]
+) -> pd.DataFrame:
+    """`assemble` of measures in the order of models."""
+    known = by_name(models)
+    return assemble(dict(zip(known, measures, strict=True)), known)

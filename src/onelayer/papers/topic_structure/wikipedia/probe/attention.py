@@ -1,0 +1,163 @@
+"""The attention probe of a corpus: one forward pass per document, sums by pair class kept.
+
+Li, Li & Risteski (2023), 'Experiment setting on Wikipedia'. What is kept are sums and counts per
+document, head and pair of words, so that intervals and nulls are computed later without another
+forward pass.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tokenizers import Tokenizer
+from transformers import PreTrainedModel
+
+from onelayer.compute.device import on_gpu
+from onelayer.compute.seeds import generator
+from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.wikipedia.probe.batches import sums_in_batches
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
+    DISTANCE_LABELS,
+    PAIR_CLASSES,
+    Labels,
+    PairCounter,
+    PairSums,
+    WordPairTotal,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums
+from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.text.corpus.storage import at, read_articles
+from onelayer.text.models.architecture import longest_text
+from onelayer.text.models.checkpoints import forward, is_causal
+from onelayer.text.models.tokenizer import EncodedText, encode, piece_ids
+
+
+def sample_articles(
+    paths: Sequence[Path], settings: AttentionProbeSettings, part: int | None = None
+) -> pd.DataFrame:
+    """Draw the articles to probe, without replacement, in corpus order.
+
+    The draw depends on the seed and the corpus alone, so that all models see the same articles.
+
+    Args:
+        paths: the corpus's articles.
+        settings: how many articles, in how many parts, and the seed.
+        part: which part of the drawn articles (counted from 0); None: all of them.
+    """
+    articles = read_articles(paths)
+    order = generator("probed articles", settings.seed).permutation(len(articles))
+    places = np.sort(order[: settings.documents])
+    if part is not None:
+        places = np.array_split(places, settings.parts)[part]
+    return at(articles, places).to_pandas()
+
+
+def probe_articles(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    articles: pd.DataFrame,
+    kept: pd.DataFrame,
+    settings: AttentionProbeSettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> AttentionSums:
+    """`probe_attention` for the kept words that are one piece in the checkpoint's tokenizer.
+
+    Args:
+        model, tokenizer: the checkpoint.
+        articles: see `sample_articles`.
+        kept: the table of `onelayer.text.topics.ambiguity`.
+        settings: how long the articles are.
+        progress: wraps the articles in a progress bar.
+    """
+    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
+    return probe_attention(
+        model, tokenizer, articles, labels, variants_of(kept), settings, progress
+    )
+
+
+def probe_attention(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    articles: pd.DataFrame,
+    labels: Labels,
+    variants: Sequence[Variant],
+    settings: AttentionProbeSettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> AttentionSums:
+    """Run the model over the articles and sum its attention weights by pair class.
+
+    Of a causal model, in which no token attends to a later one, those of the lower triangle; see
+    `PairCounter`. What a model is, its weights show.
+
+    Raises:
+        OnelayerError: `max_tokens` exceeds what the model can read, or no article holds two
+            labelled words.
+    """
+    pairs = WordPairTotal(len(labels.words))
+    shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
+    head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)
+    texts = articles["text"].tolist()
+    found = sums_by_document(model, tokenizer, texts, labels, settings, progress)
+    for place, one in found:
+        head_sums = head_sums + one.head_sums
+        distance_sums[place], distance_counts[place] = one.distance_sums, one.distance_counts
+        pairs.add(one.word_pairs)
+    if not len(pairs.total().counts):
+        raise OnelayerError(
+            f"none of {len(articles)} articles holds two different words of any topic within "
+            f"{settings.max_tokens} tokens"
+        )
+    return AttentionSums(
+        documents=articles["id"].tolist(),
+        variants=list(variants),
+        head_sums=head_sums,
+        distance_sums=distance_sums,
+        distance_counts=distance_counts,
+        word_pairs=pairs.total(),
+        words=labels.words,
+    )
+
+
+def sums_by_document(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    labels: Labels,
+    settings: AttentionProbeSettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> Iterator[tuple[int, PairSums]]:
+    """The sums of every text, with its place among them; on a GPU the longest texts come last.
+
+    Raises:
+        OnelayerError: `max_tokens` exceeds what the model can read.
+    """
+    _check_length(model, settings.max_tokens)
+    index = {word: place for place, word in enumerate(labels.words)}
+    causal = is_causal(model, encode(tokenizer, " ".join(labels.words[:8]), 8).ids)
+    counter = PairCounter(labels, settings.reference_length, causal)
+
+    def read(text: str) -> EncodedText:
+        return encode(tokenizer, text, settings.max_tokens)
+
+    if on_gpu(model.device):
+        return sums_in_batches(model, [read(text) for text in texts], index, counter, progress)
+    return enumerate(
+        _document_sums(model, read(text), index, counter) for text in progress(texts, unit="doc")
+    )
+
+
+def _check_length(model: PreTrainedModel, max_tokens: int) -> None:
+    longest = longest_text(model)
+    if max_tokens > longest:
+        raise OnelayerError(
+            f"probe.attention.max_tokens: {max_tokens}; this model reads at most {longest} tokens"
+        )
+
+
+def _document_sums(
+    model: PreTrainedModel, encoded: EncodedText, index: dict[str, int], counter: PairCounter
+) -> PairSums:
+    word_index = encoded.indices(index)
+    return counter.pair_sums(forward(model, encoded.ids), encoded.positions, word_index)

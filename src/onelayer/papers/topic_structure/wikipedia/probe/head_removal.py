@@ -1,0 +1,341 @@
+"""What heads are good for: losses of masked words without those of the largest ratios, or others.
+
+Li, Li & Risteski (2023) show that attention between words of one topic is larger. Whether a model
+needs it is another question, which their probe does not ask: here the heads with the largest ratios
+are taken out, and as many others, and words are predicted without them. All conditions of a
+document are texts of one batch.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from tokenizers import Tokenizer
+
+from onelayer.compute.seeds import generator
+from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.wikipedia.head_removal import (
+    LARGEST,
+    NONE,
+    OTHER,
+    RANDOM,
+    REMOVALS,
+    SAME_LAYERS,
+    SAME_TOPIC,
+    loosest_variant,
+    without_losses,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.settings.topic_structure import HeadRemovalSettings
+from onelayer.text.corpus.storage import at, open_rows, read_articles, read_column
+from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.tokenizer import EncodedText, encode, piece_ids
+from onelayer.text.models.word_heads import WordModel, load_word_model
+
+
+def unseen_articles(
+    paths: Sequence[Path],
+    trained_on: Sequence[Path],
+    encoded: Sequence[Path],
+    attention: AttentionProbeSettings,
+    settings: HeadRemovalSettings,
+) -> pd.DataFrame:
+    """Articles on which no ratio was measured, and which no model pretrained here was trained on.
+
+    Args:
+        paths: the corpus's articles.
+        trained_on: the articles of the corpus that models are pretrained on here, and
+        encoded: their text as it is trained on, which says what is held out; none of either where
+            no model is.
+        attention: the probe whose articles are left out.
+        settings: how many, and the seed of the draw.
+
+    Returns:
+        As many of them as there are at most, maybe none, in the corpus's order.
+    """
+    ids = pd.Series(list(read_column(paths, "id")))
+    seen = set(sample_articles(paths, attention)["id"])
+    for path in encoded:
+        held_out = open_rows(path).data.column("held_out").to_numpy()
+        seen.update(np.array(list(read_column(trained_on, "id")))[~held_out])
+    left = ~ids.isin(seen).to_numpy()
+    places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(left))
+    return at(read_articles(paths), np.sort(places[: settings.documents])).to_pandas()
+
+
+class Heads:
+    """Which heads are removed: those with the largest ratios, or as many others.
+
+    Args:
+        ratios: attention ratio of each head, [layers, heads].
+        share: of all heads that are removed, at most a half; at least one head is.
+    """
+
+    def __init__(self, ratios: np.ndarray, share: float) -> None:
+        count = max(1, int(share * ratios.size))
+        largest = np.zeros(ratios.size, dtype=bool)
+        largest[np.argsort(-ratios, axis=None, kind="stable")[:count]] = True
+        self.largest = largest.reshape(ratios.shape)
+
+    def drawn(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """The largest, and others at random, each [layers, heads] bool.
+
+        `random`: any others. `same_layers`: others of which each layer has as many as there are
+        among the largest; left out where a layer has too few.
+        """
+        sets = {LARGEST: self.largest, RANDOM: self._among(~self.largest, rng)}
+        of_layer = list(zip(~self.largest, self.largest.sum(axis=1), strict=True))
+        if all(others.sum() >= count for others, count in of_layer):
+            sets[SAME_LAYERS] = np.array([_draw(*one, rng) for one in of_layer])
+        return sets
+
+    def _among(self, others: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return _draw(others.ravel(), self.largest.sum(), rng).reshape(others.shape)
+
+
+def _draw(others: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """So many of the true ones at random, as another bool array."""
+    drawn = np.zeros(len(others), dtype=bool)
+    drawn[rng.choice(np.flatnonzero(others), count, replace=False)] = True
+    return drawn
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A text in which words are hidden, or replaced.
+
+    Attributes:
+        ids: what the model reads, [tokens].
+        truth: the text itself, [tokens].
+        positions: words that are asked for, [words].
+        targets: their ids; or whether they were replaced, [words].
+        same_topic: whether another word of its topic can be seen in the text, [words] bool.
+    """
+
+    ids: list[int]
+    truth: list[int]
+    positions: np.ndarray
+    targets: np.ndarray
+    same_topic: np.ndarray
+
+
+class Questioner:
+    """Hides words of texts, the same for every model that reads with the same tokenizer.
+
+    Only words of the topic model's vocabulary that are one piece are asked for.
+
+    Args:
+        tokenizer: of the model.
+        vocabulary: rows `word`, `occurrences` of the bag of words.
+        topics: topics of each word that has some.
+        settings: share of the words, and the seed of the draws.
+        max_tokens: a text is cut after the last whole word that fits.
+        mask: id of the mask; None: words are not hidden but replaced by others, drawn by their
+            occurrences, and the question is of every word whether it was. The share is then about
+            that which a discriminator meets in pretraining.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        vocabulary: pd.DataFrame,
+        topics: Mapping[str, frozenset[int]],
+        settings: HeadRemovalSettings,
+        max_tokens: int,
+        mask: int | None,
+    ) -> None:
+        self.tokenizer, self.topics, self.settings = tokenizer, topics, settings
+        self.max_tokens, self.mask = max_tokens, mask
+        self._words = set(vocabulary["word"])
+        if mask is None:
+            pieces = piece_ids(tokenizer, vocabulary["word"])
+            known = vocabulary[vocabulary["word"].isin(set(pieces))]
+            self._pieces = np.array([pieces[word] for word in known["word"]])
+            self._chances = (known["occurrences"] / known["occurrences"].sum()).to_numpy()
+
+    def ask(self, document: str, text: str) -> Questions | None:
+        """Questions about a text; None where it holds no word that can be asked for.
+
+        Args:
+            document: the article's id, on which, beside the seed, the draws depend.
+            text: its text.
+        """
+        encoded = encode(self.tokenizer, text, self.max_tokens)
+        places = np.flatnonzero([word in self._words for word in encoded.words])
+        if not len(places):
+            return None
+        rng = generator("asked words", self.settings.seed, document)
+        draws = rng.random(len(places))
+        asked = draws < self.settings.asked_share
+        asked[draws.argmin()] = True
+        hidden = places[asked]
+        pieces = np.array(encoded.positions)
+        ids, truth = np.array(encoded.ids), np.array(encoded.ids)
+        if self.mask is None:
+            ids[pieces[hidden]] = rng.choice(self._pieces, len(hidden), p=self._chances)
+            of = places
+            targets = (ids != truth)[pieces[of]]
+        else:
+            ids[pieces[hidden]] = self.mask
+            of = hidden
+            targets = truth[pieces[of]]
+        seen = self._seen(encoded, set(hidden), of)
+        positions = pieces[of]
+        return Questions(ids.tolist(), truth.tolist(), positions, targets.astype(np.int64), seen)
+
+    def _seen(self, encoded: EncodedText, hidden: set[int], of: np.ndarray) -> np.ndarray:
+        """Whether a different word of its topic is not hidden, of each of some words, bool."""
+        visible = {word for place, word in enumerate(encoded.words) if place not in hidden}
+        topics = {word: self.topics[word] for word in visible if word in self.topics}
+        return np.array(
+            [
+                any(
+                    other != word and own & self.topics.get(word, frozenset())
+                    for other, own in topics.items()
+                )
+                for word in (encoded.words[place] for place in of)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a document is read: which heads are gone, and what is there instead.
+
+    Attributes:
+        removal: `none`, `zero` or `uniform`.
+        chosen: `none`, `largest`, `random` or `same_layers`.
+        heads: [layers, heads] bool.
+    """
+
+    removal: str
+    chosen: str
+    heads: np.ndarray
+
+
+def conditions_of(sets: Mapping[str, np.ndarray]) -> list[Condition]:
+    """With all heads, and with each set removed in either way."""
+    everything = Condition(NONE, NONE, np.zeros_like(sets[LARGEST]))
+    removed = [Condition(how, name, heads) for how in REMOVALS for name, heads in sets.items()]
+    return [everything, *removed]
+
+
+def removal_losses(
+    model: WordModel,
+    questioner: Questioner,
+    heads: Heads,
+    articles: pd.DataFrame,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """Losses of every document with all heads and without some.
+
+    Other heads than the largest are drawn anew for every document: an interval over documents is
+    one over draws, too.
+
+    Args:
+        model: the checkpoint with its head for words.
+        questioner: hides words, with the checkpoint's tokenizer.
+        heads: to be removed.
+        articles: rows `id`, `text`.
+        progress: wraps the articles in a progress bar.
+
+    Returns:
+        Rows `document`, `removal`, `chosen`, `words` (`same_topic`, `other`), `loss` (nats, summed
+        over the words) and `asked` (how many).
+
+    Raises:
+        OnelayerError: the model attends in a way of its own, or no article holds a word to ask for.
+    """
+    switch = HeadSwitch(model.model)
+    parts = []
+    for document, text in progress(
+        list(zip(articles["id"], articles["text"], strict=True)), unit="doc"
+    ):
+        questions = questioner.ask(document, text)
+        if questions is None:
+            continue
+        rng = generator("other heads", questioner.settings.seed, document)
+        conditions = conditions_of(heads.drawn(rng))
+        losses = read_without(model, switch, conditions, questions)
+        keys = pd.DataFrame([(c.removal, c.chosen) for c in conditions])
+        keys.columns = ["removal", "chosen"]
+        for words, own in ((SAME_TOPIC, questions.same_topic), (OTHER, ~questions.same_topic)):
+            sums = losses[:, own].sum(axis=1)
+            parts.append(keys.assign(document=document, words=words, loss=sums, asked=own.sum()))
+    if not parts:
+        raise OnelayerError(f"none of {len(articles)} articles holds a word to ask for")
+    return pd.concat(parts, ignore_index=True)
+
+
+def read_without(
+    model: WordModel, switch: HeadSwitch, conditions: Sequence[Condition], questions: Questions
+) -> np.ndarray:
+    """The loss at every asked word under every condition, [conditions, words] float64 (nats)."""
+    device = model.model.device
+    switch.switch_off(
+        torch.from_numpy(np.stack([one.heads for one in conditions])).to(device),
+        torch.tensor([one.removal == "uniform" for one in conditions], device=device),
+    )
+    ids, truth, positions, targets = (
+        torch.as_tensor(part, dtype=torch.long, device=device)
+        for part in (questions.ids, questions.truth, questions.positions, questions.targets)
+    )
+    with torch.inference_mode():
+        losses = model.losses(ids.expand(len(conditions), -1), positions, targets, truth)
+    return losses.double().cpu().numpy()
+
+
+def measure_removal(
+    folders: Mapping[str, Path],
+    tokenizer: Tokenizer,
+    articles: pd.DataFrame,
+    kept: pd.DataFrame,
+    vocabulary: pd.DataFrame,
+    ratios: pd.DataFrame,
+    settings: HeadRemovalSettings,
+    max_tokens: int,
+    device: str = "cpu",
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """`removal_losses` of every checkpoint of one model.
+
+    Args:
+        folders: of the checkpoints, by the `seed` of their rows in `ratios`.
+        tokenizer: of all of them.
+        articles: see `unseen_articles`.
+        kept: the table of `onelayer.text.topics.ambiguity`.
+        vocabulary: rows `word`, `occurrences` of the bag of words.
+        ratios: rows of `probe.measures.measure_heads`.
+        settings: share of words and heads, seed.
+        max_tokens: of a text.
+        device: where the model is.
+        progress: wraps articles in a progress bar.
+
+    Returns:
+        Rows of `removal_losses` with `seed`, `loss_of`, what the loss is, and `missing`, empty; or
+        `without_losses`.
+    """
+    if len(articles) < 2:
+        return without_losses(
+            f"articles neither probed nor trained on: {len(articles)}; two are needed, so probe "
+            "fewer (probe.attention.documents)"
+        )
+    topics = loosest_variant(kept).groupby("word")["topic"].agg(frozenset).to_dict()
+    ratios = loosest_variant(ratios)
+    parts, kinds = [], set()
+    for seed, folder in folders.items():
+        model = load_word_model(folder, tokenizer, device)
+        if isinstance(model, str):
+            return without_losses(model)
+        questioner = Questioner(tokenizer, vocabulary, topics, settings, max_tokens, model.mask)
+        own = ratios[ratios["seed"] == seed].pivot_table("ratio", "layer", "head").to_numpy()
+        heads = Heads(own, settings.heads_share)
+        losses = removal_losses(model, questioner, heads, articles, progress)
+        parts.append(losses.assign(seed=seed))
+        kinds.add(model.kind)
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(loss_of=", ".join(sorted(kinds)), missing="")

@@ -1,0 +1,171 @@
+"""What the attention probe keeps of a corpus: sums by pair class, and how they are stored.
+
+No step that only measures needs the model that the sums come from.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
+    DISTANCE_LABELS,
+    PAIR_CLASSES,
+    WordPairs,
+    WordPairTotal,
+)
+
+
+@dataclass(frozen=True)
+class AttentionSums:
+    """Attention of one model on the probed documents, summed by pair class.
+
+    Of documents and heads only the margins: every measure is a mean over one of them.
+
+    Attributes:
+        documents: ids of the articles, [documents].
+        variants: overlap modes and thresholds, [variants].
+        head_sums: [variants, classes, layers, heads] float64, length-corrected weights, summed over
+            the documents.
+        distance_sums: [documents, variants, classes, bins] float64, mean over layers and heads.
+        distance_counts: [documents, variants, classes, bins] int64, ordered pairs of positions.
+        word_pairs: sums per pair of different words, over all documents, for the null.
+        words: the words that `word_pairs` indexes.
+    """
+
+    documents: list[str]
+    variants: list[Variant]
+    head_sums: np.ndarray
+    distance_sums: np.ndarray
+    distance_counts: np.ndarray
+    word_pairs: WordPairs
+    words: tuple[str, ...]
+
+    def of_documents(self, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """A variant's weights, mean over layers and heads, and pairs: two [documents, classes]."""
+        both = self.distance_sums, self.distance_counts
+        return tuple(one[:, place].sum(axis=-1) for one in both)
+
+    def of_variant(self, place: int) -> "AttentionSums":
+        """The sums of one variant alone, its axis kept."""
+        return replace(
+            self,
+            variants=[self.variants[place]],
+            head_sums=self.head_sums[[place]],
+            distance_sums=self.distance_sums[:, [place]],
+            distance_counts=self.distance_counts[:, [place]],
+        )
+
+
+def merge_attention_sums(parts: Iterable[AttentionSums]) -> AttentionSums:
+    """The sums of several parts of the probed documents as one; takes up one part at a time.
+
+    Sums over documents come out as those of one part but for rounding.
+    """
+    first, documents, head_sums, distances, pairs = None, [], 0.0, [], None
+    for part in parts:
+        first = first or part
+        pairs = pairs or WordPairTotal(len(part.words))
+        documents += part.documents
+        head_sums = head_sums + part.head_sums
+        distances.append((part.distance_sums, part.distance_counts))
+        pairs.add(part.word_pairs)
+    distance_sums, distance_counts = map(np.concatenate, zip(*distances, strict=True))
+    return AttentionSums(
+        documents,
+        first.variants,
+        head_sums,
+        distance_sums,
+        distance_counts,
+        pairs.total(),
+        first.words,
+    )
+
+
+def write_attention_sums(
+    sums: AttentionSums, by_head: Path, by_distance: Path, by_words: Path
+) -> None:
+    """Write three tidy Parquet tables.
+
+    Sums by head over all documents, by distance for each document, and by pair of words.
+    """
+    names = [str(variant) for variant in sums.variants]
+    layers, heads = sums.head_sums.shape[-2:]
+    axes = {"variant": names, "pair_class": list(PAIR_CLASSES)}
+    pairs = sums.distance_counts.sum(axis=(0, -1))
+    table = _tidy(
+        axes | {"layer": _numbered(layers), "head": _numbered(heads)},
+        sum=sums.head_sums,
+        pairs=np.broadcast_to(pairs[..., None, None], sums.head_sums.shape),
+    )
+    table.to_parquet(by_head, index=False, compression="zstd")
+    table = _tidy(
+        {"document": sums.documents} | axes | {"distance": list(DISTANCE_LABELS)},
+        sum=sums.distance_sums,
+        pairs=sums.distance_counts,
+    )
+    table.to_parquet(by_distance, index=False, compression="zstd")
+    table = pd.DataFrame(
+        {
+            "query": pd.Categorical.from_codes(sums.word_pairs.query, list(sums.words)),
+            "key": pd.Categorical.from_codes(sums.word_pairs.key, list(sums.words)),
+            "sum": sums.word_pairs.sums,
+            "pairs": sums.word_pairs.counts,
+        }
+    )
+    table.to_parquet(by_words, index=False, compression="zstd")
+
+
+def read_attention_sums(by_head: Path, by_distance: Path, by_words: Path) -> AttentionSums:
+    """Read what `write_attention_sums` wrote."""
+    heads, _ = _arrays(by_head)
+    distances, axes = _arrays(by_distance)
+    pairs = pd.read_parquet(by_words)
+    return AttentionSums(
+        documents=axes["document"],
+        variants=[Variant(*reversed(name.split(", "))) for name in axes["variant"]],
+        head_sums=heads["sum"],
+        distance_sums=distances["sum"],
+        distance_counts=distances["pairs"],
+        word_pairs=WordPairs(
+            pairs["query"].cat.codes.to_numpy(np.int64),
+            pairs["key"].cat.codes.to_numpy(np.int64),
+            pairs["sum"].to_numpy(),
+            pairs["pairs"].to_numpy(),
+        ),
+        words=tuple(pairs["query"].cat.categories),
+    )
+
+
+def _numbered(count: int) -> list[str]:
+    # Words, because Parquet keeps the levels of a categorical column only where they are words.
+    return [str(place + 1) for place in range(count)]
+
+
+def _tidy(axes: dict[str, Sequence], **values: np.ndarray) -> pd.DataFrame:
+    """Arrays as one row per cell, with a categorical column per axis."""
+    shape = tuple(len(levels) for levels in axes.values())
+    columns = {}
+    for place, (name, levels) in enumerate(axes.items()):
+        behind = math.prod(shape[place + 1 :])
+        codes = np.repeat(np.arange(len(levels), dtype=np.int32), behind)
+        codes = np.tile(codes, math.prod(shape[:place]))
+        columns[name] = pd.Categorical.from_codes(codes, list(levels))
+    return pd.DataFrame(columns | {name: array.ravel() for name, array in values.items()})
+
+
+def _arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, list]]:
+    """The inverse of `_tidy`: arrays by value column, levels by axis."""
+    table = pd.read_parquet(path)
+    axes = {
+        name: table[name].cat.categories.tolist()
+        for name in table.columns
+        if isinstance(table[name].dtype, pd.CategoricalDtype)
+    }
+    shape = tuple(len(levels) for levels in axes.values())
+    values = [name for name in table.columns if name not in axes]
+    return {name: table[name].to_numpy().reshape(shape) for name in values}, axes

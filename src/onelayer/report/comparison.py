@@ -1,0 +1,206 @@
+"""A run's tables beside the reference run's: `onelayer compare results`."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import VALUE_COLUMNS, read_tables
+from onelayer.evidence.verdicts import NO_DECISION
+from onelayer.report.scoreboard import NAME as SCOREBOARD
+from onelayer.run.provenance import REPOSITORY, file_sha256
+
+REFERENCE = REPOSITORY / "docs/reference"
+SUMS = "sums.json"  # of the reference run, and of `make same-bytes`
+
+# Rows without an interval agree when they are the same to so many parts: rounding, no more.
+ROUNDING = 1e-6
+
+
+class Compared(NamedTuple):
+    """How the rows of one table compare.
+
+    Attributes:
+        table: `<paper>/<table>`.
+        rows: in both runs, with a value in both.
+        equal: the same in every digit.
+        agree: not equal, but each value lies in the other's interval.
+        moved: one value lies outside of the other's interval, or there is no interval.
+        only_one: rows that only one of the runs has a value for.
+        changed: verdicts that changed, as (row, theirs, ours), where both decide something.
+        undecided: verdicts that changed from or to one that decides nothing, likewise.
+    """
+
+    table: str
+    rows: int
+    equal: int
+    agree: int
+    moved: int
+    only_one: int
+    changed: list[tuple[str, str, str]]
+    undecided: list[tuple[str, str, str]]
+
+
+# What the rows of two runs can be to each other.
+OUTCOMES = EQUAL, AGREE, MOVED, ONLY_ONE = ["equal", "agree", "moved", "only one"]
+
+
+def rows_beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Two runs' versions of one tidy table side by side: the rows of ours, then theirs alone.
+
+    Args:
+        ours, theirs: as `onelayer.evidence.tables.read_csv` reads them.
+
+    Returns:
+        The keys that both have and `quantity`; `value`, `low`, `high`, `verdict` of ours (missing
+        in a row of theirs alone), and of theirs with the suffix `_reference`; `outcome`, as
+        `Compared` describes it, empty where neither has a value. The index holds keys as texts.
+    """
+    keys = [c for c in ours if c in theirs and (c not in VALUE_COLUMNS or c == "quantity")]
+    sides = [_by_key(frame, keys) for frame in (ours, theirs)]
+    rows = pd.concat([sides[0][keys], sides[1].drop(sides[0].index, errors="ignore")[keys]])
+    mine, other = (side.reindex(rows.index) for side in sides)
+    columns = ["value", "low", "high", "verdict"]
+    rows = pd.concat([rows, mine[columns], other[columns].add_suffix("_reference")], axis=1)
+    has_value = mine["value"].notna(), other["value"].notna()
+    both = has_value[0] & has_value[1]
+    equal = both & (mine["value"] == other["value"])
+    agree = both & _inside(mine, other) & _inside(other, mine)
+    rows["outcome"] = np.select([equal, agree, both, has_value[0] ^ has_value[1]], OUTCOMES, "")
+    return rows
+
+
+def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
+    """Compare two runs' versions of one tidy table, row by row of the same keys.
+
+    Args:
+        ours, theirs: as `onelayer.evidence.tables.read_tables` reads them.
+        table: its name.
+    """
+    rows = rows_beside(ours, theirs)
+    count = rows["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
+    shared = rows[["verdict", "verdict_reference"]].dropna()
+    differing = [
+        (", ".join(row.Index), row.verdict_reference, row.verdict)
+        for row in shared[shared["verdict"] != shared["verdict_reference"]].itertuples()
+    ]
+    # What moves to or from one of these has not changed its mind.
+    undecided = [change for change in differing if {*change[1:]} & {*NO_DECISION, ""}]
+    return Compared(
+        table,
+        rows=int(count[[EQUAL, AGREE, MOVED]].sum()),
+        equal=int(count[EQUAL]),
+        agree=int(count[AGREE]),
+        moved=int(count[MOVED]),
+        only_one=int(count[ONLY_ONE]),
+        changed=[change for change in differing if change not in undecided],
+        undecided=undecided,
+    )
+
+
+def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The table under its keys as texts, so that 1 and 1.0 are the same; the first of twins."""
+    texts = [
+        table[key].map(lambda v: f"{v:.15g}" if isinstance(v, float) else str(v)) for key in keys
+    ]
+    index = pd.MultiIndex.from_arrays(texts, names=list(keys))
+    return table.set_index(index)[lambda t: ~t.index.duplicated()]
+
+
+def _inside(values: pd.DataFrame, intervals: pd.DataFrame) -> np.ndarray:
+    """Whether each value lies in the interval of the other's row; its value, where it has none."""
+    value, middle = values["value"].to_numpy(), intervals["value"].to_numpy()
+    low, high = (intervals[end].fillna(intervals["value"]).to_numpy() for end in ("low", "high"))
+    slack = ROUNDING * np.abs(middle)
+    return (low - slack <= value) & (value <= high + slack)
+
+
+def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> list[Compared]:
+    """Compare every table that two runs have in common, but the scoreboard, which restates them.
+
+    Args:
+        ours, theirs: files `<paper>/<table>.csv`, wherever they lie.
+    """
+    mine, other = read_tables(ours), read_tables(theirs)
+    names = sorted(mine.keys() & other.keys() - {SCOREBOARD})
+    return [compare(mine[name], other[name], name) for name in names]
+
+
+def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
+    """What a user reads: a line per table, all together, and every verdict that changed.
+
+    Args:
+        found: `compare_runs`.
+        machines: what is known of the run compared with, by name.
+    """
+    counts = ["rows", "equal", "agree", "moved", "only_one"]
+    frame = pd.DataFrame(
+        [
+            {"table": c.table}
+            | {name: getattr(c, name) for name in counts}
+            | {"changed verdicts": len(c.changed), "from or to undecided": len(c.undecided)}
+            for c in found
+        ]
+    )
+    total = frame.drop(columns="table").sum().to_dict() | {"table": "all"}
+    frame = pd.concat([frame, pd.DataFrame([total])], ignore_index=True)
+    text = ["This run beside: " + "; ".join(f"{k} {v}" for k, v in machines.items()), ""]
+    text.append(frame.to_string(index=False))
+    text += ["", "agree: each value lies in the other's 95% interval; moved: it does not."]
+    for title, changes in (
+        ("Verdicts that changed", [(c.table, *x) for c in found for x in c.changed]),
+        (
+            "From or to undecided, not reached or not run",
+            [(c.table, *x) for c in found for x in c.undecided],
+        ),
+    ):
+        text += ["", f"{title}: {len(changes)}"]
+        text += [
+            f"  {table}: {row}: {old or 'no verdict'} -> {new or 'no verdict'}"
+            for table, row, old, new in changes
+        ]
+    return "\n".join(text)
+
+
+def main(results: Path, reference: Path = REFERENCE) -> str:
+    """What `make compare` prints.
+
+    Args:
+        results: the folder `results` of a run.
+        reference: as `onelayer.report.reference.keep` makes it.
+
+    Raises:
+        OnelayerError: one of them has no tables.
+    """
+    sides = [sorted(folder.glob("tables/*/*.csv")) for folder in (results, reference)]
+    for folder, tables in zip((results, reference), sides, strict=True):
+        if not tables:
+            raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    machine = json.loads((reference / "machine.json").read_text("utf-8"))
+    found = summary(compare_runs(*sides), machine)
+    return f"{to_the_byte(results, reference / SUMS)}\n\n{found}"
+
+
+def to_the_byte(results: Path, place: Path) -> str:
+    """Whether a run's tables and weights are the reference run's to the byte, in one line.
+
+    Args:
+        results: the folder `results` of a run.
+        place: sums of the reference run, if there are any, under `reference run`.
+    """
+    known = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    sums = known.get("reference run", {})
+    if not sums:
+        return (
+            "To the byte: there are no sums of the reference run yet, which was not portable; "
+            "`make same-bytes` compares a small one"
+        )
+    files = {path: results / Path(path).relative_to("results") for path in sums}
+    other = [p for p, file in files.items() if not file.is_file() or file_sha256(file) != sums[p]]
+    if not other:
+        return f"To the byte: all {len(sums)} tables and weights are those of the reference run"
+    return f"To the byte: {len(other)} of {len(sums)} tables and weights differ, first {other[0]}"

@@ -1,0 +1,249 @@
+"""The manifest: for every table and figure its sum, and everything that decided its numbers.
+
+`onelayer verify results` verifies a run, also one that may only be read.
+
+A step's record has the sum of each of its inputs and outputs. Nothing is taken for a result of this
+project unless a record names its very bytes, and the bytes of all that its step has read.
+"""
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.run.provenance import REPOSITORY, file_sha256
+
+MANIFEST = "manifest.json"
+# Folders of what a reader takes along; each of their files is made by a step.
+SHOWN = ("tables", "figures", "animations")
+NAMED = 10  # files in one line
+# Steps that compute as on other machines, by switches of their own, in a portable run as well.
+OTHER_MACHINES = ("measure_claims_again",)
+DECIDED_BY = ("step", "settings", "code", "libraries", "device", "portable")
+
+
+@dataclass
+class Records:
+    """What steps wrote about themselves.
+
+    Attributes:
+        folder: the run's `results`: steps made every file in it, those elsewhere are sources.
+        steps: the record (settings, code digest, library versions, device, sums of inputs and
+            outputs) by path and sum of each output. Steps that these settings do not need any more
+            may be among them: a record counts for the very bytes that it names; of two that name
+            the same the newer one.
+        newest: the sum in the newest record of each path.
+    """
+
+    folder: Path
+    steps: dict[tuple[str, str], dict] = field(default_factory=dict)
+    newest: dict[str, str] = field(default_factory=dict)
+
+    def add(self, record: dict) -> None:
+        """Take a record that is newer than all so far; `KeyError` where it lacks a part."""
+        record = {"portable": False, "switches": {}} | record  # those of earlier versions
+        record = {key: record[key] for key in (*DECIDED_BY, "switches", "inputs", "outputs")}
+        self.steps |= dict.fromkeys(record["outputs"].items(), record)
+        self.newest |= record["outputs"]
+
+    def refusal(self, path: str, found: str, reader: str = "") -> str | None:
+        """Why a file with these bytes is not what a step wrote; None if it is.
+
+        Args:
+            path, found: the file and its SHA-256.
+            reader: the step that read these bytes, if it is not the file as it is now.
+        """
+        if (path, found) in self.steps:
+            return None
+        if path in self.newest:
+            expected = self.newest[path]
+            step = self.steps[path, expected]["step"]
+            seen = f"{reader} read" if reader else "found"
+            return f"{path}: not what {step} wrote: expected sha256 {expected}, {seen} {found}"
+        if Path(path).is_relative_to(self.folder):
+            return f"{path}: no step recorded that it made this file"
+        return None
+
+    def before(self, path: str, found: str) -> list[dict]:
+        """The record of a file's own step and those of all steps before it, nearest first."""
+        steps, waiting, seen = [], [(path, found)], set()
+        while waiting:
+            record = self.steps.get(waiting.pop(0))
+            if record is None or id(record) in seen:
+                continue
+            seen.add(id(record))
+            steps.append(record)
+            waiting.extend(record["inputs"].items())
+        return steps
+
+
+def read_records(results: Path) -> Records:
+    """Read what every step wrote about itself.
+
+    Args:
+        results: a run's folder `results`.
+
+    Raises:
+        OnelayerError: a record is broken.
+    """
+    paths = (results / "records").rglob("[!.]*.json")
+    found = Records(results)
+    for path in sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path)):
+        try:
+            found.add(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise OnelayerError(
+                f"{path}: not what a step writes about itself; remove it, and `verify` names the "
+                "files that it was about"
+            ) from None
+    return found
+
+
+def build_manifest(files: Sequence[Path], records: Records) -> dict:
+    """Describe every result by its sum and the steps that led to it.
+
+    Args:
+        files: those of tables and figures.
+        records: as `read_records` finds them.
+
+    Returns:
+        `commit`, `platform`, whether the run is `portable` with the `switches` that were set, and
+        under `results` for each path its `sha256` and `steps`: the records of its own step and of
+        all steps before it, nearest first.
+
+    Raises:
+        OnelayerError: a result, or what a step before it has read, is not what its step wrote.
+    """
+    found = {str(path): file_sha256(path) for path in sorted(files)}
+    _refuse(_unmade(found, records) | _read_unmade(found, records))
+    entries = {
+        path: {
+            "sha256": sha256,
+            "steps": [
+                {key: record[key] for key in DECIDED_BY} for record in records.before(path, sha256)
+            ],
+        }
+        for path, sha256 in found.items()
+    }
+    return {
+        "commit": commit(),
+        "platform": platform.platform(),
+        **_portable(
+            [step for path, sha256 in found.items() for step in records.before(path, sha256)]
+        ),
+        "results": entries,
+    }
+
+
+def _portable(steps: Sequence[Mapping]) -> dict:
+    """Whether all steps were portable, but those that measure other machines; and how."""
+    own = [step for step in steps if step["step"] not in OTHER_MACHINES]
+    portable = bool(own) and all(step["portable"] for step in own)
+    return {"portable": portable, "switches": own[0]["switches"] if portable else {}}
+
+
+def verify_results(results: Path) -> str:
+    """Compare every file that steps made with their records, and the manifest with both.
+
+    Args:
+        results: a run's folder `results`.
+
+    Returns:
+        What holds, in words. Of files that led to tables and figures, those that only another user
+        may read are counted: of them the records speak.
+
+    Raises:
+        OnelayerError: files are missing or are not what steps wrote, or there is no manifest; the
+            line names each with its step, both sums, and what makes it again.
+    """
+    records = read_records(results)
+    kept = {path for path in records.newest if Path(path).is_file()}
+    shown = {
+        str(path) for kind in SHOWN for path in (results / kind).rglob("[!.]*") if path.is_file()
+    }
+    closed = {path for path in kept - shown if not os.access(path, os.R_OK)}
+    found = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
+    # What earlier settings left behind has been made, but perhaps not from what is here now.
+    whys = _unmade(found, records)
+    manifest, differences = results / MANIFEST, []
+    if manifest.is_file():
+        entries = json.loads(manifest.read_text(encoding="utf-8"))["results"]
+        sums = {path: entry["sha256"] for path, entry in entries.items()}
+        whys = _read_unmade(sums, records) | whys
+        differences = [
+            f"{path}: {manifest} has sha256 {sha256}, found {found.get(path, 'no file')}"
+            for path, sha256 in sums.items()
+            if found.get(path) != sha256 and path not in whys
+        ]
+        if not differences:  # findings and index then speak of the same tables
+            last = {path: sha256 for path, sha256 in found.items() if Path(path).parent == results}
+            whys = _read_unmade(last, records) | whys
+    else:
+        differences = [f"{manifest}: there is none; the command for all results writes it"]
+    _refuse(whys, differences)
+    unseen = f"; {len(closed)} more may not be read" if closed else ""
+    before = len(found) - len(shown)
+    return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
+
+
+def _unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+    """Which files are not what a step wrote, and why."""
+    whys = {path: records.refusal(path, sha256) for path, sha256 in found.items()}
+    return {path: why for path, why in whys.items() if why}
+
+
+def _read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+    """The same of what was read by the steps of these files and by those before them."""
+    whys = {}
+    for path, sha256 in found.items():
+        for record in records.before(path, sha256):
+            for source, read in record["inputs"].items():
+                if why := records.refusal(source, read, record["step"]):
+                    whys[source] = why
+    return whys
+
+
+def _refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
+    """Say what does not hold, and what makes it again, in one line; nothing if all holds."""
+    lines = [*whys.values(), *differences]
+    if not lines:
+        return
+    more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    files = " ".join(map(shlex.quote, whys))
+    advice = ""
+    if whys:
+        forced = f"--forcerun {files}" if len(whys) <= NAMED else "--forceall"
+        advice = f". The command that made them does so again with {forced}"
+    raise OnelayerError(f"{'; '.join(lines[:NAMED])}{more}{advice}")
+
+
+def commit() -> str | None:
+    """The checkout's commit, `+` appended where tracked files differ from it; None outside git."""
+    try:
+        commit, changes = (
+            subprocess.run(
+                ["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+" if changes else "")
+
+
+def main(results: Path) -> str:
+    """Verify the run in a folder `results`.
+
+    Raises:
+        OnelayerError: there is no such folder, or as `verify_results`.
+    """
+    results = results.resolve()
+    if not results.is_dir():
+        raise OnelayerError(f"{results}: there is no such folder of results")
+    os.chdir(results.parent)  # records name files as the run did
+    return verify_results(Path(results.name))

@@ -1,0 +1,94 @@
+"""What came out of a run, in a few lines for its end: `onelayer outcome results`."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.sentences import scores
+from onelayer.evidence.tables import ALL, read_tables
+from onelayer.evidence.verdicts import KINDS, VERDICTS, worded
+from onelayer.report.index import SCOREBOARD, count_all
+from onelayer.report.scoreboard import claims
+
+
+def outcome(results: Path) -> list[str]:
+    """The score, the headline, how many verdicts there are of each kind, and where to read on.
+
+    Args:
+        results: the folder `results` of a run.
+
+    Returns:
+        Lines; those of score and headline only where their tables were made.
+
+    Raises:
+        OnelayerError: there is no table.
+    """
+    paths = sorted(results.glob("tables/*/*.csv"))
+    if not paths:
+        raise OnelayerError(f"{results}: no tables here; `make results` makes them")
+    tables = read_tables(paths)
+    found = [*_score(tables), *_headline(tables), *_verdicts(tables)]
+    return [*found, "", *_places(results, paths)]
+
+
+def _score(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """How many claims of each paper have each verdict, one line a paper."""
+    if SCOREBOARD not in tables:
+        return
+    yield "Claims, each by the one row that decides it"
+    for row in scores(claims(tables[SCOREBOARD])).to_dict("records"):
+        counts = [f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict] != "–"]
+        yield f"  {row['paper']:<28}{row['claims']:>3}: {', '.join(counts)}"
+    yield ""
+
+
+def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """The attention ratio of each model under the first threshold, one line each."""
+    for overlap in ("disjoint", "overlapping"):
+        rows = tables.get(f"topic_structure/wikipedia_{overlap}")
+        if rows is None:
+            continue
+        rows = rows[(rows["quantity"] == "attention_ratio") & rows["value"].notna()]
+        rows = rows[rows["seed"] == ALL]
+        if rows.empty:
+            continue
+        threshold = rows["threshold"].iloc[0]
+        yield f"Same-topic / different-topic attention, {overlap} topics, {threshold}"
+        for row in rows[rows["threshold"] == threshold].to_dict("records"):
+            said = [f"{row['value']:.3f}, 95% interval {row['low']:.3f} to {row['high']:.3f}"]
+            said += [] if pd.isna(row["published"]) else [f"{row['published']:g} published"]
+            said += [worded(row)] if row["verdict"] else []
+            yield f"  {row['model']:<15}" + "; ".join(said)
+        yield ""
+
+
+def _verdicts(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """How many numbers of each kind were compared, by what came of it."""
+    counted = sum(count_all(tables).values(), Counter())
+    yield "Verdicts, by what was compared with"
+    for kind in KINDS:
+        counts = [f"{n} {verdict}" for verdict in VERDICTS if (n := counted[kind, verdict])]
+        if counts:
+            yield f"  {kind:<15}{', '.join(counts)}"
+
+
+def _places(results: Path, tables: Sequence[Path]) -> Iterator[str]:
+    """Where all of it can be read."""
+    index, report = results / "index.md", results / "report.html"
+    if not index.is_file():
+        yield from (str(table.with_suffix(".md")) for table in tables)
+        yield from map(str, sorted(results.glob("figures/*/*.png")))
+        return
+    yield f"{results / 'findings.md'}: what was found, in sentences"
+    yield f"{index}: every table and figure"
+    yield f"{report}: all on one page" + (
+        "" if report.is_file() else ", once `make report` has run"
+    )
+
+
+def main(results: Path) -> str:
+    """The outcome of the run in a folder `results`, as it is printed."""
+    return "\n".join(["", *outcome(results)])

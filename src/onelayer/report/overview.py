@@ -1,0 +1,84 @@
+"""The page on which the report opens: the score, what a run found, verdicts, all figures small."""
+
+import base64
+import html
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+from markdown_it import MarkdownIt
+from PIL import Image
+
+from onelayer.evidence.pages import SIGNS, badge, page, table_markup
+
+_COMMENT = re.compile(r"<!-- (?:finding: [a-z0-9_]+|end) -->")
+# Within the report a link opens the result in the report; elsewhere the file that it names.
+_OPENING = """
+const path = "results/" + (event.target.closest("a")?.getAttribute("href") ?? "");
+const result = window.results?.[path];
+if (result) {
+  event.preventDefault();
+  const content = result.mime_type === "text/html" ? "html" : "img";
+  app.setView({content, resultPath: path, contentPath: result.data_uri});
+}
+"""
+
+
+def overview_page(
+    findings: str,
+    claims: pd.DataFrame,
+    counts: pd.DataFrame,
+    figures: Iterable[tuple[Path, str, str]],
+) -> str:
+    """What a run found: the score, every claim, sentences, verdicts by kind, figures, small.
+
+    The report opens on it.
+
+    Args:
+        findings: `results/findings.md`, whose first part, before its first section, is the score.
+        claims: `onelayer.report.scoreboard.readable`, with links from `results/`.
+        counts: verdicts of all tables, a row for each kind, a column for each verdict; texts.
+        figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.
+    """
+    score, section, sentences = findings.partition("\n")[2].partition("\n## ")
+    signed = {name: f"{sign} {name}" for name, sign in SIGNS.items()}
+    body = [
+        f'<div class="scroll">{_rendered(score)}</div>',
+        "<details><summary>Every claim, published and ours</summary>",
+        f"{table_markup(claims)}</details>",
+        f'<div class="findings">{_rendered(section + sentences)}</div>',
+        "<h2>Verdicts, by what was compared</h2>",
+        table_markup(counts.rename(columns=signed)),
+    ]
+    body += ["<h2>Figures</h2>", '<div class="gallery">']
+    for figure, link, line in figures:
+        image = f'<img src="{_thumbnail(figure)}" alt="">'
+        body.append(f'<a href="{html.escape(link)}">{image}{html.escape(line)}</a>')
+    return page("Findings", [*body, "</div>"], clicked=_OPENING)
+
+
+def _rendered(markdown: str) -> str:
+    """Findings as elements of a page: verdicts with sign and colour, links to tables as pages."""
+    # Findings stand between comments, by which other pages quote them; no other HTML is let in.
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    text = reader.render(_COMMENT.sub("", markdown))
+    text = re.sub(r'(href="tables/[^"]*)\.md"', r'\1.html"', text)
+    for verdict, sign in SIGNS.items():
+        text = text.replace(
+            f"<li><strong>{verdict.capitalize()}.</strong>", f"<li>{badge(verdict)}"
+        )
+        text = text.replace(f">{verdict}</th>", f">{sign} {verdict}</th>")
+    return text
+
+
+def _thumbnail(figure: Path) -> str:
+    """A small copy in 256 colours; of an animation its last frame."""
+    with Image.open(figure) as image:
+        image.seek(getattr(image, "n_frames", 1) - 1)
+        small = image.convert("RGB")
+    small.thumbnail((480, 360))
+    written = io.BytesIO()
+    small.quantize(256).save(written, "png", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"

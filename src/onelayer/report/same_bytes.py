@@ -1,0 +1,140 @@
+"""Does a portable run have the bytes of another processor? `onelayer same-bytes results`.
+
+`docs/reference/sums.json` has the SHA-256 of all that the steps of `make same-bytes` write, in the
+order of the workflow, with processor, libraries and switches. Judged are tables (CSV) and weights
+(safetensors); the files before them say which step was the first to differ.
+"""
+
+import json
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.report.comparison import REFERENCE, SUMS
+from onelayer.report.manifest import commit
+from onelayer.report.reference import machine
+from onelayer.run.portable import SWITCHES
+
+JUDGED = (".csv", ".safetensors")
+
+
+def sums_of(results: Path) -> dict:
+    """What `sums.json` holds of a run.
+
+    Args:
+        results: its folder `results`.
+
+    Returns:
+        `commit`, `machine` (with `libc`), `switches`, and `steps`: for each step, in the order of
+        the workflow, its `name` with wildcards, the digest of its `code`, and its `outputs`.
+
+    Raises:
+        OnelayerError: there is no step, or one that is not portable.
+    """
+    steps = in_order(_records(results))
+    if not steps:
+        raise OnelayerError(f"{results}: no steps' records here; `make same-bytes` makes them")
+    if other := [name for name, record in steps.items() if not record.get("portable")]:
+        raise OnelayerError(
+            f"{results}: {other[0]} was not portable: make it with `portable: true`"
+        )
+    return {
+        "commit": commit(),
+        "machine": machine() | {"libc": " ".join(platform.libc_ver())},
+        "switches": dict(SWITCHES),
+        "steps": [
+            {"name": name, "code": record["code"], "outputs": record["outputs"]}
+            for name, record in steps.items()
+        ],
+    }
+
+
+def _records(results: Path) -> dict[str, dict]:
+    """The record of each step, under its name and wildcards."""
+    folder = results / "records"
+    return {
+        " ".join(path.relative_to(folder).with_suffix("").parts): json.loads(
+            path.read_text("utf-8")
+        )
+        for path in sorted(folder.rglob("[!.]*.json"))
+    }
+
+
+def in_order(records: Mapping[str, Mapping]) -> dict[str, Mapping]:
+    """Steps by name, each behind those whose outputs it reads, otherwise as they were given."""
+    maker = {path: name for name, record in records.items() for path in record["outputs"]}
+    placed: dict[str, Mapping] = {}
+
+    def place(name: str) -> None:
+        if name not in placed:
+            for path in records[name]["inputs"]:
+                if path in maker and maker[path] != name:
+                    place(maker[path])
+            placed[name] = records[name]
+
+    for name in records:
+        place(name)
+    return placed
+
+
+def judged(path: str) -> bool:
+    """Whether a file's bytes are what is promised: those of a table or of weights."""
+    return path.endswith(JUDGED)
+
+
+def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:
+    """Whether tables and weights are equal, and what a user reads.
+
+    Args:
+        ours, theirs: as `sums_of` makes them.
+    """
+    mine = {path: sha for step in ours["steps"] for path, sha in step["outputs"].items()}
+    known = {path: sha for step in theirs["steps"] for path, sha in step["outputs"].items()}
+    promised = [path for path in known if judged(path)]
+    other = [path for path in promised if mine.get(path) != known[path]]
+    there = f"{theirs['machine']['cpu']}, commit {theirs['commit'][:12]}"
+    if not other:
+        return True, f"Equal to the byte: {len(promised)} tables and weights, as made on {there}"
+    first = next(
+        step
+        for step in theirs["steps"]
+        if any(mine.get(path) != sha for path, sha in step["outputs"].items())
+    )
+    lines = [f"Not equal: {len(other)} of {len(promised)} tables and weights differ"]
+    lines.append(f"The first step whose outputs differ is {first['name']}:")
+    lines += [
+        f"  {path}: here {mine.get(path, 'no file')[:12]}, there {sha[:12]}"
+        for path, sha in first["outputs"].items()
+        if mine.get(path) != sha
+    ]
+    code = {step["name"]: step["code"] for step in ours["steps"]}
+    if code.get(first["name"], first["code"]) != first["code"]:
+        lines.append("  Its code is another than that of the sums.")
+    for where, run in (("here", ours), ("there", theirs)):
+        lines.append(f"{where}: " + "; ".join(f"{k} {v}" for k, v in run["machine"].items()))
+    return False, "\n".join(lines)
+
+
+def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> str:
+    """Compare a run with the sums that are kept, or keep its sums.
+
+    Args:
+        results: the folder `results` of a run.
+        place: where the sums are.
+        keep: replace them.
+
+    Raises:
+        OnelayerError: the bytes differ, the run is not portable, or no sums are kept.
+    """
+    ours = sums_of(results)
+    if not keep and not place.is_file():
+        raise OnelayerError(f"{place}: no sums are kept yet; `make same-bytes KEEP_SUMS=1` does")
+    theirs = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    if keep:
+        place.write_text(json.dumps(theirs | ours, indent=1) + "\n", encoding="utf-8")
+        return f"{place}: sums of {len(ours['steps'])} steps"
+    equal, text = compare_sums(ours, theirs)
+    if not equal:
+        raise OnelayerError(text)
+    return f"\n{text}"

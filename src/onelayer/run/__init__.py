@@ -1,0 +1,1 @@
+"""How a step runs: command line, record, what decides it, and the runs around it."""

@@ -1,0 +1,246 @@
+"""What decides a step's numbers besides its inputs and settings: its code and its libraries.
+
+Snakemake sees neither the modules that a script imports nor a library that was upgraded. Rules
+therefore have a digest of the script's code closure and the library versions among their
+parameters.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = "onelayer"
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+class Source(NamedTuple):
+    """What a Python file says about itself.
+
+    Attributes:
+        docstring: its own.
+        bare: whether it holds nothing but its docstring.
+        imports: dotted names that it imports, anywhere in it. `from a.b import c` yields both `a.b`
+            and `a.b.c`, because `c` may be a module.
+    """
+
+    docstring: str | None
+    bare: bool
+    imports: frozenset[str]
+
+
+@functools.cache
+def read_source(path: Path) -> Source:
+    """Parse a Python file, once."""
+    module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    docstring = ast.get_docstring(module)
+    bare = len(module.body) == (docstring is not None)
+    return Source(docstring, bare, frozenset(_imported(module.body)))
+
+
+def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
+    for node in statements:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.module and node.level == 0:
+                yield node.module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        else:  # an import stands in no expression: most of the tree is left alone
+            for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+                yield from _imported(getattr(node, block, ()))
+
+
+def module_files(name: str) -> list[Path]:
+    """Files that importing `onelayer.a.b` executes: every package `__init__` and the module.
+
+    Those that hold nothing but a docstring, such as the pages of papers, are left out: no number
+    depends on them. So is `onelayer/__init__.py`, which finds public functions for users; steps
+    import modules.
+    """
+    place, found = f"{REPOSITORY}/src/{PACKAGE}", []
+    for part in name.split(".")[1:]:
+        place = f"{place}/{part}"
+        if (file := _module_file(place)) and not read_source(file).bare:
+            found.append(file)
+    return found
+
+
+@functools.cache
+def _module_file(place: str) -> Path | None:
+    """The package's or the module's file at a path without suffix, if there is one."""
+    candidates = (Path(place, "__init__.py"), Path(f"{place}.py"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@functools.cache
+def _own_imports(path: Path) -> frozenset[Path]:
+    """Files of this package that a file's imports execute."""
+    own = (name for name in read_source(path).imports if name.split(".")[0] == PACKAGE)
+    return frozenset(file for name in own for file in module_files(name))
+
+
+@functools.cache
+def _foreign_imports(path: Path) -> frozenset[str]:
+    """Top-level names of third-party modules that a file imports."""
+    names = {name.split(".")[0] for name in read_source(path).imports}
+    return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
+
+
+def _entries(step: str) -> tuple[Path, ...]:
+    """Where a step's code begins: its script, and the module of the function that this calls."""
+    name, _, function = step.partition(":")
+    return (REPOSITORY / "scripts" / f"{name}.py", *module_files(function.rpartition(".")[0]))
+
+
+@functools.cache
+def code_closure(step: str) -> tuple[str, ...]:
+    """The script of a step and every `onelayer` module it imports, directly or not.
+
+    Args:
+        step: name of the script, and `:module.function` where it calls a declared function.
+
+    Returns:
+        Paths relative to the repository root, sorted: `scripts/<step>.py` and files of
+        `src/onelayer`.
+
+    Raises:
+        FileNotFoundError: there is no such script.
+    """
+    waiting = list(_entries(step))
+    seen: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        waiting.extend(_own_imports(path))
+    return tuple(sorted(str(path.relative_to(REPOSITORY)) for path in seen))
+
+
+@functools.cache
+def _version(module: str) -> str | None:
+    """Name and version of the distribution that a module belongs to, if it is installed."""
+    if importlib.util.find_spec(module) is None:
+        return None
+    try:
+        found = importlib.metadata.distribution(module)
+    except importlib.metadata.PackageNotFoundError:  # of another name, as scikit-learn is
+        found = next((d for d in importlib.metadata.distributions() if _holds(d, module)), None)
+    return found and f"{found.name.lower()} {found.version}"
+
+
+def _holds(distribution: importlib.metadata.Distribution, module: str) -> bool:
+    """Whether a distribution installed a module; `packages_distributions` parses every record."""
+    declared = (distribution.read_text("top_level.txt") or "").split()
+    record = distribution.read_text("RECORD") or ""
+    return module in declared or f"\n{module}/__init__.py," in record
+
+
+@functools.cache
+def library_versions(step: str) -> str:
+    """Versions of Python and of the libraries that a step's code closure imports.
+
+    Returns:
+        One line, `python 3.11, numpy 2.4.6, torch 2.13.0`, for `params:`; the local tag of a
+        build (`+cpu`) is kept, because another build is other software.
+    """
+    files = (REPOSITORY / path for path in code_closure(step))
+    modules = {module for file in files for module in _foreign_imports(file)}
+    versions = sorted(version for version in map(_version, modules) if version)
+    return ", ".join([f"python {sys.version_info.major}.{sys.version_info.minor}", *versions])
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_code_sha256 = functools.cache(file_sha256)  # most files are in most closures
+
+
+def code_digest(step: str) -> str:
+    """One SHA-256 over the paths and contents of a step's code closure.
+
+    Among `params:` of the rule, a file that was only touched reruns nothing, an edited one reruns
+    just the steps that import it.
+    """
+    digest = hashlib.sha256()
+    for path in code_closure(step):
+        digest.update(f"{path}\0{_code_sha256(REPOSITORY / path)}\n".encode())
+    return digest.hexdigest()
+
+
+def settings_json(*blocks: object, **values: object) -> str:
+    """Settings as ONE JSON string with sorted keys, the form in which they travel to a step.
+
+    Args:
+        *blocks: settings blocks (pydantic models) whose fields are merged at the top level.
+        **values: further fields; a pydantic model becomes an object.
+
+    Snakemake compares parameters as an unordered set of values; one string keeps names and
+    values together, so that swapping two settings is seen.
+    """
+    merged: dict[str, object] = {}
+    for block in blocks:
+        merged |= block.model_dump(mode="json")
+    merged |= values
+    text = json.dumps(merged, sort_keys=True, default=lambda block: block.model_dump(mode="json"))
+    # Snakemake's report puts it between <script> and </script> as it is.
+    return text.replace("<", "\\u003c")
+
+
+def script(step: str, *blocks: object, purpose: str = "", **values: object) -> dict[str, object]:
+    """What decides a step beside its input files, as named values for `params:` of its rule.
+
+    Args:
+        step: as `code_closure` takes it.
+        purpose: what it does, where the script's docstring does not say it.
+        *blocks, **values: settings as `settings_json` takes them; where one depends on the
+            wildcards of a job, a function of them.
+
+    Returns:
+        `script`, its path from the working directory, the `function` that it calls, its `settings`,
+        `code` (`code_digest`) and `libraries`, of which a change of any reruns the step, and the
+        `message` that is shown while it runs.
+    """
+
+    def for_job(wildcards: Sequence[str]) -> str:
+        def chosen(value: object) -> object:
+            return value(wildcards) if isinstance(value, types.FunctionType) else value
+
+        found = {name: chosen(value) for name, value in values.items()}
+        return settings_json(*map(chosen, blocks), **found)
+
+    by_job = any(isinstance(v, types.FunctionType) for v in (*blocks, *values.values()))
+    name, _, function = step.partition(":")
+    purpose = purpose or _purpose(name)
+    return {
+        "script": os.path.relpath(REPOSITORY / "scripts" / f"{name}.py"),
+        "function": f" {function}" if function else "",
+        "settings": for_job if by_job else for_job(()),
+        "code": code_digest(step),
+        "libraries": library_versions(step),
+        "message": lambda wildcards: " ".join([purpose, *(f"[{value}]" for value in wildcards)]),
+    }
+
+
+@functools.cache
+def _purpose(step: str) -> str:
+    """The first sentence of a script's docstring."""
+    source = read_source(REPOSITORY / "scripts" / f"{step}.py")
+    return source.docstring.splitlines()[0].rstrip(".")
+
+
+def sums(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by path."""
+    return {str(path): file_sha256(path) for path in paths}

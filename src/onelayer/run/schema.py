@@ -1,0 +1,38 @@
+"""The JSON schema of `config.yaml`, generated from the typed settings for editors and readers.
+
+`onelayer schema` writes it; with `--check` it only says whether it drifted.
+"""
+
+import json
+
+from onelayer.errors import OnelayerError
+from onelayer.run.provenance import REPOSITORY
+from onelayer.settings.root import Settings
+
+PATH = REPOSITORY / "workflow" / "schemas" / "config.schema.json"
+
+
+def schema_text() -> str:
+    """The schema as it should stand in the repository."""
+    schema = Settings.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def main(check: bool = False) -> str | None:
+    """Write the schema file.
+
+    Args:
+        check: write nothing.
+
+    Raises:
+        OnelayerError: it was to be checked, and is out of date.
+    """
+    if check:
+        if not PATH.exists() or PATH.read_text(encoding="utf-8") != schema_text():
+            where = PATH.relative_to(REPOSITORY)
+            raise OnelayerError(f"{where} is out of date: run `make schema`")
+        return None
+    PATH.parent.mkdir(parents=True, exist_ok=True)
+    PATH.write_text(schema_text(), encoding="utf-8")
+    return f"wrote {PATH.relative_to(REPOSITORY)}"

@@ -1,0 +1,1 @@
+"""The stages from text to models: corpora, topic models, checkpoints, pretraining."""

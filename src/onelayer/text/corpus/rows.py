@@ -1,0 +1,239 @@
+"""Rows of files, read by the packaged readers of Hugging Face's `datasets`, and their articles.
+
+`load_dataset` runs no code but its own and asks no hub here. What it makes of a file, an Arrow
+file, lies in the scratch folder of the step and never in the user's home.
+"""
+
+import glob
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import ClassLabel, Dataset, DownloadConfig, Features, Value, load_dataset
+from datasets.utils.extract import Extractor
+
+from onelayer.errors import OnelayerError
+from onelayer.fetching.unpacking import check_growth, packed_as, unpack
+from onelayer.settings.corpus import Column, RowFormat, Slice
+from onelayer.text.corpus.articles import COLUMNS, Article
+from onelayer.text.corpus.storage import BATCH, at, open_rows
+
+ARROW = ".arrow"
+TEXTS = ("string", "large_string", "string_view")
+_READERS = {
+    "parquet": ("parquet", {"batch_size": BATCH}),
+    "wikitext": ("parquet", {"batch_size": BATCH}),
+    "json": ("json", {"parse_agent_traces": False}),
+    "csv": ("csv", {"keep_default_na": False}),  # `NA` is a word, too
+    "text": ("text", {"sample_by": "document"}),
+    "lines": ("text", {"sample_by": "line"}),
+}
+
+
+class Piece(NamedTuple):
+    """A stretch of a file that is read.
+
+    Attributes:
+        path: the file.
+        slice: which of the corpus's files it is, and where the stretch starts and ends.
+    """
+
+    path: Path
+    slice: Slice
+
+
+def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Dataset:
+    """The rows of files of one kind.
+
+    Args:
+        paths: the files, all with the same columns.
+        format: of what kind.
+        scratch: where the Arrow file that is made of them may lie while it is used.
+
+    Raises:
+        OnelayerError: a file cannot be read as what it should be, with its name.
+    """
+    reader, options = _READERS[format]
+    named, paths = paths, [_plain(path, place, scratch) for place, path in enumerate(paths)]
+    for path in paths:
+        _CHECKED.get(reader, lambda path: None)(path)
+    try:
+        if reader == "csv":
+            # Every column as text: `007` is an id.
+            names = pd.read_csv(paths[0], nrows=0).columns
+            options = options | {"features": Features(dict.fromkeys(names, Value("string")))}
+        return load_dataset(
+            reader,
+            data_files={"train": [glob.escape(str(path)) for path in paths]},
+            split="train",
+            cache_dir=str(scratch),
+            download_config=DownloadConfig(cache_dir=scratch / "unpacked"),
+            verification_mode="no_checks",
+            **options,
+        )
+    except Exception as error:  # of every kind, from pyarrow, pandas, ujson and `datasets`
+        reason = error.__cause__ or error
+        if getattr(reason, "errno", None):  # a full disk, a file that must not be read
+            raise reason from None
+    for path in named if len(named) > 1 else ():
+        load_rows([path], format, scratch)  # the first that fails says its name
+    said = str(reason).strip().splitlines() or ["it is empty"]
+    raise OnelayerError(f"{named[0]}: not a whole {format} file ({said[0]})")
+
+
+def _plain(path: Path, place: int, scratch: Path) -> Path:
+    """A file, or what it unpacks to: `datasets` would unpack whatever comes, and without end."""
+    if not path.is_file():
+        return path
+    plain = path
+    if kind := packed_as(path):
+        plain = scratch / "unpacked" / str(place)  # no ending, from which a reader would guess
+        plain.parent.mkdir(parents=True, exist_ok=True)
+        unpack(path, kind, plain)
+    try:
+        inside = Extractor.infer_extractor_format(plain)
+    except Exception as error:  # of every kind, from tarfile, zipfile and what they open
+        inside = f"damaged ({type(error).__name__})"
+    if inside:
+        raise OnelayerError(f"{path}: a {inside} archive; unpack it, and name the files in it")
+    return plain
+
+
+def _check_parquet(path: Path) -> None:
+    """Look at what a file says of itself before anything of it is read."""
+    try:
+        said = pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        return  # the reader says why
+    groups = (said.row_group(place) for place in range(said.num_row_groups))
+    least = 4 * said.num_rows  # what the places of so many texts take
+    check_growth(path, path.stat().st_size, max(least, sum(g.total_byte_size for g in groups)))
+
+
+def _check_json(path: Path) -> None:
+    """Refuse rows that are `null`: pyarrow's reader does not survive them."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(1 << 16), b""), 1):
+            if line.strip(b" \t\r\n,[]") == b"null":
+                raise OnelayerError(f"{path}: line {number} is null; a row is an object")
+
+
+_CHECKED = {"parquet": _check_parquet, "json": _check_json}
+
+
+def read_rows(
+    pieces: Sequence[Piece], format: RowFormat, scratch: Path
+) -> Iterator[tuple[Piece, Dataset, int]]:
+    """The rows of pieces, and which row of its file the first of them is.
+
+    Raises:
+        OnelayerError: see `load_rows`.
+    """
+    for piece in pieces:
+        if piece.path.suffix == ARROW:
+            rows = open_rows(piece.path)
+        else:
+            rows = load_rows([piece.path], format, scratch)
+        first, last = (math.floor(share * len(rows)) for share in piece.slice[1:])
+        yield piece, at(rows, range(first, last)), first
+
+
+def articles_of_rows(
+    pieces: Sequence[Piece], format: RowFormat, columns: Mapping[Column, str], scratch: Path
+) -> Iterator[Article]:
+    """Articles of rows, one each, with or without ids, titles and human topics of their own.
+
+    An article without an id has the numbers of its file and of its row, from 0: `0-17`.
+
+    Args:
+        pieces: what is read.
+        format: of the files.
+        columns: those that have other names there.
+        scratch: see `load_rows`.
+
+    Raises:
+        OnelayerError: a file cannot be read, has no text, or lacks a column that is named.
+    """
+    for piece, rows, first in read_rows(pieces, format, scratch):
+        names = {column: columns.get(column, column) for column in COLUMNS}
+        _check_columns(piece.path, rows, {"text": names["text"], **columns})
+        _check_simple(piece.path, rows, names.values())
+        label = rows.features.get(names["label"])
+        topics = label.names if isinstance(label, ClassLabel) else None
+        for batch in rows.iter(BATCH):
+            values = {column: batch[name] for column, name in names.items() if name in batch}
+            if None in values.get("id", ()):
+                place = first + values["id"].index(None)
+                raise OnelayerError(
+                    f"{piece.path}: column {names['id']} holds nothing in row {place}; each "
+                    "article needs an id, or none has one"
+                )
+            yield from _articles(values, topics, piece.slice.file, first)
+            first += len(values["text"])
+
+
+def _articles(
+    values: Mapping[str, list], topics: Sequence[str] | None, file: int, first: int
+) -> Iterator[Article]:
+    missing = [None] * len(values["text"])
+    numbers = (f"{file}-{first + place}" for place in range(len(missing)))
+    ids, titles = values.get("id", numbers), values.get("title", missing)
+    labels = values.get("label", missing)
+    if topics:
+        labels = [topics[n] if n is not None and n >= 0 else None for n in labels]
+    for article_id, title, text, label in zip(ids, titles, values["text"], labels, strict=True):
+        yield (
+            str(article_id),
+            "" if title is None else str(title),
+            text or "",
+            None if label in (None, "") else str(label),
+        )
+
+
+def _check_columns(path: Path, rows: Dataset, needed: Mapping[str, str]) -> None:
+    for name in needed.values():
+        if name not in rows.column_names:
+            there = ", ".join(rows.column_names)
+            raise OnelayerError(
+                f"{path}: no column {name}; its columns: {there} (`parse.columns` names others)"
+            )
+    text = rows.features[needed["text"]]
+    if not (isinstance(text, Value) and text.dtype in TEXTS):
+        kind = text.dtype if isinstance(text, Value) else type(text).__name__
+        raise OnelayerError(f"{path}: column {needed['text']} holds {kind}, not text")
+
+
+def _check_simple(path: Path, rows: Dataset, names: Iterable[str]) -> None:
+    for name in names:
+        if not isinstance(kind := rows.features.get(name, Value("string")), Value | ClassLabel):
+            raise OnelayerError(
+                f"{path}: column {name} holds {type(kind).__name__.lower()}, not text or numbers"
+            )
+
+
+def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Article]:
+    """Articles of text files, one each: its id is the file's number, its title the file's name.
+
+    Raises:
+        OnelayerError: a file is not text in UTF-8.
+    """
+    pieces = [piece for piece in pieces if piece.slice.end == 1]  # of parts, one has the file
+    rows = load_rows([piece.path for piece in pieces], "text", scratch) if pieces else ()
+    for piece, row in zip(pieces, rows, strict=True):
+        yield str(piece.slice.file), piece.path.stem, row["text"], None
+
+
+def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> Iterator[str]:
+    """The lines of files that hold one in each row, without their ends.
+
+    Raises:
+        OnelayerError: a file cannot be read or has no column `text`.
+    """
+    for piece, rows, _ in read_rows(pieces, format, scratch):
+        _check_columns(piece.path, rows, {"text": "text"})
+        for batch in rows.iter(BATCH):
+            yield from ((line or "").removesuffix("\n") for line in batch["text"])

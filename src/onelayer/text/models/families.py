@@ -1,0 +1,57 @@
+"""Architecture families: what only the five of the paper have, beside what any model has.
+
+`AutoModel` of transformers finds the class that a configuration's `model_type` names, and
+`onelayer.text.models.architecture` what the probe needs of it. An entry here says what differs: how
+a model of the family is pretrained here, and where its word embeddings end if that is not where its
+first layer begins. How a tokenizer marks words is no part of it: a checkpoint of any family may
+carry any tokenizer, which says so itself (`onelayer.text.models.tokenizer`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+Objective = Literal[
+    "masked-words",
+    "masked-words-dynamic",
+    "masked-words-and-sentence-order",
+    "replaced-tokens",
+    "denoising",
+]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One architecture family.
+
+    Attributes:
+        objective: how the family was pretrained; a key of
+            `onelayer.text.pretraining.objectives.OBJECTIVES`.
+        embed: output of the embedding layer, [batch, tokens, width], for ids, [batch, tokens], of a
+            family with factorised embeddings: before the projection to the hidden width. None:
+            what the first layer reads.
+    """
+
+    objective: Objective
+    embed: Callable[[nn.Module, torch.Tensor], torch.Tensor] | None = None
+
+
+def _before_projection(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    return model.embeddings(input_ids=ids)
+
+
+FAMILIES: dict[str, Family] = {
+    # Devlin et al. (2019)
+    "bert": Family("masked-words"),
+    # Liu et al. (2019)
+    "roberta": Family("masked-words-dynamic"),
+    # Lan et al. (2020); embeddings factorised, layers share their weights
+    "albert": Family("masked-words-and-sentence-order", _before_projection),
+    # Clark et al. (2020); the discriminator is probed; embeddings may be factorised
+    "electra": Family("replaced-tokens", _before_projection),
+    # Lewis et al. (2020); the encoder is probed
+    "bart": Family("denoising"),
+}

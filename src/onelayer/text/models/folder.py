@@ -1,0 +1,208 @@
+"""A checkpoint as four files, gathered from a repository or a folder and checked on the way.
+
+Weights as safetensors, never pickle; no code that comes with a checkpoint is ever run.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+
+from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.settings.hub import leads_out
+from onelayer.settings.models import CHECKPOINT_FILES
+
+CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG = CHECKPOINT_FILES
+# Endings of pickled weights, PyTorch's and rust-bert's.
+_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".ot")
+
+
+class Source(Protocol):
+    """Where a checkpoint's files come from; its text names it in errors."""
+
+    def fetch(self, file: str, target: Path) -> None:
+        """Copy one file.
+
+        Raises:
+            MissingFileError: there is no such file.
+        """
+
+    def files(self) -> list[str]:
+        """Paths of all files."""
+
+
+class Folder:
+    """A folder on this machine.
+
+    Args:
+        path: the folder; `~` is the user's home.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path).expanduser()
+
+    def __str__(self) -> str:
+        return f"folder {self.path}"
+
+    def fetch(self, file: str, target: Path) -> None:
+        """Copy one file.
+
+        Raises:
+            MissingFileError: there is no such file.
+        """
+        if not (self.path / file).is_file():
+            raise MissingFileError(f"{self} holds no file {file}")
+        self.check_link(file)
+        shutil.copyfile(self.path / file, target)
+
+    def check_link(self, file: str) -> None:
+        """Refuse a link out of the folder.
+
+        Raises:
+            OnelayerError: names what it leads to.
+        """
+        if target := leads_out(self.path / file, self.path):
+            raise OnelayerError(
+                f"{self}: {file} is a link out of it, to {target}; put the file itself there"
+            )
+
+    def files(self) -> list[str]:
+        """Names of its files.
+
+        Raises:
+            OnelayerError: it is no folder.
+        """
+        if not self.path.is_dir():
+            raise OnelayerError(f"{self} does not exist")
+        return sorted(path.name for path in self.path.iterdir())
+
+
+def gather_checkpoint(source: Source, target: Path) -> None:
+    """Copy a checkpoint's files, each checked before the next; the weights come last.
+
+    A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one: the probe
+    reads `tokenizer.json`. Of a model that cannot be probed nothing but its configuration comes.
+
+    Args:
+        source: where they come from.
+        target: the folder that `CHECKPOINT_FILES` are written to.
+
+    Raises:
+        OnelayerError: a file is missing (the line says what is there instead), is not what its
+            name says, or asks for remote code; the model cannot be probed, or weights are missing.
+    """
+    try:
+        for name, check in _CHECKS.items():
+            try:
+                source.fetch(name, target / name)
+            except MissingFileError:
+                if name != TOKENIZER_CONFIG:
+                    raise
+                (target / name).write_text("{}\n", encoding="utf-8")
+            check(target / name, source)
+    except MissingFileError:
+        _name_missing(source.files(), source)
+        raise
+    from onelayer.text.models.checkpoints import load_checkpoint  # see `_check_config`
+
+    load_checkpoint(target, source=source)
+
+
+def check_folders(folders: Mapping[str, str]) -> None:
+    """Refuse checkpoints on this machine that cannot be probed; reads no weights.
+
+    Args:
+        folders: their paths, by the key of the settings that names them; `~` is the user's home.
+
+    Raises:
+        OnelayerError: as for `gather_checkpoint`, but for single weights; names the key.
+    """
+    for key, path in folders.items():
+        try:
+            _check_in_place(Folder(path))
+        except OnelayerError as error:
+            raise OnelayerError(f"config: {key}: {error}") from None
+
+
+def _check_in_place(folder: Folder) -> None:
+    _name_missing(folder.files(), folder)
+    for name, check in _CHECKS.items():
+        if (folder.path / name).is_file():
+            folder.check_link(name)
+            check(folder.path / name, folder)
+
+
+def _check_config(path: Path, source: Source) -> None:
+    # Takes seconds, and where no configuration comes it is not needed.
+    from onelayer.text.models.architecture import check_architecture
+
+    _check_json(path, source)
+    check_architecture(path.parent, source)
+
+
+def _check_json(path: Path, source: Source) -> None:
+    try:
+        values = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise OnelayerError(f"{path.name} of {source}: not a JSON object ({error})") from None
+    if "auto_map" in values:
+        raise OnelayerError(
+            f"{path.name} of {source} asks for remote code (auto_map), which is refused"
+        )
+
+
+def _check_tokenizer(path: Path, source: Source) -> None:
+    try:
+        Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust library raises plain Exception
+        raise OnelayerError(f"{TOKENIZER} of {source}: not a tokenizer ({error})") from None
+
+
+def _check_weights(path: Path, source: Source) -> None:
+    """Read the header, which names every tensor and its place in the file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            names = list(file.keys())
+    except (SafetensorError, OSError) as error:
+        raise OnelayerError(
+            f"{WEIGHTS} of {source}: not a whole safetensors file ({error})"
+        ) from None
+    if not names:
+        raise OnelayerError(f"{WEIGHTS} of {source}: holds no weights")
+
+
+# In the order in which they come: what is small and says most first.
+_CHECKS = {
+    CONFIG: _check_config,
+    TOKENIZER_CONFIG: _check_json,
+    TOKENIZER: _check_tokenizer,
+    WEIGHTS: _check_weights,
+}
+
+
+def _name_missing(files: list[str], source: Source) -> None:
+    for name in (CONFIG, WEIGHTS, TOKENIZER):
+        if name not in files:
+            hint = {WEIGHTS: _weights_instead(files), TOKENIZER: _TOKENIZER_HINT}.get(name, "")
+            raise OnelayerError(f"{source} holds no {name}{hint}")
+
+
+_TOKENIZER_HINT = ": transformers' AutoTokenizer writes it with save_pretrained"
+
+
+def _weights_instead(files: list[str]) -> str:
+    parts = sorted(name for name in files if name.endswith(".safetensors"))
+    if parts:
+        return f": found {', '.join(parts[:3])}; weights must be in one file"
+    pickled = sorted(name for name in files if name.endswith(_PICKLED))
+    if pickled:
+        return (
+            f": found {', '.join(pickled)}, which is pickle and refused; name a commit that has "
+            "safetensors (often in a pull request of the hub's conversion bot), or convert them "
+            "yourself and name the folder (source: local)"
+        )
+    return " and no other weights"

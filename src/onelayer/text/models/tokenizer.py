@@ -1,0 +1,117 @@
+"""Tokenizers as the probe needs them: whole texts, no padding, pieces traced back to words."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Encoding, Tokenizer, pre_tokenizers
+
+from onelayer.errors import OnelayerError
+from onelayer.text.corpus.articles import tokens
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """A text as a model reads it.
+
+    Attributes:
+        ids: token ids, special tokens included, [tokens].
+        positions: indices into `ids` of the words that are exactly one known piece, [single].
+        words: those words, lower-cased, [single].
+    """
+
+    ids: list[int]
+    positions: list[int]
+    words: list[str]
+
+    def indices(self, index: Mapping[str, int]) -> list[int]:
+        """The words by index, -1 for those that have none, [single]."""
+        return [index.get(word, -1) for word in self.words]
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Load `tokenizer.json`, ready for texts that are already split into words.
+
+    Padding and truncation that may be baked in are switched off. Tokenizers that mark the space
+    before a word (byte-level BPE of RoBERTa and BART; Metaspace of ALBERT) are told to mark it
+    before every word: without it each word would read as the inside of another one, silently.
+
+    Raises:
+        OnelayerError: the file is missing or is no tokenizer.
+    """
+    path = folder / "tokenizer.json"
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust library raises plain Exception
+        raise OnelayerError(f"{path}: not a tokenizer ({error})") from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    _mark_every_word(tokenizer.pre_tokenizer)
+    return tokenizer
+
+
+def _mark_every_word(pre_tokenizer: object) -> None:
+    if isinstance(pre_tokenizer, pre_tokenizers.Sequence):
+        for part in pre_tokenizer:
+            _mark_every_word(part)
+    elif isinstance(pre_tokenizer, pre_tokenizers.ByteLevel):
+        pre_tokenizer.add_prefix_space = True
+    elif isinstance(pre_tokenizer, pre_tokenizers.Metaspace):
+        pre_tokenizer.prepend_scheme = "always"
+
+
+def piece_id(tokenizer: Tokenizer, word: str) -> int | None:
+    """Id of the one piece that a word is in running text, or None if it is several pieces.
+
+    The unknown piece counts as none: it stands for other words too.
+    """
+    pieces = tokenizer.encode([word], is_pretokenized=True, add_special_tokens=False)
+    return pieces.ids[0] if len(pieces.ids) == 1 and _is_known(tokenizer, pieces, 0) else None
+
+
+def piece_ids(tokenizer: Tokenizer, words: Iterable[str]) -> dict[str, int]:
+    """Ids of those of the words that are one piece, in the order given; see `piece_id`."""
+    ids = {word: piece_id(tokenizer, word) for word in words}
+    return {word: piece for word, piece in ids.items() if piece is not None}
+
+
+def _is_known(tokenizer: Tokenizer, encoding: Encoding, position: int) -> bool:
+    """Whether a piece stands for the text it was made of, and for no other."""
+    piece = encoding.tokens[position]
+    # A Unigram model keeps the text of what it does not know beside the unknown piece's id.
+    own_id = tokenizer.token_to_id(piece) == encoding.ids[position]
+    return own_id and piece != getattr(tokenizer.model, "unk_token", None)
+
+
+def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
+    """Encode a text, cut after the last whole word that fits into `max_tokens`."""
+    pretokens = tokens(text)[:max_tokens]
+    encoding = tokenizer.encode(pretokens, is_pretokenized=True)
+    if len(encoding.ids) > max_tokens:
+        special = tokenizer.num_special_tokens_to_add(is_pair=False)
+        pieces = [0] * len(pretokens)
+        for word in encoding.word_ids:
+            if word is not None:
+                pieces[word] += 1
+        total, fitting = special, 0
+        while total + pieces[fitting] <= max_tokens:
+            total += pieces[fitting]
+            fitting += 1
+        pretokens = pretokens[:fitting]
+        encoding = tokenizer.encode(pretokens, is_pretokenized=True)
+    return _trace(tokenizer, encoding, pretokens)
+
+
+def _trace(tokenizer: Tokenizer, encoding: Encoding, pretokens: list[str]) -> EncodedText:
+    places: dict[int, list[int]] = {}
+    for position, word in enumerate(encoding.word_ids):
+        if word is not None:
+            places.setdefault(word, []).append(position)
+    single = [
+        (where[0], pretokens[word].lower())
+        for word, where in sorted(places.items())
+        if len(where) == 1
+        and pretokens[word].isalpha()
+        and _is_known(tokenizer, encoding, where[0])
+    ]
+    return EncodedText(encoding.ids, [p for p, _ in single], [w for _, w in single])

@@ -1,0 +1,457 @@
+"""The pretraining objectives of the families, on transformers' own classes.
+
+Every objective turns segments into arrays (`inputs`) and those into losses (`losses`). Output
+layers see the predicted positions only: with a vocabulary of ten thousand words they would
+otherwise cost several times the rest of the model. The bias of each output layer starts at the
+logarithm of the words' frequencies; embeddings then need not learn them.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
+
+from onelayer.compute.device import on_gpu
+from onelayer.compute.seeds import generator, stable_seed
+from onelayer.settings.pretraining import ObjectiveSettings, SizeSettings
+from onelayer.text.models.families import FAMILIES
+from onelayer.text.pretraining.corruption import Masked, fill_in_spans, mask_words
+from onelayer.text.pretraining.text import Batch, Segments
+from onelayer.text.pretraining.vocabulary import CLS_ID, PAD_ID, SEP_ID
+
+
+@dataclass(frozen=True)
+class Text:
+    """What is read, and under which name its masks are drawn.
+
+    Attributes:
+        name: `training` or `held-out`.
+        segments: the text.
+    """
+
+    name: str
+    segments: Segments
+
+
+@dataclass(frozen=True)
+class Words:
+    """What objectives know of the vocabulary.
+
+    Attributes:
+        predictable: pieces that may be chosen for prediction, [pieces] bool.
+        occurrences: of each piece in the training text, [pieces].
+    """
+
+    predictable: np.ndarray
+    occurrences: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.predictable)
+
+    def log_unigram(self) -> Tensor:
+        """Log-frequency of each piece among the predictable ones, each counted once more."""
+        counts = self.occurrences * self.predictable + 1.0
+        return torch.from_numpy(np.log(counts / counts.sum())).float()
+
+
+class Objective:
+    """One family's objective; `model` holds everything that is trained, `saved` what is published.
+
+    Attributes:
+        special: special pieces added to each segment.
+        masks_change: whether a segment is masked anew in every epoch (dynamic masking).
+        hidden_as: shares of the chosen words that become the mask, and another word; the rest stay.
+    """
+
+    special: ClassVar[int] = 2
+    masks_change: ClassVar[bool] = True
+    hidden_as: ClassVar[tuple[float, float]] = (0.8, 0.1)
+    model: nn.Module
+    saved: PreTrainedModel
+
+    def __init__(self, words: Words, settings: ObjectiveSettings, seed: int) -> None:
+        self.words, self.settings, self.seed = words, settings, seed
+        self._drawn: tuple[tuple, np.ndarray] = ((), np.empty(0))
+
+    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+        """What one batch looks like to the model, as arrays."""
+        raise NotImplementedError
+
+    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Scalars by name; `loss` is what training minimises."""
+        raise NotImplementedError
+
+    def _masked(self, text: Text, batch: Batch) -> Masked:
+        places = text.segments.places(batch.rows)
+        return mask_words(
+            text.segments.ids[places],
+            self._draws(text, batch)[:, places],
+            self.words.predictable,
+            self.settings.predicted_share,
+            len(self.words),
+            *self.hidden_as,
+        )
+
+    def _draws(self, text: Text, batch: Batch) -> np.ndarray:
+        """Uniform draws for every word of a text, [3, tokens]; one epoch's are kept."""
+        key = (text.name, batch.epoch if self.masks_change else 0)
+        if self._drawn[0] != key:
+            rng = generator("masks", self.seed, *key)
+            self._drawn = key, rng.random((3, len(text.segments.ids)), dtype=np.float32)
+        return self._drawn[1]
+
+
+class MaskedWords(Objective):
+    """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
+
+    The original draws ten masks a segment for forty epochs; here it is one for the three or four
+    epochs that the budget allows. Without next-sentence prediction.
+    """
+
+    masks_change = False
+    architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
+
+    def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
+        super().__init__(words, settings, seed)
+        self.model = self.saved = self.architecture(config)
+        _set_bias(self._head_bias(), words.log_unigram())
+
+    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+        """`ids`, and `labels` at `positions` of the flattened batch."""
+        masked = self._masked(text, batch)
+        labels = text.segments.ids[text.segments.places(batch.rows)][masked.predicted]
+        return {"ids": _framed(masked.ids)} | _predictions(masked.predicted, labels)
+
+    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """`loss`: of the masked words."""
+        hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
+        return {"loss": _word_loss(self._head, hidden, inputs)}
+
+    def _head_bias(self) -> Tensor:
+        return self.saved.cls.predictions.bias
+
+    def _head(self, hidden: Tensor) -> Tensor:
+        return self.saved.cls(hidden)
+
+
+class MaskedWordsDynamic(MaskedWords):
+    """RoBERTa (Liu et al. 2019): masked words, masked anew in every epoch."""
+
+    masks_change = True
+    architecture = transformers.RobertaForMaskedLM
+
+    def _head_bias(self) -> Tensor:
+        return self.saved.lm_head.bias
+
+    def _head(self, hidden: Tensor) -> Tensor:
+        return self.saved.lm_head(hidden)
+
+
+class MaskedWordsAndSentenceOrder(MaskedWords):
+    """ALBERT (Lan et al. 2020): masked words, and whether two halves of a text stand in order."""
+
+    special = 3
+    masks_change = True
+    architecture = transformers.AlbertForPreTraining
+
+    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+        """As for BERT, and `types` and whether the halves are `swapped`."""
+        masked = self._masked(text, batch)
+        words = text.segments.ids[text.segments.places(batch.rows)]
+        rng = generator("sentence order", self.seed, text.name, batch.epoch, batch.step)
+        swapped = rng.random(len(words)) < 0.5
+        order, first = _halves(text.segments.middles[batch.rows], swapped, words.shape[1])
+        predicted = np.take_along_axis(masked.predicted, order, axis=1)
+        labels = np.take_along_axis(words, order, axis=1)[predicted]
+        ids, types = _framed_pair(np.take_along_axis(masked.ids, order, axis=1), first)
+        # A separator stands before the second half: its words are one place further on.
+        behind = np.arange(words.shape[1]) >= first[:, None]
+        rows, columns = np.nonzero(predicted)
+        positions = rows * ids.shape[1] + columns + 1 + behind[rows, columns]
+        return {
+            "ids": ids,
+            "types": types,
+            "positions": positions,
+            "labels": labels,
+            "swapped": swapped.astype(np.int64),
+        }
+
+    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """`loss`: of the masked words plus that of the order."""
+        output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
+        words = _word_loss(self._head, output.last_hidden_state, inputs)
+        scores = self.saved.sop_classifier(output.pooler_output).float()
+        order = cross_entropy(scores, inputs["swapped"])
+        right = (scores.argmax(-1) == inputs["swapped"]).float().mean()
+        return {
+            "loss": words + self.settings.sentence_order_weight * order,
+            "words_loss": words,
+            "sentence_order_loss": order,
+            "sentence_order_accuracy": right,
+        }
+
+    def _head_bias(self) -> Tensor:
+        return self.saved.predictions.bias
+
+    def _head(self, hidden: Tensor) -> Tensor:
+        return self.saved.predictions(hidden)
+
+
+class ReplacedTokens(Objective):
+    """ELECTRA (Clark et al. 2020): a small generator fills masks, a discriminator finds which.
+
+    Both share the embedding layer. Of the chosen words 15% stay as they are for the generator, as
+    in the authors' released code (google-research/electra, `mask` of pretrain_helpers.py). The
+    paper hides all of them: then neither part learns much within the default budget (8.28 to 8.25
+    nats a word, 2% of the replaced words found).
+    """
+
+    hidden_as = (0.85, 0.0)
+
+    def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
+        super().__init__(words, settings, seed)
+        self.saved = transformers.ElectraForPreTraining(config)
+        self.generator = transformers.ElectraForMaskedLM(_generator_config(config, settings))
+        embeddings = self.saved.electra.embeddings
+        self.generator.electra.embeddings = embeddings
+        self.generator.generator_lm_head.weight = embeddings.word_embeddings.weight
+        _set_bias(self.generator.generator_lm_head.bias, words.log_unigram())
+        self.model = nn.ModuleDict({"discriminator": self.saved, "generator": self.generator})
+
+    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+        """As for BERT, and `draws` for the generator's choices."""
+        masked = self._masked(text, batch)
+        places = text.segments.places(batch.rows)
+        labels = text.segments.ids[places][masked.predicted]
+        # The row that would choose other words, if any word became one.
+        draws = self._draws(text, batch)[2][places][masked.predicted]
+        return {
+            "ids": _framed(masked.ids),
+            "draws": draws,
+            **_predictions(masked.predicted, labels),
+        }
+
+    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """`loss`: the generator's plus the weighted one of the discriminator."""
+        hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
+        chosen = hidden.flatten(0, 1)[inputs["positions"]]
+        logits = self.generator.generator_lm_head(self.generator.generator_predictions(chosen))
+        words = cross_entropy(logits.float(), inputs["labels"])
+        guesses = sample_words(logits.detach().float(), inputs["draws"])
+        ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
+        replaced = torch.zeros(len(ids), device=ids.device)
+        replaced[inputs["positions"]] = (guesses != inputs["labels"]).float()
+        scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float()
+        # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
+        scores, replaced = (
+            part.view_as(inputs["ids"])[:, 1:-1].flatten() for part in (scores, replaced)
+        )
+        found = binary_cross_entropy_with_logits(scores, replaced)
+        hits = ((scores > 0) & (replaced > 0)).sum().float()
+        return {
+            "loss": words + self.settings.discriminator_weight * found,
+            "words_loss": words,
+            "replaced_tokens_loss": found,
+            "replaced_tokens_found": hits / replaced.sum(),
+        }
+
+
+class Denoising(Objective):
+    """BART (Lewis et al. 2020): spans become one mask each; the decoder writes the text again.
+
+    The decoder reads the true words before each place; the loss is that of the predictable words in
+    spans.
+    """
+
+    def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
+        super().__init__(words, settings, seed)
+        self.model = self.saved = transformers.BartForConditionalGeneration(config)
+        _set_bias(self.saved.final_logits_bias[0], words.log_unigram())
+
+    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+        """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
+        words = text.segments.ids[text.segments.places(batch.rows)]
+        rng = generator("spans", self.seed, text.name, batch.epoch, batch.step)
+        masked = fill_in_spans(words, self.settings.predicted_share, self.settings.span_length, rng)
+        # The word at place i is predicted from the words before it, behind [SEP] and [CLS].
+        written = np.pad(words[:, :-1], ((0, 0), (2, 0)))
+        written[:, 0], written[:, 1] = SEP_ID, CLS_ID
+        predicted = masked.predicted & self.words.predictable[words]
+        if not predicted.any():  # a loss over nothing is not a number
+            predicted = masked.predicted
+        rows, columns = np.nonzero(predicted)
+        return {
+            "ids": _framed(masked.ids),
+            "written": written,
+            "positions": rows * written.shape[1] + columns + 1,
+            "labels": words[predicted],
+        }
+
+    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """`loss`: of the predictable words in spans."""
+        read = self.saved.model.encoder(input_ids=inputs["ids"]).last_hidden_state
+        written = self.saved.model.decoder(
+            input_ids=inputs["written"],
+            attention_mask=_causal_mask(inputs["written"]),
+            encoder_hidden_states=read,
+            use_cache=False,
+        ).last_hidden_state
+        return {"loss": _word_loss(self._head, written, inputs)}
+
+    def _head(self, hidden: Tensor) -> Tensor:
+        return self.saved.lm_head(hidden) + self.saved.final_logits_bias
+
+
+OBJECTIVES: dict[str, type[Objective]] = {
+    "masked-words": MaskedWords,
+    "masked-words-dynamic": MaskedWordsDynamic,
+    "masked-words-and-sentence-order": MaskedWordsAndSentenceOrder,
+    "replaced-tokens": ReplacedTokens,
+    "denoising": Denoising,
+}
+
+
+def new_objective(
+    family: str, size: SizeSettings, words: Words, settings: ObjectiveSettings, seed: int
+) -> Objective:
+    """A family's objective around a freshly initialised model."""
+    torch.manual_seed(stable_seed("pretraining", family, seed))
+    config = configuration(family, len(words), size)
+    return OBJECTIVES[FAMILIES[family].objective](config, words, settings, seed)
+
+
+def initial_deviation(family: str, width: int) -> float:
+    """Standard deviation of initial weights: transformers' own .02 for all families but ALBERT.
+
+    .02 was made for d = 768. At d = 128 it makes each layer's output 2.4 times weaker beside what
+    it is added to, and averages over a text, which sentence order needs, do not rise above it for a
+    whole budget; ALBERT's leaves its layers the gain that they have at d = 768.
+    """
+    return 0.02 * (768 / width) ** 0.5 if family == "albert" else 0.02
+
+
+def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:
+    """A family's configuration at a size; without dropout, which a few epochs do not need."""
+    special = {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}
+    common = {"vocab_size": pieces, "attn_implementation": "sdpa", **special}
+    if family == "bart":
+        sides = {
+            f"{side}_{key}": value
+            for side in ("encoder", "decoder")
+            for key, value in {
+                "layers": size.layers,
+                "attention_heads": size.heads,
+                "ffn_dim": 4 * size.width,
+            }.items()
+        }
+        return AutoConfig.for_model(
+            family,
+            d_model=size.width,
+            max_position_embeddings=size.longest,
+            init_std=initial_deviation(family, size.width),
+            dropout=0.0,
+            decoder_start_token_id=SEP_ID,
+            forced_eos_token_id=None,
+            **sides,
+            **common,
+        )
+    own = {
+        # RoBERTa's positions start behind the padding's id.
+        "roberta": {"max_position_embeddings": size.longest + PAD_ID + 1},
+        # The same function as gelu_new, computed at once.
+        "albert": {"embedding_size": size.factorised_width, "hidden_act": "gelu_pytorch_tanh"},
+        "electra": {"embedding_size": size.width},
+    }
+    shape = {
+        "hidden_size": size.width,
+        "num_hidden_layers": size.layers,
+        "num_attention_heads": size.heads,
+        "intermediate_size": 4 * size.width,
+        "max_position_embeddings": size.longest,
+        "initializer_range": initial_deviation(family, size.width),
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "classifier_dropout_prob": 0.0,
+    }
+    return AutoConfig.for_model(family, **(shape | own.get(family, {}) | common))
+
+
+def _generator_config(config: PreTrainedConfig, settings: ObjectiveSettings) -> PreTrainedConfig:
+    width = settings.generator_width
+    small = config.to_dict() | {
+        "hidden_size": width,
+        "num_attention_heads": max(1, width * config.num_attention_heads // config.hidden_size),
+        "intermediate_size": 4 * width,
+    }
+    return type(config)(**small)
+
+
+def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
+    """One word from each row's softmax, [rows]; integer sums, so that a GPU repeats itself too.
+
+    Args:
+        logits: [rows, pieces] float32.
+        draws: uniform on [0, 1), [rows].
+    """
+    masses = (logits.softmax(-1) * 2.0**30).int().cumsum(-1, dtype=torch.int32)
+    targets = (draws.double() * masses[:, -1]).int()
+    return torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
+
+
+def _causal_mask(ids: Tensor) -> Tensor | None:
+    """Which words see which, [1, 1, words, words] bool, on a GPU; None: the decoder makes it.
+
+    It would ask there whether any word is padding, and wait.
+    """
+    if not on_gpu(ids.device):
+        return None
+    words = ids.shape[1]
+    return torch.ones(words, words, dtype=torch.bool, device=ids.device).tril()[None, None]
+
+
+def _set_bias(bias: Tensor, values: Tensor) -> None:
+    with torch.no_grad():
+        bias.copy_(values)
+
+
+def _word_loss(head, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
+    """Mean cross-entropy of the predicted words (nats a word)."""
+    chosen = hidden.flatten(0, 1)[inputs["positions"]]
+    return cross_entropy(head(chosen).float(), inputs["labels"])
+
+
+def _framed(words: np.ndarray) -> np.ndarray:
+    """`[CLS] words [SEP]` in every row."""
+    framed = np.pad(words, ((0, 0), (1, 1)), constant_values=CLS_ID)
+    framed[:, -1] = SEP_ID
+    return framed
+
+
+def _predictions(predicted: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Positions in the flattened, framed batch, and what stands there."""
+    rows, columns = np.nonzero(predicted)
+    return {"positions": rows * (predicted.shape[1] + 2) + columns + 1, "labels": labels}
+
+
+def _halves(middles: np.ndarray, swapped: np.ndarray, words: int) -> tuple[np.ndarray, np.ndarray]:
+    """Order of the words with the halves of swapped rows exchanged, and the first half's length."""
+    middles = np.clip(middles, 1, words - 1)
+    shift = np.where(swapped, middles, 0)
+    order = (np.arange(words) + shift[:, None]) % words
+    return order, np.where(swapped, words - middles, middles)
+
+
+def _framed_pair(words: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`[CLS] first [SEP] second [SEP]` in every row, and the token types 0 and 1."""
+    rows, count = words.shape
+    ids = np.full((rows, count + 3), SEP_ID, dtype=words.dtype)
+    ids[:, 0] = CLS_ID
+    columns = np.arange(count)
+    np.put_along_axis(ids, columns + 1 + (columns >= first[:, None]), words, axis=1)
+    types = (np.arange(count + 3) > first[:, None] + 1).astype(np.int64)
+    return ids, types

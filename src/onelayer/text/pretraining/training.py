@@ -1,0 +1,248 @@
+"""The training loop: batches, AdamW by tokens seen, held-out loss, snapshots, resume after a kill.
+
+Nothing depends on how fast the machine is: the budget is in tokens, every random draw derives
+from the seed and the batch's number, and a killed training goes on from its checkpoint to the same
+bytes.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from onelayer.compute.checkpoint import Checkpoint, under
+from onelayer.compute.device import to_device
+from onelayer.compute.execution import Execution
+from onelayer.errors import OnelayerError
+from onelayer.settings.pretraining import AdamWSettings, TrainingSettings
+from onelayer.text.pretraining.attention import keep_attention_in_float32
+from onelayer.text.pretraining.objectives import Objective, Text
+from onelayer.text.pretraining.text import Batch, plan_batches
+
+HISTORY_POINTS = 100
+
+
+@dataclass
+class Training:
+    """A training and how far it is.
+
+    Attributes:
+        objective: what is trained.
+        settings: budget, batches, optimizer.
+        device: where.
+        optimizer: AdamW over `objective.model`.
+        steps: batches trained on.
+        history: values by (tokens, split, quantity).
+        snapshots: weights of the bare model by tokens seen.
+        recent: sums of each training quantity since the last history point, float64 on the device,
+            and the number of `batches`.
+        blown_up: tokens seen before the first batch whose gradients were not finite, on the device;
+            -1 for none. The host asks where it reads losses, and before a state is kept.
+    """
+
+    objective: Objective
+    settings: TrainingSettings
+    device: str
+    optimizer: torch.optim.AdamW = field(init=False)
+    steps: int = 0
+    history: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    snapshots: dict[int, dict[str, Tensor]] = field(default_factory=dict)
+    recent: dict[str, Tensor | float] = field(default_factory=lambda: defaultdict(float))
+    blown_up: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.objective.model.to(self.device).train()
+        self.blown_up = torch.full((), -1, device=self.device)
+        if self.settings.precision == "bfloat16" and self.device == "cpu":
+            keep_attention_in_float32(self.objective.model)
+        self.optimizer = _adamw(self.objective.model, self.settings.optimizer)
+
+    @property
+    def named_parameters(self) -> dict[str, nn.Parameter]:
+        """All trained parameters, shared ones once."""
+        return dict(self.objective.model.named_parameters())
+
+    def history_table(self) -> pd.DataFrame:
+        """One row per point: `tokens`, `split` (training or held-out), `quantity`, `value`."""
+        rows = [(*key, value) for key, value in sorted(self.history.items())]
+        return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
+
+
+def train(
+    objective: Objective,
+    training_text: Text,
+    held_out_text: Text,
+    settings: TrainingSettings,
+    execution: Execution = Execution(),
+) -> Training:
+    """Train until the budget is reached.
+
+    Args:
+        objective: a freshly initialised one.
+        training_text, held_out_text: what is read, and what measures the held-out loss.
+        settings: budget, batches, optimizer.
+        execution: where; a training of the same identity goes on from its checkpoint, which stays
+            until the caller, who has the result in a safe place, removes it.
+
+    Raises:
+        OnelayerError: gradients are not finite any more.
+    """
+    torch.use_deterministic_algorithms(True)
+    # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    run = Training(objective, settings, execution.device)
+    _resume(run, execution.checkpoint)
+    plan = _plan(training_text, objective, settings, settings.tokens)
+    held_out = _plan(held_out_text, objective, settings, settings.held_out_tokens)
+    if not run.steps:
+        for name, value in _held_out_losses(run, held_out_text, held_out).items():
+            run.history[0, "held-out", name] = value
+    for batch in execution.progress(plan[run.steps :], unit="batch"):
+        _train_on(run, training_text, batch)
+        _observe(run, held_out_text, held_out, batch, last=batch is plan[-1])
+        execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
+    return run
+
+
+def _plan(text: Text, objective: Objective, settings: TrainingSettings, tokens: int) -> list[Batch]:
+    return plan_batches(
+        text.segments, tokens, settings.batch_tokens, objective.special, objective.seed
+    )
+
+
+def _train_on(run: Training, text: Text, batch: Batch) -> None:
+    """One update."""
+    inputs = _tensors(run.objective.inputs(text, batch), run.device)
+    with _precision(run):
+        losses = run.objective.losses(inputs)
+    run.optimizer.zero_grad(set_to_none=True)
+    losses["loss"].backward()
+    norm = nn.utils.clip_grad_norm_(
+        run.objective.model.parameters(), run.settings.optimizer.most_norm
+    )
+    first = torch.isfinite(norm).logical_not_() & (run.blown_up < 0)
+    run.blown_up.masked_fill_(first, batch.before)
+    rate = learning_rate(batch.before, run.settings.tokens, run.settings.optimizer)
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate
+    run.optimizer.step()
+    for name, value in losses.items():
+        run.recent[name] = run.recent[name] + value.detach().double()
+    run.recent["batches"] += 1
+    run.steps += 1
+
+
+def _check_finite(run: Training) -> None:
+    if (tokens := int(run.blown_up)) >= 0:
+        raise OnelayerError(
+            f"gradients are not finite after {tokens} tokens; "
+            "lower pretraining.optimizer.learning_rate"
+        )
+
+
+def learning_rate(tokens: int, budget: int, settings: AdamWSettings) -> float:
+    """Linear warm-up from 0 and linear decay to 0, at so many tokens seen of a budget."""
+    warmup = settings.warmup * budget
+    if tokens < warmup:
+        return settings.learning_rate * (tokens + 1) / (warmup + 1)
+    return settings.learning_rate * max(0.0, (budget - tokens) / (budget - warmup))
+
+
+def _observe(run: Training, text: Text, held_out: list[Batch], batch: Batch, last: bool) -> None:
+    """Write down losses and keep a snapshot where this batch passed a point."""
+    spacing = run.settings.tokens / HISTORY_POINTS
+    if last or int(batch.after / spacing) > int(batch.before / spacing):
+        _check_finite(run)
+        count = run.recent.pop("batches")
+        for name, total in run.recent.items():
+            run.history[batch.after, "training", name] = float(total) / float(count)
+        run.recent.clear()
+    doubled = batch.after.bit_length() > batch.before.bit_length()
+    if last or (doubled and batch.after >= run.settings.first_snapshot):
+        _check_finite(run)
+        for name, value in _held_out_losses(run, text, held_out).items():
+            run.history[batch.after, "held-out", name] = value
+        run.snapshots[batch.after] = probed_weights(run.objective)
+
+
+def _held_out_losses(run: Training, text: Text, held_out: list[Batch]) -> dict[str, float]:
+    """Mean losses on held-out text, always under the same masks."""
+    sums: dict[str, Tensor | float] = defaultdict(float)
+    run.objective.model.eval()
+    with torch.inference_mode(), _precision(run):
+        for batch in held_out:
+            inputs = _tensors(run.objective.inputs(text, batch), run.device)
+            for name, value in run.objective.losses(inputs).items():
+                sums[name] = sums[name] + value.double() / len(held_out)
+    run.objective.model.train()
+    return {name: float(total) for name, total in sums.items()}
+
+
+def probed_weights(objective: Objective) -> dict[str, Tensor]:
+    """A copy of the weights that a probe of the bare model depends on (no heads, no decoder)."""
+    return {
+        name: parameter.detach().cpu().clone()
+        for name, parameter in objective.saved.base_model.named_parameters()
+        if not name.startswith("decoder.")
+    }
+
+
+def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    # Fused: the output layer's moments are read and written once an update.
+    return torch.optim.AdamW(
+        groups, lr=settings.learning_rate, betas=(settings.beta_1, settings.beta_2), fused=True
+    )
+
+
+def _tensors(arrays: dict[str, np.ndarray], device: str) -> dict[str, Tensor]:
+    return {name: to_device(array, device) for name, array in arrays.items()}
+
+
+def _precision(run: Training) -> torch.autocast:
+    return torch.autocast(run.device, torch.bfloat16, enabled=run.settings.precision == "bfloat16")
+
+
+def _state(run: Training) -> dict[str, Tensor]:
+    """Everything that the rest of a training depends on, as tensors by name."""
+    _check_finite(run)
+    parameters = run.named_parameters
+    state = {f"model/{name}": parameter for name, parameter in parameters.items()}
+    for name, parameter in parameters.items():
+        for key, value in run.optimizer.state[parameter].items():
+            state[f"{key}/{name}"] = value
+    for tokens, weights in run.snapshots.items():
+        state |= {f"snapshot/{tokens}/{name}": weight for name, weight in weights.items()}
+    for key, value in run.history.items():
+        state["history/" + "/".join(map(str, key))] = torch.tensor(value, dtype=torch.float64)
+    for name, value in run.recent.items():
+        state[f"recent/{name}"] = torch.as_tensor(value, dtype=torch.float64)
+    return state
+
+
+def _resume(run: Training, checkpoint: Checkpoint) -> None:
+    found = checkpoint.read()
+    if found is None:
+        return
+    state, run.steps = found
+    for name, parameter in run.named_parameters.items():
+        with torch.no_grad():
+            parameter.copy_(state[f"model/{name}"])
+        run.optimizer.state[parameter] = {
+            key: state[f"{key}/{name}"].to(run.device) for key in ("step", "exp_avg", "exp_avg_sq")
+        }
+    for name, value in under("history", state).items():
+        tokens, split, quantity = name.split("/")
+        run.history[int(tokens), split, quantity] = float(value)
+    for name, weight in under("snapshot", state).items():
+        tokens, _, parameter = name.partition("/")
+        run.snapshots.setdefault(int(tokens), {})[parameter] = weight
+    recent = under("recent", state)
+    run.recent.update({name: to_device(total, run.device) for name, total in recent.items()})

@@ -1,0 +1,92 @@
+"""A word-level vocabulary built from a corpus, saved as a tokenizer that transformers reads."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordLevel
+
+from onelayer.errors import OnelayerError
+from onelayer.settings.pretraining import TextSettings
+from onelayer.text.corpus.articles import tokens
+
+# The order of RoBERTa, which counts positions from the padding's id on.
+CLS, PAD, SEP, UNK, MASK = SPECIAL = ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
+CLS_ID, PAD_ID, SEP_ID, UNK_ID, MASK_ID = range(len(SPECIAL))
+
+
+def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFrame:
+    """The words of a corpus, most frequent first, after the special pieces.
+
+    A word is a lower-cased token of `onelayer.text.corpus.articles.tokens`: a word, a number or one
+    punctuation mark.
+
+    Returns:
+        `piece`, `document_share` (of the texts that use it); the row is the piece's id.
+
+    Raises:
+        OnelayerError: no word is used by `min_documents` texts.
+    """
+    documents: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
+    count = 0
+    for text in texts:
+        count += 1
+        words = [token.lower() for token in tokens(text)]
+        occurrences.update(words)
+        documents.update(set(words))
+    known = [word for word, n in documents.items() if n >= settings.min_documents]
+    if not known:
+        raise OnelayerError(
+            f"pretraining.text.min_documents: {settings.min_documents}; no word is used by so "
+            f"many articles, the commonest by {max(documents.values(), default=0)}"
+        )
+    known.sort(key=lambda word: (-occurrences[word], word))
+    pieces = [*SPECIAL, *known[: settings.most_words]]
+    shares = [documents[piece] / count for piece in pieces]
+    return pd.DataFrame({"piece": pieces, "document_share": shares})
+
+
+def predictable_pieces(vocabulary: pd.DataFrame, document_share: float) -> np.ndarray:
+    """Words of letters that occur in at most this share of the articles, [pieces] bool."""
+    words = vocabulary["piece"].str.isalpha().to_numpy(dtype=bool)
+    return words & (vocabulary["document_share"] <= document_share).to_numpy()
+
+
+def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
+    """A tokenizer with one piece a word: `[CLS] text [SEP]`, `[CLS] first [SEP] second [SEP]`."""
+    tokenizer = Tokenizer(
+        WordLevel({word: place for place, word in enumerate(pieces)}, unk_token=UNK)
+    )
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(
+        Regex(r"\w+|[^\w\s]"), behavior="removed", invert=True
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(CLS, CLS_ID), (SEP, SEP_ID)],
+    )
+    return tokenizer
+
+
+def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write `tokenizer.json` and the `tokenizer_config.json` that `AutoTokenizer` needs."""
+    tokenizer.save(str(folder / "tokenizer.json"))
+    fields = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "cls_token": CLS,
+        "bos_token": CLS,
+        "sep_token": SEP,
+        "eos_token": SEP,
+        "pad_token": PAD,
+        "unk_token": UNK,
+        "mask_token": MASK,
+    }
+    text = json.dumps(fields, indent=1) + "\n"
+    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")

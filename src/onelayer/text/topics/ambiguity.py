@@ -1,0 +1,79 @@
+"""The ambiguity filter of Li, Li & Risteski (2023): per topic, keep its most representative words.
+
+`disjoint`: a word stays only in the topic where its probability is highest, so that topics do
+not overlap, as in the paper's theory. `overlapping`: it may stay in several.
+"""
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.settings.topics import AmbiguitySettings, Threshold
+from onelayer.text.topics.model import top_words
+
+COLUMNS = ["overlap", "threshold", "topic", "word", "probability"]
+
+
+def filter_ambiguous_words(
+    word_probability: np.ndarray,
+    words: list[str],
+    settings: AmbiguitySettings,
+    allow_empty: bool = False,
+) -> pd.DataFrame:
+    """Keep each topic's most probable words, for every overlap mode and threshold.
+
+    Args:
+        word_probability: P(word | topic), [topics, words] float64.
+        words: the vocabulary.
+        settings: overlap modes and thresholds.
+        allow_empty: topics without a word are left out instead of refused.
+
+    Returns:
+        One row per kept word and topic: `overlap`, `threshold` (its label), `topic`, `word`,
+        `probability`; most probable first within a topic.
+
+    Raises:
+        OnelayerError: a threshold keeps no word of some topic; the line says which.
+    """
+    tables = [
+        _filter(word_probability, words, overlap, threshold, allow_empty)
+        for overlap in settings.overlaps
+        for threshold in settings.thresholds
+    ]
+    return pd.concat(tables, ignore_index=True)[COLUMNS]
+
+
+def _filter(
+    word_probability: np.ndarray,
+    words: list[str],
+    overlap: str,
+    threshold: Threshold,
+    allow_empty: bool,
+) -> pd.DataFrame:
+    topics, vocabulary = word_probability.shape
+    kept = threshold.words_kept(vocabulary)
+    where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
+    if not 1 <= kept <= vocabulary:
+        raise OnelayerError(
+            f"{where}: keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
+        )
+    tops = top_words(word_probability, kept)
+    topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
+    if overlap == "disjoint":
+        home = word_probability.argmax(axis=0)
+        topic, word = topic[home[word] == topic], word[home[word] == topic]
+        empty = np.setdiff1d(np.arange(topics), topic)
+        if len(empty) and not allow_empty:
+            raise OnelayerError(
+                f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its top "
+                f"{kept} words is more probable elsewhere; fewer topics or a looser threshold"
+            )
+    return pd.DataFrame(
+        {
+            "overlap": overlap,
+            "threshold": threshold.label,
+            "topic": topic,
+            "word": [words[index] for index in word],
+            "probability": word_probability[topic, word],
+        }
+    )
