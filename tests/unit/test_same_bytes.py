@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,15 @@ def test_sums_are_those_of_all_steps_in_the_order_of_the_workflow(run):
 def test_a_step_that_reads_what_it_wrote_before_is_placed_once():
     records = {"a": {"inputs": {"x": ""}, "outputs": {"x": ""}}}
     assert list(in_order(records)) == ["a"]
+
+
+def test_a_step_whose_files_another_made_since_counts_no_more(run):
+    """A step that was renamed leaves its record behind."""
+    new = run / "records/a_table.json"
+    old = run / "records/older.json"
+    old.write_text(new.read_text())
+    os.utime(old, (0, 0))
+    assert [step["name"] for step in sums_of(run)["steps"]] == ["fetch", "train x", "a_table"]
 
 
 def test_equal_sums_are_equal(run):

@@ -51,14 +51,14 @@ def sums_of(results: Path) -> dict:
 
 
 def _records(results: Path) -> dict[str, dict]:
-    """The record of each step, under its name and wildcards."""
+    """The record of each step, under its name and wildcards; of earlier versions' steps none."""
     folder = results / "records"
-    return {
-        " ".join(path.relative_to(folder).with_suffix("").parts): json.loads(
-            path.read_text("utf-8")
-        )
-        for path in sorted(folder.rglob("[!.]*.json"))
-    }
+    found, newest = {}, {}
+    for path in sorted(folder.rglob("[!.]*.json"), key=lambda path: path.stat().st_mtime):
+        name = " ".join(path.relative_to(folder).with_suffix("").parts)
+        found[name] = json.loads(path.read_text("utf-8"))
+        newest |= dict.fromkeys(found[name]["outputs"], name)
+    return {name: found[name] for name in sorted(set(newest.values()))}
 
 
 def in_order(records: Mapping[str, Mapping]) -> dict[str, Mapping]:
