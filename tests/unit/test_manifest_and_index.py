@@ -164,7 +164,7 @@ def test_of_many_files_the_line_names_a_few(results) -> None:
     for number in range(11):
         Path(f"results/tables/p/{number}.csv").touch()
     line = refusal(lambda: verify_results(results))
-    assert line.count("no step recorded") == 10 and "; and 2 more. " in line
+    assert line.count("no step recorded") == 10 and "; and 1 more. " in line
     assert line.endswith("with --forceall")
 
 
@@ -179,8 +179,18 @@ def test_a_commit_is_marked_where_tracked_files_differ_from_it(results, monkeypa
     assert build_manifest([], read_records(results))["commit"] == commit + "+"
 
 
+def test_a_part_of_a_run_is_verified_by_its_records(results) -> None:
+    assert "hold" in verify_results(results)
+    assert verify_results(results).endswith("the command for all results writes manifest.json")
+    Path(TABLE).write_text("edited")
+    assert TABLE in refusal(lambda: verify_results(results))
+
+
+def test_a_folder_without_tables_and_figures_is_refused(tmp_path) -> None:
+    assert "no tables and no figures here" in refusal(lambda: verify_results(tmp_path))
+
+
 def test_verification_names_what_the_manifest_has_otherwise_and_what_is_missing(results) -> None:
-    assert "results/manifest.json: there is none" in refusal(lambda: verify_results(results))
     write_manifest()
     before = file_sha256(Path(TABLE))
     tabulate("a\n5\n")  # a table alone, of new settings

@@ -4,6 +4,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from onelayer.evidence.declarations import read_declarations
@@ -145,6 +146,16 @@ def test_another_threshold_of_the_comparison_refits_no_topic_model(finished):
     compared = {"table_topic_model_robustness", "figure_topic_model_robustness"}
     assert planned.triggered == {"probe_topic_models"}
     assert planned.rules == planned.triggered | compared | LAST
+
+
+def test_free_texts_may_hold_what_stands_for_wildcards(finished):
+    credit = "{corpus} of {input}, {x"
+    overlaid = overlay(finished, f"corpora: {{vital-articles: {{credit: '{credit}'}}}}\n")
+    assert plan(finished, overlaid).triggered == {"table_corpora"}
+    run = snakemake(finished, "--cores", "1", *SMOKE, overlaid, "--", "table_corpora")
+    assert run.returncode == 0, run.stdout
+    table = pd.read_csv(finished / "results/tables/topic_structure/corpora.csv")
+    assert set(table.loc[table["corpus"] == "vital-articles", "note"]) == {credit}
 
 
 def test_an_edited_caption_reruns_only_the_index(finished):

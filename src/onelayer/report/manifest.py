@@ -154,12 +154,13 @@ def verify_results(results: Path) -> str:
         results: a run's folder `results`.
 
     Returns:
-        What holds, in words. Of files that led to tables and figures, those that only another user
+        What holds, in words; without a manifest, as of a run of some targets, by the records
+        alone. Of files that led to tables and figures, those that only another user
         may read are counted: of them the records speak.
 
     Raises:
-        OnelayerError: files are missing or are not what steps wrote, or there is no manifest; the
-            line names each with its step, both sums, and what makes it again.
+        OnelayerError: files are missing or are not what steps wrote, or there are none; the line
+            names each with its step, both sums, and what makes it again.
     """
     records = read_records(results)
     kept = {path for path in records.newest if Path(path).is_file()}
@@ -183,10 +184,12 @@ def verify_results(results: Path) -> str:
         if not differences:  # findings and index then speak of the same tables
             last = {path: sha256 for path, sha256 in found.items() if Path(path).parent == results}
             whys = _read_unmade(last, records) | whys
-    else:
-        differences = [f"{manifest}: there is none; the command for all results writes it"]
+    elif not shown:
+        differences = [f"{results}: no tables and no figures here"]
     _refuse(whys, differences)
     unseen = f"; {len(closed)} more may not be read" if closed else ""
+    if not manifest.is_file():
+        unseen += f"; a part of a run: the command for all results writes {MANIFEST}"
     before = len(found) - len(shown)
     return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
 
