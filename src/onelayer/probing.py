@@ -63,6 +63,8 @@ def probe_topic_structure(
         OnelayerError: fewer than two texts or two topics; no word of a topic is one piece; no text
             has two of the words; the model gives no attention or cannot read `max_tokens`.
     """
+    if isinstance(texts, str):
+        raise OnelayerError("texts: one text was given; a list of at least 2 is needed")
     if len(texts) < 2:
         raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
     kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)

@@ -255,8 +255,9 @@ def test_a_word_in_two_topics_makes_them_overlap_and_case_is_no_matter(tiny) -> 
     assert set(found["overlap"]) == {"overlapping"} and set(found["threshold"]) == {"given"}
 
 
-def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path) -> None:
-    folder = save_tiny_bert(tmp_path / "bert")
+@pytest.mark.parametrize("kind", [Path, str])
+def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path, kind) -> None:
+    folder = kind(save_tiny_bert(tmp_path / "bert"))
     model, tokenizer = onelayer.load_checkpoint(folder), onelayer.load_tokenizer(folder)
     assert model.config.vocab_size == tokenizer.get_vocab_size()
 
@@ -265,6 +266,7 @@ def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path) -> None:
     ("change", "message"),
     [
         ({"texts": TEXTS[:1]}, "texts: 1; at least 2"),
+        ({"texts": TEXTS[0]}, "texts: one text was given; a list"),
         ({"topics": {"pond": TOPICS["pond"]}}, "topics: pond; at least 2"),
         ({"topics": {"a": ["xylophone"], "b": ["zebra"]}}, "no word of any topic is one piece"),
         ({"texts": ["the", "the"]}, "none of 2 articles holds two different words"),

@@ -28,7 +28,9 @@ SPARE_WEIGHTS = 10**8  # so many more than a file holds do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 
 
-def load_checkpoint(folder: Path, device: str = "cpu", source: object = None) -> PreTrainedModel:
+def load_checkpoint(
+    folder: str | Path, device: str = "cpu", source: object = None
+) -> PreTrainedModel:
     """Load a checkpoint for probing: float32, `eval()`, attention weights computed explicitly.
 
     Heads that a checkpoint was published with (masked words, a discriminator, ...) are left out.
@@ -43,6 +45,7 @@ def load_checkpoint(folder: Path, device: str = "cpu", source: object = None) ->
             that transformers cannot build with eager attention, or weights that are missing, of
             another shape than the configuration says, or not finite.
     """
+    folder = Path(folder)
     config = read_config(folder, source)
     source = source or folder
     _check_weights_are_safe(folder)

@@ -29,7 +29,7 @@ class EncodedText:
         return [index.get(word, -1) for word in self.words]
 
 
-def load_tokenizer(folder: Path) -> Tokenizer:
+def load_tokenizer(folder: str | Path) -> Tokenizer:
     """Load `tokenizer.json`, ready for texts that are already split into words.
 
     Padding and truncation that may be baked in are switched off. Tokenizers that mark the space
@@ -39,7 +39,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     Raises:
         OnelayerError: the file is missing or is no tokenizer.
     """
-    path = folder / "tokenizer.json"
+    path = Path(folder) / "tokenizer.json"
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the Rust library raises plain Exception
