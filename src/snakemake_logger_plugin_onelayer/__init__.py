@@ -64,7 +64,7 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
         if event == LogEvent.RUN_INFO:
             jobs = {rule: n for rule, n in record.stats.items() if rule != "total"}
             self._jobs = sum(jobs.values())
-            self._time = TimeLeft(jobs, read_benchmarks(BENCHMARKS), time.monotonic())
+            self._time = TimeLeft(jobs, read_benchmarks(BENCHMARKS))
         elif event == LogEvent.JOB_INFO and self._time:
             values = " ".join(map(str, record.wildcards.values()))
             self._running[record.jobid] = f"{record.rule_name} {values}".rstrip()

@@ -1,6 +1,7 @@
 """How long a run will still take, from the benchmarks that earlier runs left behind."""
 
 import csv
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,12 +26,11 @@ class TimeLeft:
     Args:
         jobs: how many jobs of each rule there are.
         seconds: how long a job of a rule takes; jobs of other rules count as nothing.
-        now: when the run starts, in seconds of any clock.
     """
 
-    def __init__(self, jobs: Mapping[str, int], seconds: Mapping[str, float], now: float) -> None:
+    def __init__(self, jobs: Mapping[str, int], seconds: Mapping[str, float]) -> None:
         self._seconds = seconds
-        self._start = now
+        self._start = math.inf  # of the first job; planning is no work
         self._total = sum(count * seconds.get(rule, 0.0) for rule, count in jobs.items())
         timed = sum(count for rule, count in jobs.items() if rule in seconds)
         self._known = timed >= KNOWN * sum(jobs.values())
@@ -38,7 +38,8 @@ class TimeLeft:
         self._running: dict[int, tuple[str, float]] = {}
 
     def start(self, job: int, rule: str, now: float) -> None:
-        """A job starts."""
+        """A job starts, in seconds of any clock."""
+        self._start = min(self._start, now)
         self._running[job] = (rule, now)
 
     def finish(self, job: int) -> None:
