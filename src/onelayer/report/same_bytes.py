@@ -93,7 +93,7 @@ def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:
     known = {path: sha for step in theirs["steps"] for path, sha in step["outputs"].items()}
     promised = [path for path in known if judged(path)]
     other = [path for path in promised if mine.get(path) != known[path]]
-    there = f"{theirs['machine']['cpu']}, commit {theirs['commit'][:12]}"
+    there = f"{theirs['machine']['cpu']}, commit {(theirs['commit'] or 'unknown')[:12]}"
     if not other:
         return True, f"Equal to the byte: {len(promised)} tables and weights, as made on {there}"
     first = next(
