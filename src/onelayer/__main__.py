@@ -57,42 +57,42 @@ def _parser() -> argparse.ArgumentParser:
     add("--directory", default="runs/probe", help="where it runs; default: %(default)s")
     add("--cores", default="all", help="how many cores it may use; default: %(default)s")
     add("--dry-run", action="store_true", help="say what would run, and run nothing")
-    for name, (module, purpose, option) in OTHERS.items():
+    for name, (module, purpose, options) in OTHERS.items():
         command = commands.add_parser(name, help=purpose)
         command.set_defaults(run=_run_main, module=module)
         if name != "schema":
-            command.add_argument(
-                "results", nargs="?", type=Path, help="a run's folder `results`; default: here"
-            )
-        if option:
-            command.add_argument(f"--{option}", action="store_true", help="see docs/running.md")
+            own = "a run's folder; default: %(default)s"
+            command.add_argument("results", nargs="?", type=Path, default="results", help=own)
+        for option, does in options.items():
+            command.add_argument(f"--{option}", action="store_true", help=does)
     return parser
 
 
-# Each asks the `main` of a module: its purpose, and its option.
+# Each asks the `main` of a module: its purpose, and its options.
 OTHERS = {
-    "verify": ("report.manifest", "compare every file of a run with the record of its step", ""),
-    "compare": ("report.comparison", "set a run's tables beside those of the reference run", ""),
-    "outcome": ("report.outcome", "say in a few lines what came out of a run", ""),
+    "verify": ("report.manifest", "compare every file of a run with the record of its step", {}),
+    "compare": ("report.comparison", "set a run's tables beside those of the reference run", {}),
+    "outcome": ("report.outcome", "say in a few lines what came out of a run", {}),
     "same-bytes": (
         "report.same_bytes",
         "are the bytes of a portable run those that are kept?",
-        "keep",
+        {"keep": "put the sums of this run in the place of those that are kept"},
     ),
     "reference": (
         "report.reference",
         "say again what follows from the reference run's tables",
-        "keep",
+        {"keep": "make this run the reference run first"},
     ),
-    "schema": ("run.schema", "write the schema of the settings, or only check it", "check"),
+    "schema": (
+        "run.schema",
+        "write the schema of the settings",
+        {"check": "write nothing, and fail where it is out of date"},
+    ),
 }
 
 
 def _run_main(parsed: argparse.Namespace) -> str | None:
-    given = vars(parsed)
-    words = {name: given[name] for name in ("keep", "check") if name in given}
-    if "results" in given:
-        words["results"] = parsed.results or Path("results")
+    words = {name: word for name, word in vars(parsed).items() if name not in ("run", "module")}
     return importlib.import_module(f"onelayer.{parsed.module}").main(**words)
 
 

@@ -128,7 +128,17 @@ def test_a_declared_table_is_made_by_hand_as_by_the_workflow(tmp_path):
     assert json.loads((tmp_path / "record").read_text())["step"] == f"make_table:{function}"
 
 
-@pytest.mark.parametrize("function", ["", "os.path.join", "onelayer.papers.nothing.here"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "",
+        "os.path.join",
+        "onelayer.papers.nothing.here",
+        "onelayer.nothing.at.all",
+        "onelayer.evidence.tables.number",
+        "onelayer.evidence.tables.nothing",
+    ],
+)
 def test_what_is_no_declared_function_is_one_line(tmp_path, function):
     run = make(tmp_path, function)
     assert run.returncode == 1

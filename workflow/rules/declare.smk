@@ -40,8 +40,7 @@ def declared_files(declaration):
     """All forms of a declared result."""
     d = declaration
     options = {name: getattr(d, name) for name in ("caption", "target") if getattr(d, name)}
-    if d.made:
-        options["made"] = bool(variable(d.made, d))
+    options["made"] = not d.made or bool(variable(d.made, d))
     values = {name: place_in_settings(place, d) for name, place in d.wildcards.items()}
     return declared(d.kind, d.name, d.section, d.label, **options, **values)
 
@@ -71,19 +70,17 @@ def settings_for(declaration):
 
 def place_in_settings(place, declaration):
     """A block or value of the settings, or a variable of the rules that was made of some."""
-    if place in globals():
-        return variable(place, declaration)
     found = settings
     for name in place.split("."):
         if not hasattr(found, name):
-            raise OnelayerError(f"{declaration.step}: no {place}, neither a setting nor a variable")
+            return variable(place, declaration)
         found = getattr(found, name)
     return found
 
 
 def variable(name, declaration):
     if name not in globals():
-        raise OnelayerError(f"{declaration.step}: the rules have no variable {name}")
+        raise OnelayerError(f"{declaration.step}: {name} is neither declared nor in the settings")
     return globals()[name]
 
 
@@ -107,7 +104,6 @@ step_params = dict(
     files=command_line,
     switches=assignments() if settings.portable else "",
     portable=" --portable" if settings.portable else "",
-    function="",
 )
 command = (
     "{params.switches}python {params.script:q}{params.function} {params.files} "

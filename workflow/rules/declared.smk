@@ -32,7 +32,8 @@ for declaration in sorted(declarations, key=lambda d: [*FOLDERS, d.folder].index
         resources:
             **asks(1000, minutes=10),
         params:
-            **(step_params | script(declaration.step, purpose=declaration.purpose, **told)),
+            **step_params,
+            **script(declaration.step, purpose=declaration.purpose, **told),
         message:
             "{params.message}"
         shell:

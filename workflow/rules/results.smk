@@ -77,8 +77,9 @@ use rule step as write_findings with:
         **script("write_findings"),
 
 
+made_by_themselves = {declaration.rule for declaration in declarations}
 for target, files in results.targets().items():
-    if target in {declaration.rule for declaration in declarations}:
+    if target in made_by_themselves:
         continue
 
     rule:

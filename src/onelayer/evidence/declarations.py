@@ -47,7 +47,6 @@ class Declaration:
         target, caption: where they are not the usual ones, see `onelayer.report.registry`.
         priority: of jobs that are ready, those of a higher one start first.
         module, function: where it stands.
-        line: the function's, for the order of results.
         purpose: the first line of the function's docstring.
     """
 
@@ -64,7 +63,6 @@ class Declaration:
     priority: int = 0
     module: str = ""
     function: str = ""
-    line: int = 0
     purpose: str = ""
 
     @property
@@ -80,8 +78,7 @@ class Declaration:
     @property
     def rule(self) -> str:
         """What its rule is called: its target, without the parts that wildcards stand for."""
-        usual = f"{self.kind}_{self.name.partition('/')[2]}"
-        return re.sub(r"_?\{\w+\}", "", self.target or usual)
+        return re.sub(r"_?\{\w+\}", "", self.target or usual_target(self.kind, self.name))
 
     @property
     def place(self) -> str:
@@ -89,7 +86,12 @@ class Declaration:
         return "/".join([self.rule, *(f"{{{name}}}" for name in self.wildcards)])
 
 
-_WRITTEN = {f.name for f in fields(Declaration)} - {"kind", "module", "function", "line", "purpose"}
+def usual_target(kind: str, name: str) -> str:
+    """The target of a result that names no other: `table_wikipedia_disjoint`."""
+    return f"{kind}_{name.partition('/')[2]}"
+
+
+_WRITTEN = {f.name for f in fields(Declaration)} - {"kind", "module", "function", "purpose"}
 _IN_ORDER = ("name", "section", "label")
 
 
@@ -126,13 +128,12 @@ def _declarations(tree: ast.Module, module: str) -> Iterator[Declaration]:
                     **_literals(call, f"{module}:{function.name}"),
                     module=module,
                     function=function.name,
-                    line=function.lineno,
                     purpose=lines[0].rstrip("."),
                 )
 
 
 def _literals(call: ast.Call, where: str) -> dict[str, object]:
-    given = {**dict(zip(_IN_ORDER, call.args, strict=False))}
+    given = dict(zip(_IN_ORDER, call.args, strict=False))
     given |= {word.arg: word.value for word in call.keywords if word.arg in _WRITTEN}
     if missing := [name for name in _IN_ORDER if name not in given]:
         raise OnelayerError(f"{where}: its declaration has no {', '.join(missing)}")
@@ -174,9 +175,15 @@ def asked_for() -> Made:
     """The function `module.name` that is the first word of the command line, taken off it."""
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     module, _, member = name.rpartition(".")
-    if not module.startswith(f"{PACKAGE}.") or importlib.util.find_spec(module) is None:
+    function = None
+    if module.startswith(f"{PACKAGE}."):
+        try:
+            function = getattr(importlib.import_module(module), member, None)
+        except ModuleNotFoundError as error:
+            if not module.startswith(error.name or "?"):  # a library is missing
+                raise
+    if not hasattr(function, "reads"):
         sys.exit(f"{sys.argv[0]}: the first word names a declared function, found {name!r}")
-    function = getattr(importlib.import_module(module), member)
     typed = inspect.get_annotations(function, eval_str=True)
     settings = settings_of(function, function.reads)
 

@@ -171,7 +171,7 @@ def main(results: Path, reference: Path = REFERENCE) -> str:
 
     Args:
         results: the folder `results` of a run.
-        reference: as `onelayer.report.reference.keep` makes it.
+        reference: as `onelayer.report.reference.keep_run` makes it.
 
     Raises:
         OnelayerError: one of them has no tables.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.declarations import usual_target
 from onelayer.papers import PAPERS
 
 # Where results are shown: under their paper, or under what is said of all of them.
@@ -105,10 +106,10 @@ class Registry:
         Raises:
             OnelayerError: no such paper, declared before, or there is no such caption.
         """
-        folder, _, short = name.partition("/")
+        folder = name.partition("/")[0]
         if folder not in FOLDERS:
             raise OnelayerError(f"{kind} {name}: no paper {folder}, only {', '.join(FOLDERS)}")
-        target = target or f"{kind}_{short}"
+        target = target or usual_target(kind, name)
         pattern = Result(kind, name, section, label, caption or target, target)
         if not (self.captions / f"{pattern.caption}.rst").is_file():
             raise OnelayerError(

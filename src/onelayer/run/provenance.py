@@ -221,15 +221,14 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
         found = {name: chosen(value) for name, value in values.items()}
         return settings_json(*map(chosen, blocks), **found)
 
-    by_job = any(isinstance(v, types.FunctionType) for v in (*blocks, *values.values()))
-    of_all = "" if by_job else for_job(())
     name, _, function = step.partition(":")
     purpose = purpose or _purpose(name)
     return {
         "script": os.path.relpath(REPOSITORY / "scripts" / f"{name}.py"),
         "function": f" {function}" if function else "",
-        # Of a function's text Snakemake takes no braces for wildcards; a credit may have some.
-        "settings": for_job if by_job else lambda wildcards: of_all,
+        # A function, also where no job differs: in a plain text Snakemake takes braces, which a
+        # credit may have, for wildcards.
+        "settings": for_job,
         "code": code_digest(step),
         "libraries": library_versions(step),
         "message": lambda wildcards: " ".join([purpose, *(f"[{value}]" for value in wildcards)]),

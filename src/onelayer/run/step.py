@@ -125,8 +125,10 @@ def run(
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     name = name or Path(sys.argv[0]).stem
-    told = [] if settings else list(settings_of(main).model_fields)
-    settings = settings or settings_of(main)
+    told = ()
+    if settings is None:
+        settings = settings_of(main)
+        told = settings.model_fields
     arguments = _parser(inputs, outputs).parse_args()
     count_as_alive()
     _start_log(arguments.log)
