@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,7 +12,9 @@ from onelayer.evidence.tables import (
     VALUE_COLUMNS,
     Report,
     interval,
+    interval_of,
     read_csv,
+    row_per,
     tidy,
 )
 from onelayer.evidence.verdicts import VERDICTS, Number, judge
@@ -119,3 +122,28 @@ def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
     assert len(set(signs)) == len(signs) == len(VERDICTS)
     assert {name.replace("-", " ") for name, _ in colours} == set(VERDICTS)
     assert len({colour for _, colour in colours}) == len(VERDICTS)
+
+
+def test_a_row_for_readers_is_written_once_per_key_in_the_order_of_the_table():
+    table = pd.DataFrame(
+        {
+            "model": ["b", "b", "a"],
+            "quantity": ["loss", "share", "loss"],
+            "value": [1.0, 0.5, 2.0],
+            "low": [0.9, np.nan, 1.5],
+            "high": [1.1, np.nan, 2.5],
+        }
+    )
+
+    @row_per("model")
+    def readable(by, model):
+        """A row per model."""
+        share = by.loc["share"] if "share" in by.index else None
+        loss = interval_of(by.loc["loss"], 1)
+        return {"model": model, "loss": loss, "share": interval_of(share)}
+
+    assert readable(table).to_numpy().tolist() == [
+        ["b", "1.0 [0.9, 1.1]", "0.50"],
+        ["a", "2.0 [1.5, 2.5]", "–"],
+    ]
+    assert readable.__doc__ == "A row per model."

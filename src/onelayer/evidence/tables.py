@@ -8,6 +8,7 @@ counterpart has an empty verdict and kind; one that was not measured has the ver
 that a run did not come to `not reached`, and a reason.
 """
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -238,3 +239,26 @@ def interval(value: float, low: float, high: float, digits: int = 2) -> str:
     if math.isnan(value) or math.isnan(low):
         return number(value, digits)
     return f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"
+
+
+def interval_of(row: Mapping[str, float] | None, digits: int = 2) -> str:
+    """`interval` of a row with `value`, `low` and `high`; a dash where there is no row."""
+    return "–" if row is None else interval(row["value"], row["low"], row["high"], digits)
+
+
+def row_per(*keys: str) -> Callable[[Callable[..., dict]], Callable[[pd.DataFrame], pd.DataFrame]]:
+    """Make what writes one row for readers into what writes all of a tidy table.
+
+    Args:
+        keys: columns; a row for each of their values, in the order of the table. The decorated
+            function takes the rows that share them, under their `quantity`, then these values.
+    """
+
+    def of_row(row: Callable[..., dict]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        def readable(table: pd.DataFrame) -> pd.DataFrame:
+            groups = table.groupby(list(keys), sort=False, dropna=False)
+            return pd.DataFrame([row(part.set_index("quantity"), *key) for key, part in groups])
+
+        return functools.wraps(row)(readable)
+
+    return of_row

@@ -15,7 +15,16 @@ import pandas as pd
 
 from onelayer.compute.seeds import generator
 from onelayer.evidence.intervals import mean, share
-from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.evidence.tables import (
+    ALL,
+    Report,
+    interval,
+    interval_of,
+    number,
+    row_per,
+    table,
+    tidy,
+)
 from onelayer.evidence.verdicts import NOT_REACHED, Number, judge, rounding, worded, worded_all
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.claimed import (
@@ -362,30 +371,24 @@ def _escape(run: pd.DataFrame, chain: Chain) -> float:
     return float(run["iteration"].iloc[first]) if first < len(below) else np.nan
 
 
-def readable_ablation(table: pd.DataFrame) -> pd.DataFrame:
+@row_per(*ABLATION_KEYS[:2])
+def readable_ablation(by: pd.DataFrame, name: str, start: str) -> dict:
     """A row per variant."""
-    rows = []
-    for (name, start), part in table.groupby(ABLATION_KEYS[:2], sort=False):
-        by = part.set_index("quantity")
-        trapped, final = by.loc["trapped_share"], by.loc["final_loss"]
-        left = by.loc["final_loss_above_bigram"]
-        rows.append(
-            {
-                "variant": name,
-                "start": start.replace("_", "-"),
-                "trapped at the unigram model": (
-                    f"{round(trapped['value'] * trapped['n']):.0f} of {trapped['n']:.0f}"
-                ),
-                "first escape, iteration": number(by.loc["first_escape_iteration", "value"], 0),
-                "final loss [95%]": interval(final["value"], final["low"], final["high"], 4),
-                "claimed": number(final["published"], 4),
-                "above the bigram entropy": interval(left["value"], left["low"], left["high"], 4),
-                "W_1 top share": number(by.loc["final_W_1_share", "value"], 3),
-                "what changes": trapped["note"],
-                "verdict": worded(final),
-            }
-        )
-    return pd.DataFrame(rows)
+    trapped, final = by.loc["trapped_share"], by.loc["final_loss"]
+    return {
+        "variant": name,
+        "start": start.replace("_", "-"),
+        "trapped at the unigram model": (
+            f"{round(trapped['value'] * trapped['n']):.0f} of {trapped['n']:.0f}"
+        ),
+        "first escape, iteration": number(by.loc["first_escape_iteration", "value"], 0),
+        "final loss [95%]": interval_of(final, 4),
+        "claimed": number(final["published"], 4),
+        "above the bigram entropy": interval_of(by.loc["final_loss_above_bigram"], 4),
+        "W_1 top share": number(by.loc["final_W_1_share", "value"], 3),
+        "what changes": trapped["note"],
+        "verdict": worded(final),
+    }
 
 
 @table(
