@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import clean_environment, copy_project
@@ -38,23 +39,25 @@ def try_fault(fault: Fault, project: Path) -> str:
     whole = module.read_text(encoding="utf-8")
     if (faulty := fault.applied(whole)) is None:
         return MISFIT
-    _write(module, faulty)
+    write(module, faulty)
     status, _ = run_tests([fault.test], project, SECONDS)
-    _write(module, whole)
+    write(module, whole)
     # 4 and 5 of pytest: there is no such test.
     return {0: SURVIVED, 4: MISFIT, 5: MISFIT}.get(status, NOTICED)
 
 
-def _write(module: Path, text: str) -> None:
+def write(module: Path, text: str) -> None:
     """Write a module under a second of its own, by which Python tells its compiled files apart."""
     module.write_text(text, encoding="utf-8")
     moment = next(_moments)
     os.utime(module, (moment, moment))
 
 
-def run_tests(tests: list[str], project: Path, seconds: float) -> tuple[int, str]:
+def run_tests(
+    tests: list[str], project: Path, seconds: float, further: Sequence[str] = ("-x",)
+) -> tuple[int, str]:
     """Exit status and output of pytest in the project; a run that takes too long has failed."""
-    options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={project / '.pytest'}"]
+    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={project / '.pytest'}", *further]
     with subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, *tests],
         cwd=project,
