@@ -41,8 +41,7 @@ quick: install ## real MiniLM beside random weights: two tables and a figure, in
 results: install ## run everything: tables, figures, results/index.md; CONFIG=config/x.yaml: in runs/x
 	@$(CHECK_CONFIG)
 	$(SNAKEMAKE) --cores $(CORES)
-	@onelayer outcome $(RUN)/results
-	@test -n "$(CONFIG)" || { echo; onelayer compare $(RUN)/results; }
+	@onelayer outcome $(RUN)/results $(if $(CONFIG),,--compared)
 
 report: results ## one self-contained HTML with all tables and figures: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) --report results/report.html --report-stylesheet $(CURDIR)/workflow/report/report.css
@@ -51,9 +50,9 @@ verify: install ## compare every file in results/ with the record of the step th
 	@$(CHECK_CONFIG)
 	onelayer verify $(RUN)/results
 
-compare: install ## your tables beside those of the reference run, docs/reference
+compare: install ## your tables beside those of the reference run, docs/reference; VERBOSE=1: all changes
 	@$(CHECK_CONFIG)
-	@onelayer compare $(RUN)/results
+	@onelayer compare $(RUN)/results $(if $(VERBOSE),--verbose)
 
 same-bytes: install ## are a small portable run's bytes those of docs/reference/sums.json? KEEP_SUMS=1 keeps them
 	snakemake --logger onelayer --directory runs/same-bytes --cores $(CORES) \

@@ -71,8 +71,16 @@ def _parser() -> argparse.ArgumentParser:
 # Each asks the `main` of a module: its purpose, and its options.
 OTHERS = {
     "verify": ("report.manifest", "compare every file of a run with the record of its step", {}),
-    "compare": ("report.comparison", "set a run's tables beside those of the reference run", {}),
-    "outcome": ("report.outcome", "say in a few lines what came out of a run", {}),
+    "compare": (
+        "report.comparison",
+        "set a run's tables beside those of the reference run",
+        {"verbose": "name every verdict that is another one"},
+    ),
+    "outcome": (
+        "report.outcome",
+        "say in a few lines what came out of a run",
+        {"compared": "and how much of it is not as in the reference run"},
+    ),
     "same-bytes": (
         "report.same_bytes",
         "are the bytes of a portable run those that are kept?",

@@ -31,7 +31,7 @@ from onelayer.evidence.verdicts import (
 
 NO_ROW = "left out of this run by its settings"
 # Sections of a paper's findings, and of which kinds and verdicts.
-NOT_AS_CLAIMED, AS_CLAIMED = "What is not as the paper says", "What is as the paper says"
+NOT_AS_CLAIMED, AS_CLAIMED = "What did not reproduce", "What did"
 OPEN, ANALOGUES, CONTROLS = "What is not decided", "Analogues", "Controls"
 REMARKS = "Also measured"
 SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, CONTROLS, REMARKS]
@@ -312,36 +312,51 @@ def scores(judged: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["paper", "claims", *VERDICTS])
 
 
+INTRODUCTION = (
+    "Every claim has one row that decides it, named where the claim is declared; number and verb "
+    "of its sentence come from that row. Brackets hold 95% intervals. An analogue (a smaller or "
+    "other model, another text) says nothing of whether the paper's own result holds."
+)
+
+
 def page(
     papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
 ) -> str:
-    """`results/findings.md`: the score, then every paper's findings, its discrepancies first.
+    """`results/findings.md`: the score, then what is not as the papers say, then all else.
 
     Args:
         papers: findings by the paper's title, in the order in which they are shown.
         tables: the run's tables by `<paper>/<table>`.
     """
-    said = {
+    said = all_said(papers, tables)
+    text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(_judged(said))), ""]
+    for section in SECTIONS:
+        chosen_here = {
+            title: [one for one in findings if one.section == section]
+            for title, findings in said.items()
+        }
+        if any(chosen_here.values()):
+            text += [f"## {section}", "", *by_paper(chosen_here, tables)]
+    return "\n".join(text)
+
+
+def all_said(
+    papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
+) -> dict[str, list[Said]]:
+    """What a run found, by the paper's title; arguments as of `page`."""
+    return {
         title: [one for one in (say(finding, tables) for finding in findings) if one]
         for title, findings in papers.items()
     }
-    text = ["# Findings", ""]
-    text += [
-        "Every claim has one row that decides it, named where the claim is declared; number and "
-        "verb of its sentence come from that row. Brackets hold 95% intervals. An "
-        "analogue (a smaller or other model, another text) says nothing of whether the "
-        "paper's own result holds.",
-        "",
-        markdown_table(scores(_judged(said))),
-        "",
-    ]
+
+
+def by_paper(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> list[str]:
+    """Lines of Markdown: under each paper's title a sentence for each of its findings."""
+    lines = []
     for title, findings in said.items():
-        text += [f"## {title}", ""]
-        for section in SECTIONS:
-            found = [one for one in findings if one.section == section]
-            if found:
-                text += [f"### {section}", "", *(_line(one, tables) for one in found), ""]
-    return "\n".join(text)
+        if findings:
+            lines += [f"### {title}", "", *(_line(one, tables) for one in findings), ""]
+    return lines
 
 
 def _judged(papers: Mapping[str, Sequence[Said]]) -> pd.DataFrame:

@@ -19,6 +19,8 @@ SUMS = "sums.json"  # of the reference run, and of `make same-bytes`
 
 # Rows without an interval agree when they are the same to so many parts: rounding, no more.
 ROUNDING = 1e-6
+# Half of the 95% interval of a number whose standard deviation is 1.
+NOISE_OF_Z = 1.96
 
 
 class Compared(NamedTuple):
@@ -43,6 +45,18 @@ class Compared(NamedTuple):
     only_one: int
     changed: list[tuple[str, str, str]]
     undecided: list[tuple[str, str, str]]
+
+
+class Counted(NamedTuple):
+    """How many rows and verdicts of several tables compare how; named as in `Compared`."""
+
+    rows: int
+    equal: int
+    agree: int
+    moved: int
+    only_one: int
+    changed: int
+    undecided: int
 
 
 # What the rows of two runs can be to each other.
@@ -112,9 +126,14 @@ def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def _inside(values: pd.DataFrame, intervals: pd.DataFrame) -> np.ndarray:
-    """Whether each value lies in the interval of the other's row; its value, where it has none."""
+    """Whether each value lies in the interval of the other's row; its value, where it has none.
+
+    A z score has its noise in its unit: the standard deviation of a mean under permuted topics.
+    """
     value, middle = values["value"].to_numpy(), intervals["value"].to_numpy()
-    low, high = (intervals[end].fillna(intervals["value"]).to_numpy() for end in ("low", "high"))
+    noise = np.where(intervals["quantity"].str.endswith("_z"), NOISE_OF_Z, 0.0)
+    low = intervals["low"].fillna(intervals["value"] - noise).to_numpy()
+    high = intervals["high"].fillna(intervals["value"] + noise).to_numpy()
     slack = ROUNDING * np.abs(middle)
     return (low - slack <= value) & (value <= high + slack)
 
@@ -130,47 +149,56 @@ def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> list[Compared]
     return [compare(mine[name], other[name], name) for name in names]
 
 
-def summary(found: Sequence[Compared], machines: Mapping[str, str]) -> str:
-    """What a user reads: a line per table, all together, and every verdict that changed.
+def by_folder(found: Iterable[Compared]) -> dict[str, Counted]:
+    """Counts of all tables of a paper, by the paper's folder."""
+    counted: dict[str, Counted] = {}
+    for one in found:
+        folder = one.table.partition("/")[0]
+        so_far = counted.get(folder, (0,) * len(Counted._fields))
+        own = (*one[1:6], len(one.changed), len(one.undecided))
+        counted[folder] = Counted(*map(sum, zip(so_far, own, strict=True)))
+    return counted
+
+
+def summary(found: Sequence[Compared], machines: Mapping[str, str], verbose: bool = False) -> str:
+    """What a user reads: a line a table, all together, and the verdicts that changed.
 
     Args:
         found: `compare_runs`.
         machines: what is known of the run compared with, by name.
+        verbose: name also the verdicts that changed from or to one that decides nothing.
     """
-    counts = ["rows", "equal", "agree", "moved", "only_one"]
     frame = pd.DataFrame(
-        [
-            {"table": c.table}
-            | {name: getattr(c, name) for name in counts}
-            | {"changed verdicts": len(c.changed), "from or to undecided": len(c.undecided)}
-            for c in found
-        ]
-    )
+        [one[:6] + (len(one.changed), len(one.undecided)) for one in found],
+        columns=["table", "rows", "equal", "agree", "moved", "only one", "changed verdicts",
+                 "from or to undecided"],
+    )  # fmt: skip
     total = frame.drop(columns="table").sum().to_dict() | {"table": "all"}
     frame = pd.concat([frame, pd.DataFrame([total])], ignore_index=True)
     text = ["This run beside: " + "; ".join(f"{k} {v}" for k, v in machines.items()), ""]
     text.append(frame.to_string(index=False))
     text += ["", "agree: each value lies in the other's 95% interval; moved: it does not."]
-    for title, changes in (
-        ("Verdicts that changed", [(c.table, *x) for c in found for x in c.changed]),
-        (
-            "From or to undecided, not reached or not run",
-            [(c.table, *x) for c in found for x in c.undecided],
-        ),
-    ):
-        text += ["", f"{title}: {len(changes)}"]
-        text += [
-            f"  {table}: {row}: {old or 'no verdict'} -> {new or 'no verdict'}"
-            for table, row, old, new in changes
-        ]
+    changed = [(one.table, *change) for one in found for change in one.changed]
+    undecided = [(one.table, *change) for one in found for change in one.undecided]
+    text += ["", f"Verdicts that changed: {len(changed)}", *_changes(changed)]
+    text += ["", f"From or to undecided, not reached or not run: {len(undecided)}"]
+    text += _changes(undecided) if verbose else ["  `onelayer compare --verbose` names them"]
     return "\n".join(text)
 
 
-def main(results: Path, reference: Path = REFERENCE) -> str:
+def _changes(changes: Iterable[tuple[str, str, str, str]]) -> list[str]:
+    return [
+        f"  {table}: {row}: {old or 'no verdict'} -> {new or 'no verdict'}"
+        for table, row, old, new in changes
+    ]
+
+
+def main(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> str:
     """What `make compare` prints.
 
     Args:
         results: the folder `results` of a run.
+        verbose: as of `summary`.
         reference: as `onelayer.report.reference.keep_run` makes it.
 
     Raises:
@@ -181,7 +209,7 @@ def main(results: Path, reference: Path = REFERENCE) -> str:
         if not tables:
             raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
     machine = json.loads((reference / "machine.json").read_text("utf-8"))
-    found = summary(compare_runs(*sides), machine)
+    found = summary(compare_runs(*sides), machine, verbose)
     return f"{to_the_byte(results, reference / SUMS)}\n\n{found}"
 
 

@@ -1,6 +1,5 @@
 """What came out of a run, in a few lines for its end: `onelayer outcome results`."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -9,19 +8,22 @@ import pandas as pd
 from onelayer.errors import OnelayerError
 from onelayer.evidence.sentences import scores
 from onelayer.evidence.tables import ALL, read_tables
-from onelayer.evidence.verdicts import KINDS, VERDICTS, worded
-from onelayer.report.index import SCOREBOARD, count_all
+from onelayer.evidence.verdicts import VERDICTS, worded
+from onelayer.report.comparison import REFERENCE, by_folder, compare_runs
+from onelayer.report.registry import FOLDERS
+from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims
 
 
-def outcome(results: Path) -> list[str]:
-    """The score, the headline, how many verdicts there are of each kind, and where to read on.
+def outcome(results: Path, reference: Path | None = None) -> list[str]:
+    """The score, of a part of a run its headline; what is not as in another run; where to read on.
 
     Args:
         results: the folder `results` of a run.
+        reference: the run that it is set beside, a line a paper; none: beside nothing.
 
     Returns:
-        Lines; those of score and headline only where their tables were made.
+        At most 25 lines of a whole run.
 
     Raises:
         OnelayerError: there is no table.
@@ -30,16 +32,15 @@ def outcome(results: Path) -> list[str]:
     if not paths:
         raise OnelayerError(f"{results}: no tables here; `make results` makes them")
     tables = read_tables(paths)
-    found = [*_score(tables), *_headline(tables), *_verdicts(tables)]
-    return [*found, "", *_places(results, paths)]
+    said = _score(tables[SCOREBOARD]) if SCOREBOARD in tables else _headline(tables)
+    lines = [*said, *(_beside(paths, reference) if reference else [])]
+    return [*lines, *_places(results, paths)]
 
 
-def _score(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _score(board: pd.DataFrame) -> Iterator[str]:
     """How many claims of each paper have each verdict, one line a paper."""
-    if SCOREBOARD not in tables:
-        return
     yield "Claims, each by the one row that decides it"
-    for row in scores(claims(tables[SCOREBOARD])).to_dict("records"):
+    for row in scores(claims(board)).to_dict("records"):
         counts = [f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict] != "–"]
         yield f"  {row['paper']:<28}{row['claims']:>3}: {', '.join(counts)}"
     yield ""
@@ -65,14 +66,14 @@ def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         yield ""
 
 
-def _verdicts(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """How many numbers of each kind were compared, by what came of it."""
-    counted = sum(count_all(tables).values(), Counter())
-    yield "Verdicts, by what was compared with"
-    for kind in KINDS:
-        counts = [f"{n} {verdict}" for verdict in VERDICTS if (n := counted[kind, verdict])]
-        if counts:
-            yield f"  {kind:<15}{', '.join(counts)}"
+def _beside(tables: Sequence[Path], reference: Path) -> Iterator[str]:
+    """How many rows and verdicts are not those of another run, one line a paper."""
+    yield "Beside the reference run, which `make compare` shows in full"
+    for folder, found in by_folder(compare_runs(tables, reference.glob("tables/*/*.csv"))).items():
+        verdicts = f"{found.changed} verdicts changed, {found.undecided} from or to undecided"
+        moved = f"{found.moved} of {found.rows} rows moved"
+        yield f"  {FOLDERS.get(folder, folder):<28}{moved}; {verdicts}"
+    yield ""
 
 
 def _places(results: Path, tables: Sequence[Path]) -> Iterator[str]:
@@ -89,6 +90,6 @@ def _places(results: Path, tables: Sequence[Path]) -> Iterator[str]:
     )
 
 
-def main(results: Path) -> str:
+def main(results: Path, compared: bool = False) -> str:
     """The outcome of the run in a folder `results`, as it is printed."""
-    return "\n".join(["", *outcome(results)])
+    return "\n".join(["", *outcome(results, REFERENCE if compared else None)])

@@ -1,4 +1,4 @@
-"""The page on which the report opens: the score, what a run found, verdicts, all figures small."""
+"""The page on which the report opens: the score, what a run found, all figures small."""
 
 import base64
 import html
@@ -32,31 +32,38 @@ def overview_page(
     counts: pd.DataFrame,
     figures: Iterable[tuple[Path, str, str]],
 ) -> str:
-    """What a run found: the score, every claim, sentences, verdicts by kind, figures, small.
+    """The score, what did not reproduce, and, to be opened, all else; below it all figures, small.
 
     The report opens on it.
 
     Args:
-        findings: `results/findings.md`, whose first part, before its first section, is the score.
+        findings: `results/findings.md`: the score, then its sections, of which the first stays
+            open.
         claims: `onelayer.report.scoreboard.readable`, with links from `results/`.
-        counts: verdicts of all tables, a row for each kind, a column for each verdict; texts.
+        counts: `onelayer.report.index.count_rows`.
         figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.
     """
-    score, section, sentences = findings.partition("\n")[2].partition("\n## ")
+    score, *sections = findings.partition("\n")[2].split("\n## ")
     signed = {name: f"{sign} {name}" for name, sign in SIGNS.items()}
-    body = [
-        f'<div class="scroll">{_rendered(score)}</div>',
-        "<details><summary>Every claim, published and ours</summary>",
-        f"{table_markup(claims)}</details>",
-        f'<div class="findings">{_rendered(section + sentences)}</div>',
-        "<h2>Verdicts, by what was compared</h2>",
-        table_markup(counts.rename(columns=signed)),
+    body = [f'<div class="scroll">{_rendered(score)}</div>']
+    for place, section in enumerate(sections):
+        title, _, sentences = section.partition("\n")
+        said = f'<div class="findings">{_rendered(sentences)}</div>'
+        body.append(f"<h2>{html.escape(title)}</h2>{said}" if not place else _closed(title, said))
+    body += [
+        _closed("Every claim, published and ours", table_markup(claims)),
+        _closed("Verdicts of all rows, by paper", table_markup(counts.rename(columns=signed))),
     ]
     body += ["<h2>Figures</h2>", '<div class="gallery">']
     for figure, link, line in figures:
         image = f'<img src="{_thumbnail(figure)}" alt="">'
         body.append(f'<a href="{html.escape(link)}">{image}{html.escape(line)}</a>')
     return page("Findings", [*body, "</div>"], clicked=_OPENING)
+
+
+def _closed(title: str, content: str) -> str:
+    """What is read after a click on its title."""
+    return f"<details><summary>{html.escape(title)}</summary>{content}</details>"
 
 
 def _rendered(markdown: str) -> str:

@@ -1,0 +1,84 @@
+"""The scoreboard as a picture: a mark for every claim, by paper and verdict."""
+
+import math
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from onelayer.evidence.figures import PALETTE, figure
+from onelayer.evidence.verdicts import KINDS, VERDICTS
+from onelayer.report.scoreboard import claims
+
+BLUE, RED, GREEN, _, ORANGE, SKY, BLACK = PALETTE
+GREY = "#767676"
+# Shape, colour and whether it is filled: any two verdicts differ in shape or filling.
+MARKS = {
+    "reproduced": ("o", BLUE, True),
+    "smaller": ("v", SKY, True),
+    "larger": ("^", GREEN, True),
+    "negligible": ("o", ORANGE, False),
+    "opposite": ("X", RED, True),
+    "undecided": ("$?$", BLACK, True),
+    "not reached": ("s", GREY, False),
+    "not run": ("_", GREY, True),
+}
+# Which kinds of claims stand in a line of their own, and what it is called.
+LINES = {
+    "its claims": [kind for kind in KINDS if kind not in ("analogue", "control")],
+    "analogues": ["analogue"],
+    "controls": ["control"],
+}
+ACROSS = 15  # marks in a line
+WIDTH, LINE = 3.3, 0.17  # inches
+
+
+@figure(
+    "all_papers/scoreboard",
+    "Scoreboard",
+    "figure: every claim",
+    reads={"table": "tables/all_papers/scoreboard.csv"},
+)
+def scoreboard(table: pd.DataFrame) -> Figure:
+    """Every claim of the four papers as a mark that says what came out.
+
+    Args:
+        table: `onelayer.report.scoreboard.scoreboard`, with `paper`, `kind` and `verdict`.
+
+    Returns:
+        A figure of one column's width, as high as its lines ask for.
+    """
+    rows = []
+    for paper, judged in claims(table).groupby("paper", sort=False):
+        rows.append((paper, []))
+        for label, kinds in LINES.items():
+            found = judged.loc[judged["kind"].isin(kinds), "verdict"]
+            found = sorted(found, key=list(VERDICTS).index)
+            for first in range(0, len(found), ACROSS):
+                rows.append(("" if first else label, found[first : first + ACROSS]))
+    legend = math.ceil(len(MARKS) / 3)
+    height = (len(rows) + legend + 1) * LINE
+    drawn, axes = plt.subplots(figsize=(WIDTH, height), layout="none")
+    axes.set_position([0, 0, 1, 1])
+    axes.set(xlim=(0, WIDTH), ylim=(height, 0))
+    axes.set_axis_off()
+    for place, (label, verdicts) in enumerate(rows):
+        y = (place + 0.6) * LINE
+        weight = "normal" if verdicts or not label else "bold"
+        axes.text(
+            0.05 if weight == "bold" else 0.13, y, label, va="center", fontsize=8, weight=weight
+        )
+        for x, verdict in enumerate(verdicts):
+            _mark(axes, 0.85 + x * 0.163, y, verdict)
+    for place, verdict in enumerate(MARKS):
+        x, y = 0.12 + place % 3 * 1.08, (len(rows) + 0.9 + place // 3) * LINE
+        _mark(axes, x, y, verdict)
+        axes.text(x + 0.11, y, verdict, va="center", fontsize=8)
+    return drawn
+
+
+def _mark(axes: Axes, x: float, y: float, verdict: str) -> None:
+    shape, colour, filled = MARKS[verdict]
+    axes.plot(x, y, marker=shape, color=colour, markersize=6.5, markeredgewidth=1.1,
+              markerfacecolor=colour if filled else "white")  # fmt: skip
