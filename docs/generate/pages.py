@@ -200,8 +200,12 @@ def _names(names: Iterable[str]) -> str:
 
 def said_of(title: str, findings: str) -> str:
     """A paper's part of the findings of the reference run, with links from its own page."""
-    part = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", findings, re.M | re.S)
-    return part[1].strip().replace("](tables/", "](../reference/tables/")
+    lines = []
+    for section in re.split(r"^## ", findings, flags=re.M)[1:]:
+        name = section.partition("\n")[0]
+        part = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^### |\Z)", section, re.M | re.S)
+        lines += [f"### {name}\n\n{part[1].strip()}\n"] if part else []
+    return "\n".join(lines).strip().replace("](tables/", "](../reference/tables/")
 
 
 # Settings.

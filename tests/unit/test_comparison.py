@@ -4,7 +4,13 @@ import pandas as pd
 import pytest
 
 from onelayer.evidence.tables import tidy
-from onelayer.report.comparison import SCOREBOARD, compare, compare_runs, summary
+from onelayer.report.comparison import (
+    SCOREBOARD,
+    by_folder,
+    compare,
+    compare_runs,
+    summary,
+)
 
 
 def table(value=1.0, low=0.8, high=1.2, verdict="reproduced", key="a"):
@@ -40,6 +46,20 @@ def test_without_an_interval_only_rounding_agrees():
     assert counts(table(1.0 + 1e-3, nan, nan), theirs) == (0, 0, 1, 0)
 
 
+def test_a_z_score_is_compared_by_its_own_noise():
+    nan = float("nan")
+    z = [table(value, nan, nan).assign(quantity="ratio_z") for value in (0.3, 1.9, 3.0)]
+    assert [counts(one, z[0]) for one in z[1:]] == [(0, 1, 0, 0), (0, 0, 1, 0)]
+
+
+def test_counts_of_a_papers_tables_are_added():
+    same, moved = compare(table(), table(), "p/a"), compare(table(9, 8, 10), table(), "p/b")
+    other = compare(table(verdict="opposite"), table(), "q/a")
+    counted = by_folder([same, moved, other])
+    assert counted["p"] == (2, 1, 0, 1, 0, 0, 0)
+    assert counted["q"] == (1, 1, 0, 0, 0, 1, 0)
+
+
 def test_rows_of_one_run_alone_are_counted_apart():
     assert counts(table(key="a"), table(key="b")) == (0, 0, 0, 2)
     assert counts(table(), table(value=float("nan"))) == (0, 0, 0, 1)
@@ -69,10 +89,10 @@ def test_large_numbers_that_differ_by_one_are_two_keys():
 def test_verdicts_that_change_from_or_to_undecided_are_counted_apart(old, new, changed, undecided):
     found = compare(table(verdict=new), table(verdict=old), "paper/table")
     assert (len(found.changed), len(found.undecided)) == (changed, undecided)
-    text = summary([found], {"cpu": "some"})
-    assert f"Verdicts that changed: {changed}" in text
-    if changed:
-        assert f"paper/table: a, ratio: {old} -> {new}" in text
+    brief, full = (summary([found], {"cpu": "some"}, verbose) for verbose in (False, True))
+    assert f"Verdicts that changed: {changed}" in brief
+    line = f"paper/table: a, ratio: {old} -> {new}"
+    assert (line in brief, line in full) == (bool(changed), bool(changed or undecided))
 
 
 def test_tables_that_both_runs_have_are_compared(tmp_path):

@@ -92,7 +92,7 @@ def test_the_gallery_has_every_figure_with_its_caption_and_command(site) -> None
             assert f"snakemake --cores all {caption.stem}" in text
             assert " ".join(caption.read_text(encoding="utf-8").split()) in text
     shown = re.findall(r'<img [^>]*src="([^"]+)"', article(page))
-    assert sorted(shown) == ["pictures/scan_snap/scan.png", "reference/wikipedia_ratios.png"]
+    assert sorted(shown) == ["pictures/scan_snap/scan.png", "reference/scoreboard.png"]
     assert (site / "pictures/scan_snap/scan.png").read_bytes() == PIXEL
 
 
@@ -105,9 +105,9 @@ def test_a_paper_has_its_claims_and_its_findings(site, paper) -> None:
               if lines[n + 1].startswith("    ") and not lines[n].startswith("    ")]  # fmt: skip
     assert claims and all(claim in text for claim in claims)
     findings = (ROOT / "docs/reference/findings.md").read_text(encoding="utf-8")
-    own = findings[findings.index(f"## {PAPERS[paper]}\n") :]
-    own = own[: own.find("\n## ")] if "\n## " in own else own
-    said = [sentence.replace("**", "") for _, sentence in quotes(own)]
+    own = [part for part in re.split(r"^##+ ", findings, flags=re.M)
+           if part.startswith(f"{PAPERS[paper]}\n")]  # fmt: skip
+    said = [sentence.replace("**", "") for _, sentence in quotes("".join(own))]
     assert said and all(sentence in text for sentence in said)
 
 

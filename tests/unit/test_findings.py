@@ -224,12 +224,19 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
     assert [name for name, _ in quotes(text)] == ["against", "claim", "missing", "remark"]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     assert ["A paper", "3", "1", "–", "–", "–", "1", "–", "–", "1"] in cells
-    assert text.index("| A paper") < text.index("## A paper") < text.index("What is not as")
+    assert text.index("| A paper") < text.index("## What did not") < text.index("### A paper")
     assert "- **Opposite.** <!-- finding: against -->" in text
     assert text.count("([table](tables/paper/table.md))") == 3
     assert "(none)" in text  # a table that this run has not made is no link
     said = say(claim(), tables)
     assert quotes("a\n" + quoted(said).replace("1.10,", "1.10,\n")) == [("claim", said.sentence)]
+
+
+def test_in_brief_a_sentence_has_its_own_number_alone() -> None:
+    tables = rows(RATIO, (1.2, 1.1, 1.3), published=1.4)
+    said = say(claim(why="it is small"), tables)
+    assert "(published: 1.4); it is small" in said.sentence
+    assert said.sentence == said.brief.rstrip(".") + " (published: 1.4); it is small."
 
 
 def test_analogues_and_controls_are_counted_apart_and_nothing_twice() -> None:

@@ -17,7 +17,7 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence.pages import Link
 from onelayer.evidence.tables import VALUE_COLUMNS
 from onelayer.report import manifest
-from onelayer.report.index import SCOREBOARD, count_all, index_page, shown_counts, summary
+from onelayer.report.index import SCOREBOARD, count_rows, index_page, summary
 from onelayer.report.manifest import build_manifest, read_records, verify_results
 from onelayer.report.overview import overview_page
 from onelayer.run.provenance import REPOSITORY, file_sha256
@@ -202,64 +202,67 @@ def test_verification_names_what_the_manifest_has_otherwise_and_what_is_missing(
 
 @pytest.fixture
 def counts() -> pd.DataFrame:
-    """Verdicts of two tables."""
+    """Verdicts of two tables of a paper, one of another, and the scoreboard that restates them."""
     verdicts = ["reproduced", "reproduced", "opposite", "", "not run"]
-    kinds = ["published", "published", "control", "", ""]
+    kinds = ["published", "analogue", "control", "", "published"]
     columns = {"verdict": verdicts, "kind": kinds}
     table = pd.DataFrame(dict.fromkeys(VALUE_COLUMNS, "") | columns)
-    return shown_counts(count_all({"t": table, "s": table.tail(1), SCOREBOARD: table}))
+    names = ("scan_snap/t", "scan_snap/s", "decision_lists/t", SCOREBOARD)
+    return count_rows(dict(zip(names, (table, table.tail(1), table.head(1), table), strict=True)))
 
 
-SCORE = pd.DataFrame({"paper": ["P"], "claims": ["1"]})
+FINDINGS = (
+    "# Findings\n\n| paper | larger |\n|:---|:---|\n| P | 1 |\n\n## What did not\n\n### P\n\n"
+    "- **Opposite.** <!-- finding: a -->**2 of 3** <!-- end -->([t](tables/scan_snap/t.md))\n\n"
+    "## What did\n\n### P\n\n- **Reproduced.** 4 of 5\n"
+)
 CLAIMS = pd.DataFrame(
     {"claim": ["it < grows"], "verdict": ["smaller (31% of the effect)"]}
-    | {"table": [Link("t", "tables/p/t")]}
+    | {"table": [Link("t", "tables/scan_snap/t")]}
 )
 
 
-def test_the_index_counts_verdicts_and_links_every_form(counts) -> None:
-    tables = dict.fromkeys(map(Path, ("tables/p/t.csv", "tables/p/s.csv")), "Line 1.")
-    figures = dict.fromkeys(map(Path, ("figures/p/f.png", "animations/p/m.gif")), "Line 2.")
-    text = index_page(SCORE, CLAIMS, counts, tables, figures)
-    assert text.index("| P ") < text.index("| it < grows ") < text.index("## Verdicts")
-    counted = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert [cells for cells in counted if len(cells) == 10][2:] == [
-        ["all tables", "published", "2", "0", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "claim", "0", "0", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "theory", "0", "0", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "bound", "0", "0", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "analogue", "0", "0", "0", "0", "0", "0", "0", "0"],
-        ["all tables", "control", "0", "0", "0", "0", "1", "0", "0", "0"],
-        ["all tables", "nothing", "0", "0", "0", "0", "0", "0", "0", "2"],
-        ["t", "published", "2", "0", "0", "0", "0", "0", "0", "0"],
-        ["t", "control", "0", "0", "0", "0", "1", "0", "0", "0"],
-        ["t", "nothing", "0", "0", "0", "0", "0", "0", "0", "1"],
-        ["s", "nothing", "0", "0", "0", "0", "0", "0", "0", "1"],
+def test_rows_are_counted_by_paper_with_analogues_and_controls_apart(counts) -> None:
+    shown = counts[["paper", "rows", "reproduced", "opposite", "not run"]].to_numpy().tolist()
+    assert shown == [
+        ["Scan and Snap", "3", "1", "–", "2"],
+        ["Decision lists", "1", "1", "–", "–"],
+        ["Scan and Snap: analogues", "1", "1", "–", "–"],
+        ["Scan and Snap: controls", "1", "–", "1", "–"],
     ]
-    assert "random weights" in text
-    assert text.count("Line 1.") == text.count("Line 2.") == 2
-    links = re.findall(r"\]\((.*?)\)", text)
-    assert sorted(links) == sorted(
-        ["findings.md", "tables/p/t.md", "animations/p/m.gif", "animations/p/m.png"]
-        + ["figures/p/f.pdf", "figures/p/f.png"]
-        + [f"tables/p/{name}.{form}" for name in "ts" for form in ("csv", "md", "tex", "html")]
-    )
-    assert re.findall(r'<img src="(.*?)"', text) == ["figures/p/f.png", "animations/p/m.gif"]
 
 
-def test_the_report_opens_on_the_score_findings_counts_and_small_figures(counts, tmp_path) -> None:
+def test_the_index_opens_with_the_score_and_has_each_papers_figure_beside_its_table(counts) -> None:
+    tables = {Path(f"tables/scan_snap/{name}.csv"): f"Table {name}." for name in "ts"}
+    figures = {
+        Path("figures/scan_snap/t.png"): "Figure t.",
+        Path("animations/decision_lists/m.gif"): "It moves.",
+    }
+    text = index_page(FINDINGS, counts, tables, figures)
+    parts = ["# Results", "| P ", "2 of 3", "## Scan and Snap", "## Decision lists", "## Verdicts"]
+    assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
+    assert "4 of 5" not in text and "[findings.md](findings.md)" in text
+    [both] = [line for line in text.splitlines() if line.startswith("| **t**")]
+    assert "Table t." in both and '<img src="figures/scan_snap/t.png"' in both
+    links = re.findall(r"\]\((.*?)\)", both)
+    assert links == [
+        *(f"tables/scan_snap/t.{form}" for form in ("csv", "md", "tex", "html")),
+        *(f"figures/scan_snap/t.{form}" for form in ("pdf", "png")),
+    ]
+    assert re.findall(r'<img src="(.*?)"', text)[-1] == "animations/decision_lists/m.gif"
+
+
+def test_the_report_opens_on_the_score_and_what_did_not_reproduce(counts, tmp_path) -> None:
     figure = tmp_path / "f.png"
     Image.new("RGB", (1400, 900), "white").save(figure)
-    findings = "# Findings\n\n| paper | larger |\n|:---|:---|\n| P | 1 |\n\n## P\n\n"
-    findings += "- **Opposite.** <!-- finding: a -->**2 of 3** <!-- end -->([t](tables/p/t.md))\n"
-    text = overview_page(findings, CLAIMS, counts, [(figure, "figures/p/f.png", "Line <2>.")])
+    text = overview_page(FINDINGS, CLAIMS, counts, [(figure, "figures/p/f.png", "Line <2>.")])
     assert '<li><span class="verdict opposite">✕ opposite</span> <strong>2 of 3' in text
     assert ">↑ larger</th>" in text and "<td>P</td>" in text.replace(' style="text-align:left"', "")
-    places = [text.index(part) for part in (">P<", "it &lt; grows", "2 of 3", "by what was")]
+    places = [text.index(part) for part in (">P<", "2 of 3", "4 of 5", "it &lt; grows")]
     assert places == sorted(places)
-    assert '<a href="tables/p/t.html">t</a>' in text and "↓ smaller</span> (31%)" in text
-    assert text.count('href="tables/p/t.html"') == 2
-    assert text.count("<tr>") == 2 + 2 + 1 + len(counts)
+    # All but the score and what did not reproduce is read after a click.
+    assert text.index("2 of 3") < text.index("<details>") < text.index("4 of 5")
+    assert '<a href="tables/scan_snap/t.html">t</a>' in text and "↓ smaller</span> (31%)" in text
     assert "Line &lt;2&gt;." in text and 'href="figures/p/f.png"' in text
     [image] = re.findall(r'<img src="data:image/png;base64,(.*?)"', text)
     with Image.open(io.BytesIO(base64.b64decode(image))) as small:

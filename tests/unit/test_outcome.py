@@ -1,5 +1,6 @@
 """What the end of a run says came out, from tables that the test writes."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from onelayer.evidence.tables import tidy, write_csv
-from onelayer.report.index import SCOREBOARD
-from onelayer.report.outcome import outcome
+from onelayer.evidence.tables import read_csv, tidy, write_csv
+from onelayer.report.comparison import REFERENCE
+from onelayer.report.outcome import SCOREBOARD, main, outcome
 from onelayer.report.scoreboard import HOLM
 from onelayer.report.scoreboard import KEYS as SCORE_KEYS
 
@@ -55,17 +56,9 @@ def test_the_headline_has_every_measured_model_under_the_first_threshold(results
     ]
 
 
-def test_verdicts_of_all_tables_are_counted_by_kind(results):
-    found = outcome(results)
-    place = found.index("Verdicts, by what was compared with")
-    assert found[place + 1 : place + 4] == [
-        "  published      1 reproduced, 1 smaller",
-        "  theory         1 opposite",
-        "  control        1 reproduced",
-    ]
-
-
-def test_the_score_comes_first_and_its_rows_are_not_counted_again(results):
+@pytest.fixture
+def scored(results) -> Path:
+    """The same with a scoreboard."""
     row = {"paper": "P", "claim": "c", "tested": "t", "place": "1", "decided_by": "p/t"}
     row |= {"quantity": "r"}
     rows = [
@@ -74,18 +67,39 @@ def test_the_score_comes_first_and_its_rows_are_not_counted_again(results):
         row | {"finding": "c", "kind": "analogue", "verdict": "smaller"},
         row | {"finding": "c", "kind": "analogue", "verdict": "undecided", "quantity": HOLM},
     ]
-    before = outcome(results)
     path = results / f"tables/{SCOREBOARD}.csv"
     path.parent.mkdir()
     write_csv(tidy(rows, SCORE_KEYS), path)
-    after = outcome(results)
-    assert after[:4] == [
+    return results
+
+
+def test_of_a_whole_run_the_score_is_told_and_not_the_headline(scored):
+    assert outcome(scored)[:4] == [
         "Claims, each by the one row that decides it",
         "  P                             2: 1 reproduced, 1 not run",
         "  P: analogues                  1: 1 smaller",
         "",
     ]
-    assert [line for line in after[4:] if "scoreboard" not in line] == before
+    assert not any("attention" in line for line in outcome(scored)[:-3])
+
+
+def test_it_says_how_much_of_each_paper_is_not_as_in_the_reference_run(scored, tmp_path):
+    reference = tmp_path / "reference"
+    shutil.copytree(scored, reference)
+    name = "topic_structure/wikipedia_disjoint"
+    table = read_csv(scored / f"tables/{name}.csv")
+    table.loc[0, ["value", "verdict"]] = [9.0, "opposite"]
+    write_csv(table, scored / f"tables/{name}.csv")
+    line = "  Topic structure             1 of 4 rows moved; 1 verdicts changed"
+    line += ", 0 from or to undecided"
+    assert line in outcome(scored, reference)
+    assert line.replace("; 1", "; 0").replace("1 of", "0 of") in outcome(reference, reference)
+
+
+def test_the_end_of_a_whole_run_has_25_lines_at_most(tmp_path):
+    shutil.copytree(REFERENCE / "tables", tmp_path / "tables")
+    (tmp_path / "index.md").touch()
+    assert len(main(tmp_path, compared=True).splitlines()) <= 25
 
 
 def test_a_table_in_which_nothing_was_run_has_no_headline(results):

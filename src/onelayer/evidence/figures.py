@@ -94,6 +94,11 @@ def despine(*axes: Axes, left: bool = False, bottom: bool = False) -> None:
 def save(figure: Figure, pdf: Path, png: Path) -> None:
     """Write a figure as PDF and PNG without dates or software tags in them."""
     figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Producer": None})
+    save_png(figure, png)
+
+
+def save_png(figure: Figure, png: Path) -> None:
+    """Write a figure as PNG without software tags in it."""
     figure.savefig(png, format="png", metadata={"Software": None})
 
 

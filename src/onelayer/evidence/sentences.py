@@ -110,12 +110,14 @@ class Said:
         verdict: of its primary row; of a remark empty.
         kind: of its primary row.
         sentence: with the run's numbers.
+        brief: with the row's own number and its interval alone.
     """
 
     finding: Finding | Remark
     verdict: str
     kind: str
     sentence: str
+    brief: str
 
     @property
     def section(self) -> str:
@@ -164,7 +166,8 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         return _remark(finding, tables)
     row = primary_row(finding, tables)
     if row is None:
-        return Said(finding, NOT_RUN, finding.kind, _sentence(finding, None))
+        not_run = _sentence(finding, None)
+        return Said(finding, NOT_RUN, finding.kind, not_run, not_run)
     rows = {"it": Shown(row.to_frame().T.infer_objects())}
     rows |= {
         name: Shown(chosen(tables[finding.table], own)) for name, own in finding.beside.items()
@@ -173,8 +176,10 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
     number, why = (
         text.format(**rows) if measured else "" for text in (finding.number, finding.why)
     )
-    said = _sentence(finding, row, number, why)
-    return Said(finding, row["verdict"], row["kind"] or finding.kind, said)
+    kind = row["kind"] or finding.kind
+    theirs = _theirs(finding, row)
+    full, brief = (_sentence(finding, row, number, *more) for more in ((theirs, why), ()))
+    return Said(finding, row["verdict"], kind, full, brief)
 
 
 def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
@@ -186,7 +191,8 @@ def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
     if any(own.empty or own["value"].isna().all() for own in found.values()):
         return None
     shown = {name: Shown(own) for name, own in found.items()}
-    return Said(remark, "", "", " ".join(remark.sentence.format(**shown).split()))
+    sentence = " ".join(remark.sentence.format(**shown).split())
+    return Said(remark, "", "", sentence, sentence)
 
 
 def tested(finding: Finding) -> str:
@@ -194,7 +200,9 @@ def tested(finding: Finding) -> str:
     return _closed(f"{finding.subject} {finding.does}")
 
 
-def _sentence(finding: Finding, row: pd.Series | None, number: str = "", why: str = "") -> str:
+def _sentence(
+    finding: Finding, row: pd.Series | None, number: str = "", theirs: str = "", why: str = ""
+) -> str:
     subject, does = finding.subject, finding.does
     whether, verdict = f"Whether {subject} {does}", NOT_RUN if row is None else row["verdict"]
     if verdict == NOT_RUN:
@@ -204,7 +212,7 @@ def _sentence(finding: Finding, row: pd.Series | None, number: str = "", why: st
         return _closed(
             f"{whether} cannot be said: {markdown(row['note']) or 'the runs did not get there'}"
         )
-    kind, theirs = row["kind"], _theirs(finding, row)
+    kind = row["kind"]
     if verdict == UNDECIDED:
         most = excludes(row) if not math.isnan(row["published"]) and kind != "control" else ""
         effect = f", {most} of the {_whole(finding, row)}" if most and kind != "theory" else theirs
@@ -378,34 +386,38 @@ def _line(said: Said, tables: Collection[str]) -> str:
     return f"- {badge}{quoted(said)} ({place})"
 
 
+FULL, BRIEF = "finding", "brief"
+
+
 def quoted(said: Said) -> str:
     """A finding's sentence between the marks by which README and docs quote it."""
-    return f"<!-- finding: {said.finding.name} -->{said.sentence}<!-- end -->"
+    return f"<!-- {FULL}: {said.finding.name} -->{said.sentence}<!-- end -->"
 
 
-_QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
+_QUOTED = re.compile(rf"<!-- ({FULL}|{BRIEF}): ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
 
 
 def quotes(text: str) -> list[tuple[str, str]]:
-    """All (name, sentence) that a text quotes, line breaks as spaces."""
-    return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
+    """All (name, sentence) that a text quotes, in full or in brief, line breaks as spaces."""
+    return [(name, " ".join(sentence.split())) for _, name, sentence in _QUOTED.findall(text)]
 
 
-def requoted(text: str, findings: Mapping[str, str]) -> str:
+def requoted(text: str, findings: Mapping[str, Said]) -> str:
     """A text with all that it quotes as it was found last.
 
     Args:
         text: Markdown.
-        findings: sentences by name.
+        findings: by name.
 
     Raises:
         OnelayerError: it quotes a finding that there is not.
     """
 
     def renewed(quote: re.Match) -> str:
-        name = quote.group(1)
+        how, name, _ = quote.groups()
         if name not in findings:
             raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
-        return f"<!-- finding: {name} -->{findings[name]}<!-- end -->"
+        sentence = findings[name].sentence if how == FULL else findings[name].brief
+        return f"<!-- {how}: {name} -->{sentence}<!-- end -->"
 
     return _QUOTED.sub(renewed, text)

@@ -15,22 +15,29 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.sentences import NOT_AS_CLAIMED, page, quoted, quotes, requoted, say, scores
+from onelayer.evidence.figures import house_style, save_png
+from onelayer.evidence.sentences import (
+    ANALOGUES,
+    NOT_AS_CLAIMED,
+    all_said,
+    by_paper,
+    page,
+    requoted,
+    scores,
+)
 from onelayer.evidence.tables import markdown_table, read_tables, write_csv
+from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
 from onelayer.papers.findings import BY_TITLE, CLAIMS
+from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.scoreboard import NAME as SCOREBOARD
-from onelayer.report.scoreboard import TOGETHER, claims, readable, scoreboard
+from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
 
 # What quotes it.
 README = REPOSITORY / "README.md"
 TEXTS = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
-# The scoreboard's columns in the README.
-COLUMNS = ["paper", "what was tested", "compared with", "published", "ours [95%]", "verdict"]
-COLUMNS += [TOGETHER, "table"]
-PICTURE = "figures/topic_structure/wikipedia_ratios.png"
 
 
 def keep_run(results: Path, reference: Path) -> None:
@@ -38,14 +45,13 @@ def keep_run(results: Path, reference: Path) -> None:
 
     Args:
         results: a finished run, with its manifest.
-        reference: where its tables (CSV), its findings, the first picture and `machine.json` go.
+        reference: where its tables (CSV) and `machine.json` go.
 
     Raises:
         OnelayerError: the run is not finished.
     """
-    needed = [results / name for name in ("manifest.json", "findings.md", PICTURE)]
-    if missing := [path for path in needed if not path.is_file()]:
-        raise OnelayerError(f"{missing[0]} does not exist: run `make results` first")
+    if not (results / "manifest.json").is_file():
+        raise OnelayerError(f"{results}/manifest.json does not exist: run `make results` first")
     described = json.loads((results / "manifest.json").read_text("utf-8"))
     kept = reference / SUMS
     sums = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
@@ -54,11 +60,6 @@ def keep_run(results: Path, reference: Path) -> None:
         copy = reference / table.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)
-    _, findings, picture = needed
-    shutil.copyfile(picture, reference / picture.name)
-    (reference / findings.name).write_text(
-        as_kept(findings.read_text(encoding="utf-8")), encoding="utf-8"
-    )
     known = machine() | {"commit": described["commit"]}
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     sums.pop("reference run", None)
@@ -106,7 +107,8 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     """Say again what follows from the tables of the reference run, in README and docs as well.
 
     Args:
-        reference: its folder; gets a scoreboard and findings.
+        reference: its folder; gets a scoreboard with its picture, findings, and what of them is
+            not as the papers say.
         texts: Markdown files that quote findings, or hold a block of `blocks`.
 
     Raises:
@@ -114,43 +116,53 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     """
     tables = read_tables(sorted(reference.glob("tables/*/*.csv")))
     tables.pop(SCOREBOARD, None)
-    tables[SCOREBOARD] = scoreboard(CLAIMS, tables)
+    board = tables[SCOREBOARD] = scoreboard(CLAIMS, tables)
     (reference / "tables" / SCOREBOARD).parent.mkdir(exist_ok=True)
-    write_csv(tables[SCOREBOARD], reference / "tables" / f"{SCOREBOARD}.csv")
-    findings = page(BY_TITLE, tables)
-    (reference / "findings.md").write_text(as_kept(findings), encoding="utf-8")
-    found, renewed = dict(quotes(findings)), blocks(tables)
+    write_csv(board, reference / "tables" / f"{SCOREBOARD}.csv")
+    with house_style():
+        save_png(scoreboard_figure.scoreboard(board), reference / "scoreboard.png")
+    for name, text in (
+        ("findings", page(BY_TITLE, tables)),
+        ("did_not_reproduce", did_not_reproduce(tables)),
+        ("claims", every_claim(tables)),
+    ):
+        (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
+    said = {one.finding.name: one for own in all_said(BY_TITLE, tables).values() for one in own}
+    renewed = {"score": markdown_table(scores(claims(board)))}
     for path in texts:
-        text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), found)
+        text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), said)
         path.write_text(text, encoding="utf-8")
 
 
-def blocks(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Parts of the README that follow from the tables of the reference run.
+def did_not_reproduce(tables: Mapping[str, pd.DataFrame]) -> str:
+    """A page: what is not as the papers say, of their own objects first, then of analogues.
 
     Args:
-        tables: its tables by their names, the scoreboard among them.
-
-    Returns:
-        Markdown by the name of its block: `scoreboard`, the score and every claim;
-        `discrepancies`, the sentences of what is not as the papers say.
+        tables: those of the reference run by their names.
     """
+    said = all_said(CLAIMS, tables)
+    text = ["# What did not reproduce", ""]
+    for title, section in (
+        ("The papers' own objects", NOT_AS_CLAIMED),
+        ("Smaller or other models, other text", ANALOGUES),
+    ):
+        against = {
+            paper: [
+                one
+                for one in found
+                if one.section == section and one.verdict not in (REPRODUCED, *NO_DECISION)
+            ]
+            for paper, found in said.items()
+        }
+        text += [f"## {title}", "", *by_paper(against, tables)]
+    return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
+
+
+def every_claim(tables: Mapping[str, pd.DataFrame]) -> str:
+    """A page: every claim with its numbers; `tables` as above, the scoreboard among them."""
     board = tables[SCOREBOARD]
-    every_claim = readable(board, tables, "docs/reference/tables")
-    every_claim = every_claim[[column for column in COLUMNS if column in every_claim]]
-    score = [
-        markdown_table(scores(claims(board))),
-        "",
-        '<details markdown="1">',
-        f"<summary>All {len(every_claim)} claims, each with the row that decides it</summary>",
-        "",
-        as_kept(markdown_table(every_claim)),
-        "",
-        "</details>",
-    ]
-    said = [say(finding, tables) for findings in CLAIMS.values() for finding in findings]
-    against = [f"- {quoted(one)}" for one in said if one.section == NOT_AS_CLAIMED]
-    return {"scoreboard": "\n".join(score), "discrepancies": "\n".join(against)}
+    text = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
+    return "\n".join([*text, *(f"- {note}" for note in notes(board)), ""])
 
 
 _BLOCK = re.compile(r"<!-- block: ([a-z]+) -->.*?<!-- end of block -->", re.DOTALL)

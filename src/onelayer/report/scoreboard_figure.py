@@ -80,5 +80,6 @@ def scoreboard(table: pd.DataFrame) -> Figure:
 
 def _mark(axes: Axes, x: float, y: float, verdict: str) -> None:
     shape, colour, filled = MARKS[verdict]
-    axes.plot(x, y, marker=shape, color=colour, markersize=6.5, markeredgewidth=1.1,
-              markerfacecolor=colour if filled else "white")  # fmt: skip
+    face = colour if filled else "white"
+    style = {"markersize": 6.5, "markeredgewidth": 1.1, "markerfacecolor": face}
+    axes.plot(x, y, marker=shape, color=colour, **style)
