@@ -105,6 +105,7 @@ include: "workflow/rules/models.smk"
 include: "workflow/rules/probe.smk"
 include: "workflow/rules/robustness.smk"
 include: "workflow/rules/topic_structure.smk"
+include: "workflow/rules/reading.smk"
 include: "workflow/rules/topic_structure_synthetic.smk"
 include: "workflow/rules/decision_lists.smk"
 include: "workflow/rules/scan_snap.smk"
@@ -121,4 +122,5 @@ rule all:
         rules.write_manifest.output,
         rules.write_index.output,
         rules.write_findings.output,
+        rules.write_reading.output,
     localrule: True

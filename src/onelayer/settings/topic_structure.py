@@ -45,6 +45,18 @@ class HeadRemovalSettings(Block):
     """Seed of articles, hidden words and other heads."""
 
 
+class ReadingSettings(Block):
+    """The page on which attention can be seen on a text, `results/reading.html`."""
+
+    articles: int = Field(ge=1, le=20)
+    """Probed articles that it shows, those that begin with most words of topics."""
+    words: int = Field(ge=8, le=64)
+    """Of each the first words and punctuation marks."""
+    models: Annotated[list[Name], each_once()] = []
+    """Models that it shows, of those of the tables; where the tables have none of them, their first
+    four."""
+
+
 class WikipediaSettings(Block):
     """The paper's experiment on Wikipedia: which corpus and which models its tables show."""
 
@@ -58,6 +70,13 @@ class WikipediaSettings(Block):
     """The ratios of pretrained models on the way."""
     head_removal: HeadRemovalSettings
     """Words predicted without some heads."""
+    reading: ReadingSettings
+    """Attention on a text, to be looked at."""
+
+    @property
+    def read_by(self) -> list[str]:
+        """Models whose attention can be looked at."""
+        return [name for name in self.reading.models if name in self.models] or self.models[:4]
 
 
 class RobustnessSettings(Block):

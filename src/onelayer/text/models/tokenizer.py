@@ -102,6 +102,18 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
     return _trace(tokenizer, encoding, pretokens)
 
 
+def encode_words(tokenizer: Tokenizer, text: str, words: int) -> tuple[list[int], list[str], list]:
+    """The first words of a text, as a model reads them.
+
+    Returns:
+        Token ids, special tokens included [tokens]; the words and punctuation marks [words]; of
+        which of them each token is a piece, None of a special token [tokens].
+    """
+    pretokens = tokens(text)[:words]
+    encoding = tokenizer.encode(pretokens, is_pretokenized=True)
+    return encoding.ids, pretokens, encoding.word_ids
+
+
 def _trace(tokenizer: Tokenizer, encoding: Encoding, pretokens: list[str]) -> EncodedText:
     places: dict[int, list[int]] = {}
     for position, word in enumerate(encoding.word_ids):

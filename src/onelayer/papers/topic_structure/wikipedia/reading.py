@@ -1,0 +1,127 @@
+"""Attention on a text, to be looked at: the data of `results/reading.html`.
+
+The page shows a few articles word by word. Attention between pieces is made into attention between
+words as Clark et al. (2019, 'What does BERT look at?', 3) do: summed over the pieces of the word
+that is attended to, averaged over the pieces of the word that attends.
+
+Shapes: L layers, H heads, T tokens, W words.
+"""
+
+import base64
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from tokenizers import Tokenizer
+from transformers import PreTrainedModel
+
+from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.settings.topic_structure import ReadingSettings
+from onelayer.text.corpus.articles import tokens
+from onelayer.text.models.checkpoints import forward
+from onelayer.text.models.tokenizer import encode_words
+
+NAMED_BY = 4  # words that name a topic
+MOST = 255  # a weight of 1, stored as one byte
+
+
+def choose_articles(
+    articles: pd.DataFrame, kept: pd.DataFrame, settings: ReadingSettings
+) -> list[dict]:
+    """The articles that begin with most words of topics, with each word's topic.
+
+    Args:
+        articles: `title` and `text` of those that are probed.
+        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is shown.
+        settings: how many articles, and how many words of each.
+
+    Returns:
+        For each article `title`, `words` [W] and `topics` [W], None at words without a topic.
+    """
+    topic_of = dict(tightest_variant(kept)[["word", "topic"]].itertuples(index=False))
+    found = []
+    for article in articles.to_dict("records"):
+        words = tokens(article["text"])[: settings.words]
+        topics = [topic_of.get(word.lower()) for word in words]
+        found.append({"title": article["title"], "words": words, "topics": topics})
+    found.sort(key=lambda one: sum(topic is not None for topic in one["topics"]), reverse=True)
+    return found[: settings.articles]
+
+
+def names_of_topics(kept: pd.DataFrame, articles: Sequence[Mapping]) -> dict[int, str]:
+    """The first words of every topic that a word of the articles has."""
+    shown = {topic for article in articles for topic in article["topics"] if topic is not None}
+    by_topic = tightest_variant(kept).groupby("topic")["word"]
+    return {topic: ", ".join(by_topic.get_group(topic)[:NAMED_BY]) for topic in sorted(shown)}
+
+
+def word_attention(
+    model: PreTrainedModel, tokenizer: Tokenizer, words: Sequence[str]
+) -> np.ndarray:
+    """Attention from word to word, float32 [L, H, W, W]; special tokens get what a row lacks of 1.
+
+    Args:
+        model, tokenizer: a checkpoint.
+        words: as `onelayer.text.corpus.articles.tokens` splits them.
+    """
+    ids, _, word_of = encode_words(tokenizer, " ".join(words), len(words))
+    weights = forward(model, ids).cpu().numpy()
+    pieces = np.zeros((len(ids), len(words)), dtype=np.float32)
+    for place, word in enumerate(word_of):
+        if word is not None:
+            pieces[place, word] = 1
+    return (pieces / np.maximum(pieces.sum(axis=0), 1)).T @ weights @ pieces
+
+
+def stored(weights: np.ndarray) -> str:
+    """Weights between 0 and 1 as text: base64 of bytes, each 255 times the root of a weight.
+
+    The root keeps small weights apart: uniform attention over 40 words is 40 of 255, not 6.
+    """
+    levels = np.rint(MOST * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint8)
+    return base64.b64encode(levels.tobytes()).decode()
+
+
+def states_of(
+    states: Iterator[tuple[int | None, PreTrainedModel]],
+    tokenizer: Tokenizer,
+    articles: Sequence[Mapping],
+) -> dict:
+    """What a model pays attention to in the articles, at each of its states.
+
+    Args:
+        states: tokens seen and the model; None of a model without snapshots.
+        tokenizer: of all of them.
+        articles: `choose_articles`.
+
+    Returns:
+        `layers` and `heads`, and under `states` for each `tokens` and `attention`: for each article
+        [L, H, W, W], `stored`.
+    """
+    found, shape = [], (0, 0)
+    for seen, model in states:
+        weights = [word_attention(model, tokenizer, article["words"]) for article in articles]
+        shape = weights[0].shape[:2]
+        found.append({"tokens": seen, "attention": [stored(one) for one in weights]})
+    return {"layers": shape[0], "heads": shape[1], "states": found}
+
+
+def head_ratios(heads: pd.DataFrame, seed: str) -> list[list[float | None]]:
+    """Same-topic over different-topic attention of every head, [L][H]; None where there is none.
+
+    Args:
+        heads: `probe.measures.measure_heads`.
+        seed: whose; a model with one checkpoint has only `all`.
+    """
+    own = tightest_variant(heads)
+    own = own[own["seed"] == (seed if (own["seed"] == seed).any() else "all")]
+    grid = own.pivot(index="layer", columns="head", values="ratio").to_numpy()
+    return [[None if math.isnan(ratio) else round(ratio, 3) for ratio in row] for row in grid]
+
+
+def page(template: str, data: Mapping[str, object]) -> str:
+    """The page with its data in it, as text that no word of an article can end."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return template.replace("/*DATA*/", text.replace("<", "\\u003c"))
