@@ -121,17 +121,22 @@ def _probe(parsed: argparse.Namespace) -> None:
     # JSON is YAML.
     (directory / "overlay.yaml").write_text(json.dumps(overlay, indent=2) + "\n", encoding="utf-8")
     target = f"table_wikipedia_{parsed.overlap}"
+    page = "results/reading.html"
     try:
-        said = _snakemake(parsed, [*parsed.configfile, directory / "overlay.yaml"], target)
+        overlays = [*parsed.configfile, directory / "overlay.yaml"]
+        said = _snakemake(parsed, overlays, [target, page])
     except OnelayerError as error:
         taken = f"config: models.{name}." in str(error) and not parsed.name
         raise OnelayerError(f"{error}{'; is its --name taken?' if taken else ''}") from None
     if parsed.dry_run:
         print(said.partition("Job stats:\n")[2].partition("\n\n")[0] or "Nothing to be done")
         return
-    table = directory / f"results/tables/{TABLE.format(overlap=parsed.overlap)}.md"
-    print(table.read_text(encoding="utf-8"))
-    print(f"All numbers: {table.with_suffix('.csv')}")
+    from onelayer.report import probed
+
+    table = directory / f"results/tables/{TABLE.format(overlap=parsed.overlap)}.csv"
+    print(probed.said(table, name, f"random-{name}"))
+    print(f"\nAttention on a text: {directory / page}")
+    print(f"All numbers: {table}")
 
 
 def _source(parsed: argparse.Namespace) -> dict[str, object]:
@@ -147,7 +152,9 @@ def _source(parsed: argparse.Namespace) -> dict[str, object]:
     return {"source": "local", "local": {"path": str(folder.resolve())}}
 
 
-def _snakemake(parsed: argparse.Namespace, overlays: Sequence[object], target: str) -> str:
+def _snakemake(
+    parsed: argparse.Namespace, overlays: Sequence[object], targets: Sequence[str]
+) -> str:
     """Run Snakemake, pass on how far it is, and return what it said.
 
     Raises:
@@ -170,7 +177,7 @@ def _snakemake(parsed: argparse.Namespace, overlays: Sequence[object], target: s
         parsed.directory,
     ]
     command += ["--cores", parsed.cores, "--nocolor", *(["--dry-run"] if parsed.dry_run else [])]
-    command += ["--configfile", *overlays, "--", target]
+    command += ["--configfile", *overlays, "--", *targets]
     lines, errors = [], []
     with subprocess.Popen(
         list(map(str, command)),
@@ -185,7 +192,7 @@ def _snakemake(parsed: argparse.Namespace, overlays: Sequence[object], target: s
             if _PROGRESS.match(line):
                 print(line, file=sys.stderr)
     if process.returncode:
-        raise OnelayerError([*errors, *filter(None, lines[-1:]), f"{target} was not made"][0])
+        raise OnelayerError([*errors, *filter(None, lines[-1:]), f"{targets[0]} was not made"][0])
     return "\n".join(lines)
 
 

@@ -1,0 +1,46 @@
+"""What `onelayer probe` says of a checkpoint beside its control with random weights."""
+
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from onelayer.evidence.tables import ALL, interval, number, read_csv
+
+# Same-topic over different-topic means of these.
+RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "cosine"}
+
+
+def said(path: Path, name: str, control: str) -> str:
+    """A table of at most 80 columns and a sentence.
+
+    Args:
+        path: CSV of `table_wikipedia_disjoint` or `_overlapping`.
+        name, control: of the checkpoint and of the same architecture with random weights.
+    """
+    table = read_csv(path)
+    table = table[(table["seed"] == ALL) & table["model"].isin([name, control])]
+    by = table.set_index(["model", "threshold", "quantity"])[["value", "low", "high"]]
+    rows = []
+    for quantity, title in RATIOS.items():
+        for threshold in table["threshold"].unique():
+            row = {"ratio of": title, "words": threshold}
+            for model, column in ((name, "checkpoint [95%]"), (control, "random [95%]")):
+                row[column] = interval(*by.loc[(model, threshold, quantity)], 3)
+            row["null"] = number(by.loc[(name, threshold, f"{quantity}_null"), "value"], 3)
+            row["z"] = number(by.loc[(name, threshold, f"{quantity}_z"), "value"], 1)
+            rows.append(row)
+    shown = pd.DataFrame(rows).to_string(index=False)
+    return f"{name}, topics' words within over between\n\n{shown}\n\n{_sentence(by, name, table['threshold'].iloc[0])}"
+
+
+def _sentence(by: pd.DataFrame, name: str, threshold: str) -> str:
+    """What the first threshold says of attention, beside topics permuted among frequent words."""
+    ratio = by.loc[(name, threshold, "attention_ratio_null_corrected")]
+    if math.isnan(ratio["value"]):
+        return f"{name}: its attention ratio means nothing here; the CSV has the reason."
+    how = "more" if ratio["low"] > 1 else "less" if ratio["high"] < 1 else "neither more nor less"
+    return (
+        f"In {name} words of one topic ({threshold}) attend to each other {how}\n"
+        f"than equally frequent words of permuted topics: {interval(*ratio, 3)} times."
+    )
