@@ -26,12 +26,13 @@ def said(path: Path, name: str, control: str) -> str:
         for threshold in table["threshold"].unique():
             row = {"ratio of": title, "words": threshold}
             for model, column in ((name, "checkpoint [95%]"), (control, "random [95%]")):
-                row[column] = interval(*by.loc[(model, threshold, quantity)], 3)
-            row["null"] = number(by.loc[(name, threshold, f"{quantity}_null"), "value"], 3)
+                row[column] = interval(*by.loc[(model, threshold, quantity)])
+            row["null"] = number(by.loc[(name, threshold, f"{quantity}_null"), "value"])
             row["z"] = number(by.loc[(name, threshold, f"{quantity}_z"), "value"], 1)
             rows.append(row)
     shown = pd.DataFrame(rows).to_string(index=False)
-    return f"{name}, topics' words within over between\n\n{shown}\n\n{_sentence(by, name, table['threshold'].iloc[0])}"
+    title = f"{name}: between words of one topic, over that between words of two"
+    return f"{title}\n\n{shown}\n\n{_sentence(by, name, table['threshold'].iloc[0])}"
 
 
 def _sentence(by: pd.DataFrame, name: str, threshold: str) -> str:
