@@ -13,9 +13,14 @@ from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train
 from onelayer.papers.local_to_global import canonical, initialisation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
-from onelayer.papers.local_to_global.sequences import sequences
 from onelayer.papers.local_to_global.theory import grid
-from onelayer.papers.local_to_global.training import BETAS, Group, one_cycle, train_group
+from onelayer.papers.local_to_global.training import (
+    BETAS,
+    Group,
+    one_cycle,
+    sequences,
+    train_group,
+)
 from onelayer.settings.local_to_global import ChainSettings, EnsembleSettings, TrainingSettings
 
 CHAIN = Chain(0.9, 0.9)

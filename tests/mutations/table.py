@@ -1205,7 +1205,7 @@ FAULTS = [
         "the energy's attention term has the other sign",
     ),
     Fault(
-        "papers/local_to_global/sources.py",
+        "papers/local_to_global/chain.py",
         "reshape(S ** (k - memory), S**memory, S)",
         "reshape(S**memory, S ** (k - memory), S)",
         "tests/oracle/test_local_to_global_open_problems.py"
@@ -1252,8 +1252,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/theory.py",
-        '"local minimum": [np.array([0.0, w]) for w in (_OUTER if below else _INNER)]',
-        '"local minimum": [np.array([0.0, w]) for w in (_INNER if below else _OUTER)]',
+        "minima, maxima = (_OUTER, _INNER) if chain",
+        "minima, maxima = (_INNER, _OUTER) if chain",
         "tests/unit/test_local_to_global.py::test_critical_points_are_what_they_are_called",
         "local minima and maxima are exchanged",
     ),
@@ -1272,7 +1272,7 @@ FAULTS = [
         "rejected steps take time",
     ),
     Fault(
-        "papers/local_to_global/sequences.py",
+        "papers/local_to_global/training.py",
         "symbol[..., 0] = u[..., 0] < chain.pi1",
         "symbol[..., 0] = u[..., 0] < chain.pi0",
         "tests/oracle/test_local_to_global.py::test_sequences_are_those_of_the_loop_over_time",
@@ -1319,16 +1319,16 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/initialisation.py",
-        "RESIDUAL_STD = STD / math.sqrt(2)",
-        "RESIDUAL_STD = STD",
+        "return STD / math.sqrt(2 * depth)",
+        "return STD",
         "tests/unit/test_local_to_global_training.py"
         "::test_starts_have_the_size_and_the_rank_they_should",
         "matrices that write to the residual stream start too large",
     ),
     Fault(
         "papers/local_to_global/simulation.py",
-        "until=torch.from_numpy(np.repeat(time, n))",
-        "until=torch.from_numpy(np.tile(time, n))",
+        "until = torch.from_numpy(np.repeat(time, n))",
+        "until = torch.from_numpy(np.tile(time, n))",
         "tests/unit/test_local_to_global.py"
         "::test_a_shown_path_is_where_the_flow_is_at_each_of_its_times",
         "a path's points belong to other times",
@@ -1350,7 +1350,7 @@ FAULTS = [
         "the unigram entropy counts as the bigram's",
     ),
     Fault(
-        "papers/local_to_global/claimed.py",
+        "papers/local_to_global/training_tables.py",
         'return BIGRAM if below == (start != "paper") else UNIGRAM',
         'return BIGRAM if start == "paper" else UNIGRAM',
         "tests/unit/test_local_to_global_tables.py"
@@ -1358,7 +1358,7 @@ FAULTS = [
         "what a start is claimed to learn is that for p + q > 1 on every chain",
     ),
     Fault(
-        "papers/local_to_global/claimed.py",
+        "papers/local_to_global/training_tables.py",
         "return TENTH * (chain.unigram_entropy - chain.bigram_entropy)",
         "return 0.01",
         "tests/unit/test_local_to_global_tables.py"
@@ -1366,17 +1366,17 @@ FAULTS = [
         "entropies closer than .01 are one",
     ),
     Fault(
-        "papers/local_to_global/claimed.py",
-        "Number(entropy(other, chain), kind=kind, relative=FLOAT32)",
-        "Number((chain.unigram_entropy + chain.bigram_entropy) / 2, kind=kind, relative=FLOAT32)",
+        "papers/local_to_global/training_tables.py",
+        "Number(entropy(other, chain), ",
+        "Number((chain.unigram_entropy + chain.bigram_entropy) / 2, ",
         "tests/unit/test_local_to_global_tables.py"
         "::test_the_mean_loss_is_judged_between_both_entropies_and_no_single_seed_is",
         "no effect is the middle between both entropies",
     ),
     Fault(
-        "papers/local_to_global/claimed.py",
-        "own = training.authors and ",
-        "own = ",
+        "papers/local_to_global/training_tables.py",
+        "if training.authors and on_their_chain",
+        "if on_their_chain",
         "tests/unit/test_local_to_global_tables.py"
         "::test_only_the_authors_training_on_their_chain_is_their_own_object",
         "a smaller transformer passes for the authors'",
@@ -1407,14 +1407,14 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/claims.py",
-        "gains = losses[0] - losses[1]",
-        "gains = losses[0].mean() - losses[1]",
+        'gains = by["standard"] - by["paper"]',
+        'gains = by["standard"].mean() - by["paper"]',
         "tests/unit/test_local_to_global_claims.py"
         "::test_the_guideline_is_the_difference_of_the_two_starts_seed_by_seed",
         "the starts are not compared seed by seed",
     ),
     Fault(
-        "papers/local_to_global/accuracy.py",
+        "papers/local_to_global/theory.py",
         "slopes = 4 * reach**2 + 1 + 4 * reach**2 * attention",
         "slopes = 4 * reach**2 + 1",
         "tests/oracle/test_local_to_global_accuracy.py"
@@ -1422,7 +1422,7 @@ FAULTS = [
         "the attention's errors do not move the energy",
     ),
     Fault(
-        "papers/local_to_global/accuracy.py",
+        "papers/local_to_global/theory.py",
         "steepest = max(steepest, (1 + 2 * square) * np.hypot(2 * reach, square**2))",
         "steepest = max(steepest, np.hypot(2 * reach, square**2))",
         "tests/oracle/test_local_to_global_accuracy.py"
@@ -1431,8 +1431,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/training_tables.py",
-        "squares = np.linalg.svdvals(random.normal(size=(draws, rows, columns))) ** 2",
-        "squares = np.linalg.svdvals(random.normal(size=(draws, rows, columns)))",
+        "squares = np.linalg.svdvals(random.normal(size=(RANDOM_MATRICES, rows, columns))) ** 2",
+        "squares = np.linalg.svdvals(random.normal(size=(RANDOM_MATRICES, rows, columns)))",
         "tests/oracle/test_local_to_global_accuracy.py"
         "::test_a_random_matrix_has_the_share_that_theory_knows",
         "the share of a random matrix is of singular values instead of their squares",

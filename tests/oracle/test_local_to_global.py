@@ -8,8 +8,8 @@ from onelayer.papers.local_to_global import basins, canonical
 from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL, SADDLE
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import integrate
-from onelayer.papers.local_to_global.sequences import sequences
 from onelayer.papers.local_to_global.theory import outcome_with_attention
+from onelayer.papers.local_to_global.training import sequences
 from tests.oracle import local_to_global as plain
 
 CHAINS = [(0.1, 0.1), (0.2, 0.3), (0.9, 0.9), (0.5, 0.8)]
@@ -38,19 +38,19 @@ def test_the_flow_is_minus_the_gradient_of_the_loss(p, q, a):
     chain = Chain(p, q)
     for point in POINTS:
         theta = np.array(point if a is None else (*point, a))
-        field = canonical.flow if a is None else canonical.flow_with_attention
-        np.testing.assert_allclose(field(theta, chain), plain.descent(theta, p, q), atol=2e-6)
+        np.testing.assert_allclose(
+            canonical.flow(theta, chain), plain.descent(theta, p, q), atol=2e-6
+        )
 
 
 @pytest.mark.parametrize(("p", "q"), CHAINS)
 @pytest.mark.parametrize("a", [None, -0.6, 0.8])
 def test_the_hessian_is_the_derivative_of_the_gradient(p, q, a):
     chain, h = Chain(p, q), 1e-5
-    field = canonical.flow if a is None else canonical.flow_with_attention
     for point in POINTS:
         point = np.array(point if a is None else (*point, a))
         columns = [
-            (field(point - d, chain) - field(point + d, chain)) / (2 * h)
+            (canonical.flow(point - d, chain) - canonical.flow(point + d, chain)) / (2 * h)
             for d in np.eye(len(point)) * h
         ]
         found = canonical.hessian(point, chain)
@@ -81,11 +81,11 @@ def test_with_attention_there_are_three_sets_of_critical_points_and_no_more(p, q
         for _ in range(80):
             step = np.linalg.lstsq(
                 canonical.hessian(theta, chain),
-                canonical.flow_with_attention(theta, chain),
+                canonical.flow(theta, chain),
                 rcond=1e-9,
             )[0]
             theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
-        if np.linalg.norm(canonical.flow_with_attention(theta, chain)) < 1e-12:
+        if np.linalg.norm(canonical.flow(theta, chain)) < 1e-12:
             found[int(outcome_with_attention(theta[:, None], chain)[0])] += 1
     assert min(found.values()) > 3
 
@@ -96,9 +96,7 @@ def test_a_start_on_the_side_of_s_star_ends_where_the_line_of_steepest_ascent_me
     start = np.random.default_rng(6).uniform(-1.2, 1.2, (3, 60))
     side = np.sign(canonical.logit_gap(*start)) == np.sign(chain.s_star)
     start = start[:, side][:, :6]
-    ends = integrate(
-        lambda x: canonical.flow_with_attention(x, chain), torch.tensor(start), stop_below=1e-8
-    )
+    ends = integrate(lambda x: canonical.flow(x, chain), torch.tensor(start), stop_below=1e-8)
     expected = [plain.ascend(one, chain.s_star) for one in start.T]
     np.testing.assert_allclose(ends.theta.numpy(), np.transpose(expected), atol=1e-6)
 
@@ -107,11 +105,12 @@ def test_a_start_on_the_side_of_s_star_ends_where_the_line_of_steepest_ascent_me
 @pytest.mark.parametrize("variables", [2, 3])
 def test_every_trajectory_is_that_of_scipy(p, q, variables):
     chain = Chain(p, q)
-    field = canonical.flow if variables == 2 else canonical.flow_with_attention
     start = np.random.default_rng(variables).uniform(-1.5, 1.5, (variables, 12))
-    ends = integrate(lambda x: field(x, chain), torch.tensor(start), until=3.0, stop_below=0.0)
+    ends = integrate(
+        lambda x: canonical.flow(x, chain), torch.tensor(start), until=3.0, stop_below=0.0
+    )
     for index in range(start.shape[1]):
-        expected = plain.follow(lambda y: field(y, chain), start[:, index], 3.0)
+        expected = plain.follow(lambda y: canonical.flow(y, chain), start[:, index], 3.0)
         np.testing.assert_allclose(ends.theta[:, index], expected, atol=1e-6)
     assert (ends.time == 3.0).all() and not ends.at_rest.any()
 
@@ -139,7 +138,7 @@ def test_the_flow_ends_where_theory_says(p, q):
 def test_the_energy_with_attention_is_constant(p, q):
     chain = Chain(p, q)
     start = np.random.default_rng(5).uniform(-1, 1, (3, 200))
-    ends = integrate(lambda x: canonical.flow_with_attention(x, chain), torch.tensor(start))
+    ends = integrate(lambda x: canonical.flow(x, chain), torch.tensor(start))
     before, after = canonical.energy(*start), canonical.energy(*ends.theta.numpy())
     assert abs(after - before).max() <= 1e-5
     assert ends.at_rest.all()

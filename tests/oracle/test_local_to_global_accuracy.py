@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from onelayer.papers.local_to_global import accuracy, canonical
+from onelayer.papers.local_to_global import canonical, theory
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training_tables import random_share
 from tests.oracle.local_to_global import best_loss
@@ -25,7 +25,7 @@ def test_the_energy_moves_by_no_more_than_every_step_moved_each_variable(attenti
             for unit in np.eye(3)
         ]
         found.append(sum(abs(slope) for slope in slopes))
-    bound = accuracy.energy_drift(1e-8, reach, attention) / (accuracy.MAX_STEPS * 1e-8)
+    bound = theory.energy_drift(1e-8, reach, attention) / (theory.MAX_STEPS * 1e-8)
     assert found[0] == pytest.approx(bound, rel=1e-4)
     assert max(found) <= bound * (1 + 1e-4)
 
@@ -35,7 +35,7 @@ def test_the_energy_moves_by_no_more_than_every_step_moved_each_variable(attenti
 def test_a_flow_cut_off_before_s_is_0_errs_by_no_more_than_its_steepest_end(attention, chain):
     """Ends on s = 0, moved by the way left along grad s; the loss from its definition."""
     reach, left = 4.0, 1e-5
-    bound = accuracy.slow_loss_error(chain, left, reach, attention)
+    bound = theory.slow_loss_error(chain, left, reach, attention)
     random = np.random.default_rng(1)
     ends = [np.array([reach, canonical.W_SADDLE, reach * attention])]
     for e, w, a in random.uniform(-reach, reach, (100, 3)):
@@ -61,7 +61,7 @@ def s(theta):
 
 
 def test_the_limit_errs_by_the_way_left_and_by_every_step():
-    assert accuracy.limit_error(1e-8, 1e-7, 3) == pytest.approx(1e-7 + 5000 * 3e-8)
+    assert theory.limit_error(1e-8, 1e-7, 3) == pytest.approx(1e-7 + 5000 * 3e-8)
 
 
 def test_a_random_matrix_has_the_share_that_theory_knows():

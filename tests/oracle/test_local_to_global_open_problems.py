@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from onelayer.compute.ensemble import RunRandom
-from onelayer.papers.local_to_global import deep_transformer
-from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global import open_problems
+from onelayer.papers.local_to_global.chain import Chain, Source
+from onelayer.papers.local_to_global.initialisation import standard
 from onelayer.papers.local_to_global.open_problems import contexts, draw, population_losses
-from onelayer.papers.local_to_global.sources import Source
 
 THREE = Source(np.array([[0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.6, 0.1, 0.3]]))
 SECOND = Source(np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]]))
@@ -88,11 +88,11 @@ def plain_log_probabilities(theta: dict[str, np.ndarray], x: list[int]) -> np.nd
 
 @pytest.mark.parametrize("depth", [1, 2])
 def test_log_probabilities_are_those_of_the_loop(depth):
-    start = deep_transformer.standard(RunRandom([3, 4]), 6, 4, 3, depth)
+    start = standard(RunRandom([3, 4]), 6, 4, 3, depth)
     theta = {name: (30 * value).double() for name, value in start.items()}
     theta["b"] = torch.tensor([[0.1, -0.2, 0.3]] * 2, dtype=torch.float64)
     x = torch.tensor([[[0, 2, 1, 1, 0, 2]], [[1, 1, 2, 0, 2, 2]]])
-    found = deep_transformer.log_probabilities(theta, x)
+    found = open_problems.log_probabilities(theta, x)
     for run in range(2):
         own = {name: value[run].numpy() for name, value in theta.items()}
         expected = plain_log_probabilities(own, x[run, 0].tolist())
@@ -100,7 +100,7 @@ def test_log_probabilities_are_those_of_the_loop(depth):
 
 
 def test_the_population_loss_of_the_unigram_model_is_the_unigram_entropy():
-    start = deep_transformer.standard(RunRandom([0]), 12, 4, 2, 1)
+    start = standard(RunRandom([0]), 12, 4, 2, 1)
     theta = {name: torch.zeros_like(value, dtype=torch.float64) for name, value in start.items()}
     joint = SECOND.law @ SECOND.transitions
     theta["b"] = torch.from_numpy(np.log(joint))[None]

@@ -46,12 +46,12 @@ def test_the_guideline_is_the_difference_of_the_two_starts_seed_by_seed():
     """Seeds differ by more than the starts do, and the starts of a seed do not."""
     table = trained([0.0, 0.3, 0.6], [0.4, 0.7, 1.0])
     missing = claims._untrained(table)
-    [row] = judged(claims._guideline(table, missing, TRAINING, ABOVE)).to_dict("records")
+    [row] = judged([claims._guideline(table, missing, TRAINING, ABOVE)]).to_dict("records")
     assert row["effect_share"] == pytest.approx(0.4)
     assert row["low"] == pytest.approx(row["high"])
     assert (row["verdict"], row["kind"]) == ("smaller", "analogue")
     stood = table.assign(verdict=np.where(table["seed"] == "all", "not reached", ""))
-    found = judged(claims._guideline(stood, claims._untrained(stood), TRAINING, ABOVE))
+    found = judged([claims._guideline(stood, claims._untrained(stood), TRAINING, ABOVE)])
     assert found[["verdict", "note"]].to_numpy().tolist() == [
         ["not reached", "a run did not train"]
     ]
@@ -76,12 +76,12 @@ def test_the_matrix_that_is_furthest_from_rank_one_stands_for_all():
         }
     )
     trained = dict.fromkeys(("standard", "rank_one"), "")
-    found = judged(claims._rank_one(table, theirs, trained, TRAINING, ABOVE))
+    found = judged(claims._rank_one(table, theirs, trained, "analogue"))
     assert found["value"].tolist() == [0.92, 0.49, 0.9999999]
     assert found["verdict"].tolist() == ["undecided", "opposite", "reproduced"]
     assert found["kind"].tolist() == ["analogue", "published", "analogue"]
     missing = dict.fromkeys(("standard", "rank_one"), "it did not train")
-    stood = judged(claims._rank_one(table, theirs, missing, TRAINING, ABOVE))
+    stood = judged(claims._rank_one(table, theirs, missing, "analogue"))
     assert stood["verdict"].tolist() == ["not reached", "opposite", "not reached"]
 
 
@@ -144,6 +144,11 @@ def test_held_out_sequences_that_lack_a_context_are_refused():
         open_problems.train_sources(settings)
 
 
+def learnt(curves: pd.DataFrame) -> pd.DataFrame:
+    """The table of curves of the sticky source."""
+    return open_problem_tables.open_problems(curves, [STICKY], 64, 16, 400).table
+
+
 def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
     entropies = [np.log(2), -0.8 * np.log(0.8) - 0.2 * np.log(0.2)]
     curves = pd.DataFrame(
@@ -155,13 +160,13 @@ def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
             "loss": [0.9, entropies[0], 0.9, entropies[1]],
         }
     )
-    table = open_problem_tables.open_problem_table(curves, [STICKY]).set_index("quantity")
+    table = learnt(curves).set_index("quantity")
     assert table.loc["way_closed", "value"] == pytest.approx(0.5)
     assert table.loc["way_closed", "verdict"] == "undecided"
     assert table.loc["reached_share", ["value", "n"]].tolist() == [0.5, 2]
     assert table.loc["reached_share", "within"] == pytest.approx((entropies[0] - entropies[1]) / 10)
     still = curves.assign(loss=entropies[0])
-    table = open_problem_tables.open_problem_table(still, [STICKY]).set_index("quantity")
+    table = learnt(still).set_index("quantity")
     assert table.loc["way_closed", "verdict"] == "not reached"
     shown = open_problem_tables.readable(table.reset_index())
     assert shown["verdict"].tolist() == ["not reached"]

@@ -1,16 +1,12 @@
 """What the tables of Local to Global say about flows and trainings made by hand."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.papers.local_to_global import (
-    attention_tables,
-    basins,
-    claimed,
-    flow_tables,
-    training_tables,
-)
+from onelayer.papers.local_to_global import basins, flow_tables, training_tables
 from onelayer.papers.local_to_global.canonical import W_SADDLE
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
@@ -26,6 +22,12 @@ def curve(variant: str, seed: int, losses: list[float], share: float = 0.95) -> 
     iteration = 100 * np.arange(len(losses))
     own = {"variant": variant, "seed": seed, "iteration": iteration, "loss": losses}
     return pd.DataFrame(own | {"W_1_share": share, "W_V_share": share})
+
+
+def ablated(
+    runs: list[pd.DataFrame], variants: list[Variant], chain: Chain = ABOVE
+) -> pd.DataFrame:
+    return training_tables.ablation(pd.concat(runs), variants, TRAINING, chain).table
 
 
 def values(table: pd.DataFrame, **key: object) -> pd.Series:
@@ -66,21 +68,21 @@ def test_ends_with_attention_are_counted_by_the_set_on_which_they_lie():
     start = {"e_0": [0.1, 1.0, 0.1, 0.1], "w_0": [0.1, -1.0, 0.1, 0.1], "a_0": 0.0}
     end = {"e": [0.0, e, 0.5, 0.0], "w": [0.1, -2.0, W_SADDLE, 0.1], "a": 0.0}
     key = {"p": ABOVE.p, "q": ABOVE.q, "model": "(e, w, a)", "sigma": 0.1}
-    table = attention_tables.attention_flow_table(
+    table = flow_tables.attention_flow_table(
         pd.DataFrame(start | end).assign(**key, at_rest=True)
     ).set_index("quantity")
     assert table.loc["arrival_share", "value"] == 0.75
     assert table.loc["global_share", ["value", "published"]].tolist() == [0.25, 0.0]
     assert table.loc["decided_global_share", ["value", "n"]].tolist() == [1.0, 1]
     assert table.loc["energy_drift", "value"] > 1
-    shown = attention_tables.readable_attention_flow(table.reset_index())
+    shown = flow_tables.readable_attention_flow(table.reset_index())
     assert shown["theory"].tolist() == ["0"]
 
 
 def test_independent_symbols_have_no_global_share_of_their_own():
     end = {"e": [0.0], "w": [0.2], "a": [0.1], "e_0": [0.3], "w_0": [0.2], "a_0": [0.1]}
     key = {"p": 0.3, "q": 0.7, "model": "(e, w, a)", "sigma": 1.0, "at_rest": True}
-    table = attention_tables.attention_flow_table(pd.DataFrame(end).assign(**key))
+    table = flow_tables.attention_flow_table(pd.DataFrame(end).assign(**key))
     assert table["quantity"].tolist() == ["arrival_share", "energy_drift", "loss_error"]
     assert table["value"].iloc[0] == 1 and table["value"].iloc[2] < 1e-12
 
@@ -91,7 +93,7 @@ TENTH = (UNIGRAM - BIGRAM) / 10
 
 def finals(runs: list[pd.DataFrame], chain: Chain = ABOVE) -> pd.DataFrame:
     """Final losses of a table of initialisations, by start and seed."""
-    table = training_tables.initialisation_table(pd.concat(runs), TRAINING, chain)
+    table = training_tables.initialisation(pd.concat(runs), TRAINING, chain).table
     found = table[table["quantity"] == "final_loss"]
     return found.set_index(["initialisation", "seed"])
 
@@ -103,7 +105,7 @@ def test_initialisation_says_where_each_seed_ends_and_when():
         curve("paper", 0, [2.0, 0.65, BIGRAM + 0.9 * TENTH, BIGRAM + 0.001]),
         curve("paper", 1, [2.0, 0.65, BIGRAM + 1.1 * TENTH, BIGRAM + 0.002]),
     ]
-    table = training_tables.initialisation_table(pd.concat(runs), TRAINING, ABOVE)
+    table = training_tables.initialisation(pd.concat(runs), TRAINING, ABOVE).table
     reached, away = "iteration_near_bigram", "largest_distance_from_unigram"
     found = values(table, initialisation="standard", seed="0")
     assert np.isnan(found[reached]) and found[away] == pytest.approx(0.004)
@@ -142,9 +144,11 @@ def test_what_a_start_is_claimed_to_learn_depends_on_the_chain():
     mean = finals(runs, below).xs("all", level="seed")
     assert mean["claimed"].to_dict() == {"standard": "bigram", "paper": "unigram"}
     assert set(mean["verdict"]) == {"reproduced"}
-    assert claimed.claimed_model("standard", ABOVE) == claimed.claimed_model("rank_one", ABOVE)
-    assert claimed.claimed_model("standard", ABOVE) == "unigram"
-    assert claimed.claimed_model("paper", ABOVE) == "bigram"
+    assert training_tables.claimed_model("standard", ABOVE) == training_tables.claimed_model(
+        "rank_one", ABOVE
+    )
+    assert training_tables.claimed_model("standard", ABOVE) == "unigram"
+    assert training_tables.claimed_model("paper", ABOVE) == "bigram"
 
 
 def test_entropies_that_lie_close_are_told_apart_by_a_tenth_of_their_distance():
@@ -152,25 +156,23 @@ def test_entropies_that_lie_close_are_told_apart_by_a_tenth_of_their_distance():
     assert narrow.unigram_entropy - narrow.bigram_entropy < 0.01
     runs = [curve("standard", seed, [0.69, narrow.bigram_entropy + 1e-7 * seed]) for seed in (0, 1)]
     assert finals(runs, narrow).loc[("standard", "all"), "verdict"] == "negligible"
-    table = training_tables.ablation_table(
-        pd.concat(runs), [Variant(name="standard")], TRAINING, narrow
-    ).set_index("quantity")
+    table = ablated(runs, [Variant(name="standard")], narrow).set_index("quantity")
     assert table.loc["trapped_share", "value"] == 0
     assert table.loc["first_escape_iteration", "value"] == 100
 
 
 def test_only_the_authors_training_on_their_chain_is_their_own_object():
     own = TrainingSettings(sequence_length=1024, weight_decay=1e-3)
-    assert claimed.kind_of(own, ABOVE) == "claim"
-    assert claimed.kind_of(own, Chain(0.5, 0.7)) == "analogue"
+    assert training_tables.kind_of(own, ABOVE) == "claim"
+    assert training_tables.kind_of(own, Chain(0.5, 0.7)) == "analogue"
     for change in ({"sequence_length": 256}, {"iterations": 2000}, {"layer_norm": True}):
-        assert claimed.kind_of(own.model_copy(update=change), ABOVE) == "analogue"
+        assert training_tables.kind_of(own.model_copy(update=change), ABOVE) == "analogue"
 
 
 def test_a_loss_that_one_batch_cannot_tell_from_the_entropy_has_reached_it():
-    tolerance = claimed.excess_loss(TRAINING, "unigram")
+    tolerance = training_tables.excess_loss(TRAINING, "unigram")
     assert tolerance == pytest.approx(1 / (2 * 16 * 256))
-    assert claimed.excess_loss(TRAINING, "bigram") == 2 * tolerance
+    assert training_tables.excess_loss(TRAINING, "bigram") == 2 * tolerance
     ends = {"standard": UNIGRAM - 1.1 * tolerance, "rank_one": UNIGRAM - 0.9 * tolerance}
     ends["paper"] = BIGRAM + 1.9 * tolerance
     runs = [
@@ -189,12 +191,10 @@ def test_a_run_whose_loss_does_not_fall_is_not_judged(start, end):
     final = finals(runs).loc["standard"]
     assert final["verdict"].to_dict() == {"0": "not reached", "1": "", "all": "not reached"}
     assert "1 of 2 seeds" in final.loc["all", "note"]
-    ablated = training_tables.ablation_table(
-        pd.concat(runs), [Variant(name="standard")], TRAINING, ABOVE
-    ).set_index("quantity")
+    table = ablated(runs, [Variant(name="standard")]).set_index("quantity")
     for quantity in ("trapped_share", "final_loss"):
-        assert ablated.loc[quantity, "verdict"] == "not reached"
-    assert "too little training" in ablated.loc["final_loss", "note"]
+        assert table.loc[quantity, "verdict"] == "not reached"
+    assert "too little training" in table.loc["final_loss", "note"]
 
 
 def test_the_authors_numbers_are_known_to_their_last_digit():
@@ -216,9 +216,8 @@ def ranked(shares: tuple[float, ...], matrix: str, published: float) -> pd.Serie
     """The row of a matrix at iteration 100, of which the authors' share is known."""
     runs = [curve("standard", seed, [0.69, 0.67], share) for seed, share in enumerate(shares)]
     runs = pd.concat(runs).assign(W_Q_share=lambda table: table["W_1_share"])
-    key = {"initialisation": ["standard"], "matrix": [matrix], "iteration": [100]}
-    theirs = pd.DataFrame(key | {"published": [published], "tolerance": [0.0005]})
-    table = training_tables.rank_one_table(runs, [100], theirs, TRAINING, ABOVE)
+    theirs = f"initialisation,matrix,iteration,published\nstandard,{matrix},100,{published:.3f}\n"
+    table = training_tables.rank_one(runs, io.StringIO(theirs), [100], TRAINING, ABOVE)
     assert table[["matrix", "iteration"]].to_numpy().tolist() == [
         ["W_1", 100], ["W_V", 100], ["W_Q", 100],
     ]  # fmt: skip
@@ -250,7 +249,7 @@ def test_the_ablation_counts_trapped_seeds_and_says_when_the_first_escapes():
         curve("wider", 0, escaped),
         curve("wider", 1, [0.69, *[UNIGRAM] * 4]),
     ]
-    table = training_tables.ablation_table(pd.concat(runs), variants, TRAINING, ABOVE)
+    table = ablated(runs, variants)
     trapped = values(table, variant="standard")
     assert trapped["trapped_share"] == 1 and np.isnan(trapped["first_escape_iteration"])
     half = values(table, variant="wider")
@@ -269,9 +268,7 @@ def test_the_ablation_counts_trapped_seeds_and_says_when_the_first_escapes():
 @pytest.mark.parametrize(("seeds", "verdict"), [(3, "undecided"), (6, "reproduced")])
 def test_six_starts_that_agree_decide_a_share_and_three_do_not(seeds, verdict):
     runs = [curve("standard", seed, [0.69, UNIGRAM]) for seed in range(seeds)]
-    table = training_tables.ablation_table(
-        pd.concat(runs), [Variant(name="standard")], TRAINING, ABOVE
-    ).set_index("quantity")
+    table = ablated(runs, [Variant(name="standard")]).set_index("quantity")
     assert table.loc["trapped_share", "verdict"] == verdict
     assert table.loc["final_loss", "verdict"] == "reproduced"
 
@@ -280,7 +277,7 @@ def test_a_start_that_leaves_in_longer_training_keeps_a_part_of_the_effect():
     variant = Variant(name="longer", iterations=1000)
     gap = UNIGRAM - BIGRAM
     runs = [curve("longer", seed, [0.69, BIGRAM + (0.25 + 0.01 * seed) * gap]) for seed in range(3)]
-    table = training_tables.ablation_table(pd.concat(runs), [variant], TRAINING, ABOVE)
+    table = ablated(runs, [variant])
     final = table.set_index("quantity").loc["final_loss"]
     assert (final["verdict"], final["iterations"]) == ("smaller", 1000)
     assert final["effect_share"] == pytest.approx(0.26)

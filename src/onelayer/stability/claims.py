@@ -16,7 +16,6 @@ from onelayer.papers.decision_lists import starts
 from onelayer.papers.decision_lists import tables as decision_lists
 from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.local_to_global import training, training_tables
-from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.scan_snap import claims as scan_snap
 from onelayer.papers.scan_snap.simulation import simulate
 from onelayer.papers.topic_structure.synthetic import stage_tables
@@ -81,8 +80,8 @@ def transformers(
     variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
     first = settings.seeds * other_seeds
     curves = training.train_variants(variants, settings, execution, first_seed=first)
-    chain = Chain.of(settings.chain)
-    table = training_tables.ablation_table(curves, settings.variants, settings.training, chain)
+    block = settings.variants, settings.training, settings.chain
+    table = training_tables.ablation(curves, *block).table
     named = "transformers: " + table["variant"] + ", " + table["initialisation"] + " start"
     return claims_of("local_to_global", named, table)
 

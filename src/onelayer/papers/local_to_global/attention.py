@@ -27,9 +27,8 @@ FLOOR = 60.0  # a key this far below a query's largest logit counts as this far 
 def attention(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
     """softmax(q k^T / sqrt(d)) v over the positions up to each one's own, [R, B, T, d].
 
-    Args:
-        q, k, v: queries, keys and values of symbol 0 and 1 at every position, [R, T, 2, d].
-        x: bool [R, B, T], the symbols.
+    Queries, keys and values are of symbol 0 and 1 at every position, [R, T, 2, d]; the symbols x
+    are bool [R, B, T].
     """
     return _Attention.apply(q, k, v, x)
 

@@ -15,20 +15,17 @@ from onelayer.papers.local_to_global.canonical import E_SADDLE, W_SADDLE, energy
 from onelayer.papers.local_to_global.chain import Chain
 
 GLOBAL, LOCAL, SADDLE, STAYS = range(4)
-LABELS = ("global minimum", "local minimum", "saddle", "stays where it starts")
 
 
 def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     """Where the flow from (e, w) ends: `GLOBAL`, `LOCAL`, `SADDLE`, or `STAYS` for e = 0; int8.
 
-    w = 0 stays 0 and has no energy: the flow reaches s* = e^2 for p + q < 1, and e = 0 for
-    p + q > 1.
+    w = 0 stays 0 and has no energy: the flow reaches s* = e^2 for p + q < 1, else e = 0.
 
     Raises:
         ValueError: p + q = 1.
     """
     chain.check_dependent()
-    e, w = np.broadcast_arrays(np.asarray(e, dtype=float), np.asarray(w, dtype=float))
     E = energy(e, w)
     if chain.p + chain.q < 1:
         below = w < W_SADDLE
@@ -45,22 +42,16 @@ def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     """The limit of the flow from (e, w), float64 [2, ...], from basin and energy level alone.
 
     Accurate for |e|, |w| up to about 15 (beyond, exp(2 E) leaves the floating-point range).
-
-    Raises:
-        ValueError: p + q = 1.
     """
     label = basin(e, w, chain)
-    e, w = np.broadcast_arrays(np.asarray(e, dtype=float), np.asarray(w, dtype=float))
     limit = np.stack([e, w])
-    limit[0, label == SADDLE], limit[1, label == SADDLE] = 0, W_SADDLE
-    rest = (label == LOCAL) & (w == 0)
-    limit[0, rest] = 0
+    limit[:, label == SADDLE] = [[0], [W_SADDLE]]
+    limit[0, label == LOCAL] = 0
     on_axis = (label == GLOBAL) & (w == 0)
     limit[0, on_axis] = np.sign(e[on_axis]) * math.sqrt(max(chain.s_star, 0))
     for sign in (1, -1):
         local = (label == LOCAL) & (np.sign(w) == sign)
         outer = chain.p + chain.q < 1
-        limit[0, local] = 0
         limit[1, local] = sign * _size_at_rest(energy(e[local], w[local]), sign, outer)
         reached = (label == GLOBAL) & (np.sign(w) == sign)
         E = energy(e[reached], w[reached])
@@ -123,11 +114,9 @@ def probability_global(sigma: float, chain: Chain) -> float:
     that the inner integral is an error function.
 
     Raises:
-        ValueError: p + q = 1, or sigma is not positive.
+        ValueError: p + q = 1.
     """
     chain.check_dependent()
-    if not sigma > 0:
-        raise ValueError(f"sigma = {sigma:g}: must be positive")
 
     def density(size: float) -> float:
         width = math.sqrt(max(E_SADDLE + size * size - math.log(size), 0))

@@ -17,10 +17,8 @@ import numpy as np
 from onelayer.papers.local_to_global.chain import Chain
 
 Array = Any  # numpy.ndarray or torch.Tensor
-W_SADDLE = -1 / math.sqrt(2)
-"""The saddle is (e, w) = (0, -1/sqrt 2)."""
-E_SADDLE = -(1 + math.log(2)) / 2
-"""Its energy."""
+W_SADDLE = -1 / math.sqrt(2)  # the saddle is (e, w) = (0, -1/sqrt 2)
+E_SADDLE = -(1 + math.log(2)) / 2  # its energy
 # exp(s) stays finite up to here; D and everything made of it has long reached its limit.
 _LARGEST = 700.0
 
@@ -81,28 +79,18 @@ def _softplus(x: Array) -> Array:
 
 
 def flow(theta: Array, chain: Chain) -> Array:
-    """(e', w') of the gradient flow, -grad L; theta is [2, ...], first e, then w."""
+    """The gradient flow -grad L of (e, w) or (e, w, a); theta is [2 or 3, ...]."""
     e, w = theta[0], theta[1]
     size, square = abs(w), e * e
     g = 1 + 2 * w * size
-    h = slope(square * g, chain)
-    return _namespace(e).stack([-2 * h * e * g, -4 * h * size * square])
-
-
-def flow_with_attention(theta: Array, chain: Chain) -> Array:
-    """(e', w', a') of the gradient flow; theta is [3, ...]: e, w, a."""
-    e, w, a = theta[0], theta[1], theta[2]
-    size, square = abs(w), e * e
-    g = 1 + 2 * w * size
-    gain = a * square
+    stack = _namespace(e).stack
+    if len(theta) == 2:
+        h = slope(square * g, chain)
+        return stack([-2 * h * e * g, -4 * h * size * square])
+    gain = theta[2] * square
     h = slope(square * g * (1 + gain), chain)
-    return _namespace(e).stack(
-        [
-            -2 * h * e * g * (1 + 2 * gain),
-            -4 * h * size * square * (1 + gain),
-            -h * square * square * g,
-        ]
-    )
+    along_w = -4 * h * size * square * (1 + gain)
+    return stack([-2 * h * e * g * (1 + 2 * gain), along_w, -h * square * square * g])
 
 
 def energy(e: Array, w: Array, a: Array | float = 0.0) -> Array:
@@ -117,11 +105,7 @@ def energy(e: Array, w: Array, a: Array | float = 0.0) -> Array:
 
 
 def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:
-    """Second derivatives of L at one (e, w) or (e, w, a): L'' grad s grad s^T + L' hess s.
-
-    Returns:
-        float64 [2, 2] or [3, 3].
-    """
+    """L'' grad s grad s^T + L' hess s at one (e, w) or (e, w, a), float64 [2, 2] or [3, 3]."""
     n, (e, w, a) = len(theta), (*theta, 0.0)[:3]
     g, k, m = 1 + 2 * w * abs(w), 1 + a * e * e, 1 + 2 * a * e * e
     s = np.asarray(e * e * g * k)

@@ -1,31 +1,22 @@
-"""The binary Markov chain of Makkuva et al. (2024), section 2, and its entropies."""
+"""The binary Markov chain of Makkuva et al. (2024), section 2, and other sources."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 from scipy.special import entr
 
-from onelayer.settings.local_to_global import ChainSettings
-
-INDEPENDENT = 1e-9  # |p + q - 1| below this: the next symbol does not depend on the current one
+from onelayer.settings.local_to_global import INDEPENDENT, ChainSettings
 
 
 @dataclass(frozen=True)
 class Chain:
-    """P(1 | 0) = p, P(0 | 1) = q.
-
-    Raises:
-        ValueError: p or q does not lie strictly between 0 and 1.
-    """
+    """P(1 | 0) = p, P(0 | 1) = q, both strictly between 0 and 1."""
 
     p: float
     q: float
-
-    def __post_init__(self) -> None:
-        for symbol, value in (("p", self.p), ("q", self.q)):
-            if not 0 < value < 1:
-                raise ValueError(f"{symbol} = {value:g}: must lie strictly between 0 and 1")
 
     @classmethod
     def of(cls, settings: ChainSettings) -> Self:
@@ -58,18 +49,71 @@ class Chain:
         p, q = self.p, self.q
         return math.log((1 - p) / q) + math.log((1 - q) / p)
 
+    @property
+    def is_independent(self) -> bool:
+        """Whether p + q = 1: both entropies are equal, and every theorem is silent."""
+        return abs(self.p + self.q - 1) < INDEPENDENT
+
     def check_dependent(self) -> None:
         """Refuse p + q = 1.
 
         Raises:
-            ValueError: p + q = 1, where both entropies are equal and every theorem is silent.
+            ValueError: the symbols are independent.
         """
-        if abs(self.p + self.q - 1) < INDEPENDENT:
-            raise ValueError(
-                f"p = {self.p:g}, q = {self.q:g}: p + q = 1 makes the symbols independent; "
-                "unigram and bigram entropy are equal there and the theorems do not apply"
-            )
+        if self.is_independent:
+            raise ValueError(f"p = {self.p:g}, q = {self.q:g}: no theorem covers p + q = 1")
 
 
 def _binary_entropy(probability: float) -> float:
     return float(entr(probability) + entr(1 - probability))
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A Markov source of S states and order k (the paper's open problems).
+
+    A context is the last k symbols, read as a number whose last digit is the latest of them; there
+    are C = S^k.
+
+    Attributes:
+        transitions: float64 [C, S], the next symbol's law after each context.
+    """
+
+    transitions: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]]) -> Self:
+        """The source of these rows, one a context, as settings have them."""
+        return cls(np.array(rows, dtype=np.float64))
+
+    @property
+    def states(self) -> int:
+        """The number of symbols, S."""
+        return self.transitions.shape[1]
+
+    @property
+    def order(self) -> int:
+        """The number of symbols that count, k."""
+        return round(math.log(len(self.transitions), self.states))
+
+    @property
+    def law(self) -> np.ndarray:
+        """Stationary law of the contexts, float64 [C]."""
+        C, S = self.transitions.shape
+        moves = np.zeros((C, C))
+        for context, symbol in np.ndindex(C, S):
+            moves[context, (context * S + symbol) % C] += self.transitions[context, symbol]
+        balance = np.vstack([moves.T - np.eye(C), np.ones(C)])
+        return np.linalg.lstsq(balance, np.append(np.zeros(C), 1.0), rcond=None)[0]
+
+    @property
+    def second_eigenvalue(self) -> float:
+        """The largest real part of a chain's other eigenvalues (k = 1); 1 - p - q for two."""
+        return float(np.sort(np.linalg.eigvals(self.transitions).real)[-2])
+
+    def entropy(self, memory: int) -> float:
+        """Loss of the best model that sees the last `memory` <= k symbols (nats)."""
+        S, k = self.states, self.order
+        joint = (self.law[:, None] * self.transitions).reshape(S ** (k - memory), S**memory, S)
+        seen = joint.sum(axis=0)
+        return float(entr(seen).sum() - entr(seen.sum(axis=1)).sum())

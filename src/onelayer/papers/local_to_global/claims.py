@@ -6,7 +6,6 @@ together. What one row of another table decides is judged there.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,24 +15,16 @@ from onelayer.evidence.claims import NOTES as ON_CLAIMS
 from onelayer.evidence.intervals import share
 from onelayer.evidence.tables import ALL, table
 from onelayer.evidence.verdicts import FLOAT32, NOT_REACHED, THEORY, Direction, Number
-from onelayer.papers.local_to_global.accuracy import (
-    SLOW_AT_REST,
-    STANDARD_DEVIATIONS,
-    energy_drift,
-    limit_error,
-    slow_loss_error,
-)
-from onelayer.papers.local_to_global.attention_tables import NEAR, is_independent
+from onelayer.papers.local_to_global import theory
+from onelayer.papers.local_to_global import training_tables as trained
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.claimed import claimed_model, entropy, excess_loss, kind_of
-from onelayer.papers.local_to_global.flow_tables import MAJORITY, ROUNDING
-from onelayer.papers.local_to_global.theory import MODELS
-from onelayer.papers.local_to_global.training_tables import read_published
+from onelayer.papers.local_to_global.flow_tables import MAJORITY, NEAR, ROUNDING
 from onelayer.settings.local_to_global import ChainSettings, TrainingSettings
 
 RANK_ONE = 0.9  # a share of the largest singular value above this is approximately rank one
 LEVEL = 0.05
-PLANE, SPACE = MODELS[2], MODELS[3]
+PLANE, SPACE = theory.MODELS[2], theory.MODELS[3]
+LOSS_ENDS = "the loss ends at the bigram or the unigram entropy"
 
 
 @table(
@@ -87,36 +78,19 @@ def local_to_global_claims(
     tolerance: float,
     at_rest: float,
 ) -> pd.DataFrame:
-    """The claims of Local to Global, each with its number, interval and verdict.
-
-    Args:
-        critical_points, basins, points_with_attention, flow_with_attention, initialisation,
-            rank_one: the paper's other tables.
-        published: the authors' saved weights, as `training_tables.read_published` takes it.
-        chain, training: of the transformers.
-        extent: of the basin maps.
-        sigmas: standard deviations of the starts with the attention scalar.
-        tolerance, at_rest: of the integration.
-    """
-    missing, own = _untrained(initialisation), Chain.of(chain)
-    theirs = read_published(published)
+    """The claims of Local to Global, each with its number, interval and verdict."""
+    missing, chain = _untrained(initialisation), Chain.of(chain)
+    theirs, kind = trained.read_published(published), trained.kind_of(training, chain)
     return tabulated(
         [
             *_critical_points(critical_points, "Theorem 1", PLANE),
             *_flows(basins, extent, tolerance, at_rest),
             *_critical_points(points_with_attention, "Theorem 3", SPACE),
             *_flows_with_attention(flow_with_attention, sigmas, tolerance, at_rest),
-            *_guideline(initialisation, missing, training, own),
-            *_rank_one(rank_one, theirs, missing, training, own),
+            _guideline(initialisation, missing, training, chain),
+            *_rank_one(rank_one, theirs, missing, kind),
         ]
     )
-
-
-class _Where(NamedTuple):
-    """Where the paper says it, and of what it was measured: two columns of a `Claim`."""
-
-    place: str
-    setting: str
 
 
 def _chains(rows: pd.DataFrame) -> list[Chain]:
@@ -124,23 +98,39 @@ def _chains(rows: pd.DataFrame) -> list[Chain]:
     return [Chain(p, q) for p, q in zip(rows["p"], rows["q"], strict=True)]
 
 
-def _where(place: str, model: str, rows: pd.DataFrame, more: str) -> _Where:
+def _where(place: str, model: str, rows: pd.DataFrame, more: str) -> tuple[str, str]:
+    """Where the paper says it, and what was measured: `place` and `setting` of a `Claim`."""
     chains = len(set(_chains(rows)))
-    return _Where(place, f"{model}, {chains} chain{'s' * (chains > 1)}, {more}")
+    return place, f"{model}, {chains} chain{'s' * (chains > 1)}, {more}"
 
 
-def _largest(claim: str, where: _Where, rows: pd.DataFrame, error: str, accepted: float) -> Claim:
-    """The largest error of all rows, which theory says is 0, up to what the method allows."""
-    found = alone(rows["value"].max(), rows["n"].sum())
-    note = f"the largest, {found['value']:.1g}; the method allows {accepted:.1g}"
-    beside = {"compared": THEORY, "published": 0.0, "tolerance": accepted}
-    return Claim(claim, *where, error, found, note, **beside)
+def _of_all_rows(
+    by: Mapping[str, pd.DataFrame], model: str, more: str, said: Sequence[tuple]
+) -> list[Claim]:
+    """Claims on all rows of a quantity, each said by claim, place, quantity and what is accepted.
+
+    An error is the largest of all, which theory says is 0, up to the number that the method allows.
+    Where a note stands in that place, the quantity is a share of flows, which theory says is 1.
+    """
+    claims, everything = [], pd.concat(by.values())
+    for claim, place, quantity, accepted in said:
+        rows, where = by[quantity], _where(place, model, everything, more)
+        if isinstance(accepted, str):
+            claims.append(_flow_share(claim, where, rows, 1.0, accepted))
+            continue
+        worst = alone(rows["value"].max(), rows["n"].sum())
+        note = f"the largest, {worst['value']:.1g}; the method allows {accepted:.1g}"
+        zero = {"compared": THEORY, "published": 0.0, "tolerance": accepted}
+        claims.append(Claim(claim, *where, quantity, worst, note, **zero))
+    return claims
 
 
-def _flow_share(claim: str, where: _Where, rows: pd.DataFrame, expected: float, note: str) -> Claim:
+def _flow_share(
+    claim: str, where: tuple[str, str], rows: pd.DataFrame, expected: float, note: str
+) -> Claim:
     """The share of flows of all rows together, beside theory's 0 or 1."""
-    beside = {"compared": MAJORITY, "published": expected}
-    return Claim(claim, *where, "share_of_flows", _pooled(rows), note, **beside)
+    by_theory = {"compared": MAJORITY, "published": expected}
+    return Claim(claim, *where, "share_of_flows", _pooled(rows), note, **by_theory)
 
 
 def _pooled(rows: pd.DataFrame) -> dict[str, float]:
@@ -155,14 +145,13 @@ def _pooled(rows: pd.DataFrame) -> dict[str, float]:
 def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]:
     """Gradient and loss of all critical points, and the flow around every kind of them."""
     by = dict(list(table.groupby("quantity")))
-    loss = by["loss"].assign(value=abs(by["loss"]["value"] - by["loss"]["published"]))
-    where = _where(place, model, table, "all critical points")
-    claims = [
-        _largest("all of them are critical points", where, by["gradient_norm"],
-                 "gradient_norm", ROUNDING),
-        _largest("global minima have the bigram entropy, all others the unigram entropy", where,
-                 loss, "loss_error", ROUNDING),
-    ]  # fmt: skip
+    by["loss_error"] = by["loss"].assign(value=abs(by["loss"]["value"] - by["loss"]["published"]))
+    entropies = "global minima have the bigram entropy, all others the unigram entropy"
+    said = [
+        ("all of them are critical points", place, "gradient_norm", ROUNDING),
+        (entropies, place, "loss_error", ROUNDING),
+    ]
+    claims = _of_all_rows(by, model, "all critical points", said)
     near = "flows from starts close around it that"
     for point, rows in by["share_returning"].groupby("point", sort=False):
         where, expected = _where(place, model, rows, point), rows["published"].iloc[0]
@@ -176,13 +165,11 @@ def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]
         back = _pooled(rows)
         away = back | {"value": 1 - back["value"]}
         away |= {"low": 1 - back["high"], "high": 1 - back["low"]}
-        claims += [
-            Claim(some, *where, quantity, found, f"{near} {verb}", some_of_them)
-            for quantity, found, verb in (
-                ("share_that_returns", back, "end at it"),
-                ("share_that_leaves", away, "do not end at it"),
-            )
-        ]
+        for quantity, found, verb in (
+            ("share_that_returns", back, "end at it"),
+            ("share_that_leaves", away, "do not end at it"),
+        ):
+            claims.append(Claim(some, *where, quantity, found, f"{near} {verb}", some_of_them))
     return claims
 
 
@@ -200,25 +187,26 @@ def _near_origin(rows: pd.DataFrame, place: str, model: str) -> Claim:
 def _flows(table: pd.DataFrame, extent: float, tolerance: float, at_rest: float) -> list[Claim]:
     """Energy and ends of the flow of (e, w)."""
     by = dict(list(table.groupby("quantity")))
-    maps, shares = by["basin_agreement"], by["global_share"]
-    limit = limit_error(tolerance, at_rest, extent)
-    lemma, theorem = (_where(place, PLANE, maps, "maps") for place in ("Lemma 1", "Theorem 2"))
-    claims = [
-        _largest("the energy is constant along the flow", lemma, by["energy_drift"],
-                 "energy_drift", energy_drift(tolerance, extent)),
-        _flow_share("E and w decide at which minimum the flow ends", theorem, maps, 1.0,
-                    "flows that end in the basin that theory names"),
-        _largest("the flow ends at the point of its energy", theorem, by["limit_point_error"],
-                 "limit_point_error", limit),
-        _largest("the loss ends at the bigram or the unigram entropy", theorem, by["loss_error"],
-                 "loss_error", limit),
-        _near_origin(shares[shares["sigma"] == shares["sigma"].min()], "Fig. 1 (b), (d)", PLANE),
-    ]  # fmt: skip
-    away = shares.assign(value=abs(shares["value"] - shares["published"]))
-    where = _where("Theorem 2, Fig. 1", PLANE, shares, "normal starts of all scales")
-    claim = "a start's scale decides the share that reaches a global minimum"
-    claims.append(_largest(claim, where, away, "largest_share_error", share_error(shares["n"])))
-    return claims
+    shares = by["global_share"]
+    by["largest_share_error"] = shares.assign(value=abs(shares["value"] - shares["published"]))
+    drift = theory.energy_drift(tolerance, extent)
+    limit = theory.limit_error(tolerance, at_rest, extent)
+    decide = "E and w decide at which minimum the flow ends"
+    named = "flows that end in the basin that theory names"
+    maps = [
+        ("the energy is constant along the flow", "Lemma 1", "energy_drift", drift),
+        (decide, "Theorem 2", "basin_agreement", named),
+        ("the flow ends at the point of its energy", "Theorem 2", "limit_point_error", limit),
+        (LOSS_ENDS, "Theorem 2", "loss_error", limit),
+    ]
+    scale = "a start's scale decides the share that reaches a global minimum"
+    said = (scale, "Theorem 2, Fig. 1", "largest_share_error", share_error(shares["n"]))
+    small = shares[shares["sigma"] == shares["sigma"].min()]
+    return [
+        *_of_all_rows(by, PLANE, "maps", maps),
+        _near_origin(small, "Fig. 1 (b), (d)", PLANE),
+        *_of_all_rows(by, PLANE, "normal starts of all scales", [said]),
+    ]
 
 
 def share_error(draws: pd.Series) -> float:
@@ -226,9 +214,6 @@ def share_error(draws: pd.Series) -> float:
 
     Hoeffding (1963): a share of n draws is off by more than t with a chance of at most
     2 exp(-2 n t^2); the chances of all of them, dependent or not, add up to at most .05.
-
-    Args:
-        draws: of each share.
     """
     return float(np.sqrt(np.log(2 * len(draws) / LEVEL) / (2 * draws.min())))
 
@@ -237,45 +222,41 @@ def _flows_with_attention(
     table: pd.DataFrame, sigmas: Sequence[float], tolerance: float, at_rest: float
 ) -> list[Claim]:
     """Energy and ends of the flow of (e, w, a), and p + q = 1."""
-    independent = np.array([is_independent(chain) for chain in _chains(table)])
-    own = table[~independent]
-    by = dict(list(own.groupby("quantity")))
-    reach = STANDARD_DEVIATIONS * max(sigmas)
-    where = _where("Theorem 3", SPACE, own, "normal starts of all scales")
-    claims = [
-        _largest("the energy with attention is constant along the flow", where,
-                 by["energy_drift"], "energy_drift", energy_drift(tolerance, reach, True)),
-        _flow_share("the flow ends at a critical point", where, by["arrival_share"], 1.0,
-                    "flows that end on one of the three sets"),
-        _largest("the loss ends at the bigram or the unigram entropy", where, by["loss_error"],
-                 "loss_error", limit_error(tolerance, at_rest, reach)),
-    ]  # fmt: skip
+    independent = np.array([chain.is_independent for chain in _chains(table)])
+    by = dict(list(table[~independent].groupby("quantity")))
+    reach = theory.STANDARD_DEVIATIONS * max(sigmas)
+    drift = theory.energy_drift(tolerance, reach, attention=True)
+    limit = theory.limit_error(tolerance, at_rest, reach)
+    constant = "the energy with attention is constant along the flow"
+    sets = "flows that end on one of the three sets"
+    said = [
+        (constant, "Theorem 3", "energy_drift", drift),
+        ("the flow ends at a critical point", "Theorem 3", "arrival_share", sets),
+        (LOSS_ENDS, "Theorem 3", "loss_error", limit),
+    ]
+    claims = _of_all_rows(by, SPACE, "normal starts of all scales", said)
     near = by["global_share"][by["global_share"]["sigma"] <= NEAR]
     if len(near):
         claims.append(_near_origin(near, "Theorem 3, Figs. 2 and 5", SPACE))
-    if "decided_global_share" in by:
-        claims.append(
-            _flow_share(
-                "a start whose s has the sign of s* reaches a global minimum",
-                _where(BEYOND, SPACE, own, "normal starts of all scales"),
-                by["decided_global_share"], 1.0, "it follows: the loss only falls",
-            )
-        )  # fmt: skip
+    if (decided := "decided_global_share") in by:
+        claim = "a start whose s has the sign of s* reaches a global minimum"
+        said = [(claim, BEYOND, decided, "it follows: the loss only falls")]
+        claims += _of_all_rows(by, SPACE, "normal starts of all scales", said)
+    rest = max(at_rest, theory.SLOW_AT_REST)
+    one = "with p + q = 1 every flow ends at the one entropy"
+    constant = "the energy is constant for p + q = 1 too"
     for model, rows in table[independent].groupby("model", sort=False):
-        by, attention = dict(list(rows.groupby("quantity"))), model == SPACE
-        slow = max(
-            slow_loss_error(chain, max(at_rest, SLOW_AT_REST), reach, attention)
+        limits = [
+            theory.slow_loss_error(chain, rest, reach, attention=model == SPACE)
             for chain in set(_chains(rows))
-        )
-        where = _where(BEYOND, model, rows, "p + q = 1")
-        claims += [
-            _flow_share("with p + q = 1 every flow ends at the one entropy", where,
-                        by["arrival_share"], 1.0, "flows that end at s = 0"),
-            _largest("with p + q = 1 every flow ends at the one entropy", where, by["loss_error"],
-                     "loss_error", slow),
-            _largest("the energy is constant for p + q = 1 too", where, by["energy_drift"],
-                     "energy_drift", energy_drift(tolerance, reach, attention)),
-        ]  # fmt: skip
+        ]
+        drift = theory.energy_drift(tolerance, reach, attention=model == SPACE)
+        said = [
+            (one, BEYOND, "arrival_share", "flows that end at s = 0"),
+            (one, BEYOND, "loss_error", max(limits)),
+            (constant, BEYOND, "energy_drift", drift),
+        ]
+        claims += _of_all_rows(dict(list(rows.groupby("quantity"))), model, "p + q = 1", said)
     return claims
 
 
@@ -283,78 +264,70 @@ def _untrained(table: pd.DataFrame) -> dict[str, str]:
     """By start, what a claim on it says in place of a number: nothing, where all of it trained."""
     means = table[(table["quantity"] == "final_loss") & (table["seed"] == ALL)]
     verdicts = means.set_index("initialisation")["verdict"]
-    return {
-        name: "a run did not train" if verdict == NOT_REACHED else ""
-        for name, verdict in verdicts.items()
-    }
+    return verdicts.eq(NOT_REACHED).map({True: "a run did not train", False: ""}).to_dict()
 
 
 def _guideline(
     table: pd.DataFrame, missing: Mapping[str, str], training: TrainingSettings, chain: Chain
-) -> list[Claim]:
+) -> Claim:
     """By how much the paper's start ends below the standard one, seed by seed."""
-    finals = table[table["quantity"] == "final_loss"].set_index("seed")
-    starts = [finals[finals["initialisation"] == name] for name in ("standard", "paper")]
-    losses = [start["value"].drop(ALL) for start in starts]
-    models = [claimed_model(name, chain) for name in ("standard", "paper")]
-    gains = losses[0] - losses[1]
+    finals = table[(table["quantity"] == "final_loss") & (table["seed"] != ALL)].set_index("seed")
+    by = {start: part["value"] for start, part in finals.groupby("initialisation")}
+    gains = by["standard"] - by["paper"]
+    standard, paper = (trained.claimed_model(start, chain) for start in ("standard", "paper"))
     reason = missing["standard"] or missing["paper"]
     note = "standard minus the paper's start, the same sequences of each seed (nats)"
-    return [
-        Claim(
-            "the paper's start learns the model that the standard one does not", "Fig. 4",
-            "transformer, final loss", "gain_of_the_papers_start", of_seeds(gains),
-            "" if reason else note,
-            compared=Number(0.0, kind=kind_of(training, chain), relative=FLOAT32),
-            published=entropy(models[0], chain) - entropy(models[1], chain),
-            tolerance=sum(excess_loss(training, model) for model in models),
-            missing=reason,
-            seeds=gains,
-        )
-    ]  # fmt: skip
+    return Claim(
+        "the paper's start learns the model that the standard one does not",
+        "Fig. 4",
+        "transformer, final loss",
+        "gain_of_the_papers_start",
+        of_seeds(gains),
+        "" if reason else note,
+        compared=Number(0.0, kind=trained.kind_of(training, chain), relative=FLOAT32),
+        published=trained.entropy(standard, chain) - trained.entropy(paper, chain),
+        tolerance=trained.excess_loss(training, standard) + trained.excess_loss(training, paper),
+        missing=reason,
+        seeds=gains,
+    )
 
 
 def _rank_one(
-    table: pd.DataFrame,
-    published: pd.DataFrame,
-    missing: Mapping[str, str],
-    training: TrainingSettings,
-    chain: Chain,
+    table: pd.DataFrame, published: pd.DataFrame, missing: Mapping[str, str], kind: str
 ) -> list[Claim]:
     """Of all matrices the one that is furthest from rank one: ours, and the authors'."""
-    kind = kind_of(training, chain)
-    sentence = "at convergence, all the parameter matrices are approximately rank-one"
-    at_end = table[table["iteration"] == table["iteration"].max()]
-    by = dict(list(at_end.groupby("initialisation")))
-    ours, kept = (_smallest(by[name], "value") for name in ("standard", "rank_one"))
-    theirs = published[published["initialisation"] == "standard"]
-    theirs = _smallest(theirs[theirs["iteration"] == theirs["iteration"].max()], "published")
-    known = alone(theirs["published"], 1)
-    known["low"] = theirs["published"] - theirs["tolerance"]
-    known["high"] = theirs["published"] + theirs["tolerance"]
+    last = table[table["iteration"] == table["iteration"].max()]
+    ours, kept = (
+        last.loc[last.loc[last["initialisation"] == start, "value"].idxmin()]
+        for start in ("standard", "rank_one")
+    )
+    saved = published[published["initialisation"] == "standard"]
+    saved = saved[saved["iteration"] == saved["iteration"].max()]
+    theirs = saved.loc[saved["published"].idxmin()].rename({"published": "value"})
+    theirs["n"], off = 1, theirs["tolerance"]
+    theirs["low"], theirs["high"] = theirs["value"] - off, theirs["value"] + off
+    all_of_them = "at convergence, all the parameter matrices are approximately rank-one"
+    stay = "from a rank-one start all matrices stay rank one"
+    near, exact = Direction(RANK_ONE, 1, kind=kind), Number(None, kind=kind, relative=FLOAT32)
+    authors, weights = Direction(RANK_ONE, 1, kind="published"), "the authors' saved weights"
     note = "share of the largest singular value, the smallest of all matrices: {}"
+    one_run = f"{note}; one run, interval: its rounding"
+    claims = (
+        (all_of_them, "Fig. 3", "standard start", ours, near, np.nan, missing["standard"]),
+        (all_of_them, "Fig. 3", weights, theirs, authors, np.nan, ""),
+        (stay, "Fig. 6", "rank-one start", kept, exact, 1.0, missing["rank_one"]),
+    )
     return [
         Claim(
-            sentence, "Fig. 3", f"standard start, iteration {ours['iteration']}",
-            "smallest_top_share", ours,
-            "" if missing["standard"] else note.format(ours["matrix"]),
-            Direction(RANK_ONE, 1, kind=kind), missing=missing["standard"],
-        ),
-        Claim(
-            sentence, "Fig. 3", f"the authors' saved weights, iteration {theirs['iteration']}",
-            "smallest_top_share_of_the_authors", known,
-            f"{note.format(theirs['matrix'])}; one run, interval: its rounding",
-            Direction(RANK_ONE, 1, kind="published"),
-        ),
-        Claim(
-            "from a rank-one start all matrices stay rank one", "Fig. 6",
-            f"rank-one start, iteration {kept['iteration']}", "smallest_top_share", kept,
-            "" if missing["rank_one"] else note.format(kept["matrix"]),
-            compared=Number(None, kind=kind, relative=FLOAT32), published=1.0,
-            missing=missing["rank_one"],
-        ),
-    ]  # fmt: skip
-
-
-def _smallest(rows: pd.DataFrame, column: str) -> pd.Series:
-    return rows.loc[rows[column].idxmin()]
+            claim,
+            place,
+            f"{run}, iteration {found['iteration']}",
+            "smallest_top_share" + "_of_the_authors" * (found is theirs),
+            found,
+            "" if reason else (one_run if found is theirs else note).format(found["matrix"]),
+            compared=compared,
+            published=expected,
+            missing=reason,
+        )
+        for claim, place, run, found, compared, expected, reason in claims
+    ]

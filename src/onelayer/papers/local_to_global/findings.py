@@ -8,6 +8,11 @@ _ABLATION = "local_to_global/ablation"
 _OPEN = "local_to_global/open_problems"
 _FLOWS = "a share of {it:4} of the flows from {it.n:,} starts on each chain"
 _NATS = "a final loss of {it:4} nats on one set of held-out sequences"
+_SMALL = "starts around the origin reach a global minimum for p + q < 1, a local one for > 1"
+_GLOBAL_BELOW = "a global minimum for p + q < 1 and a local one for p + q > 1"
+_RANK_ONE = "at convergence, all the parameter matrices are approximately rank-one"
+_KEPT_RANK_ONE = "from a rank-one start all matrices stay rank one"
+_GAIN = "the paper's start learns the model that the standard one does not"
 
 
 def _theorem(
@@ -24,6 +29,19 @@ def _theorem(
     return Finding(name, claim, place, "theory", _CLAIMS, primary, subject, *verbs, said)
 
 
+def _verbs(does: str, does_not: str, rest: str) -> tuple[str, str]:
+    """`does` and `does_not` of a `Finding`."""
+    return f"{does} {rest}", f"{does_not} {rest}"
+
+
+def _start(
+    name: str, claim: str, table: str, row: dict, start: str, verbs: tuple[str, str], said: str
+) -> Finding:
+    """What a start does to the loss of a transformer."""
+    row, subject = row | {"quantity": "final_loss"}, f"the {start} start"
+    return Finding(name, claim, "Fig. 4", "analogue", table, row, subject, *verbs, said)
+
+
 FINDINGS: list[Finding | Remark] = [
     _theorem(
         "critical_points",
@@ -31,10 +49,7 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 1",
         "gradient_norm",
         "the gradient of the canonical model's loss",
-        (
-            "vanishes at all critical points that theorem 1 names",
-            "does not vanish at all critical points that theorem 1 names",
-        ),
+        _verbs("vanishes", "does not vanish", "at all critical points that theorem 1 names"),
         "at most {it.value:.0e} at {it.n} points",
     ),
     _theorem(
@@ -43,7 +58,7 @@ FINDINGS: list[Finding | Remark] = [
         "Lemma 1",
         "energy_drift",
         "the energy",
-        ("is constant along the gradient flow", "is not constant along the gradient flow"),
+        _verbs("is", "is not", "constant along the gradient flow"),
         "it changes by at most {it.value:.0e} over {it.n:,} flows",
     ),
     _theorem(
@@ -52,10 +67,7 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 2",
         "share_of_flows",
         "the gradient flow",
-        (
-            "ends in the basin that theorem 2 names",
-            "does not always end in the basin that theorem 2 names",
-        ),
+        _verbs("ends", "does not always end", "in the basin that theorem 2 names"),
         _FLOWS,
     ),
     _theorem(
@@ -64,10 +76,7 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 2",
         "limit_point_error",
         "the gradient flow",
-        (
-            "ends at the point that its energy predicts",
-            "does not end at the point that its energy predicts",
-        ),
+        _verbs("ends", "does not end", "at the point that its energy predicts"),
         "at most {it.value:.0e} away from it in {it.n:,} flows",
     ),
     _theorem(
@@ -76,116 +85,96 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 2, Fig. 1",
         "largest_share_error",
         "the share of Gaussian starts that reach a global minimum",
-        (
-            "is the Gaussian integral over the basin of theorem 2 at all scales",
-            "is not the Gaussian integral over the basin of theorem 2 at all scales",
-        ),
+        _verbs("is", "is not", "the Gaussian integral over the basin of theorem 2 at all scales"),
         "the two differ by at most {it.value:.3f}",
     ),
-    _theorem(
-        "small_gaussian_starts",
-        "starts around the origin reach a global minimum for p + q < 1, a local one for > 1",
-        "Fig. 1 (b), (d)",
-        "share_of_flows",
-        "small Gaussian starts",
-        (
-            "reach a global minimum for p + q < 1 and a local one for p + q > 1",
-            "do not all reach a global minimum for p + q < 1 and a local one for p + q > 1",
-        ),
-        _FLOWS,
+    *(
+        _theorem(
+            name,
+            _SMALL,
+            place,
+            "share_of_flows",
+            subject,
+            _verbs("reach", "do not all reach", _GLOBAL_BELOW),
+            _FLOWS,
+        )
+        for name, place, subject in (
+            ("small_gaussian_starts", "Fig. 1 (b), (d)", "small Gaussian starts"),
+            (
+                "with_attention",
+                "Theorem 3, Figs. 2 and 5",
+                "with the attention scalar, too, small Gaussian starts",
+            ),
+        )
     ),
-    _theorem(
-        "with_attention",
-        "starts around the origin reach a global minimum for p + q < 1, a local one for > 1",
-        "Theorem 3, Figs. 2 and 5",
-        "share_of_flows",
-        "with the attention scalar, too, small Gaussian starts",
-        (
-            "reach a global minimum for p + q < 1 and a local one for p + q > 1",
-            "do not all reach a global minimum for p + q < 1 and a local one for p + q > 1",
-        ),
-        _FLOWS,
-    ),
-    Finding(
+    _start(
         "start_standard",
         "the standard start converges to the unigram model",
-        "Fig. 4",
-        "analogue",
         _STARTS,
-        {
-            "initialisation": "standard",
-            "claimed": "unigram",
-            "quantity": "final_loss",
-            "seed": ALL,
-        },
-        "the standard start",
-        "keeps the transformer's loss at the unigram entropy",
-        "does not keep the transformer's loss at the unigram entropy",
+        {"initialisation": "standard", "claimed": "unigram", "seed": ALL},
+        "standard",
+        _verbs("keeps", "does not keep", "the transformer's loss at the unigram entropy"),
         _NATS,
     ),
-    Finding(
+    _start(
         "trap_conditions",
         "the standard start converges to the unigram model, also in twice the training",
-        "Fig. 4",
-        "analogue",
         _ABLATION,
-        {"variant": "twice as long", "claimed": "unigram", "quantity": "final_loss"},
-        "the standard start",
-        "keeps the transformer's loss at the unigram entropy in twice the training",
-        "does not keep the transformer's loss at the unigram entropy in twice the training",
+        {"variant": "twice as long", "claimed": "unigram"},
+        "standard",
+        _verbs(
+            "keeps",
+            "does not keep",
+            "the transformer's loss at the unigram entropy in twice the training",
+        ),
         "after {it.iterations:,} iterations " + _NATS,
     ),
-    Finding(
+    _start(
         "start_paper",
         "the paper's start converges to the bigram model",
-        "Fig. 4",
-        "analogue",
         _STARTS,
-        {"initialisation": "paper", "claimed": "bigram", "quantity": "final_loss", "seed": ALL},
-        "the paper's start",
-        "lets the transformer's loss fall from the unigram to the bigram entropy",
-        "does not let the transformer's loss fall from the unigram to the bigram entropy",
+        {"initialisation": "paper", "claimed": "bigram", "seed": ALL},
+        "paper's",
+        _verbs(
+            "lets",
+            "does not let",
+            "the transformer's loss fall from the unigram to the bigram entropy",
+        ),
         _NATS,
     ),
     Finding(
         "guideline",
-        "the paper's start learns the model that the standard one does not",
+        _GAIN,
         "Fig. 4",
         "analogue",
         _CLAIMS,
-        {
-            "claim": "the paper's start learns the model that the standard one does not",
-            "quantity": "gain_of_the_papers_start",
-            "seed": ALL,
-        },
+        {"claim": _GAIN, "quantity": "gain_of_the_papers_start", "seed": ALL},
         "the paper's start",
-        "ends with a lower loss than the standard start",
-        "does not end with a lower loss than the standard start",
+        *_verbs("ends", "does not end", "with a lower loss than the standard start"),
         "lower by {it:4} nats on one set of held-out sequences",
     ),
-    Finding(
+    _start(
         "guideline_gpt_block",
         "the paper's start converges to the bigram model, also in a block with LayerNorm",
-        "Fig. 4",
-        "analogue",
         _ABLATION,
-        {"variant": "GPT block, paper's start", "claimed": "bigram", "quantity": "final_loss"},
-        "the paper's start",
-        "lets the loss of a transformer with LayerNorm fall from the unigram to the bigram entropy",
-        "does not let the loss of a transformer with LayerNorm fall from the unigram to the bigram "
-        "entropy",
+        {"variant": "GPT block, paper's start", "claimed": "bigram"},
+        "paper's",
+        _verbs(
+            "lets",
+            "does not let",
+            "the loss of a transformer with LayerNorm fall from the unigram to the bigram entropy",
+        ),
         _NATS,
     ),
     Finding(
         "rank_one_of_all",
-        "at convergence, all the parameter matrices are approximately rank-one",
+        _RANK_ONE,
         "Fig. 3",
         "published",
         _CLAIMS,
         {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
         "the parameter matrices that the authors saved last",
-        "are all approximately rank one",
-        "are not all approximately rank one",
+        *_verbs("are all", "are not all", "approximately rank one"),
         "of one of them the largest singular value has a share of {it.value:.2f}, where .9 would "
         "be near",
         published=Published(
@@ -196,30 +185,24 @@ FINDINGS: list[Finding | Remark] = [
     ),
     Finding(
         "rank_one_of_ours",
-        "at convergence, all the parameter matrices are approximately rank-one, trained anew",
+        f"{_RANK_ONE}, trained anew",
         "Fig. 3",
         "analogue",
         _CLAIMS,
-        {
-            "claim": "at convergence, all the parameter matrices are approximately rank-one",
-            "quantity": "smallest_top_share",
-            "seed": ALL,
-        },
+        {"claim": _RANK_ONE, "quantity": "smallest_top_share", "seed": ALL},
         "the parameter matrices of a transformer trained anew from the standard start",
-        "all come near rank one",
-        "do not all come near rank one",
+        *_verbs("all", "do not all", "come near rank one"),
         "the smallest share of a largest singular value is {it:2}, where .9 would be near",
     ),
     Finding(
         "rank_one_start",
-        "from a rank-one start all matrices stay rank one",
+        _KEPT_RANK_ONE,
         "Fig. 6",
         "analogue",
         _CLAIMS,
-        {"claim": "from a rank-one start all matrices stay rank one", "seed": ALL},
+        {"claim": _KEPT_RANK_ONE, "seed": ALL},
         "the parameter matrices from a rank-one start",
-        "all stay rank one",
-        "do not all stay rank one",
+        *_verbs("all", "do not all", "stay rank one"),
         "the smallest share of a largest singular value is {it.value:.4f}",
     ),
     Finding(

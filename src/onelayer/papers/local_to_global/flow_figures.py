@@ -27,6 +27,7 @@ ENDS = {basins.GLOBAL: "o", basins.LOCAL: "s"}
 PIXELS = 400  # of a map's side
 ARROWS = 25  # per axis
 USUAL = 0.02  # standard deviation of the usual start
+HELD = 10  # times that the last frame of the animation is shown again
 LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
 
 
@@ -37,35 +38,16 @@ LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colou
     settings={"chains": "local_to_global.flow.chains", "extent": "local_to_global.flow.extent"},
 )
 def gradient_flow(chains: list[ChainSettings], extent: float) -> Figure:
-    """Figure 1: flow and energy contours (left), basins (right), a row per chain.
-
-    Args:
-        chains: the first on either side of p + q = 1 are shown.
-        extent: of the panels.
-    """
-    shown = _shown(chains)
+    """Figure 1: flow and energy contours (left), basins (right), a row per chain."""
+    shown = shown_chains(chains)
     figure, axes = plt.subplots(len(shown), 2, figsize=(WIDTH, 3.2 * len(shown) + 0.7))
     for (flow, basin), chain in zip(axes, shown, strict=True):
         _draw_flow(flow, chain, extent)
         _draw_basins(basin, chain, extent)
-        flow.set_title("flow along energy contours\n" + _name(chain))
-        basin.set_title("basins\n" + _name(chain))
-    figure.legend(handles=_legend(), loc="outside lower center", ncols=3, frameon=False)
-    return figure
-
-
-def _shown(chains: Sequence[ChainSettings]) -> tuple[Chain, Chain]:
-    """Below and above p + q = 1."""
-    return shown_chains([Chain.of(chain) for chain in chains])
-
-
-def _name(chain: Chain) -> str:
-    sign = "<" if chain.p + chain.q < 1 else ">"
-    return f"p = {chain.p:g}, q = {chain.q:g} (p + q {sign} 1)"
-
-
-def _legend() -> list:
-    return [
+        for axis, title in ((flow, "flow along energy contours"), (basin, "basins")):
+            _draw_critical_points(axis, chain, extent)
+            axis.set_title(f"{title}\n{_name(chain)}")
+    handles = [
         Patch(color=BLUE, alpha=0.25, label=r"$\mathcal{I}_\star$: flow reaches a global minimum"),
         Patch(color=RED, alpha=0.25, label=r"$\mathcal{I}_{\min}$: flow reaches a local minimum"),
         Line2D([], [], color=YELLOW, lw=2, label="flow reaches the saddle"),
@@ -74,6 +56,13 @@ def _legend() -> list:
         Line2D([], [], color=GREEN, lw=2.5, ls=":", label="local maxima"),
         Line2D([], [], color="k", marker="*", ms=9, ls="", label="saddle"),
     ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _name(chain: Chain) -> str:
+    sign = "<" if chain.p + chain.q < 1 else ">"
+    return f"p = {chain.p:g}, q = {chain.q:g} (p + q {sign} 1)"
 
 
 def _fields(extent: float, points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,42 +72,27 @@ def _fields(extent: float, points: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _draw_flow(axis: Axes, chain: Chain, extent: float) -> None:
     e, w = _fields(extent, PIXELS)
-    levels = E_SADDLE + np.arange(-6, 7)
-    axis.contour(
-        e, w, canonical.energy(e, w), levels, colors="0.75", linewidths=0.6, linestyles="-"
-    )
+    levels, grey = E_SADDLE + np.arange(-6, 7), {"colors": "0.75", "linewidths": 0.6}
+    axis.contour(e, w, canonical.energy(e, w), levels, linestyles="-", **grey)
     e, w = _fields(0.96 * extent, ARROWS)
     field = canonical.flow(np.stack([e, w]), chain)
     # Directions alone: the speed spans many orders of magnitude.
     field = field / np.maximum(np.linalg.norm(field, axis=0), 1e-300)
     axis.quiver(e, w, *field, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
-    _draw_critical_points(axis, chain, extent)
 
 
 def _draw_basins(axis: Axes, chain: Chain, extent: float) -> None:
     e, w = _fields(extent, PIXELS)
-    label = basins.basin(e, w, chain)
-    colours = ListedColormap([BLUE, RED])
-    axis.pcolormesh(
-        e,
-        w,
-        np.where(label == basins.GLOBAL, 0, 1),
-        cmap=colours,
-        vmin=0,
-        vmax=1,
-        alpha=0.25,
-        rasterized=True,
-        linewidth=0,
-    )
+    others = np.where(basins.basin(e, w, chain) == basins.GLOBAL, 0, 1)
+    colours = {"cmap": ListedColormap([BLUE, RED]), "vmin": 0, "vmax": 1, "alpha": 0.25}
+    axis.pcolormesh(e, w, others, rasterized=True, linewidth=0, **colours)
     low, high = (-extent, W_SADDLE) if chain.p + chain.q < 1 else (W_SADDLE, -1e-4)
     w = np.linspace(low, high, 2000)
     e = np.sqrt(np.maximum(E_SADDLE + w * w - np.log(-w), 0))
     for sign in (-1, 1):
-        shown = e <= extent
-        axis.plot(sign * e[shown], w[shown], color=YELLOW, lw=2)
+        axis.plot(sign * e[e <= extent], w[e <= extent], color=YELLOW, lw=2)
     if chain.p + chain.q > 1:
         axis.axhline(0, color="0.5", lw=0.8)
-    _draw_critical_points(axis, chain, extent)
 
 
 def _draw_critical_points(axis: Axes, chain: Chain, extent: float) -> None:
@@ -130,8 +104,9 @@ def _draw_critical_points(axis: Axes, chain: Chain, extent: float) -> None:
         # The curve ends where |e| leaves the picture.
         e = sign * np.sqrt(np.where((square > 0) & (square <= extent**2), square, np.nan))
         axis.plot(e, w, color=BLUE, lw=1.5, ls="--", zorder=3)
-    minima = [-extent, W_SADDLE] if chain.p + chain.q < 1 else [W_SADDLE, extent]
-    maxima = [W_SADDLE, extent] if chain.p + chain.q < 1 else [-extent, W_SADDLE]
+    minima, maxima = [-extent, W_SADDLE], [W_SADDLE, extent]
+    if chain.p + chain.q > 1:
+        minima, maxima = maxima, minima
     axis.plot([0, 0], minima, color=RED, lw=2.5, zorder=3)
     axis.plot([0, 0], maxima, color=GREEN, lw=2.5, ls=":", zorder=3)
     axis.plot(0, W_SADDLE, "k*", ms=10, zorder=4, markeredgecolor="white", markeredgewidth=0.5)
@@ -151,14 +126,8 @@ def _draw_critical_points(axis: Axes, chain: Chain, extent: float) -> None:
 def attention_flow(
     paths: dict[str, np.ndarray], chains: list[ChainSettings], extent: float
 ) -> Figure:
-    """Figure 2: trajectories of (e, w, a), seen along a and along w, a column per chain.
-
-    Args:
-        paths: `simulation.shown_paths`.
-        chains: the first on either side of p + q = 1 are shown.
-        extent: starts lie within +-extent.
-    """
-    return _with_attention(paths, _shown(chains), "wide", extent)
+    """Figure 2: trajectories of (e, w, a), seen along a and along w, a column per chain."""
+    return _with_attention(paths, shown_chains(chains), "wide", extent)
 
 
 @figure(
@@ -171,25 +140,14 @@ def attention_flow(
 def attention_flow_origin(
     paths: dict[str, np.ndarray], chains: list[ChainSettings], extent: float
 ) -> Figure:
-    """Figure 5: the trajectories of (e, w, a) near the origin.
-
-    Args:
-        paths, chains, extent: as of `attention_flow`.
-    """
-    return _with_attention(paths, _shown(chains), "near", extent)
+    """Figure 5: the trajectories of (e, w, a) near the origin."""
+    return _with_attention(paths, shown_chains(chains), "near", extent)
 
 
 def _with_attention(
     paths: Mapping[str, np.ndarray], chains: Sequence[Chain], view: str, extent: float
 ) -> Figure:
-    """Figures 2 and 5.
-
-    Args:
-        paths: `simulation.shown_paths`.
-        chains: below and above p + q = 1.
-        view: `wide` or `near`.
-        extent: starts lie within +-extent.
-    """
+    """Figures 2 and 5, which show the view `wide` or `near` of the paths."""
     figure, axes = plt.subplots(2, 2, figsize=(MIDDLE, 5.2), sharex=True, sharey="row")
     # Near the origin only the beginning fits into the picture.
     bound = (2.0 if view == "wide" else 3.0) * extent
@@ -198,10 +156,11 @@ def _with_attention(
         reached = outcome(path[-1], chain)
         for axis, height in zip(column, (1, 2), strict=True):
             for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
-                inside = first_inside(one, bound)
-                _draw_path(axis, one[[0, height], :inside], OUTCOMES.get(end, "0.5"))
-                if inside == one.shape[1]:
-                    _draw_end(axis, one[[0, height], -1], end)
+                inside, colour = first_inside(one, bound), OUTCOMES.get(end, "0.5")
+                _draw_path(axis, one[[0, height], :inside], colour)
+                if inside == one.shape[1]:  # the shape says what the colour says
+                    shape, rest = ENDS.get(end, "x"), one[[0, height], -1]
+                    axis.plot(*rest, shape, color=colour, ms=3.5, zorder=3)
             axis.axvline(0, color="0.6", lw=0.8, zorder=0)
         if view == "wide":
             column[0].axhline(W_SADDLE, color="0.6", lw=0.8, ls=":", zorder=0)
@@ -238,11 +197,6 @@ def _draw_path(axis: Axes, points: np.ndarray, colour: str) -> None:
         )  # fmt: skip
 
 
-def _draw_end(axis: Axes, point: np.ndarray, end: int) -> None:
-    """Where a trajectory rests: the shape says what the colour says."""
-    axis.plot(*point, ENDS.get(end, "x"), color=OUTCOMES.get(end, "0.5"), ms=3.5, zorder=3)
-
-
 def _outcome_handles() -> list[Line2D]:
     return [
         Line2D([], [], color=BLUE, marker="o", ms=4, label="reaches a global minimum"),
@@ -262,10 +216,6 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
 
     Chains on one side of p + q = 1 start from the same draws and often reach the same: the first is
     drawn large and open, the next small and within it.
-
-    Args:
-        gaussian: `simulation.gaussian_starts`.
-        sigmas: standard deviations of the starts.
     """
     figure, axis = plt.subplots(figsize=(COLUMN, 3.9))
     fine = np.geomspace(min(sigmas), max(sigmas), 120)
@@ -274,13 +224,11 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
         chain, below = Chain(p, q), p + q < 1
         line = [basins.probability_global(sigma, chain) for sigma in fine]
         axis.plot(fine, line, color="0.35", lw=1.2, ls="-" if below else "--", zorder=1)
-        found = pd.DataFrame(
-            [share(a, n) for a, n in zip(part["to_global"], part["draws"], strict=True)]
-        )
-        error = [found["value"] - found["low"], found["high"] - found["value"]]
+        reached = pd.DataFrame(map(share, part["to_global"], part["draws"]))
+        error = [reached["value"] - reached["low"], reached["high"] - reached["value"]]
         first = sizes[below] == 0
         axis.errorbar(
-            part["sigma"], found["value"], yerr=np.clip(error, 0, None), ls="",
+            part["sigma"], reached["value"], yerr=np.clip(error, 0, None), ls="",
             marker="o" if first else MARKERS[place % len(MARKERS)],
             ms=8.5 if first else 3.5, mfc="none" if first else None,
             capsize=4 if first else 0, elinewidth=1, color=PALETTE[place % len(PALETTE)],
@@ -290,10 +238,9 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
     handles, labels = axis.get_legend_handles_labels()
     handles += [Line2D([], [], color="0.35", ls=style, lw=1.2) for style in ("-", "--")]
     labels += ["theory, p + q < 1", "theory, p + q > 1"]
-    title = "simulated, with 95% interval"
     figure.legend(
         handles, labels, frameon=False, loc="outside lower center", ncols=2, fontsize=7.5,
-        title=title, title_fontsize=8,
+        title="simulated, with 95% interval", title_fontsize=8,
     )  # fmt: skip
     axis.axvline(USUAL, color="0.7", lw=0.8, ls=":")
     axis.text(1.08 * USUAL, 0.5, f"usual scale {USUAL:g}", fontsize=8, color="0.4")
@@ -309,23 +256,12 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
 
 
 class Landscape:
-    """The loss over (e, w) with trajectories on it, a panel per chain, drawn frame by frame.
-
-    Args:
-        paths: `simulation.shown_paths`.
-        chains: below and above p + q = 1.
-        extent: of the panels.
-        width: of the figure (inches).
-    """
+    """The loss over (e, w) and `simulation.shown_paths` on it, a panel per chain, in frames."""
 
     def __init__(
-        self,
-        paths: Mapping[str, np.ndarray],
-        chains: Sequence[Chain],
-        extent: float,
-        width: float = WIDTH,
+        self, paths: Mapping[str, np.ndarray], chains: Sequence[Chain], extent: float
     ) -> None:
-        self.figure, axes = plt.subplots(1, 2, figsize=(width, 0.56 * width), sharey=True)
+        self.figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.56 * WIDTH), sharey=True)
         self.sides = []
         for axis, side, chain in zip(axes, ("below", "above"), chains, strict=True):
             ground = _draw_loss(axis, chain, extent)
@@ -347,21 +283,20 @@ class Landscape:
         )
         self.frames = len(self.sides[0][0])
 
-    def draw(self, frame: int) -> list:
+    def draw(self, frame: int) -> None:
         """Show the trajectories up to a frame."""
         for path, time, tails, heads, clock in self.sides:
             for index, tail in enumerate(tails):
                 tail.set_data(path[: frame + 1, 0, index], path[: frame + 1, 1, index])
             heads.set_offsets(path[frame].T)
             clock.set_text(f"time {time[frame]:.3g}")
-        return []
 
-    def animation(self, hold: int = 10) -> FuncAnimation:
+    def animation(self) -> FuncAnimation:
         """All frames, the last one held."""
         # One layout for all frames; finding it anew would take longer than drawing them.
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
-        frames = [*range(self.frames), *[self.frames - 1] * hold]
+        frames = [*range(self.frames), *[self.frames - 1] * HELD]
         return FuncAnimation(self.figure, self.draw, frames, blit=False)
 
 

@@ -10,21 +10,22 @@ from torch import Tensor
 
 from onelayer.compute.ensemble import RunRandom
 
-STD = 0.02
-"""Standard deviation of the standard initialisation."""
-RESIDUAL_STD = STD / math.sqrt(2)
-"""That of the matrices that write to the residual stream, W_O and W_2 (one layer)."""
+STD = 0.02  # of the standard initialisation
 
 
-def standard(random: RunRandom, T: int, d: int, rows: int = 1) -> dict[str, Tensor]:
-    """Every entry from N(0, .02^2), of W_O and W_2 from N(0, .02^2 / 2); b = 0.
+def residual_std(depth: int = 1) -> float:
+    """That of the matrices that write to the residual stream, W_O and W_2, of `depth` layers."""
+    return STD / math.sqrt(2 * depth)
 
-    Args:
-        random: the runs' random numbers.
-        T: inputs per sequence.
-        d: dimensions.
-        rows: 1 for one embedding vector, 2 for a row per symbol.
+
+def standard(random: RunRandom, T: int, d: int, rows: int = 1, depth: int = 0) -> dict[str, Tensor]:
+    """Every entry from N(0, .02^2), of W_O and W_2 from N(0, .02^2 / 2 layers); b = 0.
+
+    With `rows` = 1 there is one embedding vector, else a row per symbol. A `depth` other than 0 is
+    that of a transformer of `open_problems`, and the second dimension of its matrices.
     """
+    blocks, b = ((depth,), (rows,)) if depth else ((), ())
+    residual = residual_std(depth or 1)
 
     def normal(name: str, *shape: int, std: float = STD) -> Tensor:
         return std * random.normal(*shape, use=f"initial {name}")
@@ -32,13 +33,11 @@ def standard(random: RunRandom, T: int, d: int, rows: int = 1) -> dict[str, Tens
     embedding = {"e": normal("e", d)} if rows == 1 else {"rows": normal("rows", rows, d)}
     return embedding | {
         "wpe": normal("wpe", T, d),
-        "W_Q": normal("W_Q", d, d),
-        "W_K": normal("W_K", d, d),
-        "W_V": normal("W_V", d, d),
-        "W_O": normal("W_O", d, d, std=RESIDUAL_STD),
-        "W_1": normal("W_1", 4 * d, d),
-        "W_2": normal("W_2", d, 4 * d, std=RESIDUAL_STD),
-        "b": torch.zeros(len(random.seeds), device=random.seeds.device),
+        **{name: normal(name, *blocks, d, d) for name in ("W_Q", "W_K", "W_V")},
+        "W_O": normal("W_O", *blocks, d, d, std=residual),
+        "W_1": normal("W_1", *blocks, 4 * d, d),
+        "W_2": normal("W_2", *blocks, d, 4 * d, std=residual),
+        "b": torch.zeros(len(random.seeds), *b, device=random.seeds.device),
     }
 
 
@@ -61,9 +60,9 @@ def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
     parameters |= _symbols(scalar("e", d)[..., 0] * alpha, T)
     for name in ("W_Q", "W_K", "W_V"):
         parameters[name] = scalar(name, d * d) * column * row
-    parameters["W_O"] = scalar("W_O", d * d, RESIDUAL_STD) * column * row
+    parameters["W_O"] = scalar("W_O", d * d, residual_std()) * column * row
     parameters["W_1"] = scalar("W_1", 4 * d * d) * ones * row
-    parameters["W_2"] = scalar("W_2", 4 * d * d, RESIDUAL_STD) * column * ones.mT
+    parameters["W_2"] = scalar("W_2", 4 * d * d, residual_std()) * column * ones.mT
     return parameters
 
 
@@ -78,8 +77,7 @@ def paper(
     with the same constant embed both symbols alike until the tied logit's gradient parts them.
     """
     parameters = standard(random, T, d, rows)
-    constant = torch.full_like(parameters["wpe"][:, 0], e)
-    parameters |= _symbols(constant, T)
+    parameters |= _symbols(torch.full_like(parameters["wpe"][:, 0], e), T)
     if rows == 2:
         del parameters["e"]
         parameters["rows"] = torch.full_like(parameters["rows"], e)

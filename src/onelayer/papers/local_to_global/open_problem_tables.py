@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from onelayer.evidence.intervals import mean, share
-from onelayer.evidence.tables import Report, interval, number, table, tidy
+from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
+from onelayer.papers.local_to_global.chain import Source
 from onelayer.papers.local_to_global.flow_tables import with_runs
-from onelayer.papers.local_to_global.sources import Source
 from onelayer.settings.local_to_global import SourceSettings
 
 KEYS = ["source", "depth"]
@@ -24,60 +24,19 @@ CLOSE = "within"  # how near to the best entropy counts as reached (nats), in th
 
 
 def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
-    """The curves with `closed`, the share of the way from the unigram to the best entropy.
+    """`open_problems.train_sources` with what is left of the way from the unigram entropy.
 
-    Args:
-        curves: `open_problems.train_sources`.
-        sources: of the curves.
+    Columns `closed`, the share of the way to the best entropy, and `above_best` (nats).
     """
-    found = {own.name: Source.of(own.transitions) for own in sources}
-    unigram = curves["source"].map({name: own.entropy(0) for name, own in found.items()})
-    best = curves["source"].map({name: own.entropy(own.order) for name, own in found.items()})
+    known = {one.name: Source.of(one.transitions) for one in sources}
+    unigram = curves["source"].map({name: source.entropy(0) for name, source in known.items()})
+    best = curves["source"].map({name: one.entropy(one.order) for name, one in known.items()})
     closed = (unigram - curves["loss"]) / (unigram - best)
     return curves.assign(closed=closed, above_best=curves["loss"] - best)
 
 
-def open_problem_table(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
-    """Final loss, share of the way and seeds at the best entropy, by source and depth."""
-    runs = with_way_closed(curves, sources).sort_values("iteration")
-    runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
-    final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
-    rows = []
-    for own in sources:
-        source = Source.of(own.transitions)
-        entropies = [source.entropy(memory) for memory in range(source.order + 1)]
-        seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
-        for depth in own.depths:
-            part = final[(final["source"] == own.name) & (final["depth"] == depth)]
-            key = {"source": own.name, "depth": depth}
-            within = TENTH * (entropies[0] - entropies[-1])
-            reached = int((part["above_best"] <= within).sum())
-            rows += [
-                key | {"quantity": "final_loss", "note": f"entropy by memory: {seen}"}
-                | mean(part["loss"]),
-                key | {"quantity": "way_closed"} | mean(part["closed"]) | _standing(part["fell"]),
-                key | {"quantity": "reached_share", CLOSE: within} | share(reached, len(part)),
-            ]  # fmt: skip
-    return judged(tidy(rows, [*KEYS, CLOSE]), sources)
-
-
-def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
-    """Verdicts of a table of the open problems that has its values: of chains under one layer.
-
-    Nothing is published of these: the way closed is compared with the half of it.
-    """
-    known = {own.name: Source.of(own.transitions) for own in sources}
-    compared = []
-    for row in table.itertuples():
-        source = known[row.source]
-        carried_over = source.order == 1 and row.depth == 1 and row.quantity == "way_closed"
-        side = 1 if carried_over and source.second_eigenvalue > 0 else -1
-        compared.append(Direction(0.5, side, kind="analogue") if carried_over else None)
-    return judge(with_runs(table), compared)
-
-
-def _standing(fell: pd.Series) -> dict[str, str]:
-    """What stands in a row that rests on runs of which one ends no lower than it starts.
+def _unreached(fell: pd.Series) -> dict[str, str]:
+    """Verdict and note of a row that rests on runs of which one ends no lower than it starts.
 
     The start has no preference and lies near the unigram entropy: standing still looks trapped.
     """
@@ -87,35 +46,39 @@ def _standing(fell: pd.Series) -> dict[str, str]:
     return {"verdict": NOT_REACHED, "note": note}
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
+    """Verdicts of a table of the open problems that has its values: of chains under one layer.
+
+    Nothing is published of these: the way closed is compared with the half of it.
+    """
+    known = {one.name: Source.of(one.transitions) for one in sources}
+    compared = []
+    for row in table.itertuples():
+        source = known[row.source]
+        carried_over = source.order == 1 and row.depth == 1 and row.quantity == "way_closed"
+        side = 1 if carried_over and source.second_eigenvalue > 0 else -1
+        compared.append(Direction(0.5, side, kind="analogue") if carried_over else None)
+    return judge(with_runs(table), compared)
+
+
+@row_per(*KEYS)
+def readable(by: pd.DataFrame, source: str, depth: int) -> dict:
     """A row per source and depth."""
-    rows = []
-    for (source, depth), part in table.groupby(KEYS, sort=False):
-        by = part.set_index("quantity")
-        ends = ["value", "low", "high"]
-        reached = by.loc["reached_share"]
-        rows.append(
-            {
-                "source": source,
-                "layers": str(depth),
-                "final loss [95%]": interval(*by.loc["final_loss", ends], 4),
-                "share of the way from unigram to best [95%]": interval(
-                    *by.loc["way_closed", ends], 3
-                ),
-                "seeds at the best entropy": (
-                    f"{number(reached['value'] * reached['n'], 0)} of {reached['n']:.0f}"
-                ),
-                "as with two states": _side(by.loc["way_closed"]),
-                "verdict": worded(by.loc["way_closed"]),
-                "entropies": by.loc["final_loss", "note"],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _side(way: pd.Series) -> str:
-    """Which side of the half is that of the sentence on two states."""
-    return "" if not way["verdict"] else f"{'>' if way['effect'] > 0 else '<'} .5"
+    final, way, reached = (by.loc[name] for name in ("final_loss", "way_closed", "reached_share"))
+    # Which side of the half is that of the sentence on two states.
+    side = f"{'>' if way['effect'] > 0 else '<'} .5" if way["verdict"] else ""
+    return {
+        "source": source,
+        "layers": str(depth),
+        "final loss [95%]": interval_of(final, 4),
+        "share of the way from unigram to best [95%]": interval_of(way, 3),
+        "seeds at the best entropy": (
+            f"{number(reached['value'] * reached['n'], 0)} of {reached['n']:.0f}"
+        ),
+        "as with two states": side,
+        "verdict": worded(way),
+        "entropies": final["note"],
+    }
 
 
 @table(
@@ -137,14 +100,27 @@ def open_problems(
     batch: int,
     iterations: int,
 ) -> Report:
-    """How far more states, the second order and two layers are learnt.
-
-    Args:
-        curves: `open_problems.train_sources`.
-        sources: in the order of rows.
-        sequence_length, batch, iterations: of the training, as in `OpenProblemsSettings`.
-    """
-    table = open_problem_table(curves, sources)
+    """How far more states, the second order and two layers are learnt."""
+    runs = with_way_closed(curves, sources).sort_values("iteration")
+    runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
+    final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
+    rows = []
+    for one in sources:
+        source = Source.of(one.transitions)
+        entropies = [source.entropy(memory) for memory in range(source.order + 1)]
+        seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
+        within = TENTH * (entropies[0] - entropies[-1])
+        for depth in one.depths:
+            part = final[(final["source"] == one.name) & (final["depth"] == depth)]
+            reached = share(int((part["above_best"] <= within).sum()), len(part))
+            quantities = {
+                "final_loss": mean(part["loss"]) | {"note": f"entropy by memory: {seen}"},
+                "way_closed": mean(part["closed"]) | _unreached(part["fell"]),
+                "reached_share": reached | {CLOSE: within},
+            }
+            key = {"source": one.name, "depth": depth}
+            rows += [key | {"quantity": name} | row for name, row in quantities.items()]
+    table = judged(tidy(rows, [*KEYS, CLOSE]), sources)
     title = "Open problems: more states, higher order, two layers, from the standard start"
     notes = [
         f"{sequence_length} inputs per sequence, {batch} sequences per "

@@ -1,30 +1,56 @@
-"""The paper's open problems, small: more states, higher order, two layers (training of them).
+"""The paper's open problems, small: more states, higher order, two layers (model and training).
 
-Each source trains from the standard start at each depth; sources of equal states and order and
-equal depth are one ensemble. Run i of any of them has the random numbers of seed i.
+The model is the paper's (one head, no biases in linear maps, no LayerNorm, ReLU, 4 d hidden units,
+tied logits) with a row of the embedding per state and any number of blocks: z_t = E[x_t] + p_t, and
+after attention and MLP of every block the logits E z + b. Each source trains from the standard
+start at each depth; sources of equal states and order and equal depth are one ensemble. Run i of
+any of them has the random numbers of seed i.
 
-Shapes: R runs, B sequences, T inputs; S states, k the order, C = S^k contexts of a source.
+Shapes: R runs, B sequences, T inputs, d dimensions, D blocks; S states, k the order, C = S^k
+contexts of a source. Parameters by name, [R, ...]: `rows` [S, d], `wpe` [T, d], `b` [S], and of all
+blocks `W_Q`, `W_K`, `W_V`, `W_O` [D, d, d], `W_1` [D, 4d, d], `W_2` [D, d, 4d].
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.papers.local_to_global import deep_transformer
-from onelayer.papers.local_to_global.sources import Source
+from onelayer.papers.local_to_global import initialisation
+from onelayer.papers.local_to_global.chain import Source
 from onelayer.papers.local_to_global.training import BETAS, one_cycle
 from onelayer.settings.local_to_global import OpenProblemsSettings, SourceSettings
 
-AT_ONCE = (
-    20  # iterations whose sequences are drawn together: the loop over time is the same for all
-)
+Parameters = Mapping[str, Tensor]
+# Iterations whose sequences are drawn together: the loop over time is the same for all.
+AT_ONCE = 20
+
+
+def log_probabilities(parameters: Parameters, x: Tensor) -> Tensor:
+    """Log-probabilities of the next symbol, [R, B, T, S], for inputs x, int64 [R, B, T]."""
+    run = torch.arange(len(x), device=x.device)[:, None, None]
+    z = parameters["rows"][run, x] + parameters["wpe"][:, None]
+    for block in range(parameters["W_Q"].shape[1]):
+        W = {n: p[:, block, None].mT for n, p in parameters.items() if n.startswith("W_")}
+        q, k, v = (z @ W[name] for name in ("W_Q", "W_K", "W_V"))
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        z = z + mixed @ W["W_O"]
+        z = z + functional.relu(z @ W["W_1"]) @ W["W_2"]
+    logits = z @ parameters["rows"][:, None].mT + parameters["b"][:, None, None]
+    return logits.log_softmax(dim=-1)
+
+
+def losses(parameters: Parameters, x: Tensor) -> Tensor:
+    """Mean cross-entropy of the next symbol, [R] (nats); x is int64 [R, B, T + 1]."""
+    chances = log_probabilities(parameters, x[..., :-1])
+    return -chances.gather(-1, x[..., 1:, None]).mean(dim=(1, 2, 3))
 
 
 def train_sources(
@@ -36,27 +62,22 @@ def train_sources(
         `source`, `depth`, `seed`, `iteration`, `loss` (population loss, `population_losses`).
     """
     groups: dict[tuple[int, int, int], list[SourceSettings]] = {}
-    for own in settings.sources:
-        source = Source.of(own.transitions)
-        for depth in own.depths:
-            groups.setdefault((source.states, source.order, depth), []).append(own)
+    for one in settings.sources:
+        source = Source.of(one.transitions)
+        for depth in one.depths:
+            groups.setdefault((source.states, source.order, depth), []).append(one)
     parts = []
     for number, ((_, _, depth), members) in enumerate(groups.items()):
-        names = [own.name for own in members]
-        trained = _train_group(
-            [Source.of(own.transitions) for own in members],
-            names,
-            depth,
-            settings,
-            execution.part(number, (depth, members)),
-        )
-        parts += _curves(trained, names, depth, settings.seeds)
+        trained = _train_group(members, depth, settings, execution.part(number, (depth, members)))
+        runs = [(one.name, seed) for one in members for seed in range(settings.seeds)]
+        for (name, seed), loss in zip(runs, trained.observed["loss"].double().T, strict=True):
+            key = {"source": name, "depth": depth, "seed": seed, "iteration": trained.observed_at}
+            parts.append(pd.DataFrame(key | {"loss": loss.numpy()}))
     return pd.concat(parts, ignore_index=True)
 
 
 def _train_group(
-    sources: Sequence[Source],
-    names: Sequence[str],
+    members: Sequence[SourceSettings],
     depth: int,
     settings: OpenProblemsSettings,
     execution: Execution,
@@ -67,15 +88,17 @@ def _train_group(
         OnelayerError: the held-out sequences lack a context of a source.
     """
     T, B, iterations = settings.sequence_length, settings.batch, settings.iterations
-    each = [source for source in sources for _ in range(settings.seeds)]
-    random = RunRandom([seed for _ in sources for seed in range(settings.seeds)], execution.device)
+    sources, seeds = [Source.of(one.transitions) for one in members], range(settings.seeds)
+    each = [source for source in sources for _ in seeds]
+    random = RunRandom([*seeds] * len(sources), execution.device)
     held_out = RunRandom([settings.seeds] * len(each), execution.device)
     held_out = draw(held_out.uniform(settings.evaluate_on, T, use="held-out sequences"), each)
-    for name, source, x in zip(names, sources, held_out[:: settings.seeds], strict=True):
+    for one, source, x in zip(members, sources, held_out[:: settings.seeds], strict=True):
         if missing := set(_possible(source)) - set(contexts(x, source).unique().tolist()):
             raise OnelayerError(
                 f"open_problems.evaluate_on = {settings.evaluate_on}: the held-out sequences of "
-                f"{T} inputs lack {len(missing)} contexts of '{name}'; more or longer ones have all"
+                f"{T} inputs lack {len(missing)} contexts of '{one.name}'; more or longer ones "
+                "have all"
             )
 
     @functools.lru_cache(maxsize=1)
@@ -83,47 +106,40 @@ def _train_group(
         u = random.uniform(AT_ONCE * B, T + 1, use="sequences", step=part)
         return draw(u, each).unflatten(1, (AT_ONCE, B))
 
-    def batch(step: int) -> Tensor:
-        return sequences(step // AT_ONCE)[:, step % AT_ONCE]
-
-    start = deep_transformer.standard(random, T, settings.d, sources[0].states, depth)
-    optimizer = Optimizer(
-        "adamw",
-        lr=settings.lr,
-        beta1=BETAS[0],
-        beta2=BETAS[1],
-        schedule=one_cycle(iterations, settings.warm_up),
+    schedule = one_cycle(iterations, settings.warm_up)
+    ensemble = Ensemble(
+        initialisation.standard(random, T, settings.d, sources[0].states, depth),
+        lambda step: sequences(step // AT_ONCE)[:, step % AT_ONCE],
+        Optimizer("adamw", lr=settings.lr, beta1=BETAS[0], beta2=BETAS[1], schedule=schedule),
+        loss=losses,
+        labels=[f"{one.name}, seed {seed}" for one in members for seed in seeds],
     )
-    labels = [f"{name}, seed {seed}" for name in names for seed in range(settings.seeds)]
-    ensemble = Ensemble(start, batch, optimizer, loss=deep_transformer.losses, labels=labels)
     return train(
         ensemble,
         iterations,
         observe=lambda parameters: {"loss": population_losses(parameters, held_out, each)},
-        observe_at=sorted({*range(0, iterations, settings.evaluate_every), iterations}),
+        observe_at={*range(0, iterations, settings.evaluate_every), iterations},
         execution=execution,
     )
 
 
-def population_losses(
-    parameters: deep_transformer.Parameters, x: Tensor, sources: Sequence[Source]
-) -> Tensor:
+def population_losses(parameters: Parameters, x: Tensor, sources: Sequence[Source]) -> Tensor:
     """The expected loss of each run, [R] (nats), estimated on inputs x, int64 [R, B, T].
 
     From the k-th input on, where the whole context is seen. Next symbols are averaged out by the
     source's own probabilities and contexts weighted by their stationary law, so that the best model
     of each memory has exactly its entropy, whatever sequences were drawn.
     """
-    found = deep_transformer.log_probabilities(parameters, x)
-    losses = []
+    predicted = log_probabilities(parameters, x)
+    expected = []
     for run, source in enumerate(sources):
         context, possible = contexts(x[run], source), _possible(source)
-        chance = torch.from_numpy(source.transitions).to(found)
-        surprise = -(chance[context] * found[run, :, source.order - 1 :]).sum(-1)
-        law = torch.from_numpy(source.law[possible]).to(found)
+        chance = torch.from_numpy(source.transitions).to(predicted)
+        surprise = -(chance[context] * predicted[run, :, source.order - 1 :]).sum(-1)
+        law = torch.from_numpy(source.law[possible]).to(predicted)
         by_context = [surprise[context == c].mean() for c in possible]
-        losses.append((law * torch.stack(by_context)).sum())
-    return torch.stack(losses)
+        expected.append((law * torch.stack(by_context)).sum())
+    return torch.stack(expected)
 
 
 def _possible(source: Source) -> list[int]:
@@ -132,17 +148,10 @@ def _possible(source: Source) -> list[int]:
 
 
 def draw(u: Tensor, sources: Sequence[Source]) -> Tensor:
-    """Turn uniform numbers into stationary sequences, one number per symbol.
+    """Turn uniform numbers u [R, B, length] into stationary sequences, int64 of the same shape.
 
     The first k symbols come from the stationary law of the contexts, the others from the next
-    symbol's law, symbol after symbol.
-
-    Args:
-        u: uniform in [0, 1), [R, B, length].
-        sources: one per run, of equal S and k.
-
-    Returns:
-        int64 [R, B, length].
+    symbol's law, symbol after symbol. The sources, one per run, have equal S and k.
     """
     S, k, C = sources[0].states, sources[0].order, len(sources[0].transitions)
     laws = torch.from_numpy(np.stack([source.law for source in sources])).to(u.device)
@@ -165,20 +174,3 @@ def contexts(x: Tensor, source: Source) -> Tensor:
     S, k = source.states, source.order
     length = x.shape[-1] - k + 1
     return sum(x[..., place : place + length] * S ** (k - 1 - place) for place in range(k))
-
-
-def _curves(trained: Trained, names: Sequence[str], depth: int, seeds: int) -> list[pd.DataFrame]:
-    losses = trained.observed["loss"].double().numpy()
-    runs = [(name, seed) for name in names for seed in range(seeds)]
-    return [
-        pd.DataFrame(
-            {
-                "source": name,
-                "depth": depth,
-                "seed": seed,
-                "iteration": trained.observed_at,
-                "loss": losses[:, run],
-            }
-        )
-        for run, (name, seed) in enumerate(runs)
-    ]

@@ -7,7 +7,7 @@ sequences of seed i, so that variants differ in nothing but what they change.
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.sequences import sequences
 from onelayer.papers.local_to_global.transformer import losses, population_losses
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings
 
@@ -38,15 +37,8 @@ STARTS = {
 }
 
 
-@dataclass(frozen=True)
-class Group:
-    """Variants whose parameters have the same shapes, trained for equally many iterations.
-
-    Attributes:
-        names: of the variants.
-        starts: the initialisation of each.
-        trainings: the training of each.
-    """
+class Group(NamedTuple):
+    """Variants whose parameters have the same shapes, trained for equally many iterations."""
 
     names: list[str]
     starts: list[str]
@@ -56,17 +48,11 @@ class Group:
 def group(variants: Iterable[tuple[str, str, TrainingSettings]]) -> list[Group]:
     """Sort (name, initialisation, training) into groups that train as one ensemble, in order."""
     groups: dict[tuple, Group] = {}
-    for name, start, training in variants:
-        shape = (
-            training.sequence_length,
-            training.layer_norm,
-            training.embedding_rows,
-            training.iterations,
-        )
-        found = groups.setdefault(shape, Group([], [], []))
-        found.names.append(name)
-        found.starts.append(start)
-        found.trainings.append(training)
+    for variant in variants:
+        t = variant[2]
+        shape = (t.sequence_length, t.layer_norm, t.embedding_rows, t.iterations)
+        for column, value in zip(groups.setdefault(shape, Group([], [], [])), variant, strict=True):
+            column.append(value)
     return list(groups.values())
 
 
@@ -94,10 +80,9 @@ def train_group(
     seeds = range(first_seed, first_seed + settings.seeds)
     random = RunRandom(seeds, execution.device)
     T, iterations = base.sequence_length, base.iterations
-    held_out = RunRandom([seeds.stop], execution.device).uniform(
-        settings.evaluate_on, T, use="held-out sequences"
-    )
-    held_out = sequences(held_out, chain)
+    unseen = RunRandom([seeds.stop], execution.device)
+    unseen = unseen.uniform(settings.evaluate_on, T, use="held-out sequences")
+    held_out = sequences(unseen, chain)
     if bool(held_out.all()) or not bool(held_out.any()):
         raise OnelayerError(
             f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
@@ -110,30 +95,21 @@ def train_group(
 
     def observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
         x = held_out.expand(variants * settings.seeds, -1, -1)
-        return {
-            "loss": population_losses(parameters, x, chain),
-            "W_1": parameters["W_1"],
-            "W_V": parameters["W_V"],
-        } | {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
+        observed = {"loss": population_losses(parameters, x, chain)}
+        observed |= {name: parameters[name] for name in ("W_1", "W_V")}
+        return observed | {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
 
     starts = [_start(s, t, random) for s, t in zip(group.starts, group.trainings, strict=True)]
     parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
-    names = [f"{name}, seed {seed}" for name in group.names for seed in seeds]
-    observed = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
     ensemble = Ensemble(
         parameters,
         batch,
         _optimizer(group.trainings, settings.seeds, parameters),
         loss=losses,
-        labels=names,
+        labels=[f"{name}, seed {seed}" for name in group.names for seed in seeds],
     )
-    return train(
-        ensemble,
-        iterations,
-        observe=observe,
-        observe_at=sorted(observed),
-        execution=execution,
-    )
+    observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
+    return train(ensemble, iterations, observe=observe, observe_at=observe_at, execution=execution)
 
 
 def train_variants(
@@ -142,30 +118,48 @@ def train_variants(
     execution: Execution = Execution(),
     first_seed: int = 0,
 ) -> pd.DataFrame:
-    """Train all variants, group after group; returns their `curves`.
+    """The `curves` of all variants (name, initialisation, training), trained group after group.
 
-    Args:
-        variants: (name, initialisation, training).
-        settings: the runs of each.
-        execution: state and finished groups stay beside its checkpoint until the last group is
-            done; a later start goes on from them.
-        first_seed: as of `train_group`.
+    State and finished groups stay beside the execution's checkpoint until the last group is done; a
+    later start goes on from them.
     """
     parts, finished = [], []
-    for number, own in enumerate(group(variants)):
-        finished.append(execution.checkpoint.part(f"{number}-finished", own))
+    for number, one in enumerate(group(variants)):
+        finished.append(execution.checkpoint.part(f"{number}-finished", one))
         if found := finished[-1].read():
             observed, _ = found
         else:
-            log.info("training %s", ", ".join(own.names))
-            alone = execution.part(number, own)
-            trained = train_group(own, settings, execution=alone, first_seed=first_seed)
+            log.info("training %s", ", ".join(one.names))
+            alone = execution.part(number, one)
+            trained = train_group(one, settings, execution=alone, first_seed=first_seed)
             observed = _curves_of(trained)
-            finished[-1].write(observed, own.trainings[0].iterations)
-        parts.append(_tabulate(own, observed, settings.seeds, first_seed))
+            finished[-1].write(observed, one.trainings[0].iterations)
+        parts.append(_tabulate(one, observed, settings.seeds, first_seed))
     for checkpoint in finished:
         checkpoint.remove()
     return pd.concat(parts, ignore_index=True)
+
+
+def sequences(u: Tensor, chain: Chain) -> Tensor:
+    """Turn uniform numbers [..., T] into stationary sequences of the chain, without a loop.
+
+    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q <= 1) or flips it
+    (p + q >= 1). So a symbol is the last reset before it and the parity of the steps since.
+
+    Returns:
+        bool [..., T], True for the symbol 1.
+    """
+    p, q = chain.p, chain.q
+    keeps = p + q <= 1
+    to_one, to_zero = (p, q) if keeps else (1 - q, 1 - p)
+    reset, symbol = u < to_one + to_zero, u < to_one
+    # The first symbol follows the stationary law.
+    reset[..., 0] = True
+    symbol[..., 0] = u[..., 0] < chain.pi1
+    place = torch.arange(u.shape[-1], device=u.device)
+    last = torch.where(reset, place, 0).cummax(dim=-1).values
+    state = symbol.gather(-1, last)
+    return state if keeps else state ^ ((place - last) % 2 == 1)
 
 
 def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
@@ -183,11 +177,11 @@ def _optimizer(
     trainings: Sequence[TrainingSettings], seeds: int, parameters: dict[str, Tensor]
 ) -> Optimizer:
     """One learning rate, weight decay and kind per run."""
-    decay = [t.weight_decay for t in trainings for _ in range(seeds)]
-    base = trainings[0]
+    each, base = [training for training in trainings for _ in range(seeds)], trainings[0]
+    decay = [training.weight_decay for training in each]
     return Optimizer(
-        [t.optimizer for t in trainings for _ in range(seeds)],
-        lr=[t.lr for t in trainings for _ in range(seeds)],
+        [training.optimizer for training in each],
+        lr=[training.lr for training in each],
         momentum=MOMENTUM,
         beta1=BETAS[0],
         beta2=BETAS[1],
@@ -199,9 +193,7 @@ def _optimizer(
 def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
     """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
 
-    Args:
-        iterations: length of the training.
-        warm_up: share of it in which the rate rises.
+    The rate rises in the share `warm_up` of the iterations.
     """
     turn = max(warm_up * iterations, 1.0)
 
@@ -235,9 +227,8 @@ def _tabulate(
     group: Group, observed: Mapping[str, Tensor], seeds: int, first_seed: int = 0
 ) -> pd.DataFrame:
     every = range(first_seed, first_seed + seeds)
-    runs = [(name, seed) for name in group.names for seed in every]
     parts = []
-    for run, (name, seed) in enumerate(runs):
+    for run, (name, seed) in enumerate((name, seed) for name in group.names for seed in every):
         part = {"variant": name, "seed": seed, "iteration": observed["iteration"].numpy()}
         part |= {quantity: observed[quantity][:, run].double().numpy() for quantity in QUANTITIES}
         parts.append(pd.DataFrame(part))
@@ -249,9 +240,9 @@ def snapshots_of(
 ) -> dict[str, np.ndarray]:
     """`<variant>/W_1` and `<variant>/W_V` at the given iterations, [iterations, seeds, ...]."""
     rows = [trained.observed_at.index(iteration) for iteration in iterations]
-    found = {}
+    weights = {}
     for matrix in ("W_1", "W_V"):
         values = trained.observed[matrix][rows].unflatten(1, (len(group.names), seeds))
         for place, name in enumerate(group.names):
-            found[f"{name}/{matrix}"] = values[:, place].contiguous().numpy()
-    return found
+            weights[f"{name}/{matrix}"] = values[:, place].contiguous().numpy()
+    return weights

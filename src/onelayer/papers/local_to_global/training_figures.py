@@ -1,4 +1,4 @@
-"""Figures of the trained transformers: figures 3, 4 and 6 of Makkuva et al. (2024)."""
+"""Figures of the trained transformers: figures 3, 4, 6 of Makkuva et al. (2024), and our own."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +14,15 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
-from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.chain import Chain, Source
+from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.training_tables import read_published
-from onelayer.settings.local_to_global import ChainSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import (
+    ChainSettings,
+    SourceSettings,
+    TrainingSettings,
+    Variant,
+)
 
 LABELS = {
     "standard": "standard Gaussian start",
@@ -32,6 +38,14 @@ STYLES = (
     {"color": PALETTE[3], "lw": 1.3, "ls": "-."},
     {"color": PALETTE[6], "lw": 0.8, "ls": "-"},
 )
+# By what they do: queries and keys decide where attention looks, the others what is written.
+PAIRS = (("W_Q", "W_K"), ("W_V", "W_O"), ("W_1", "W_2"))
+# A colour per pair of matrices; the first of a pair is solid, the second dashed.
+MATRIX_STYLES = {
+    name: {"color": colour, "ls": line, "marker": marker, "mfc": fill or colour}
+    for colour, marker, pair in zip(PALETTE, MARKERS, PAIRS, strict=False)
+    for name, line, fill in zip(pair, ("-", "--"), ("", "white"), strict=True)
+}
 
 
 @figure(
@@ -48,60 +62,87 @@ STYLES = (
 def weights_standard(
     curves: pd.DataFrame, weights: dict[str, np.ndarray], published: Path, iterations: list[int]
 ) -> Figure:
-    """Figure 3: W_1 and W_V of one run, and how close all runs come to rank one.
-
-    Args:
-        curves: `training.curves` of all initialisations.
-        weights: `training.snapshots_of`; the last seed is shown.
-        published: as `training_tables.read_published` takes it; may lack this initialisation.
-        iterations: of the snapshots.
-    """
-    curves, snapshots = _of_start("standard", curves, weights)
-    authors = read_published(published)
-    authors = authors[authors["initialisation"] == "standard"]
-    authors = authors[authors["iteration"] <= curves["iteration"].max()]
+    """Figure 3: W_1 and W_V of one run, and how close all runs come to rank one."""
+    curves = curves[curves["variant"] == "standard"]
+    authors = _published(published, "standard", curves["iteration"].max())
     figure = plt.figure(figsize=(MIDDLE, 5.3))
     upper, lower = figure.subfigures(2, 1, height_ratios=[1.9, 1])
     axes = upper.subplots(2, len(iterations), squeeze=False)
     for row, (name, label) in zip(axes, NAMES.items(), strict=True):
-        for axis, W, iteration in zip(row, snapshots[name][:, -1], iterations, strict=True):
+        last_seed = weights[f"standard/{name}"][:, -1]
+        for axis, W, iteration in zip(row, last_seed, iterations, strict=True):
             image = _draw_matrix(axis, name, W)
             axis.set_title(
                 f"{label}, iteration {iteration}\nlargest {abs(W).max():.2g}", fontsize=8
             )
     _explain_colours(upper, image, axes)
-    for axis, colour, (name, label) in zip(
-        lower.subplots(1, 2, sharey=True), PALETTE, NAMES.items(), strict=False
-    ):
-        _draw_band(axis, curves, f"{name}_share", {"color": colour, "lw": 1.5})
-        theirs = authors[authors["matrix"] == name]
-        # Whole markers at the axis' ends; none at all would leave the layout no room.
-        [markers] = axis.plot(
-            theirs["iteration"], theirs["published"], ls="", marker="o", ms=5, mfc="white",
-            color="black", zorder=4, clip_on=False,
-        )  # fmt: skip
-        markers.set_in_layout(False)
+    white = {"color": "black", "marker": "o", "mfc": "white"}
+    for place, axis in enumerate(lower.subplots(1, 2, sharey=True)):
+        name, label = list(NAMES.items())[place]
+        _draw_band(axis, curves, f"{name}_share", {"color": PALETTE[place], "lw": 1.5})
+        _draw_published(axis, authors, name, white)
         axis.axhline(1, color="0.7", lw=0.8, zorder=0)
+        despine(axis)
         axis.set(xlabel="iteration", title=label, ylim=(0, 1.05))
         axis.set_xlim(0, curves["iteration"].max())
-        despine(axis)
     lower.axes[0].set_ylabel("share of the largest\nsingular value")
     handles = _band_handles(curves["seed"].nunique())
     if len(authors):
-        style = {"color": "black", "marker": "o", "ms": 5, "mfc": "white", "ls": ""}
-        handles.append(Line2D([], [], label="authors' saved weights", **style))
-    lower.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+        handles.append(Line2D([], [], label="authors' saved weights", ms=5, ls="", **white))
+    _legend_below(lower, handles, 3)
     return figure
 
 
-def _of_start(
-    name: str, curves: pd.DataFrame, weights: Mapping[str, np.ndarray]
-) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Curves of one initialisation, and `W_1` and `W_V` [iterations, seeds, ...] of its runs."""
-    return (
-        curves[curves["variant"] == name],
-        {matrix: weights[f"{name}/{matrix}"] for matrix in NAMES},
-    )
+def _published(path: Path, start: str, last: int) -> pd.DataFrame:
+    """The authors' shares of one initialisation, up to the last iteration of ours."""
+    authors = read_published(path)
+    return authors[(authors["initialisation"] == start) & (authors["iteration"] <= last)]
+
+
+def _draw_published(axis: Axes, authors: pd.DataFrame, name: str, style: Mapping) -> None:
+    """The authors' shares of one matrix."""
+    theirs = authors[authors["matrix"] == name]
+    # Whole markers at the axis' ends; none at all would leave the layout no room.
+    point = dict(style) | {"ls": "", "ms": 5, "zorder": 4, "clip_on": False}
+    [markers] = axis.plot(theirs["iteration"], theirs["published"], **point)
+    markers.set_in_layout(False)
+
+
+@figure(
+    "local_to_global/rank_one",
+    "Transformers",
+    "figure: rank one of all matrices",
+    reads={
+        "curves": "train_transformers.curves",
+        "published": "reference/local_to_global_rank_one.csv",
+    },
+)
+def all_matrices(curves: pd.DataFrame, published: Path) -> Figure:
+    """Share of the largest singular value over training, a panel per start."""
+    last = curves["iteration"].max()
+    figure, axes = plt.subplots(2, 1, figsize=(COLUMN, 4.9), sharex=True, sharey=True)
+    for axis, start in zip(axes, ("standard", "paper"), strict=True):
+        runs, authors = curves[curves["variant"] == start], _published(published, start, last)
+        for name, style in MATRIX_STYLES.items():
+            line = {"color": style["color"], "ls": style["ls"], "lw": 1.5}
+            _draw_band(axis, runs, f"{name}_share", line, alpha=0.15)
+            _draw_published(axis, authors, name, style)
+        axis.axhline(1, color="0.7", lw=0.8, zorder=0)
+        axis.set_title(LABELS[start], fontsize=9)
+        axis.set_ylabel("share of $\\sigma_1^2$")
+        despine(axis)
+    axes[0].set(ylim=(0, 1.05), xlim=(0, last))
+    axes[1].set_xlabel("iteration")
+    theirs = set(read_published(published)["matrix"])
+    ours, known = {"lw": 1.5, "marker": ""}, {"ls": "", "ms": 5}
+    handles = [
+        Line2D([], [], **style | given, label=f"{whose}${name}$")
+        for whose, given in (("", ours), ("authors, ", known))
+        for name, style in MATRIX_STYLES.items()
+        if not whose or name in theirs
+    ]
+    _legend_below(figure, handles, 3, columnspacing=1.2)
+    return figure
 
 
 @figure(
@@ -119,29 +160,21 @@ def weights_rank_one(
     Their pattern is the same at every iteration, up to one sign of the whole matrix, so it is drawn
     once, of the last run; beside it the largest entry of all runs, and above it how far the share
     of the largest singular value falls below 1.
-
-    Args:
-        curves: `training.curves` of all initialisations.
-        weights: `training.snapshots_of`.
-        iterations: of the snapshots.
     """
-    curves, snapshots = _of_start("rank_one", curves, weights)
+    curves = curves[curves["variant"] == "rank_one"]
     figure = plt.figure(figsize=(MIDDLE, 2.9))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.05])
-    axes = left.subplots(2, 1)
-    for axis, (name, label) in zip(axes, NAMES.items(), strict=True):
-        image = _draw_matrix(axis, name, snapshots[name][-1, -1])
-        axis.set_title(f"{label}, iteration {iterations[-1]}", fontsize=8)
-    _explain_colours(left, image, axes)
-    axis = right.subplots()
+    axes, axis = left.subplots(2, 1), right.subplots()
     for place, (name, label) in enumerate(NAMES.items()):
-        largest = largest_entries(snapshots[name])
-        style = {"color": PALETTE[place], "marker": MARKERS[place], "ms": 5}
+        snapshots = weights[f"rank_one/{name}"]
+        image = _draw_matrix(axes[place], name, snapshots[-1, -1])
+        axes[place].set_title(f"{label}, iteration {iterations[-1]}", fontsize=8)
+        largest, colour = largest_entries(snapshots), PALETTE[place]
+        style = {"color": colour, "marker": MARKERS[place], "ms": 5}
         axis.plot(iterations, largest.mean(axis=1), label=label, **style)
-        axis.fill_between(
-            iterations, largest.min(axis=1), largest.max(axis=1), color=PALETTE[place], alpha=0.2,
-            lw=0,
-        )  # fmt: skip
+        low, high = largest.min(axis=1), largest.max(axis=1)
+        axis.fill_between(iterations, low, high, color=colour, alpha=0.2, lw=0)
+    _explain_colours(left, image, axes)
     axis.set(xlabel="iteration", xticks=iterations, ylabel="largest entry", ylim=(0, None))
     axis.legend(frameon=False, loc="upper left", handlelength=1.5)
     seeds, away = curves["seed"].nunique(), furthest_from_rank_one(curves)
@@ -182,11 +215,13 @@ def _explain_colours(figure: SubFigure, image: AxesImage, axes: np.ndarray) -> N
     bar.set_label("entry / largest", fontsize=8)
 
 
-def _draw_band(axis: Axes, curves: pd.DataFrame, quantity: str, style: Mapping) -> None:
-    """Mean over seeds, and their range."""
+def _draw_band(
+    axis: Axes, curves: pd.DataFrame, quantity: str, style: Mapping, alpha: float = 0.25
+) -> None:
+    """Mean over seeds, and their range; further of `style` is the line's alone."""
     by = curves.groupby("iteration")[quantity]
     mean, low, high = by.mean(), by.min(), by.max()
-    axis.fill_between(mean.index, low, high, color=style["color"], alpha=0.25, lw=0)
+    axis.fill_between(mean.index, low, high, color=style["color"], alpha=alpha, lw=0)
     axis.plot(mean.index, mean, **style)
 
 
@@ -196,6 +231,13 @@ def _band_handles(seeds: int) -> list:
         Line2D([], [], color="0.4", lw=1.3, label=f"line: mean of {seeds} seeds"),
         Patch(color="0.4", alpha=0.25, lw=0, label="band: their range"),
     ]
+
+
+def _legend_below(figure: Figure | SubFigure, handles: list, columns: int, **more: float) -> None:
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=7.5,
+        **more,
+    )  # fmt: skip
 
 
 @figure(
@@ -210,24 +252,14 @@ def loss_curves(curves: pd.DataFrame, chain: ChainSettings) -> Figure:
 
     Above the bigram entropy and logarithmic: the paper's start begins a hundred times higher than
     the others.
-
-    Args:
-        curves: `training.curves` of all initialisations.
-        chain: the chain trained on.
     """
-    own = Chain.of(chain)
     figure, axis = plt.subplots(figsize=(COLUMN, 3.5))
-    last = curves["iteration"].max()
-    for style, name in zip(STYLES, LABELS, strict=False):
-        _draw_loss(axis, curves[curves["variant"] == name], own, style)
-    _dress(axis, own, last)
+    styles = dict(zip(LABELS, STYLES, strict=False))
+    parts = [(curves[curves["variant"] == start], style) for start, style in styles.items()]
+    _draw_losses(axis, parts, Chain.of(chain), curves["iteration"].max())
     axis.set_ylabel("loss above the bigram entropy (nats)")
-    handles = [
-        Line2D([], [], label=label, **style)
-        for style, label in zip(STYLES, LABELS.values(), strict=False)
-    ]
-    handles += _band_handles(curves["seed"].nunique())
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
+    handles = [Line2D([], [], label=LABELS[start], **style) for start, style in styles.items()]
+    _legend_below(figure, handles + _band_handles(curves["seed"].nunique()), 2)
     axis.set_title(f"p = {chain.p:g}, q = {chain.q:g}", fontsize=9)
     return figure
 
@@ -248,15 +280,10 @@ def longer_training(
 ) -> Figure:
     """Loss against iterations of trainings that differ in their length alone, a panel per start.
 
-    Args:
-        curves: `training.curves` of all variants.
-        variants: those that change something else are left out, unless all do.
-        base: the training without changes.
-        chain: the chain trained on.
+    Variants that change something else are left out, unless all do.
     """
-    own, same = Chain.of(chain), {"iterations": base.iterations}
-    alone = [v for v in variants if v.applied(base).model_copy(update=same) == base]
-    shown = alone or variants
+    same = {"iterations": base.iterations}
+    shown = [v for v in variants if v.applied(base).model_copy(update=same) == base] or variants
     starts = list(dict.fromkeys(variant.initialisation for variant in shown))
     figure, axes = plt.subplots(
         1, len(starts), figsize=(MIDDLE, 3.4), sharey=True, squeeze=False, sharex=True
@@ -264,27 +291,28 @@ def longer_training(
     lengths = sorted({variant.applied(base).iterations for variant in shown})
     styles = {length: STYLES[place % len(STYLES)] for place, length in enumerate(lengths)}
     for axis, start in zip(axes.flat, starts, strict=True):
-        for variant in (variant for variant in shown if variant.initialisation == start):
-            part = curves[curves["variant"] == variant.name]
-            _draw_loss(axis, part, own, styles[variant.applied(base).iterations])
-        _dress(axis, own, lengths[-1])
+        parts = [
+            (curves[curves["variant"] == v.name], styles[v.applied(base).iterations])
+            for v in shown
+            if v.initialisation == start
+        ]
+        _draw_losses(axis, parts, Chain.of(chain), lengths[-1])
         axis.set_title(LABELS[start], fontsize=9)
     axes[0, 0].set_ylabel("loss above the bigram entropy (nats)")
     handles = [
         Line2D([], [], label=f"{length} iterations", **style) for length, style in styles.items()
     ]
-    handles += _band_handles(curves["seed"].nunique())
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+    _legend_below(figure, handles + _band_handles(curves["seed"].nunique()), 3)
     return figure
 
 
-def _draw_loss(axis: Axes, curves: pd.DataFrame, chain: Chain, style: Mapping) -> None:
-    above = curves.assign(above=curves["loss"] - chain.bigram_entropy)
-    _draw_band(axis, above, "above", style)
-
-
-def _dress(axis: Axes, chain: Chain, last: int) -> None:
-    """Axes of losses above the bigram entropy, with the unigram entropy."""
+def _draw_losses(
+    axis: Axes, parts: list[tuple[pd.DataFrame, Mapping]], chain: Chain, last: int
+) -> None:
+    """Curves in their styles, as losses above the bigram entropy, with the unigram entropy."""
+    for curves, style in parts:
+        above = curves.assign(above=curves["loss"] - chain.bigram_entropy)
+        _draw_band(axis, above, "above", style)
     unigram = chain.unigram_entropy - chain.bigram_entropy
     axis.axhline(unigram, color="0.3", lw=0.9, ls=":", zorder=3)
     axis.text(last, 1.12 * unigram, r"unigram entropy", ha="right", va="bottom", fontsize=7.5)
@@ -293,3 +321,37 @@ def _dress(axis: Axes, chain: Chain, last: int) -> None:
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
     despine(axis)
+
+
+@figure(
+    "local_to_global/open_problems",
+    "Transformers",
+    "figure: open problems",
+    reads={"curves": "train_open_problems.curves"},
+    settings={"sources": "local_to_global.open_problems.sources"},
+)
+def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
+    """Share of the way closed over training: chains by their states, and order and depth."""
+    curves = with_way_closed(curves, sources)
+    panels = {"first order, one layer": [], "second order, or two layers": []}
+    simple, others = panels.values()
+    for source in sources:
+        for depth in source.depths:
+            one_layer = depth == 1 and Source.of(source.transitions).order == 1
+            (simple if one_layer else others).append((source.name, depth))
+    figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.1), sharey=True)
+    for axis, (title, shown) in zip(axes, panels.items(), strict=True):
+        for place, (name, depth) in enumerate(shown):
+            part = curves[(curves["source"] == name) & (curves["depth"] == depth)]
+            style = {"color": PALETTE[place % len(PALETTE)], "ms": 4, "markevery": (place, 8)}
+            style |= {"marker": MARKERS[place % len(MARKERS)]}
+            label = name + f", {depth} layers" * (depth > 1)
+            _draw_band(axis, part, "closed", style | {"label": label})
+        for level in (0, 1):
+            axis.axhline(level, color="0.6", lw=0.8, ls=":", zorder=0)
+        axis.set(xlabel="iteration", ylim=(-0.1, 1.1))
+        axis.set_title(title, fontsize=9)
+        axis.legend(frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+        despine(axis)
+    axes[0].set_ylabel("share of the way from unigram\n(0) to best entropy (1)")
+    return figure

@@ -23,12 +23,7 @@ Parameters = Mapping[str, Tensor]
 
 
 def losses(parameters: Parameters, x: Tensor) -> Tensor:
-    """Mean cross-entropy of the next symbol, [R] (nats).
-
-    Args:
-        parameters: see the module.
-        x: bool [R, B, T + 1]; the last T symbols are the targets of the first T.
-    """
+    """Mean cross-entropy of the next symbol, [R] (nats); x is bool [R, B, T + 1]."""
     found = logits(parameters, x[..., :-1])
     target = x[..., 1:].to(found.dtype)
     surprise = functional.binary_cross_entropy_with_logits(found, target, reduction="none")
@@ -55,14 +50,10 @@ def logits(parameters: Parameters, x: Tensor) -> Tensor:
     e, p = _embedding(parameters)
     z = x.to(p.dtype)[..., None] * e[:, None, None] + p[:, None]
     both = torch.stack([p, p + e[:, None]], dim=2)  # [R, T, 2, d], of symbols 0 and 1
-    if "ln_attention" in parameters:
-        both = _normalise(both, parameters["ln_attention"])
-        z = z + _attention(parameters, both, x)
-        z = z + _mlp(parameters, _normalise(z, parameters["ln_mlp"]))
-        z = _normalise(z, parameters["ln_final"])
-    else:
-        z = z + _attention(parameters, both, x)
-        z = z + _mlp(parameters, z)
+    z = z + _attention(parameters, _normalise(both, parameters.get("ln_attention")), x)
+    normal = _normalise(z, parameters.get("ln_mlp"))
+    z = z + _linear(functional.relu(_linear(normal, parameters["W_1"])), parameters["W_2"])
+    z = _normalise(z, parameters.get("ln_final"))
     return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
 
 
@@ -74,17 +65,14 @@ def _embedding(parameters: Parameters) -> tuple[Tensor, Tensor]:
     return parameters["e"], parameters["wpe"]
 
 
-def _mlp(parameters: Parameters, z: Tensor) -> Tensor:
-    return _linear(functional.relu(_linear(z, parameters["W_1"])), parameters["W_2"])
-
-
 def _linear(z: Tensor, W: Tensor) -> Tensor:
     """W z for every vector of a run: z [R, ..., d], W [R, k, d]; one product per run."""
     return (z.flatten(1, -2) @ W.mT).reshape(*z.shape[:-1], W.shape[1])
 
 
-def _normalise(z: Tensor, gain: Tensor) -> Tensor:
-    return functional.layer_norm(z, z.shape[-1:]) * gain[:, None, None]
+def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:
+    """LayerNorm, where the model has one."""
+    return z if gain is None else functional.layer_norm(z, z.shape[-1:]) * gain[:, None, None]
 
 
 def _attention(parameters: Parameters, both: Tensor, x: Tensor) -> Tensor:
