@@ -1,7 +1,7 @@
 """Train in two stages and keep the norms of gradients of W_K, W_Q and W_V over steps."""
 
 from onelayer.compute.execution import execution_of
-from onelayer.papers.topic_structure.synthetic.stage_gradients import stage_gradients
+from onelayer.papers.topic_structure.synthetic.norms import stage_gradients
 from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.topic_structure_synthetic import (

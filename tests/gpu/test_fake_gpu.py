@@ -28,7 +28,7 @@ from onelayer.papers.scan_snap.assumptions import simulate_with_positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.papers.topic_structure.synthetic import data
-from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
+from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_articles
 from onelayer.settings import local_to_global, scan_snap
 from onelayer.settings.decision_lists import DescentRun, SampledRun
@@ -286,7 +286,7 @@ def test_synthetic_topics_train_to_the_same_on_a_gpu(gpu, waits, embedding):
     shown, selected = data.mask_documents(rng, vocabulary, tokens, MaskingSettings())
     rows = data.count_rows(vocabulary, tokens, shown, selected, masked_attended=False)
     runs = [Run(seed, kind, 0.01) for kind in ("adam", "sgd") for seed in (0, 1)]
-    plan = Plan(8, 3, 12, embedding, "cross_entropy", without_bias(embedding))
+    plan = Plan(8, 3, 12, embedding, "cross_entropy")
     steps = waits(loop._GpuRun, "advance")
 
     def seen(parameters):

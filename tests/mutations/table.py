@@ -649,8 +649,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/claims.py",
-        "side=NO_GRADIENT if name in pictured and step <= stage_1_ends else None",
-        "side=NO_GRADIENT if step <= stage_1_ends else None",
+        "judged := name in pictured and step <= stage_1_ends",
+        "judged := step <= stage_1_ends",
         "tests/unit/test_topic_structure_claims.py"
         "::test_gradients_are_judged_in_the_papers_own_setting_and_its_stage_1_alone",
         "steps of other settings are taken for the paper's",
@@ -665,7 +665,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/stage_tables.py",
-        "and row.n >= LEAST_RUNS",
+        " and row.n >= LEAST_RUNS",
         "",
         "tests/unit/test_topic_structure_training.py"
         "::test_two_stages_are_judged_where_they_are_claimed_and_six_runs_tell",
@@ -673,8 +673,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/tables.py",
-        "own = variant.authors and row.accounting == TOPIC_IDS",
-        "own = variant.authors",
+        "authors = variant.authors and row.accounting == TOPIC_IDS",
+        "authors = variant.authors",
         "tests/unit/test_topic_structure_training.py"
         "::test_the_published_table_is_of_the_authors_model_and_all_else_is_an_analogue",
         "topics looked up by the wrong ids count as the published table",

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
-from onelayer.papers.topic_structure.synthetic.documents import draw
+from onelayer.papers.topic_structure.synthetic.data import draw
 from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
 from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
 from tests.oracle.topic_structure_sequences import BertStyle, sequence_loss

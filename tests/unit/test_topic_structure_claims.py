@@ -9,10 +9,10 @@ from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.synthetic import claims as synthetic
 from onelayer.papers.topic_structure.synthetic import closed_form, data, dyck
 from onelayer.papers.topic_structure.synthetic.components import all_components
+from onelayer.papers.topic_structure.synthetic.data import draw
 from onelayer.papers.topic_structure.synthetic.descent import contraction, stage_one_descent
-from onelayer.papers.topic_structure.synthetic.documents import draw
 from onelayer.papers.topic_structure.synthetic.gap_grid import gap_grid
-from onelayer.papers.topic_structure.synthetic.stage_gradients import stage_gradients
+from onelayer.papers.topic_structure.synthetic.norms import stage_gradients
 from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
 from onelayer.papers.topic_structure.synthetic.stages import half_times
 from onelayer.settings.topic_structure_synthetic import (
@@ -286,22 +286,15 @@ def test_a_gap_is_granted_what_the_shortest_documents_take_off_and_no_more() -> 
 
 def test_the_farthest_of_many_gaps_is_judged_by_an_interval_for_all_of_them() -> None:
     seeds = np.array([0.99, 0.991, 0.992, 0.993])
-    alone = synthetic.farthest([synthetic.Ratio("a", seeds, 0.0)])
+    alone = synthetic.farthest([("a", seeds, 0.0)])
     among = synthetic.farthest(
-        [synthetic.Ratio(name, seeds * (1 if name == "a" else 1.005), 0.0) for name in "abcdefghij"]
+        [(name, seeds * (1 if name == "a" else 1.005), 0.0) for name in "abcdefghij"]
     )
     assert among.setting == "a" and among.found["value"] == alone.found["value"]
     wider = (among.found["high"] - among.found["low"]) / (alone.found["high"] - alone.found["low"])
     assert wider == pytest.approx(7.453 / 3.182, rel=0.01)  # t with 3 degrees, .05 / 10 and .05
-    assert (
-        synthetic.farthest(
-            [
-                synthetic.Ratio("far but granted", seeds, 0.02),
-                synthetic.Ratio("b", seeds + 0.01, 0.0),
-            ]
-        ).setting
-        == "b"
-    )
+    granted = synthetic.farthest([("far but granted", seeds, 0.02), ("b", seeds + 0.01, 0.0)])
+    assert granted.setting == "b"
 
 
 def gradient_rows(*names: str) -> pd.DataFrame:

@@ -9,8 +9,7 @@ of trained transformers on Wikipedia in `probe`.
 Data, masked language modeling, single-layer transformer
 
 T disjoint topics of v words, masking by p_m, p_c, p_r; f(Z) = W_pred (W_V Z) Attn(Z) + b_pred.
-    synthetic.data, synthetic.documents, synthetic.model, synthetic.training,
-    onelayer.compute.ensemble
+    synthetic.data, synthetic.model, synthetic.training, onelayer.compute.ensemble
     -> train_uniform_attention, train_two_stages, train_topic_attention, optimise_topic_attention
 
 Embeddings encode topic structure
@@ -21,7 +20,7 @@ Theorem: under uniform attention E = W_E^T W_E is block-wise, its gap 1 / (v (1 
     -> train_uniform_attention
     -> table_theory_gap
 The same over v, T, p_m, p_c, tau, and for embeddings of d < D dimensions.
-    synthetic.gap_grid, synthetic.closed_form, synthetic.claim_figures.gap_grid
+    synthetic.gap_grid, synthetic.closed_form, synthetic.figures.gap_grid
     -> solve_gap_grid
     -> figure_gap_grid
 Figure: dot products of the embeddings of nine words of three topics, in trained models.
@@ -40,7 +39,7 @@ Sensitive to hyperparameters: common ones show no two stages.
     -> train_two_stages
     -> figure_two_stage_map
 The gradient of W_K contains W_Q, so that W_K stays near 0.
-    synthetic.stage_gradients, synthetic.claim_figures.stage_gradients
+    synthetic.norms, synthetic.stage_figures.stage_gradients
     -> measure_stage_gradients
     -> figure_stage_gradients
 
@@ -64,7 +63,7 @@ Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, l
     -> optimise_topic_attention
     -> table_stage_two_ratio, figure_stage_two_ratio
 The same over T too.
-    synthetic.stage_two.ratio_over_topics, synthetic.claim_figures.ratio_over_topics
+    synthetic.stage_two.ratio_over_topics, synthetic.stage_figures.ratio_over_topics
     -> optimise_attention_over_T
     -> figure_ratio_over_topics
 Table: average attention between same words, words of one topic and of two, by optimiser and rate.
@@ -130,7 +129,7 @@ Each ratio beside its own null, with the paper's checkpoints, analogues and cont
 Interesting future directions
 
 Interaction of components that are trained jointly: which has topic structure first?
-    synthetic.components, synthetic.claim_figures.components_over_steps
+    synthetic.components, synthetic.figures.components_over_steps
     -> train_all_components
     -> figure_components_over_steps
 Syntax: the Dyck grammar through the same stages.

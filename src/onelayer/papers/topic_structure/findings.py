@@ -4,7 +4,7 @@ Of each model of the paper's table, and of what stands in for it, one ratio is n
 attention, and the cosine of embeddings, at the paper's first threshold, with disjoint topics.
 """
 
-from onelayer.evidence.findings import ALL, BEYOND, Finding, Published, Remark, Rows
+from onelayer.evidence.findings import ALL, BEYOND, Finding, Published, Remark
 from onelayer.papers.topic_structure.synthetic.findings import FINDINGS as SYNTHETIC
 
 _PLACE = "Experiment result on Wikipedia dataset"
@@ -17,208 +17,155 @@ _FAMILIES = {
     "electra": "ELECTRA",
     "roberta": "RoBERTa",
 }
-_BUDGET = "it has read far less text than the paper's checkpoint"
 _MINILM = "MiniLM (a small BERT tuned on pairs of sentences)"
-_ATTENTION = {
-    "claim": "words of one topic attend more to each other than words of different topics",
-    "does": "attend to each other more than equally frequent words of permuted topics",
-    "does_not": "attend to each other no more than equally frequent words of permuted topics",
-    "number": "{it.corrected:3} times as much",
+_SMALL = {
+    family: f"a small {name} trained for this comparison" for family, name in _FAMILIES.items()
 }
-_COSINE = {
-    "claim": "embeddings of words of one topic are more alike than those of different topics",
-    "does": "have more similar embeddings than equally frequent words of permuted topics",
-    "does_not": "have no more similar embeddings than equally frequent words of permuted topics",
-    "number": "a cosine {it.corrected:3} times as large",
+_BUDGET = "it has read far less text than the paper's checkpoint"
+_WORDS = {
+    "attention_ratio": {
+        "claim": "words of one topic attend more to each other than words of different topics",
+        "does": "attend to each other more than equally frequent words of permuted topics",
+        "does_not": "attend to each other no more than equally frequent words of permuted topics",
+        "number": "{it.corrected:3} times as much",
+    },
+    "embedding_cosine_ratio": {
+        "claim": "embeddings of words of one topic are more alike than those of different topics",
+        "does": "have more similar embeddings than equally frequent words of permuted topics",
+        "does_not": "have no more similar embeddings than equally frequent words of permuted "
+        "topics",
+        "number": "a cosine {it.corrected:3} times as large",
+    },
 }
-_QUANTITIES = {
-    "attention": ("attention_ratio", _ATTENTION),
-    "embeddings": ("embedding_cosine_ratio", _COSINE),
-}
+
+
+def _published(row: str, quantity: str, overlap: str = "disjoint") -> Published:
+    keys = {"overlap": overlap, "model": row, "threshold": f"{_FIRST:g}"}
+    return Published("topic_structure_wikipedia.csv", keys, quantity)
 
 
 def _ratio(
-    what: str,
+    name: str,
     model: str,
     subject: str,
-    name: str,
     kind: str,
     row: str,
     overlap: str = "disjoint",
-    why: str = "",
+    **others: str,
 ) -> Finding:
     """A ratio of one model at the first threshold, beside a row of the published table."""
     shared = "" if overlap == "disjoint" else ", where topics overlap,"
-    quantity, words = _QUANTITIES[what]
-    published = {"overlap": overlap, "model": row, "threshold": f"{_FIRST:g}"}
+    quantity = "attention_ratio" if name.startswith("attention") else "embedding_cosine_ratio"
+    primary = {"model": model, "published_threshold": _FIRST, "seed": ALL, "quantity": quantity}
+    texts = {"place": f"{_PLACE}: {overlap} topics"} | _WORDS[quantity] | others
     return Finding(
-        name=f"{what}_{name}",
-        place=f"{_PLACE}: {overlap} topics",
+        name=name,
         kind=kind,
         table=f"topic_structure/wikipedia_{overlap}",
-        primary={
-            "model": model,
-            "published_threshold": _FIRST,
-            "seed": ALL,
-            "quantity": quantity,
-        },
+        primary=primary,
         subject=f"in {subject} words of one topic{shared}",
-        published=Published("topic_structure_wikipedia.csv", published, quantity),
-        why=why,
-        **words,
+        published=_published(row, quantity, overlap),
+        **texts,
     )
 
 
-def _papers_own(what: str) -> list[Finding]:
-    """The paper's five checkpoints."""
+def _stand_ins(name: str, small: str, overlap: str = "disjoint") -> list[Finding]:
+    """MiniLM, and models of the five families that the pipeline pretrains."""
     return [
-        _ratio(what, family, f"the paper's {name}", family, "published", family)
-        for family, name in _FAMILIES.items()
+        _ratio(f"{name}_minilm", "minilm", _MINILM, "analogue", "bert", overlap),
+        *(
+            _ratio(f"{small}_{row}", f"{row}-here", subject, "analogue", row, overlap, why=_BUDGET)
+            for row, subject in _SMALL.items()
+        ),
     ]
 
 
-def _small(what: str) -> list[Finding]:
-    """Models of the five families that the pipeline pretrains."""
-    return [
-        _ratio(
-            what,
-            f"{family}-here",
-            f"a small {name} trained for this comparison",
-            f"small_{family}",
-            "analogue",
-            family,
-            why=_BUDGET,
-        )
-        for family, name in _FAMILIES.items()
-    ]
-
-
-def _overlapping() -> list[Finding]:
-    """Attention where a word may be of several topics."""
-    trained = {
-        f"{family}-here": (f"a small {name} trained for this comparison", family, _BUDGET)
-        for family, name in _FAMILIES.items()
-    }
-    models = {"minilm": (_MINILM, "bert", "")} | trained
-    return [
-        _ratio(
-            "attention",
-            model,
-            whose,
-            f"overlapping_{model.removesuffix('-here')}",
-            "analogue",
-            row,
-            overlap="overlapping",
-            why=why,
-        )
-        for model, (whose, row, why) in models.items()
-    ]
+def _control(model: str, like: str, row: str) -> Finding:
+    """A model with random weights."""
+    return _ratio(
+        f"attention_{model.replace('-', '_')}",
+        model,
+        f"{like} with random weights",
+        "control",
+        row,
+        place=f"{_PLACE}: row of a random BERT",
+        claim="a random model shows no topic structure in attention",
+        number="{it.corrected:4} times as much",
+    )
 
 
 def _direction(
-    name: str, quantity: str, does: str, does_not: str, claim: str, row: Rows
+    name: str, quantity: str, row: dict, claim: str, does: str, does_not: str
 ) -> Finding:
     """One of the paper's two directions, in MiniLM."""
     return Finding(
         name=f"{name}_minilm",
-        claim=claim,
+        claim=f"attention ratios are larger {claim}",
         place=_PLACE,
         kind="analogue",
         table="topic_structure/wikipedia_claims",
-        primary={"model": "minilm", "seed": ALL, "quantity": quantity} | row,
+        primary={"model": "minilm", "seed": ALL, "quantity": f"attention_ratio_{quantity}"} | row,
         subject=f"in {_MINILM} the ratio of attention within topics to that between them",
         does=does,
         does_not=does_not,
         number="a difference of {it:2}",
         # A difference of two published ratios; the first of them.
-        published=Published(
-            "topic_structure_wikipedia.csv",
-            {"overlap": "disjoint", "model": "bert", "threshold": f"{_FIRST:g}"},
-            "attention_ratio",
-        ),
+        published=_published("bert", "attention_ratio"),
     )
 
 
-def _control(model: str, like: str, row: str) -> Finding:
-    """A model with random weights."""
-    quantity, words = _QUANTITIES["attention"]
-    return Finding(
-        name=f"attention_{model.replace('-', '_')}",
-        place=f"{_PLACE}: row of a random BERT",
-        kind="control",
-        table="topic_structure/wikipedia_disjoint",
-        primary={
-            "model": model,
-            "published_threshold": _FIRST,
-            "seed": ALL,
-            "quantity": quantity,
-        },
-        subject=f"in {like} with random weights words of one topic",
-        published=Published(
-            "topic_structure_wikipedia.csv",
-            {"overlap": "disjoint", "model": row, "threshold": f"{_FIRST:g}"},
-            quantity,
-        ),
-        **words
-        | {
-            "claim": "a random model shows no topic structure in attention",
-            "number": "{it.corrected:4} times as much",
-        },
-    )
-
-
-def _heads(family: str, name: str) -> Finding:
+def _heads(family: str, subject: str) -> Finding:
     """Whether the heads of the largest ratios matter more than others."""
+    removed = {"model": f"{family}-here", "removal": "zero", "words": "same_topic", "seed": ALL}
+    worse = (
+        "worse on words whose topic the text shows without the heads that attend most within "
+        "topics than without as many others"
+    )
     return Finding(
         name=f"heads_{family}",
         claim="attention encodes topics: what attends within topics is used for words of a topic",
         place=BEYOND,
         kind="analogue",
         table="topic_structure/head_removal",
-        primary={
-            "model": f"{family}-here",
-            "removal": "zero",
-            "words": "same_topic",
-            "seed": ALL,
-            "quantity": "largest_minus_random",
-        },
-        subject=f"a small {name} trained for this comparison",
-        does="does worse on words whose topic the text shows without the heads that attend most "
-        "within topics than without as many others",
-        does_not="does no worse on words whose topic the text shows without the heads that attend "
-        "most within topics than without as many others",
+        primary=removed | {"quantity": "largest_minus_random"},
+        subject=subject,
+        does=f"does {worse}",
+        does_not=f"does no {worse}",
         number="a difference of {it:4} nats a word",
     )
 
 
 WIKIPEDIA: list[Finding | Remark] = [
-    *_papers_own("attention"),
-    *_papers_own("embeddings"),
-    _ratio("attention", "minilm", _MINILM, "minilm", "analogue", "bert"),
-    *_small("attention"),
-    _ratio("embeddings", "minilm", _MINILM, "minilm", "analogue", "bert"),
-    *_small("embeddings"),
-    *_overlapping(),
+    *(
+        _ratio(f"{what}_{family}", family, f"the paper's {name}", "published", family)
+        for what in ("attention", "embeddings")
+        for family, name in _FAMILIES.items()
+    ),
+    *_stand_ins("attention", "attention_small"),
+    *_stand_ins("embeddings", "embeddings_small"),
+    *_stand_ins("attention_overlapping", "attention_overlapping", "overlapping"),
     _direction(
         "threshold",
-        "attention_ratio_tightest_minus_loosest",
+        "tightest_minus_loosest",
+        {"overlap": "disjoint"},
+        "at tighter thresholds",
         "falls as the threshold loosens",
         "does not fall as the threshold loosens",
-        "attention ratios are larger at tighter thresholds",
-        {"overlap": "disjoint"},
     ),
     _direction(
         "overlap",
-        "attention_ratio_disjoint_minus_overlapping",
+        "disjoint_minus_overlapping",
+        {"published_threshold": _FIRST},
+        "for disjoint topics",
         "is larger where topics share no words",
         "is no larger where topics share no words",
-        "attention ratios are larger for disjoint topics",
-        {"published_threshold": _FIRST},
     ),
     _control("random", "a BERT", "bert"),
-    *[_control(f"random-{family}", f"a small {name}", family) for family, name in
-      _FAMILIES.items()],
-    *[_heads(family, name) for family, name in _FAMILIES.items()],
+    *(
+        _control(f"random-{family}", f"a small {name}", family)
+        for family, name in _FAMILIES.items()
+    ),
+    *(_heads(family, subject) for family, subject in _SMALL.items()),
     Remark(
         "topic_models_minilm",
         "topic_structure/topic_model_robustness",
@@ -235,6 +182,6 @@ WIKIPEDIA: list[Finding | Remark] = [
         "Under {it.n} topic models words of one topic attend to each other {it:2} times as much in "
         "MiniLM as permuted topics would.",
     ),
-]  # fmt: skip
+]
 
 FINDINGS = [*WIKIPEDIA, *SYNTHETIC]

@@ -4,8 +4,6 @@ Li, Li & Risteski (2023), table of optimisers and learning rates: same word; sam
 word; different topics; over all ordered pairs of positions that hold words, each with itself too.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from onelayer.papers.topic_structure.synthetic.data import PAD, SPECIAL, Vocabulary
@@ -34,12 +32,10 @@ def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
 
 
 def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -> np.ndarray:
-    """Key counts of unmasked documents cut to their first tokens, float64 [documents, D].
+    """Key counts of unmasked documents, [documents, longest], cut to `length` tokens.
 
-    Args:
-        vocabulary: topics and words.
-        tokens: [documents, longest].
-        length: tokens kept.
+    Returns:
+        float64 [documents, D].
     """
     kept = tokens[:, :length]
     row, _ = np.indices(kept.shape, sparse=True)
@@ -65,10 +61,10 @@ def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length:
     """
     words = np.flatnonzero(topics != NOT_COUNTED)
     topic = topics[words]
-    known = (topic[:, None] != NO_TOPIC) & (topic != NO_TOPIC)
+    have_topics = (topic[:, None] != NO_TOPIC) & (topic != NO_TOPIC)
     same_word = np.eye(len(words), dtype=bool)
-    same_topic = known & (topic[:, None] == topic) & ~same_word
-    classes = np.stack([same_word, same_topic, known & (topic[:, None] != topic)])
+    same_topic = have_topics & (topic[:, None] == topic) & ~same_word
+    classes = np.stack([same_word, same_topic, have_topics & (topic[:, None] != topic)])
     n = counts[:, words]
     pairs = np.tensordot(classes, n.T @ n, axes=([1, 2], [0, 1]))
     queries = n * counts.sum(axis=1, keepdims=True) / length
@@ -82,9 +78,3 @@ def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length:
             sums = np.tensordot(classes, each, axes=([1, 2], [0, 1]))
             np.divide(sums, pairs, out=averages[run], where=pairs > 0)
     return averages
-
-
-def ratio(averages: np.ndarray | Sequence[float]) -> np.ndarray:
-    """Same-topic-different-word over different-topic attention, [...]."""
-    averages = np.asarray(averages)
-    return averages[..., 1] / averages[..., 2]

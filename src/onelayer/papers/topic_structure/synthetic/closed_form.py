@@ -6,7 +6,7 @@ so the loss needs only two second moments of the documents, whatever their numbe
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve, solve_sylvester
@@ -23,17 +23,13 @@ from onelayer.papers.topic_structure.synthetic.data import (
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Second moments over masked positions: x the document's key shares, y the masked word.
-
-    Attributes:
-        xx: mean of x x^T, float64 [D, D].
-        xy: mean of x y^T, float64 [D, D], entry [key, word].
-    """
+class Moments(NamedTuple):
+    """Second moments over masked positions: x the document's key shares, y the masked word."""
 
     xx: np.ndarray
+    """Mean of x x^T, float64 [D, D]."""
     xy: np.ndarray
+    """Mean of x y^T, float64 [D, D], entry [key, word]."""
 
 
 def moments(rows: Rows) -> Moments:
@@ -46,9 +42,7 @@ def moments(rows: Rows) -> Moments:
 def ridge_value(moments: Moments, decay: float) -> np.ndarray:
     """W_V that minimises mean |W_V x - y|^2 + decay / 2 |W_V|^2, float64 [D, D].
 
-    Args:
-        moments: of the documents.
-        decay: weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
+    `decay` is weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
     """
     if decay == 0:
         return np.linalg.lstsq(moments.xx, moments.xy, rcond=1e-10)[0].T
@@ -62,11 +56,8 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     minimum in the square W_E. Without the constraint its optimum solves a Sylvester equation;
     L-BFGS goes on from that solution's nearest semidefinite matrix.
 
-    Args:
-        moments: of the documents.
-        decay: weight decay as PyTorch's SGD means it.
-        d: rows of W_E, at most D; all D by default. With fewer the start keeps the d eigenvectors
-            that take most off the loss.
+    W_E has d rows, at most D, and D by default; with fewer the start keeps the d eigenvectors that
+    take most off the loss.
     """
     xx, xy = moments.xx, moments.xy
     D = len(xx)
@@ -123,12 +114,9 @@ def theory_gap(vocabulary: Vocabulary, masking: MaskingSettings) -> float:
 def gap_at_length(
     vocabulary: Vocabulary, masking: MaskingSettings, tau: int, N: tuple[int, int]
 ) -> float:
-    """The exact gap of the optimal W_V for documents of finite length, masked words as keys.
+    """The exact gap of the optimal W_V for documents of tau topics, masked words as keys.
 
-    Args:
-        vocabulary, masking: words and how they are masked.
-        tau: topics in a document.
-        N: fewest and most words of a document; uniform between them.
+    They have N[0] to N[1] words, all lengths equally often.
     """
     T, words = vocabulary.T, np.arange(N[0], N[1] + 1)
     s = (T - tau) / (tau * (T - 1))
@@ -225,10 +213,8 @@ def limit_moments(vocabulary: Vocabulary, masking: MaskingSettings, tau: int) ->
 def theory_gap_hidden(vocabulary: Vocabulary, words: float, framing: int) -> float:
     """The gap where masked positions are no keys: (words + framing) / (words v).
 
-    Args:
-        vocabulary: topics and words.
-        words: visible words in a document, on average.
-        framing: keys that are no words (START and END).
+    `words` is how many words of a document are visible on average, `framing` how many keys are no
+    words (START and END).
     """
     return (words + framing) / words / vocabulary.v
 

@@ -4,13 +4,12 @@ Li, Li & Risteski (2023), 'Interesting future directions': the interaction betwe
 are trained jointly. Which of embeddings and attention has topic structure first?
 """
 
-import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
-from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
@@ -32,23 +31,20 @@ def all_components(
 ) -> pd.DataFrame:
     """The gap of E and the attention ratio over steps, from PyTorch's default initial values.
 
-    Args:
-        words: and their masking.
-        block: documents, losses and rates.
-        over: sizes of the embeddings, and when runs are looked at.
-        batch, chunk: as of `training.Plan`.
-        execution: how the trainings run.
-
     Returns:
-        Rows `loss`, `optimizer`, `d`, `seed`, `step`, `gap` (of E = W_E^T W_E, between
-        different words), `attention` (weight
-        on another word of the topic over that on other topics), `diverged_at`.
+        Rows `loss`, `optimizer`, `d`, `seed`, `step`, `gap` (of E = W_E^T W_E, between different
+        words), `attention` (weight on another word of the topic over that on other topics),
+        `diverged_at`.
     """
     words = as_defined(words)
-    vocabulary = vocabulary_of(words)
-    rows = draw(words, block.documents, block.N, "components", tau=block.tau)
-    counts, parts = _evaluation(vocabulary, block), []
-    topics = attention.correct_topics(vocabulary)
+    vocabulary = data.vocabulary_of(words)
+    rows = data.draw(words, block.documents, block.N, "components", tau=block.tau)
+    # Fresh unmasked documents on which attention is averaged.
+    rng = generator("components", "evaluation")
+    weights = data.uniform_weights(rng, vocabulary.T, block.tau, EVALUATED)
+    tokens = data.draw_documents(rng, vocabulary, weights, block.N)
+    counts = attention.evaluation_counts(vocabulary, tokens, block.N[1])
+    topics, parts = attention.correct_topics(vocabulary), []
     for loss, rates in block.rates.items():
         runs = [
             Run(seed, optimizer, rate)
@@ -57,31 +53,19 @@ def all_components(
         ]
         for d in (vocabulary.size, *over.d):
             plan = Plan(batch, chunk, over.steps, embedding="trained", loss=loss, d=d)
-            trained = train_runs(
-                rows,
-                runs,
-                plan,
-                lambda p: {
-                    "E": p["W_E"].mT @ p["W_E"],
-                    "S": model.attention_logits(p, "trained"),
-                },
-                over.looks,
-                execution.part(f"{loss}-{d}", f"{loss}, d = {d}"),
-            )
-            known = pd.DataFrame(runs)[["optimizer", "seed"]]
-            known = known.assign(loss=loss, d=d, diverged_at=trained.diverged_at.numpy())
+            part = execution.part(f"{loss}-{d}", f"{loss}, d = {d}")
+            trained = train_runs(rows, runs, plan, _observe, over.looks, part)
+            setting = pd.DataFrame(runs)[["optimizer", "seed"]]
+            setting = setting.assign(loss=loss, d=d, diverged_at=trained.diverged_at.numpy())
             for place, step in enumerate(trained.observed_at):
                 E, S = (trained.observed[name][place].double().numpy() for name in ("E", "S"))
                 averages = attention.pair_averages(S, counts, topics, block.N[0])
                 gap = closed_form.gap(vocabulary, E, diagonal=False)
-                ratio = attention.ratio(averages)
-                parts.append(known.assign(step=step, gap=gap, attention=ratio))
+                ratio = averages[:, 1] / averages[:, 2]  # same over different topic
+                parts.append(setting.assign(step=step, gap=gap, attention=ratio))
     return pd.concat(parts, ignore_index=True)
 
 
-def _evaluation(vocabulary: data.Vocabulary, block: ComponentSettings) -> np.ndarray:
-    """Key counts of fresh unmasked documents, float64 [documents, D]."""
-    rng = generator("components", "evaluation")
-    weights = data.uniform_weights(rng, vocabulary.T, block.tau, EVALUATED)
-    tokens = data.draw_documents(rng, vocabulary, weights, block.N)
-    return attention.evaluation_counts(vocabulary, tokens, block.N[1])
+def _observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+    W_E = parameters["W_E"]
+    return {"E": W_E.mT @ W_E, "S": model.attention_logits(parameters, "trained")}

@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.compute.seeds import generator
+from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
 
 PAD, MASK, START, END = range(4)
 SPECIAL = 4  # ids below are no words
@@ -27,20 +28,10 @@ class Vocabulary:
     Attributes:
         T: topics.
         v: words per topic.
-
-    Raises:
-        ValueError: T < 2 or v < 2: with one topic, or one word per topic, there are no pairs of
-            different topics, or no two words of one topic, to compare.
     """
 
     T: int
     v: int
-
-    def __post_init__(self) -> None:
-        if self.T < 2:
-            raise ValueError(f"T = {self.T}: at least 2 topics")
-        if self.v < 2:
-            raise ValueError(f"v = {self.v}: at least 2 words in each topic")
 
     @property
     def size(self) -> int:
@@ -59,13 +50,7 @@ class Vocabulary:
 
 
 def uniform_weights(rng: np.random.Generator, T: int, tau: int, documents: int) -> np.ndarray:
-    """Weights 1 / tau on tau random topics, float64 [documents, T].
-
-    Raises:
-        ValueError: tau < 1 or tau > T.
-    """
-    if not 1 <= tau <= T:
-        raise ValueError(f"tau = {tau}: between 1 and T = {T} topics in a document")
+    """Weights 1 / tau on tau random topics, float64 [documents, T]."""
     place = rng.random((documents, T)).argsort(axis=1).argsort(axis=1)
     return (place < tau) / tau
 
@@ -73,13 +58,7 @@ def uniform_weights(rng: np.random.Generator, T: int, tau: int, documents: int) 
 def dirichlet_weights(
     rng: np.random.Generator, T: int, concentration: float, documents: int
 ) -> np.ndarray:
-    """Weights from a symmetric Dirichlet distribution, float64 [documents, T].
-
-    Raises:
-        ValueError: the concentration is not positive.
-    """
-    if not concentration > 0:
-        raise ValueError(f"concentration = {concentration}: must be positive")
+    """Weights from a symmetric Dirichlet distribution, float64 [documents, T]."""
     return rng.dirichlet(np.full(T, concentration), documents)
 
 
@@ -93,8 +72,7 @@ def draw_documents(
     """Draw documents word by word.
 
     Args:
-        rng: source of all randomness.
-        vocabulary: topics and words.
+        rng, vocabulary: randomness, topics and words.
         weights: topic weights, [documents, T]; rows sum to 1.
         lengths: fewest and most words of a document; uniform between them.
         framed: put START before and END after the words, as the authors' data has them.
@@ -128,13 +106,7 @@ def selected_words(N: np.ndarray, p_m: float) -> np.ndarray:
 def mask_documents(
     rng: np.random.Generator, vocabulary: Vocabulary, tokens: np.ndarray, masking: MaskingSettings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Select words and replace them.
-
-    Args:
-        rng: source of all randomness.
-        vocabulary: topics and words.
-        tokens: int64 [documents, longest].
-        masking: shares.
+    """Select words of documents, int64 [documents, longest], and replace them.
 
     Returns:
         What the model sees, int64 [documents, longest]; and which positions are selected, bool.
@@ -206,17 +178,13 @@ def count_rows(
     Args:
         vocabulary: topics and words.
         tokens, shown, selected: [documents, longest], as drawn and masked.
-        masked_attended: selected positions are keys too; the authors' code hides them.
-
-    Raises:
-        ValueError: a document has no key left.
+        masked_attended: selected positions are keys too; the authors' code hides them, and keeps
+            START and END.
     """
     documents, D = len(tokens), vocabulary.size
     row, _ = np.indices(tokens.shape, sparse=True)
     key = (shown != PAD) & (masked_attended | ~selected)
     keys = np.bincount((row * D + shown)[key], minlength=documents * D).reshape(documents, D)
-    if not keys.any(axis=1).all():
-        raise ValueError("a document has no position left to attend to: longer documents, please")
     place, index = np.unique((row * D + shown)[selected], return_inverse=True)
     targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
     first = np.searchsorted(place, np.arange(documents + 1) * D)
@@ -226,3 +194,44 @@ def count_rows(
         place % D,
         targets.reshape(len(place), D).astype(np.float32),
     )
+
+
+def vocabulary_of(settings: TopicModelSettings) -> Vocabulary:
+    """The vocabulary that settings describe."""
+    return Vocabulary(settings.T, settings.v)
+
+
+def draw(
+    settings: TopicModelSettings,
+    documents: int,
+    N: tuple[int, int],
+    use: str,
+    *,
+    tau: int | None = None,
+    concentration: float | None = None,
+    masked_attended: bool = True,
+    seed: int = 0,
+) -> Rows:
+    """Masked documents as counts: uniform over tau topics, or Dirichlet.
+
+    Their seed depends on what they are for and on nothing else, so that experiments that ask for
+    the same documents get them.
+
+    Args:
+        settings: words and masking.
+        documents, N: how many, and their fewest and most words.
+        use: what they are for; another use gives other documents.
+        tau, concentration: one of the two.
+        masked_attended: False as in the authors' code: START and END frame the words, and selected
+            positions are no keys.
+        seed: of the documents.
+    """
+    vocabulary = vocabulary_of(settings)
+    rng = generator("topic documents", use, tau, seed)
+    if tau is not None:
+        weights = uniform_weights(rng, vocabulary.T, tau, documents)
+    else:
+        weights = dirichlet_weights(rng, vocabulary.T, concentration, documents)
+    tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
+    shown, selected = mask_documents(rng, vocabulary, tokens, settings)
+    return count_rows(vocabulary, tokens, shown, selected, masked_attended)

@@ -4,13 +4,15 @@ Li, Li & Risteski (2023), 'Stage 1 result': the loss is convex in W_V, hence des
 is strongly convex, and its optimum unique, with weight decay alone. The same for E = W_E^T W_E.
 """
 
+import itertools
+
 import numpy as np
 import pandas as pd
 
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.closed_form import Moments
-from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
 from onelayer.settings.topic_structure_synthetic import (
     DescentSettings,
@@ -27,11 +29,6 @@ def stage_one_descent(
     `documents` are `drawn`, or the `limit` of infinitely long ones, about which the theorem is:
     there the loss is flat in all directions but T + 1.
 
-    Args:
-        words: and their masking.
-        theory: the documents.
-        block: the descents.
-
     Returns:
         Rows `parameter`, `documents`, `weight_decay`, `start` (its seed), `step`, `to_optimum` (the
         distance to the closed form, as a share of its norm), `between` (the distance to the next
@@ -45,31 +42,29 @@ def stage_one_descent(
         "drawn": closed_form.moments(rows),
         "limit": closed_form.limit_moments(vocabulary, model, theory.tau),
     }
-    starts = np.stack(
-        [
-            generator("descent", seed).uniform(-1, 1, (vocabulary.size, vocabulary.size))
-            for seed in range(block.starts)
-        ]
-    )
+    shape = (vocabulary.size, vocabulary.size)
+    seeds = range(block.starts)
+    starts = np.stack([generator("descent", seed).uniform(-1, 1, shape) for seed in seeds])
     starts *= vocabulary.size**-0.5  # as PyTorch starts a linear layer
     parts = []
-    for documents, own in moments.items():
-        for decay in block.weight_decays:
-            for parameter in ("W_V", "E"):
-                optimum = _optimum(parameter, own, decay)
-                rate = _rate(parameter, own, decay, optimum, starts)
-                looks = _descend(parameter, own, decay, rate, starts, block.looks)
-                known = {"parameter": parameter, "documents": documents, "weight_decay": decay}
-                if parameter == "W_V":
-                    known["contraction"] = contraction(own, decay, rate)
-                for step, matrices in zip(block.looks, looks, strict=True):
-                    found = {
-                        "start": range(block.starts),
-                        "to_optimum": _norms(matrices - optimum) / np.linalg.norm(optimum),
-                        "between": _between(matrices) / _between(looks[0]),
-                        "gap": closed_form.gap(vocabulary, matrices),
-                    }
-                    parts.append(pd.DataFrame(known | {"step": step} | found))
+    for (documents, of_documents), decay, parameter in itertools.product(
+        moments.items(), block.weight_decays, ("W_V", "E")
+    ):
+        solve = closed_form.ridge_value if parameter == "W_V" else closed_form.ridge_embedding
+        optimum = solve(of_documents, decay)
+        rate = _rate(parameter, of_documents, decay, optimum, starts)
+        looks = _descend(parameter, of_documents, decay, rate, starts, block.looks)
+        setting = {"parameter": parameter, "documents": documents, "weight_decay": decay}
+        if parameter == "W_V":
+            setting["contraction"] = contraction(of_documents, decay, rate)
+        for step, matrices in zip(block.looks, looks, strict=True):
+            measured = {
+                "start": seeds,
+                "to_optimum": _norms(matrices - optimum) / np.linalg.norm(optimum),
+                "between": _between(matrices) / _between(looks[0]),
+                "gap": closed_form.gap(vocabulary, matrices),
+            }
+            parts.append(pd.DataFrame(setting | {"step": step} | measured))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -82,12 +77,6 @@ def contraction(moments: Moments, decay: float, rate: float) -> float:
     mu = np.linalg.eigvalsh(moments.xx)
     curvature = 2 * mu[mu > 1e-10 * mu[-1]] + decay if decay == 0 else 2 * mu.clip(0) + decay
     return float(np.abs(1 - rate * curvature).max())
-
-
-def _optimum(parameter: str, moments: Moments, decay: float) -> np.ndarray:
-    if parameter == "W_V":
-        return closed_form.ridge_value(moments, decay)
-    return closed_form.ridge_embedding(moments, decay)
 
 
 def _rate(

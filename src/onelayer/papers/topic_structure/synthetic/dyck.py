@@ -6,6 +6,7 @@ words, the opening and the closing bracket. All types are equally likely in ever
 a type is no topic: words share nothing but that each opening bracket has its closing one.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +14,10 @@ import pandas as pd
 
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
-from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
-from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius
-from onelayer.papers.topic_structure.synthetic.training import (
-    Plan,
-    Run,
-    train_runs,
-    without_bias,
-)
+from onelayer.papers.topic_structure.synthetic import attention, closed_form, data
+from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius, norms_of
+from onelayer.papers.topic_structure.synthetic.stage_two import attention_with_frozen_value
+from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import DyckSettings, MaskingSettings
 
 
@@ -46,15 +43,15 @@ def bracket_words(
     stack = np.zeros((documents, depth), dtype=np.int64)
     height, each = np.zeros(documents, dtype=np.int64), np.arange(documents)
     for place in range(tokens.shape[1]):
-        left = length - place
+        places_left = length - place
         opens = rng.random(documents) < 0.5
-        opens = ((height == 0) | (opens & (height < depth))) & (left > height)
+        opens = ((height == 0) | (opens & (height < depth))) & (places_left > height)
         kind = rng.integers(types, size=documents)
         top = stack[each, height - 1]
         stack[each[opens], height[opens]] = kind[opens]
         token = data.SPECIAL + 2 * np.where(opens, kind, top) + ~opens
-        tokens[:, place] = np.where(left > 0, token, data.PAD)
-        height += np.where(left > 0, 2 * opens - 1, 0)
+        tokens[:, place] = np.where(places_left > 0, token, data.PAD)
+        height += np.where(places_left > 0, 2 * opens - 1, 0)
     return tokens
 
 
@@ -76,11 +73,7 @@ def dyck(
 ) -> tuple[pd.DataFrame, ...]:
     """Stage 1's optima, the two stages, and stage 2's attention on bracket words.
 
-    Args:
-        masking: how words are masked, but for the kind of selection.
-        block: bracket words and trainings.
-        batch, chunk: as of `training.Plan`.
-        execution: how the trainings run.
+    Words are masked as the settings say, but for the kind of selection.
 
     Returns:
         Rows `quantity`, `seed`, `value`, `expected` (exact, for documents of this length; NaN
@@ -89,14 +82,11 @@ def dyck(
         and other types; and norms as of `norms.two_stages`.
     """
     masking = masking.model_copy(update={"selection": "proportion"})
-    found, rows = [], None
-    for seed in range(block.seeds):
-        drawn = bracket_rows(block, masking, seed)
-        rows = rows or drawn
-        found += _optima(block, masking, drawn, seed)
+    drawn = [bracket_rows(block, masking, seed) for seed in range(block.seeds)]
+    found = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
     plan = Plan(batch, chunk, block.steps, embedding="one_hot", loss="squared")
-    found += _stage_two(block, rows, plan, execution)
-    return pd.DataFrame(found), _two_stages(block, rows, plan, execution)
+    found += _stage_two(block, drawn[0], plan, execution)
+    return pd.DataFrame(found), _two_stages(block, drawn[0], plan, execution)
 
 
 def expected_scales(block: DyckSettings, masking: MaskingSettings) -> tuple[float, float]:
@@ -119,23 +109,22 @@ def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float
 
 def _optima(
     block: DyckSettings, masking: MaskingSettings, rows: data.Rows, seed: int
-) -> list[dict]:
+) -> Iterator[dict]:
     vocabulary, moments = data.Vocabulary(block.types, 2), closed_form.moments(rows)
     types, sides = expected_scales(block, masking)
-    found = []
     for name, matrix, of_sides in (
         ("W_V", closed_form.ridge_value(moments, 0.0), -sides),
         # E has no negative eigenvalue: none for what an opening bracket lacks.
         ("E", closed_form.ridge_embedding(moments, 0.0), 0.0),
     ):
         gap = float(closed_form.gap(vocabulary, matrix))
+        yield _row(f"{name}_gap", seed, gap, types / 2)
         within = partner_minus_self(vocabulary, matrix)
-        for quantity, value, expected in (
-            (f"{name}_gap", gap, types / 2),
-            (f"{name}_partner_minus_self", within, of_sides),
-        ):
-            found.append({"quantity": quantity, "seed": seed, "value": value, "expected": expected})
-    return found
+        yield _row(f"{name}_partner_minus_self", seed, within, of_sides)
+
+
+def _row(quantity: str, seed: int, value: float, expected: float = np.nan) -> dict:
+    return {"quantity": quantity, "seed": seed, "value": value, "expected": expected}
 
 
 def _stage_two(
@@ -143,41 +132,26 @@ def _stage_two(
 ) -> list[dict]:
     vocabulary = data.Vocabulary(block.types, 2)
     W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    trained = train_runs(
-        rows,
-        [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)],
-        replace(plan, trained=("W_K", "W_Q"), frozen={"W_V": W_V}),
-        lambda p: {"S": model.attention_logits(p, "one_hot")},
-        execution=execution.part("stage-two", "brackets, stage 2"),
+    runs = [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
+    part = execution.part("stage-two", "brackets, stage 2")
+    averages, diverged_at = attention_with_frozen_value(
+        vocabulary, rows, W_V, runs, plan, block.N[0], part
     )
-    S = trained.observed["S"][-1].double().numpy()
-    S[trained.diverged_at.numpy() >= 0] = np.nan
-    counts = rows.keys[:300].astype(np.float64)
-    averages = attention.pair_averages(S, counts, attention.correct_topics(vocabulary), block.N[0])
+    averages[diverged_at >= 0] = np.nan
     return [
-        {"quantity": quantity, "seed": seed, "value": float(value), "expected": np.nan}
-        for seed, own in enumerate(averages)
-        for quantity, value in zip(attention.PAIR_CLASSES, own, strict=True)
+        _row(quantity, seed, float(value))
+        for seed, of_run in enumerate(averages)
+        for quantity, value in zip(attention.PAIR_CLASSES, of_run, strict=True)
     ]
 
 
 def _two_stages(
     block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
 ) -> pd.DataFrame:
-    trained = train_runs(
-        rows,
-        [Run(seed, "adam", block.learning_rate, noise=block.noise) for seed in range(block.seeds)],
-        replace(plan, loss="mean_squared", trained=without_bias("one_hot")),
-        frobenius,
-        range(block.steps + 1),
-        execution.part("two-stages", "brackets, two stages"),
-    )
-    known = {"kind": "setting", "name": "brackets", "noise": block.noise}
-    known["learning_rate"] = block.learning_rate
-    parts = []
-    for seed in range(block.seeds):
-        norms = {name: trained.observed[name][:, seed].double() for name in NORMS}
-        own = {"seed": seed, "step": trained.observed_at}
-        own["diverged_at"] = int(trained.diverged_at[seed])
-        parts.append(pd.DataFrame(known | own | norms))
-    return pd.concat(parts, ignore_index=True)
+    plan = replace(plan, loss="mean_squared")
+    runs = [Run(s, "adam", block.learning_rate, noise=block.noise) for s in range(block.seeds)]
+    part = execution.part("two-stages", "brackets, two stages")
+    trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
+    parts = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
+    columns = ["kind", "name", "noise", "learning_rate", "seed", "step", "diverged_at", *NORMS]
+    return pd.concat(parts, ignore_index=True)[columns]

@@ -1,6 +1,7 @@
-"""Heat maps and gaps: the synthetic figures of Li, Li & Risteski (2023)."""
+"""Heat maps, gaps and attention: synthetic figures of Li, Li & Risteski (2023)."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -24,9 +25,14 @@ from onelayer.evidence.figures import (
     figure,
 )
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
-from onelayer.papers.topic_structure.synthetic.tables import read_published, tidy_gaps
+from onelayer.papers.topic_structure.synthetic.gap_grid import BASE
+from onelayer.papers.topic_structure.synthetic.tables import (
+    OPTIMIZERS,
+    TOPIC_IDS,
+    read_published,
+    tidy_gaps,
+)
 
-OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 LOSSES = {
     "squared": "squared loss",
     "mean_squared": "mean squared loss",
@@ -38,6 +44,15 @@ OVER_STEPS = {
     "same_topic": "same topic, another word",
     "different_topic": "different topics",
     "held_out_loss": "loss on documents not trained on",
+}
+PARAMETERS = {"W_V": "$W_V$", "E": "$E = W_E^\\top W_E$"}
+VARIED = {
+    "v": "words in a topic, $v$",
+    "T": "topics, $T$",
+    "p_m": "share selected, $p_m$",
+    "p_c": "of it left as it is, $p_c$",
+    "tau": "of them together, $\\tau$",
+    "d": "dimensions, $d$",
 }
 VARIANTS = {
     "one_hot": "$W_K$, $W_Q$, $W_V$ all trained",
@@ -64,12 +79,7 @@ def blocks(matrices: dict[str, np.ndarray], v: int) -> Figure:
         "E": "$E = W_E^{\\top} W_E$\nall components trained",
         "W_V": "$W_V$\ntrained alone, uniform attention",
     }
-    columns = [
-        (loss, optimizer)
-        for loss in LOSSES
-        for optimizer in OPTIMIZERS
-        if any(f"/{loss}/{optimizer}" in name for name in matrices)
-    ]
+    columns = _columns({tuple(name.split("/")[1:]) for name in matrices})
     figure, axes = plt.subplots(
         len(names), len(columns), figsize=(WIDTH + 0.6, 2.35 * len(names) + 0.3), squeeze=False
     )
@@ -84,6 +94,11 @@ def blocks(matrices: dict[str, np.ndarray], v: int) -> Figure:
         axes[row, 0].set_ylabel(name)
     figure.supxlabel("words, topic by topic; every panel has its own colours", fontsize=9)
     return figure
+
+
+def _columns(trained: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Losses and optimisers that were trained, in the order in which figures show them."""
+    return [pair for pair in itertools.product(LOSSES, OPTIMIZERS) if pair in trained]
 
 
 def _words_heatmap(axis: Axes, matrix: np.ndarray | None, v: int, bar: Mapping) -> None:
@@ -109,8 +124,8 @@ def colour_bound(matrix: np.ndarray) -> float:
 
     The diagonal of E dwarfs the blocks: colours follow the entries beside it.
     """
-    beside = matrix[~np.eye(len(matrix), dtype=bool)]
-    return float(np.quantile(np.abs(beside), 0.995)) or 1.0
+    off_diagonal = matrix[~np.eye(len(matrix), dtype=bool)]
+    return float(np.quantile(np.abs(off_diagonal), 0.995)) or 1.0
 
 
 def _topics_image(axis: Axes, matrix: np.ndarray, v: int, bound: float) -> AxesImage:
@@ -131,11 +146,7 @@ def _topics_image(axis: Axes, matrix: np.ndarray, v: int, bound: float) -> AxesI
     reads={"gaps": "train_uniform_attention.gaps"},
 )
 def gap_against_decay(gaps: pd.DataFrame) -> Figure:
-    """The gap over the theorem's against weight decay, for W_V and E.
-
-    Args:
-        gaps: rows of `gaps.uniform_attention`.
-    """
+    """The gap over the theorem's against weight decay, for W_V and E."""
     table = tidy_gaps(gaps)
     shown = table[
         (table["quantity"] == "gap_to_theory_ratio")
@@ -147,8 +158,8 @@ def gap_against_decay(gaps: pd.DataFrame) -> Figure:
     decays = sorted(shown["weight_decay"].unique())
     place = {decay: index for index, decay in enumerate(decays)}
     for axis, parameter in zip(axes.flat, panels, strict=True):
-        own = shown[shown["parameter"] == parameter]
-        for number, (optimizer, group) in enumerate(own.groupby("optimizer", sort=False)):
+        of_matrix = shown[shown["parameter"] == parameter]
+        for number, (optimizer, group) in enumerate(of_matrix.groupby("optimizer", sort=False)):
             x = group["weight_decay"].map(place) + 0.08 * (number - 1)
             error = np.nan_to_num([group["value"] - group["low"], group["high"] - group["value"]])
             axis.errorbar(
@@ -166,7 +177,7 @@ def gap_against_decay(gaps: pd.DataFrame) -> Figure:
         axis.set_xticks(range(len(decays)), [f"{decay:g}" for decay in decays])
         axis.set_xlim(-0.4, len(decays) - 0.6)
         axis.set_xlabel("weight decay")
-        axis.set_title({"W_V": "$W_V$", "E": "$E = W_E^{\\top} W_E$"}[parameter])
+        axis.set_title(PARAMETERS[parameter])
         despine(axis)
     axes[0, 0].set_ylabel("gap / theorem's gap  [95%]")
     axes[0, 0].legend(frameon=False)
@@ -191,9 +202,9 @@ def attention_heatmaps(
         v: words per topic.
         variants: their names; the paper's model is shown, whole and in stage 2.
     """
-    known = dict(zip(variants, matrices, strict=True))
+    by_variant = dict(zip(variants, matrices, strict=True))
     wanted = [name for name in variants if name in ("one_hot", "frozen_value")] or variants[:1]
-    shown = {name: known[name] for name in wanted}
+    shown = {name: by_variant[name] for name in wanted}
     figure, axes = plt.subplots(len(shown), 2, figsize=(MIDDLE, 2.6 * len(shown)), squeeze=False)
     shares = {name: document_shares(one["S"], one["document"]) for name, one in shown.items()}
     # One scale for all documents, so that rows can be compared.
@@ -272,37 +283,38 @@ def attention_over_steps(
     Args:
         over_steps: rows of `trained_attention.attention_over_steps`, a table per optimiser.
         published: see `tables.read_published`.
-        length: tokens of the evaluated documents; uniform attention is 1 / length.
+        length: of the evaluated documents (tokens); uniform attention is 1 / length.
         released_steps: updates of the released configuration (steps).
     """
     every = pd.concat(over_steps)
-    shown = every[(every["accounting"] == "correct") & (every["step"] > 0)]
+    shown = every[(every["accounting"] == TOPIC_IDS) & (every["step"] > 0)]
     shown = shown[shown["diverged_at"] < 0]
     printed = read_published(published)
     rates = list(shown.groupby(["optimizer", "learning_rate"]))
+    styles = [
+        {"color": PALETTE[k % len(PALETTE)], "marker": MARKERS[k % len(MARKERS)]}
+        for k in range(len(rates))
+    ]
     figure, axes = plt.subplots(2, 2, figsize=(1.16 * MIDDLE, 5.4), sharex=True)
     strip = PAPERS_PLACE * shown["step"].max()
     for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
-        theirs = printed[printed["quantity"] == quantity]
+        of_paper = printed[printed["quantity"] == quantity]
+        of_paper = of_paper.set_index(["optimizer", "learning_rate"])
         for place, (rate, runs) in enumerate(rates):
-            style = {
-                "color": PALETTE[place % len(PALETTE)],
-                "marker": MARKERS[place % len(MARKERS)],
-            }
-            by_step = runs.groupby("step")[quantity]
+            style, by_step = styles[place], runs.groupby("step")[quantity]
             # Markers at other steps for each: one lies on another where neither has moved.
             axis.plot(by_step.mean(), markersize=4, markevery=(place, len(rates)), **style)
             axis.fill_between(
                 by_step.mean().index, by_step.min(), by_step.max(), color=style["color"],
                 alpha=0.2, linewidth=0,
             )  # fmt: skip
-            row = theirs[(theirs["optimizer"] == rate[0]) & (theirs["learning_rate"] == rate[1])]
+            row = of_paper[of_paper.index == rate]
             axis.errorbar(
                 strip * 1.28**place * np.ones(len(row)), row["published"],
                 yerr=row["published_std"].fillna(0), markersize=5, markerfacecolor="white",
                 capsize=0, linestyle="", **style,
             )  # fmt: skip
-        if len(theirs):
+        if len(of_paper):
             axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":", zorder=0)
             axis.axvspan(strip / 1.3, strip * 1.28 ** len(rates), color="0.93", zorder=0)
             axis.text(
@@ -314,27 +326,106 @@ def attention_over_steps(
         axis.set_xticks([10**k for k in range(1, int(np.log10(shown["step"].max())) + 1)])
         axis.xaxis.set_minor_formatter(lambda *_: "")
         axis.set_title(name, pad=14, fontsize=9)
+        axis.set_ylabel("" if name == OVER_STEPS["same_topic"] else "mean attention weight")
         despine(axis)
     for axis in axes[1]:
         axis.set_xlabel("step (logarithmic)")
-    axes[0, 0].set_ylabel("mean attention weight")
-    axes[1, 0].set_ylabel("mean attention weight")
     axes[1, 1].set_ylabel("nats")
-    figure.legend(
-        handles=_over_steps_handles(rates), loc="outside lower center", ncols=3, frameon=False
-    )
-    return figure
-
-
-def _over_steps_handles(rates: Sequence) -> list:
-    handles = []
-    for place, ((optimizer, rate), runs) in enumerate(rates):
-        label = f"{OPTIMIZERS[optimizer]} {rate:g} ({runs['seed'].nunique()} seeds)"
-        style = {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
-        handles.append(Line2D([], [], markersize=4, label=label, **style))
-    return [
-        *handles,
+    handles = [
+        Line2D(
+            [], [], markersize=4, **style,
+            label=f"{OPTIMIZERS[optimizer]} {rate:g} ({runs['seed'].nunique()} seeds)",
+        )
+        for style, ((optimizer, rate), runs) in zip(styles, rates, strict=True)
+    ]  # fmt: skip
+    handles += [
         Patch(color="0.4", alpha=0.25, linewidth=0, label="range of seeds"),
         Line2D([], [], color="0.3", linestyle=":", linewidth=0.8, label="uniform attention"),
         Line2D([], [], color="0.75", linewidth=0.8, label="released budget"),
     ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+@figure(
+    "topic_structure/gap_grid",
+    "Synthetic: figures",
+    "figure: gap over settings",
+    reads={"gaps": "solve_gap_grid.gaps"},
+)
+def gap_grid(gaps: pd.DataFrame) -> Figure:
+    """The gap over each of v, T, p_m, p_c, tau and d, a panel each, the theory as a line."""
+    gaps = gaps[gaps["selection"] == "proportion"]
+    figure, axes = plt.subplots(2, 3, figsize=(MIDDLE, 3.6), sharey=False)
+    for axis, (name, label) in zip(axes.flat, VARIED.items(), strict=True):
+        points = gaps[gaps["varied"].isin([BASE, name])]
+        if name == "d":
+            points = points[points["parameter"] == "E"]
+        line = points.groupby(name)["expected" if name == "d" else "theory"].first()
+        axis.plot(line.index, line, color="0.4", linewidth=1, zorder=0, label="theory")
+        for number, (parameter, title) in enumerate(PARAMETERS.items()):
+            by = points[points["parameter"] == parameter].groupby(name)["gap"]
+            place = by.mean().index.to_numpy(dtype=float)
+            shift = 0.012 * (number - 0.5) * np.ptp(line.index.to_numpy(dtype=float))
+            axis.plot(
+                place + shift,
+                by.mean(),
+                MARKERS[number],
+                color=PALETTE[number],
+                markersize=4.2,
+                markerfacecolor="none" if number else PALETTE[number],
+                label=title,
+            )
+        axis.set_xlabel(label)
+        axis.set_ylim(0, 1.15 * max(line.max(), points["gap"].max()))
+        despine(axis)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("gap")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+@figure(
+    "topic_structure/components_over_steps",
+    "Synthetic: figures",
+    "figure: which comes first",
+    reads={"components": "train_all_components.components"},
+)
+def components_over_steps(components: pd.DataFrame) -> Figure:
+    """E's gap and the attention ratio over steps, a column per loss and optimiser."""
+    through = components[components["diverged_at"] < 0]
+    settings = _columns(set(zip(components["loss"], components["optimizer"], strict=True)))
+    figure, axes = plt.subplots(2, len(settings), figsize=(WIDTH, 3.8), squeeze=False, sharex=True)
+    for column, (loss, optimizer) in enumerate(settings):
+        runs = through[(through["loss"] == loss) & (through["optimizer"] == optimizer)]
+        for row, measure in enumerate(("gap", "attention")):
+            axis = axes[row, column]
+            for number, d in enumerate(sorted(runs["d"].unique(), reverse=True)):
+                style = "-" if number == 0 else "--"
+                of_size = runs[runs["d"] == d]
+                shade_range(axis, of_size, measure, PALETTE[number], style, f"$d = {d}$")
+            axis.axhline(row, color="0.6", linewidth=0.8, zorder=0)
+            if measure == "attention":  # rounding at uniform attention is not to look like a change
+                low, high = axis.get_ylim()
+                axis.set_ylim(min(low, 0.95), max(high, 1.05))
+            despine(axis)
+        axes[0, column].set_title(f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}", fontsize=9)
+        axes[1, column].set_xlabel("step")
+    axes[0, 0].set_ylabel("gap of $E$ between\ndifferent words")
+    axes[1, 0].set_ylabel("attention, same topic\nover different topics")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    title = f"median and range of {components['seed'].nunique()} seeds"
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, title=title
+    )
+    return figure
+
+
+def shade_range(
+    axis: Axes, runs: pd.DataFrame, column: str, colour: str, style: str, label: str
+) -> None:
+    """Median over seeds against step, the range shaded."""
+    by = runs.groupby("step")[column]
+    axis.plot(by.median().index, by.median(), style, color=colour, linewidth=1.4, label=label)
+    axis.fill_between(by.min().index, by.min(), by.max(), color=colour, alpha=0.2, linewidth=0)

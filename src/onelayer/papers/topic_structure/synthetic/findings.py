@@ -19,6 +19,11 @@ _OWN |= {"noise": 0.01} | _OVER
 _RATIO = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
 
 
+def _over_seeds(quantity: str, kind: str = "claim") -> dict:
+    """What decides: the one row that the table of claims has of a quantity over seeds."""
+    return {"kind": kind, "table": _CLAIMS, "primary": {"quantity": quantity} | _OVER}
+
+
 def _gap(name: str, parameter: str, matrix: str, place: str) -> Finding:
     optimum = {"parameter": parameter, "masked": "attended", "loss": "squared"}
     optimum |= {"optimizer": "closed form", "weight_decay": 0, "quantity": "gap"}
@@ -33,6 +38,24 @@ def _gap(name: str, parameter: str, matrix: str, place: str) -> Finding:
         does="is larger for two words of one topic by what the theorem says",
         does_not="is larger for two words of one topic by another number than the theorem says",
         number="{it:5}",
+    )
+
+
+def _median_step(name: str, quantity: str, claim: str, event: str) -> Finding:
+    """A step between the two stages of the paper's own setting."""
+    stage = f"that at which the paper's {name.replace('_', ' ')}"
+    return Finding(
+        name,
+        claim=claim,
+        place=_OBSERVED,
+        kind="published",
+        table=_STAGES,
+        primary=_OWN | {"quantity": quantity},
+        subject=f"the median step at which {event}",
+        does=f"is {stage}, to the precision that it is printed in",
+        does_not=f"is not {stage}, even to the precision that it is printed in",
+        number="{it:0}, with {it.tolerance:.0f} steps granted",
+        published=Published("topic_structure_stages.csv", {"quantity": quantity}, "published"),
     )
 
 
@@ -68,9 +91,7 @@ FINDINGS: list[Finding | Remark] = [
         "gap_over_settings",
         claim="the gap is 1 / (v (1 - (1 - p_c) p_m)), whatever v, T, p_m, p_c and tau are",
         place="Result: embeddings encode topic structure; Stage 1 result",
-        kind="theory",
-        table=_CLAIMS,
-        primary={"quantity": "farthest_gap_to_theory_ratio"} | _OVER,
+        **_over_seeds("farthest_gap_to_theory_ratio", kind="theory"),
         subject="of all gaps over v, T, p_m, p_c and tau the one farthest from the theorem's",
         does="is the theorem's, but for what finite documents take off",
         does_not="is not the theorem's, even with what finite documents take off",
@@ -90,19 +111,11 @@ FINDINGS: list[Finding | Remark] = [
         "through",
         number="in {it:2} of {it.n}",
     ),
-    Finding(
+    _median_step(
         "stage_1_ends",
-        claim="stage 1, in which the norm of W_V grows, is steps 0-400",
-        place=_OBSERVED,
-        kind="published",
-        table=_STAGES,
-        primary=_OWN | {"quantity": "t_V_median"},
-        subject="the median step at which W_V reaches 90% of its largest norm",
-        does="is that at which the paper's stage 1 ends, to the precision that it is printed in",
-        does_not="is not that at which the paper's stage 1 ends, even to the precision that it is "
-        "printed in",
-        number="{it:0}, with {it.tolerance:.0f} steps granted",
-        published=Published("topic_structure_stages.csv", {"quantity": "t_V_median"}, "published"),
+        "t_V_median",
+        "stage 1, in which the norm of W_V grows, is steps 0-400",
+        "W_V reaches 90% of its largest norm",
     ),
     Remark(
         "stage_1_ends_twice",
@@ -112,19 +125,11 @@ FINDINGS: list[Finding | Remark] = [
         "step {it:0}, and another quarter only after step {late:0}.",
         beside={"late": _OWN | {"quantity": "t_V_quartile_3"}},
     ),
-    Finding(
+    _median_step(
         "stage_2_begins",
-        claim="stage 2, in which the norms of W_K and W_Q start to grow, is steps 400-1000",
-        place=_OBSERVED,
-        kind="published",
-        table=_STAGES,
-        primary=_OWN | {"quantity": "t_KQ_median"},
-        subject="the median step at which W_K begins to grow",
-        does="is that at which the paper's stage 2 begins, to the precision that it is printed in",
-        does_not="is not that at which the paper's stage 2 begins, even to the precision that it "
-        "is printed in",
-        number="{it:0}, with {it.tolerance:.0f} steps granted",
-        published=Published("topic_structure_stages.csv", {"quantity": "t_KQ_median"}, "published"),
+        "t_KQ_median",
+        "stage 2, in which the norms of W_K and W_Q start to grow, is steps 400-1000",
+        "W_K begins to grow",
     ),
     Finding(
         "two_stages_adam",
@@ -153,9 +158,7 @@ FINDINGS: list[Finding | Remark] = [
         "gradient_of_keys",
         claim="the gradient of W_K is near 0 in stage 1",
         place="Intuition: two-stage optimization process",
-        kind="claim",
-        table=_CLAIMS,
-        primary={"quantity": "largest_gradient_ratio_in_stage_1"} | _OVER,
+        **_over_seeds("largest_gradient_ratio_in_stage_1"),
         subject="in all of stage 1 the gradient of W_K",
         does="is less than a tenth of that of W_V",
         does_not="is not less than a tenth of that of W_V",
@@ -165,9 +168,7 @@ FINDINGS: list[Finding | Remark] = [
         "weight_decay_unique",
         claim="weight decay makes the optimum of W_V unique",
         place="Stage 1 result",
-        kind="claim",
-        table=_CLAIMS,
-        primary={"quantity": "largest_distance_between_starts"} | _OVER,
+        **_over_seeds("largest_distance_between_starts"),
         subject="with weight decay W_V",
         does="ends at one matrix from every start",
         does_not="does not end at one matrix from every start",
@@ -177,9 +178,7 @@ FINDINGS: list[Finding | Remark] = [
         "no_weight_decay_not_unique",
         claim="without weight decay the loss of W_V is not strongly convex",
         place="Stage 1 result",
-        kind="claim",
-        table=_CLAIMS,
-        primary={"quantity": "least_distance_between_starts"} | _OVER,
+        **_over_seeds("least_distance_between_starts"),
         subject="without weight decay W_V",
         does="ends at another matrix from every start",
         does_not="does not end at another matrix from every start",
@@ -189,9 +188,7 @@ FINDINGS: list[Finding | Remark] = [
         "stage_1_converges",
         claim="stage 1 is convex, so that training converges",
         place="The two-stage optimization process",
-        kind="claim",
-        table=_CLAIMS,
-        primary={"quantity": "largest_distance_to_optimum"} | _OVER,
+        **_over_seeds("largest_distance_to_optimum"),
         subject="descent on W_V alone with weight decay",
         does="comes to the optimum from every start",
         does_not="does not come to the optimum from every start",
@@ -232,9 +229,7 @@ FINDINGS: list[Finding | Remark] = [
         "optimal_attention",
         claim="the attention of a pair of words is larger when both belong to one topic",
         place="Main result 2",
-        kind="claim",
-        table=_CLAIMS,
-        primary={"quantity": "least_alpha"} | _OVER,
+        **_over_seeds("least_alpha"),
         subject="in documents of several topics the optimal attention",
         does="is larger for two different words of one topic than of two",
         does_not="is not larger for two different words of one topic than of two",
@@ -274,9 +269,7 @@ FINDINGS: list[Finding | Remark] = [
         "blocks_with_all_trained",
         claim="with all components trained E is larger for words of one topic",
         place="Figure 1",
-        kind="claim",
-        table=_CLAIMS,
-        primary={"quantity": "least_gap_without_diagonal"} | _OVER,
+        **_over_seeds("least_gap_without_diagonal"),
         subject="with all components trained E",
         does="is larger for different words of one topic, under every loss and optimiser",
         does_not="is not larger for different words of one topic under every loss and optimiser",
@@ -296,37 +289,27 @@ FINDINGS: list[Finding | Remark] = [
         "Of bracket words the optimal W_V is larger within a type of brackets by {it:3}; the "
         "theorem's argument gives {it.published:.3f} for words of this length.",
     ),
-    Finding(
-        "brackets_attention",
-        claim="of bracket words attention favours a bracket's partner",
-        place="Interesting future directions",
-        kind="analogue",
-        table=_CLAIMS,
-        primary={"quantity": "same_topic_ratio"} | _OVER,
-        subject="trained attention on bracket words",
-        does="is larger to a bracket's partner than to other types",
-        does_not="is not larger to a bracket's partner than to other types",
-        number="{it:2} times as large",
-    ),
-    Finding(
-        "brackets_same_word",
-        claim="of bracket words attention favours the same bracket",
-        place="Interesting future directions",
-        kind="analogue",
-        table=_CLAIMS,
-        primary={"quantity": "same_word_ratio"} | _OVER,
-        subject="trained attention on bracket words",
-        does="is larger to the same bracket than to other types",
-        does_not="is smaller to the same bracket than to other types",
-        number="{it:2} times as large",
+    *(
+        Finding(
+            f"brackets_{name}",
+            claim=f"of bracket words attention favours {favoured}",
+            place="Interesting future directions",
+            **_over_seeds(f"{quantity}_ratio", kind="analogue"),
+            subject="trained attention on bracket words",
+            does=f"is larger to {favoured} than to other types",
+            does_not=f"is {denied} to {favoured} than to other types",
+            number="{it:2} times as large",
+        )
+        for name, quantity, favoured, denied in (
+            ("attention", "same_topic", "a bracket's partner", "not larger"),
+            ("same_word", "same_word", "the same bracket", "smaller"),
+        )
     ),
     Finding(
         "brackets_stages",
         claim="on bracket words W_V is trained before W_K begins to grow",
         place="Interesting future directions",
-        kind="analogue",
-        table=_CLAIMS,
-        primary={"quantity": "t_KQ_minus_t_V"} | _OVER,
+        **_over_seeds("t_KQ_minus_t_V", kind="analogue"),
         subject="on bracket words W_K",
         does="begins to grow after W_V is at 90% of its largest norm",
         does_not="begins to grow before W_V is at 90% of its largest norm",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from onelayer.papers.topic_structure.synthetic import closed_form
-from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
 from onelayer.settings.topic_structure_synthetic import (
     GapGridSettings,
     SelectionKind,
@@ -22,9 +22,7 @@ BASE = "base"  # the setting from which the others differ in one number
 def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
     """Gaps of W_V and E at their optima without weight decay, for every setting and seed.
 
-    Args:
-        words: and their masking, of which one number is changed at a time.
-        grid: to what.
+    Of the words and their masking one number is changed at a time to those of the grid.
 
     Returns:
         Rows `parameter` (W_V or E), `varied` (`base`, or what differs from it), `v`, `T`, `p_m`,
@@ -35,33 +33,27 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
     found = []
     for varied, model, tau in _settings(words, grid):
         vocabulary = vocabulary_of(model)
-        known = {"varied": varied, "tau": tau, "selection": model.selection}
-        known |= {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
-        known["theory"] = closed_form.theory_gap(vocabulary, model)
-        expected = closed_form.gap_at_length(vocabulary, model, tau, grid.N)
+        setting = {"expected": closed_form.gap_at_length(vocabulary, model, tau, grid.N)}
+        setting |= {"varied": varied, "tau": tau, "selection": model.selection}
+        setting |= {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
+        setting["theory"] = closed_form.theory_gap(vocabulary, model)
         for seed in range(grid.seeds):
-            for row in _gaps(grid, varied, model, tau, seed):
-                found.append({"expected": expected} | known | {"seed": seed} | row)
+            rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
+            moments, draws = closed_form.moments(rows), setting | {"seed": seed}
+            gap = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
+            row = {"parameter": "W_V", "d": vocabulary.size, "gap": float(gap)}
+            found.append(draws | row)
+            # As many dimensions as E has in the theorem: more only fit the noise of finite
+            # documents.
+            for d in dict.fromkeys([vocabulary.T] + grid.d * (varied == BASE)):
+                if d < vocabulary.size:
+                    gap = closed_form.gap(vocabulary, closed_form.ridge_embedding(moments, 0.0, d))
+                    row = {"parameter": "E", "d": d, "gap": float(gap)}
+                    if d != vocabulary.T:
+                        expected = closed_form.theory_gap_of_rank(vocabulary, model, d)
+                        row |= {"varied": "d", "expected": expected}
+                    found.append(draws | row)
     return pd.DataFrame(found)
-
-
-def _gaps(
-    grid: GapGridSettings, varied: str, model: TopicModelSettings, tau: int, seed: int
-) -> Iterator[dict]:
-    vocabulary = vocabulary_of(model)
-    rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
-    moments = closed_form.moments(rows)
-    value = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
-    yield {"parameter": "W_V", "d": vocabulary.size, "gap": float(value)}
-    # As many dimensions as E has in the theorem: more only fit the noise of finite documents.
-    for d in dict.fromkeys([vocabulary.T] + grid.d * (varied == BASE)):
-        if d < vocabulary.size:
-            E = closed_form.ridge_embedding(moments, 0.0, d)
-            row = {"parameter": "E", "d": d, "gap": float(closed_form.gap(vocabulary, E))}
-            if d != vocabulary.T:
-                row["varied"] = "d"
-                row["expected"] = closed_form.theory_gap_of_rank(vocabulary, model, d)
-            yield row
 
 
 def _settings(

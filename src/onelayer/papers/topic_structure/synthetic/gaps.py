@@ -4,19 +4,19 @@ Li, Li & Risteski (2023), 'Result: embeddings encode topic structure', 'Stage 1 
 topic structure'; and the heat maps of the embeddings with all components trained.
 """
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import torch
 from torch import Tensor
 
 from onelayer.compute.checkpoint import Checkpoint
-from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic import closed_form, data
-from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
@@ -35,13 +35,6 @@ def uniform_attention(
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E, in closed form and trained, and the matrices of the heat maps.
 
-    Args:
-        model: the words and their masking.
-        theory: trainings of W_V alone and of the embeddings alone.
-        components: trainings of all components.
-        batch, chunk: as of `training.Plan`.
-        execution: how the trainings run.
-
     Returns:
         Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer`,
         `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V (trained
@@ -49,72 +42,56 @@ def uniform_attention(
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
     found, matrices, vocabulary = [], {}, vocabulary_of(model)
-    for masked_attended in (True, False):
-        rows = draw(
-            model,
-            theory.documents,
-            theory.N,
-            "theory",
-            tau=theory.tau,
-            masked_attended=masked_attended,
-        )
-        expected = _theory(model, rows, masked_attended)
-        keys = {"masked": "attended" if masked_attended else "hidden"}
-        decays = theory.weight_decays if masked_attended else [0.0]
-        found += _closed_forms(vocabulary, rows, decays, keys | expected)
-        for parameter in ("W_V", "E"):
-            for loss in ("squared", "cross_entropy") if masked_attended else ("squared",):
-                runs = _gap_runs(theory, parameter, loss, decays)
-                plan = _alone(parameter, loss, theory.steps, batch, chunk)
-                trained = train_runs(
-                    rows.by_document(), runs, plan, OBSERVED[parameter], execution=execution
-                )
-                known = keys | (expected if loss == "squared" else {"theory": np.nan})
-                known |= {"parameter": parameter, "loss": loss}
-                found += _gaps(vocabulary, runs, trained, known)
-                if masked_attended and parameter == "W_V":
-                    for run, matrix in zip(runs, trained.observed["matrix"][-1], strict=True):
-                        if run.seed == 0 and run.weight_decay == 0:
-                            matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
+    for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
+        kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
+        rows = draw(model, theory.documents, theory.N, "theory", **kind)
+        decays = theory.weight_decays if masked == "attended" else [0.0]
+        expected = closed_form.theory_gap(vocabulary, model)
+        if masked == "hidden":
+            words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
+            expected = closed_form.theory_gap_hidden(vocabulary, words, framing=2)
+        found += [
+            row | {"masked": masked, "theory": expected}
+            for row in _closed_forms(vocabulary, rows, decays)
+        ]
+        for parameter, loss in itertools.product(("W_V", "E"), losses):
+            runs = _gap_runs(theory, parameter, loss, decays)
+            plan = _alone(parameter, loss, theory.steps, batch, chunk)
+            observed = OBSERVED[parameter]
+            trained = train_runs(rows.by_document(), runs, plan, observed, execution=execution)
+            ends = trained.observed["matrix"][-1]
+            setting = {"parameter": parameter, "loss": loss, "masked": masked}
+            setting |= {"theory": expected if loss == "squared" else np.nan}
+            found += [
+                setting | row for row in _gaps(vocabulary, runs, ends, trained.diverged_at.tolist())
+            ]
+            if masked == "attended" and parameter == "W_V":
+                for run, matrix in zip(runs, ends, strict=True):
+                    if run.seed == 0 and run.weight_decay == 0:
+                        matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
     pictured = _all_components(model, components, batch, chunk, execution)
     return pd.DataFrame(found), matrices | pictured
 
 
-def _theory(model: TopicModelSettings, rows: data.Rows, masked_attended: bool) -> dict[str, float]:
-    vocabulary = vocabulary_of(model)
-    if masked_attended:
-        return {"theory": closed_form.theory_gap(vocabulary, model)}
-    words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
-    return {"theory": closed_form.theory_gap_hidden(vocabulary, words, framing=2)}
-
-
 def _closed_forms(
-    vocabulary: data.Vocabulary, rows: data.Rows, decays: Sequence[float], known: Mapping
-) -> list[dict]:
+    vocabulary: data.Vocabulary, rows: data.Rows, decays: Sequence[float]
+) -> Iterator[dict]:
     moments = closed_form.moments(rows)
     optima = {"W_V": closed_form.ridge_value, "E": closed_form.ridge_embedding}
-    return [
-        {
-            "parameter": parameter,
-            "loss": "squared",
-            "optimizer": "closed form",
-            "weight_decay": decay,
-            "seed": 0,
-            "gap": float(closed_form.gap(vocabulary, optimum(moments, decay))),
-            "diverged_at": -1,
-            **known,
-        }
-        for parameter, optimum in optima.items()
-        for decay in decays
-    ]
+    for parameter, optimum in optima.items():
+        for decay in decays:
+            run = Run(0, "closed form", math.nan, decay)
+            [row] = _gaps(vocabulary, [run], optimum(moments, decay)[None], [-1])
+            yield {"parameter": parameter, "loss": "squared"} | row
 
 
 def _gap_runs(
     theory: TheorySettings, parameter: str, loss: str, decays: Sequence[float]
 ) -> list[Run]:
-    sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
-    squared = loss == "squared"
-    rates = {"adam": theory.adam_rate, "sgd": sgd} if squared else theory.cross_entropy_rates
+    rates, squared = theory.cross_entropy_rates, loss == "squared"
+    if squared:
+        sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
+        rates = {"adam": theory.adam_rate, "sgd": sgd}
     return [
         Run(seed, optimizer, rate, decay)
         for optimizer, rate in rates.items()
@@ -125,35 +102,33 @@ def _gap_runs(
 
 def _alone(parameter: str, loss: str, steps: int, batch: int, chunk: int) -> Plan:
     """W_V alone on one-hot words, or the embeddings alone."""
-    known = {"embedding": "one_hot" if parameter == "W_V" else "trained", "loss": loss}
-    return Plan(batch, chunk, steps, **known, trained=("W_V" if parameter == "W_V" else "W_E",))
+    embedding, name = ("one_hot", "W_V") if parameter == "W_V" else ("trained", "W_E")
+    return Plan(batch, chunk, steps, embedding, loss, trained=(name,))
 
 
-def _value_matrices(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {"matrix": parameters["W_V"]}
-
-
-def _embedding_products(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {"matrix": parameters["W_E"].mT @ parameters["W_E"]}
-
-
-OBSERVED = {"W_V": _value_matrices, "E": _embedding_products}
+# From parameters to the matrix of which the theorems say the gap.
+OBSERVED = {
+    "W_V": lambda parameters: {"matrix": parameters["W_V"]},
+    "E": lambda parameters: {"matrix": parameters["W_E"].mT @ parameters["W_E"]},
+}
 
 
 def _gaps(
-    vocabulary: data.Vocabulary, runs: list[Run], trained: Trained, known: Mapping
+    vocabulary: data.Vocabulary,
+    runs: Sequence[Run],
+    matrices: Tensor | np.ndarray,
+    diverged_at: Sequence[int],
 ) -> list[dict]:
-    gaps = closed_form.gap(vocabulary, trained.observed["matrix"][-1].double().numpy())
+    gaps = closed_form.gap(vocabulary, matrices)
     return [
         {
             "optimizer": run.optimizer,
             "weight_decay": run.weight_decay,
             "seed": run.seed,
             "gap": float(gap),
-            "diverged_at": int(diverged),
-            **known,
+            "diverged_at": diverged,
         }
-        for run, gap, diverged in zip(runs, gaps, trained.diverged_at.tolist(), strict=True)
+        for run, gap, diverged in zip(runs, gaps, diverged_at, strict=True)
     ]
 
 
@@ -164,16 +139,16 @@ def _all_components(
     chunk: int,
     execution: Execution,
 ) -> dict[str, np.ndarray]:
-    """E with everything trained, by `E/loss/optimizer`, [D, D]."""
+    """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
     matrices = {}
     rows = draw(model, components.documents, components.N, "components", tau=components.tau)
     for loss, rates in components.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
         plan = Plan(batch, chunk, components.steps, embedding="trained", loss=loss)
-        trained = train_runs(rows, runs, plan, _embedding_products, execution=execution)
-        for run, matrix, diverged in zip(
-            runs, trained.observed["matrix"][-1], trained.diverged_at.tolist(), strict=True
-        ):
-            failed = torch.full_like(matrix, torch.nan)
-            matrices[f"E/{loss}/{run.optimizer}"] = (matrix if diverged < 0 else failed).numpy()
+        trained = train_runs(rows, runs, plan, OBSERVED["E"], execution=execution)
+        ends = trained.observed["matrix"][-1]
+        ends[trained.diverged_at >= 0] = math.nan
+        matrices |= {
+            f"E/{loss}/{run.optimizer}": end.numpy() for run, end in zip(runs, ends, strict=True)
+        }
     return matrices

@@ -72,12 +72,12 @@ def shapes(embedding: Embedding, D: int, d: int | None = None) -> dict[str, tupl
     """Shape of every parameter of one run; `trained` embeddings may have d < D dimensions."""
     d = d or D
     square, vector = (d, d), (D,)
-    own: dict[str, tuple[int, ...]] = {
+    of_kind: dict[str, tuple[int, ...]] = {
         "one_hot": {"b": vector},
         "trained": {"W_E": (d, D), "b": vector},
         "layer_norm": dict.fromkeys(["token_type", "gain", "shift", "b_Q", "b_V"], vector),
     }[embedding]
-    return {"W_K": square, "W_Q": square, "W_V": square} | own
+    return {"W_K": square, "W_Q": square, "W_V": square} | of_kind
 
 
 def images(

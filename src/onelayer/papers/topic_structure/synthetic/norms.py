@@ -1,6 +1,8 @@
-"""Two-stage dynamics: norms of W_K, W_Q and W_V from near-zero initial values on.
+"""Two-stage dynamics: norms of W_K, W_Q, W_V and of their gradients, from near-zero matrices on.
 
-Li, Li & Risteski (2023), 'Observation: two-stage optimization process'.
+Li, Li & Risteski (2023), 'Observation: two-stage optimization process', and the 'Intuition' of it:
+the gradient of W_K contains the factor W_Q, which starts near 0, and that of W_Q the factor W_K;
+that of W_V contains Attn(Z).
 """
 
 from collections.abc import Mapping
@@ -11,10 +13,15 @@ from torch import Tensor
 
 from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
-from onelayer.papers.topic_structure.synthetic.data import Rows
-from onelayer.papers.topic_structure.synthetic.documents import draw
-from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs, without_bias
-from onelayer.settings.topic_structure_synthetic import TopicModelSettings, TwoStageSettings
+from onelayer.papers.topic_structure.synthetic.data import Rows, draw
+from onelayer.papers.topic_structure.synthetic.model import gradients
+from onelayer.papers.topic_structure.synthetic.stages import SMALLER
+from onelayer.papers.topic_structure.synthetic.training import Batches, Plan, Run, train_runs
+from onelayer.settings.topic_structure_synthetic import (
+    StageGradientsSettings,
+    TopicModelSettings,
+    TwoStageSettings,
+)
 
 NORMS = ("W_K", "W_Q", "W_V")
 
@@ -28,65 +35,43 @@ def two_stages(
 ) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the map.
 
-    Args:
-        model: the words and their masking.
-        block: the trainings.
-        batch, chunk: as of `training.Plan`.
-        execution: how they run.
-
     Returns:
         Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
         each norm, `diverged_at`; norms of a diverged run are NaN from there on.
     """
-    rows = stage_documents(model, block)
+    rows = _documents(model, block)
     asked = [
-        ("setting", one.name, one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
+        ("setting", one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
         for seed in range(one.seeds or block.seeds)
     ]
     asked += [
-        ("map", one.name, one, Run(seed, one.optimizer, rate, noise=noise))
+        ("map", one, Run(seed, one.optimizer, rate, noise=noise))
         for one in block.maps
         for noise in one.noises
         for rate in one.learning_rates
         for seed in range(block.map_seeds)
     ]
-    asked.sort(key=lambda item: (item[2].embedding, item[2].loss, item[3].optimizer))
+    asked.sort(key=lambda item: (item[1].embedding, item[1].loss, item[2].optimizer))
     parts = []
-    for embedding, loss in dict.fromkeys((one.embedding, one.loss) for _, _, one, _ in asked):
-        group = [item for item in asked if (item[2].embedding, item[2].loss) == (embedding, loss)]
-        plan = Plan(
-            batch=batch,
-            chunk=chunk,
-            steps=block.steps,
-            embedding=embedding,
-            loss=loss,
-            trained=without_bias(embedding),
-        )
-        trained = train_runs(
-            rows,
-            [run for *_, run in group],
-            plan,
-            frobenius,
-            range(block.steps + 1),
-            execution.part(f"{embedding}-{loss}", f"{embedding} {loss}"),
-        )
-        parts += _histories(group, trained)
+    for embedding, loss in dict.fromkeys((one.embedding, one.loss) for _, one, _ in asked):
+        group = [item for item in asked if (item[1].embedding, item[1].loss) == (embedding, loss)]
+        runs, plan = [run for *_, run in group], Plan(batch, chunk, block.steps, embedding, loss)
+        part = execution.part(f"{embedding}-{loss}", f"{embedding} {loss}")
+        trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
+        parts += [
+            norms_of(kind, one.name, run, trained, place)
+            for place, (kind, one, run) in enumerate(group)
+        ]
     histories = pd.concat(parts, ignore_index=True)
     order = {one.name: place for place, one in enumerate([*block.settings, *block.maps])}
     return histories.sort_values("name", key=lambda name: name.map(order), kind="stable")
 
 
-def stage_documents(model: TopicModelSettings, block: TwoStageSettings) -> Rows:
-    """The masked documents of the two-stage trainings; masked positions are no keys."""
-    return draw(
-        model,
-        block.documents,
-        block.N,
-        "two stages",
-        concentration=block.concentration,
-        masked_attended=False,
-    )
+def _documents(model: TopicModelSettings, block: TwoStageSettings) -> Rows:
+    """Masked documents; masked positions are no keys."""
+    kind = {"concentration": block.concentration, "masked_attended": False}
+    return draw(model, block.documents, block.N, "two stages", **kind)
 
 
 def frobenius(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -94,21 +79,63 @@ def frobenius(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: matrices[name].flatten(1).norm(dim=1) for name in NORMS}
 
 
-def _histories(group: list[tuple], trained: Trained) -> list[pd.DataFrame]:
-    parts = []
-    for place, (kind, name, _, run) in enumerate(group):
-        diverged = int(trained.diverged_at[place])
-        steps = np.array(trained.observed_at)
-        norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
-        if diverged >= 0:
-            # What a run was frozen at is no norm of a training that went on.
-            norms = {key: np.where(steps < diverged, norm, np.nan) for key, norm in norms.items()}
-        known = {
-            "kind": kind,
-            "name": name,
-            "learning_rate": run.learning_rate,
-            "noise": run.noise,
-            "seed": run.seed,
-        }
-        parts.append(pd.DataFrame(known | {"step": steps} | norms | {"diverged_at": diverged}))
-    return parts
+def norms_of(kind: str, name: str, run: Run, trained: Trained, place: int) -> pd.DataFrame:
+    """The history of one run, as rows of `two_stages`.
+
+    Args:
+        kind, name: of its setting.
+        run: what was trained.
+        trained: an ensemble that `frobenius` observed.
+        place: of the run in it.
+    """
+    steps, diverged = np.array(trained.observed_at), int(trained.diverged_at[place])
+    norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
+    if diverged >= 0:
+        # What a run was frozen at is no norm of a training that went on.
+        norms = {key: np.where(steps < diverged, norm, np.nan) for key, norm in norms.items()}
+    setting = {"kind": kind, "name": name, "learning_rate": run.learning_rate, "noise": run.noise}
+    history = {"seed": run.seed, "step": steps} | norms | {"diverged_at": diverged}
+    return pd.DataFrame(setting | history)
+
+
+def stage_gradients(
+    model: TopicModelSettings,
+    stages: TwoStageSettings,
+    followed: StageGradientsSettings,
+    batch: int,
+    chunk: int,
+    execution: Execution = Execution(),
+) -> pd.DataFrame:
+    """Norms of W_K, W_Q, W_V and of their gradients, on documents that are the same at all steps.
+
+    The runs are some of those of `two_stages`, looked at now and then.
+
+    Returns:
+        Rows `name`, `seed`, `step`; columns `W_K`, `W_Q`, `W_V`; `gradient_W_K` and so on;
+        `with_smaller_W_Q` (the norm of W_K's gradient were W_Q a tenth of what it is);
+        `diverged_at`.
+    """
+    rows, parts = _documents(model, stages), []
+    looks = sorted({*range(0, stages.steps + 1, followed.every), stages.steps})
+    shown = Batches(rows, [0], batch, execution.device)(0)
+    for number, one in enumerate(s for s in stages.settings if s.name in followed.settings):
+        plan = Plan(batch, chunk, stages.steps, one.embedding, one.loss)
+
+        def observe(p: dict[str, Tensor], plan: Plan = plan) -> dict[str, Tensor]:
+            _, slopes = gradients(p, shown, plan.embedding, plan.loss)
+            smaller = p | {name: SMALLER * p[name] for name in ("W_Q", "b_Q") if name in p}
+            _, with_smaller = gradients(smaller, shown, plan.embedding, plan.loss)
+            of_gradients = {f"gradient_{name}": norm for name, norm in frobenius(slopes).items()}
+            shrunk = {"with_smaller_W_Q": frobenius(with_smaller)["W_K"]}
+            return frobenius(p) | of_gradients | shrunk
+
+        runs = [
+            Run(seed, one.optimizer, one.learning_rate, noise=one.noise)
+            for seed in range(followed.seeds)
+        ]
+        trained = train_runs(rows, runs, plan, observe, looks, execution.part(number, one.name))
+        for seed, diverged in enumerate(trained.diverged_at.tolist()):
+            columns = {key: values[:, seed].double() for key, values in trained.observed.items()}
+            keys = {"name": one.name, "seed": seed, "step": trained.observed_at}
+            parts.append(pd.DataFrame(keys | columns | {"diverged_at": diverged}))
+    return pd.concat(parts, ignore_index=True)

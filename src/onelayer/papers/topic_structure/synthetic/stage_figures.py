@@ -20,7 +20,11 @@ from onelayer.evidence.figures import (
     figure,
     plain,
 )
+from onelayer.papers.topic_structure.synthetic.figures import shade_range
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
+
+# Colour and line of each; W_K and W_Q often lie on each other.
+MATRICES = {"W_V": (PALETTE[0], "-"), "W_K": (PALETTE[1], "-"), "W_Q": (PALETTE[2], "--")}
 
 
 @figure(
@@ -30,35 +34,26 @@ from onelayer.papers.topic_structure.synthetic.stages import stage_times
     reads={"norms": "train_two_stages.norms"},
 )
 def two_stage_norms(norms: pd.DataFrame) -> Figure:
-    """Norms against step, a panel per setting; the stages of the median run shaded.
-
-    Args:
-        norms: rows of `norms.two_stages`.
-    """
+    """Norms against step, a panel per setting; the stages of the median run shaded."""
     norms = norms[norms["kind"] == "setting"]
     names = list(dict.fromkeys(norms["name"]))
     times = stage_times(norms)
-    columns = 2
-    figure, axes = plt.subplots(
-        -(-len(names) // columns),
-        columns,
-        figsize=(WIDTH, 2.3 * -(-len(names) // columns) + 0.4),
-        squeeze=False,
-        sharex=True,
-    )
+    columns, rows = 2, -(-len(names) // 2)
+    size = (WIDTH, 2.3 * rows + 0.4)
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True)
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     for axis, name in zip(axes.flat, names, strict=False):
-        own, runs = norms[norms["name"] == name], times[times["name"] == name]
-        own = own[own["diverged_at"] < 0] if (runs["diverged_at"] < 0).any() else own
-        _shade(axis, runs, own["step"].max())
-        for number, matrix in enumerate(("W_V", "W_K", "W_Q")):
-            by_step = own.groupby("step")[matrix]
+        history, runs = norms[norms["name"] == name], times[times["name"] == name]
+        if (runs["diverged_at"] < 0).any():
+            history = history[history["diverged_at"] < 0]
+        last = history["step"].max()
+        _shade(axis, runs, last)
+        for matrix, (colour, style) in MATRICES.items():
+            by_step = history.groupby("step")[matrix]
             low, middle, high = (by_step.quantile(q) for q in (0.1, 0.5, 0.9))
-            # W_K and W_Q often lie on each other.
-            style = "--" if matrix == "W_Q" else "-"
-            axis.plot(middle.index, middle, style, color=PALETTE[number], linewidth=1.4)
-            axis.fill_between(low.index, low, high, color=PALETTE[number], alpha=0.2, linewidth=0)
+            axis.plot(middle.index, middle, style, color=colour, linewidth=1.4)
+            axis.fill_between(low.index, low, high, color=colour, alpha=0.2, linewidth=0)
         axis.set_yscale("log")
         axis.set_ylim(top=2.2 * axis.get_ylim()[1])  # room for the names of the stages
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -67,11 +62,11 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
         if lost:
             note += f", {lost} diverged"
         axis.set_title(f"{plain(name)}\n{note}")
-        axis.set_xlim(0, own["step"].max())
+        axis.set_xlim(0, last)
         despine(axis)
     handles = [
-        Line2D([], [], color=PALETTE[number], linestyle=style, label=f"$|{name}|_F$")
-        for number, (name, style) in enumerate({"W_V": "-", "W_K": "-", "W_Q": "--"}.items())
+        Line2D([], [], color=colour, linestyle=style, label=f"$|{matrix}|_F$")
+        for matrix, (colour, style) in MATRICES.items()
     ]
     title = "median and 10–90% of the runs that did not diverge"
     if len(names) % columns:
@@ -96,16 +91,8 @@ def _shade(axis: Axes, runs: pd.DataFrame, last: int) -> None:
         axis.axvspan(first, end, color=shade, linewidth=0, zorder=0)
         if end - first < 0.15 * last:
             continue  # no room for its name
-        axis.text(
-            (first + end) / 2,
-            0.97,
-            name,
-            ha="center",
-            va="top",
-            fontsize=7,
-            color="0.35",
-            transform=axis.get_xaxis_transform(),
-        )
+        text = {"ha": "center", "va": "top", "fontsize": 7, "color": "0.35"}
+        axis.text((first + end) / 2, 0.97, name, transform=axis.get_xaxis_transform(), **text)
 
 
 @figure(
@@ -118,32 +105,26 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     """Where W_V is done before W_K begins, over learning rate and initial noise.
 
     Colour: t_KQ / t_V of the median run. Cells without it say why.
-
-    Args:
-        norms: rows of `norms.two_stages`.
     """
     times = stage_times(norms[norms["kind"] == "map"])
     names = list(dict.fromkeys(times["name"]))
     widths = [times[times["name"] == name]["learning_rate"].nunique() for name in names]
-    noises_of = [tuple(sorted(own["noise"].unique())) for _, own in times.groupby("name")]
+    noises_of = [tuple(sorted(runs["noise"].unique())) for _, runs in times.groupby("name")]
+    shared = {"squeeze": False, "sharey": len(set(noises_of)) == 1}
     figure, axes = plt.subplots(
-        1,
-        len(names),
-        figsize=(1.16 * MIDDLE, 3.0),
-        squeeze=False,
-        width_ratios=widths,
-        sharey=len(set(noises_of)) == 1,
+        1, len(names), figsize=(1.16 * MIDDLE, 3.0), width_ratios=widths, **shared
     )
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
-        own = times[times["name"] == name]
-        image = _draw_map(axis, own, norm)
+        image = _draw_map(axis, times[times["name"] == name], norm)
         axis.set_title(plain(name).replace(", ", ",\n"), fontsize=9)
         axis.set_xlabel("learning rate")
     axes[0, 0].set_ylabel("initial noise")
     seeds = times.groupby(["name", "learning_rate", "noise"])["seed"].nunique()
     few, many = seeds.min(), seeds.max()
-    runs = f"medians of {few} to {many} seeds" if few < many else _seeds(few)
+    runs = f"medians of {few} to {many} seeds"
+    if few == many:
+        runs = "one seed each" if few == 1 else f"medians of {few} seeds"
     title = f"a cell: $t_V$ above $t_{{KQ}}$ (steps), {runs}; grey: none to compare"
     figure.suptitle(title, fontsize=8.5)
     bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)
@@ -160,17 +141,9 @@ def _draw_map(axis: Axes, times: pd.DataFrame, norm: BoundaryNorm) -> AxesImage:
         for column, rate in enumerate(rates):
             cell = times[(times["noise"] == noise) & (times["learning_rate"] == rate)]
             grid[row, column] = (cell["t_KQ"] / cell["t_V"].replace(0, np.nan)).median()
-            colour = grid[row, column]
-            dark = colour >= 4 or colour <= 1 / 16
-            axis.text(
-                column,
-                row,
-                cell_text(cell),
-                ha="center",
-                va="center",
-                fontsize=7,
-                color="white" if dark else "black",
-            )
+            dark = grid[row, column] >= 4 or grid[row, column] <= 1 / 16
+            text = {"ha": "center", "va": "center", "fontsize": 7}
+            axis.text(column, row, cell_text(cell), color="white" if dark else "black", **text)
     image = axis.imshow(grid, cmap=DIVERGING, norm=norm, aspect="auto", origin="lower")
     for edge in range(1, max(len(rates), len(noises))):
         axis.axvline(edge - 0.5, color="white", linewidth=1)
@@ -181,10 +154,6 @@ def _draw_map(axis: Axes, times: pd.DataFrame, norm: BoundaryNorm) -> AxesImage:
     axis.set_yticks(range(len(noises)), [f"{noise:g}" for noise in noises])
     axis.tick_params(length=0)
     return image
-
-
-def _seeds(seeds: int) -> str:
-    return "one seed each" if seeds == 1 else f"medians of {seeds} seeds"
 
 
 def cell_text(cell: pd.DataFrame) -> str:
@@ -206,6 +175,33 @@ def cell_text(cell: pd.DataFrame) -> str:
 
 
 @figure(
+    "topic_structure/stage_gradients",
+    "Synthetic: figures",
+    "figure: gradients in stage 1",
+    reads={"gradients": "measure_stage_gradients.gradients"},
+)
+def stage_gradients(gradients: pd.DataFrame) -> Figure:
+    """Norms of the three gradients over steps, a panel per setting."""
+    names = list(dict.fromkeys(gradients["name"]))
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(MIDDLE if len(names) > 1 else COLUMN, 2.7), squeeze=False
+    )
+    for axis, name in zip(axes.flat, names, strict=True):
+        runs = gradients[(gradients["name"] == name) & (gradients["diverged_at"] < 0)]
+        for matrix, (colour, style) in MATRICES.items():
+            label = f"$|\\nabla_{{{matrix}}}|$"
+            shade_range(axis, runs, f"gradient_{matrix}", colour, style, label)
+        axis.set_yscale("log")
+        axis.set_title(name.replace(", ", ",\n", 1), fontsize=9)
+        axis.set_xlabel("step")
+        despine(axis)
+    axes[0, 0].set_ylabel("Frobenius norm")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+@figure(
     "topic_structure/stage_two_ratio",
     "Synthetic: figures",
     "figure: ratio against tau",
@@ -213,12 +209,7 @@ def cell_text(cell: pd.DataFrame) -> str:
     settings={"T": "topic_structure.synthetic.model.T"},
 )
 def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
-    """The optimal and the trained ratio against tau, with the theorem's band fitted.
-
-    Args:
-        ratios: rows of `stage_two.ratio_over_tau`.
-        T: topics.
-    """
+    """The optimal and the trained ratio against tau, with the theorem's band fitted."""
     series = {
         ("optimum", "short"): "optimum",
         ("optimum", "long"): "optimum, long documents",
@@ -237,22 +228,9 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
         label=f"{narrower:.2f} τ: below all points but those of τ = 1",
     )  # fmt: skip
     for number, ((method, documents), label) in enumerate(series.items()):
-        own = ratios[
-            (ratios["method"] == method)
-            & (ratios["documents"] == documents)
-            & (ratios["diverged_at"] < 0)
-        ]
-        by_tau = own.groupby("tau")["ratio"]
-        axis.errorbar(
-            by_tau.mean().index + 0.06 * (number - 1),
-            by_tau.mean(),
-            yerr=by_tau.std().fillna(0),
-            marker=MARKERS[number],
-            color=PALETTE[number],
-            linewidth=1.3,
-            capsize=3,
-            label=label,
-        )
+        points = ratios[(ratios["method"] == method) & (ratios["documents"] == documents)]
+        points, shift = points[points["diverged_at"] < 0], 0.06 * (number - 1)
+        _mean_and_deviation(axis, points, number, label, shift, linewidth=1.3, capsize=3)
     axis.axhline(1, color="0.5", linewidth=0.8)
     axis.text(taus[-1], 1.1, "every word alike", ha="right", va="bottom", fontsize=7, color="0.4")
     axis.set(xlabel="topics in a document, τ", ylabel="same-topic / different-topic weight")
@@ -264,6 +242,17 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
     return figure
 
 
+def _mean_and_deviation(
+    axis: Axes, points: pd.DataFrame, number: int, label: str, shift: float = 0, **style: float
+) -> None:
+    """Mean ratio over seeds against tau, with the standard deviation as bars."""
+    by_tau = points.groupby("tau")["ratio"]
+    axis.errorbar(
+        by_tau.mean().index + shift, by_tau.mean(), yerr=by_tau.std().fillna(0),
+        marker=MARKERS[number], color=PALETTE[number], label=label, **style,
+    )  # fmt: skip
+
+
 def theorems_band(ratios: pd.DataFrame) -> tuple[float, float]:
     """lambda_1 and lambda_2 T of the narrowest [lambda_1 tau, lambda_2 T] with every optimum in it.
 
@@ -273,3 +262,38 @@ def theorems_band(ratios: pd.DataFrame) -> tuple[float, float]:
     optimum = ratios[ratios["method"] == "optimum"]
     means = optimum.groupby(["documents", "tau"])["ratio"].mean().reset_index()
     return float((means["ratio"] / means["tau"]).min()), float(means["ratio"].max())
+
+
+@figure(
+    "topic_structure/ratio_over_topics",
+    "Synthetic: figures",
+    "figure: ratio against T",
+    reads={"ratios": "optimise_attention_over_T.ratios"},
+)
+def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
+    """The optimal ratio against tau for each T, and the theorem's band that holds every point."""
+    defined = ratios[ratios["selection"] == "proportion"]
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.2))
+    for number, (T, points) in enumerate(defined.groupby("T")):
+        _mean_and_deviation(axis, points, number, f"$T = {T}$", capsize=2)
+    means = defined.groupby(["T", "tau"])["ratio"].mean().reset_index()
+    largest = (means["ratio"] / means["T"]).max()
+    for points, style, title in (
+        (means, ":", "every point"),
+        (means[means["tau"] > 1], "--", "$\\tau > 1$"),
+    ):
+        lowest, taus = (points["ratio"] / points["tau"]).min(), points["tau"].unique()
+        label = f"{lowest:.2f} $\\tau$ ({title})"
+        axis.plot(taus, lowest * taus, style, color="0.45", linewidth=1, label=label)
+    axis.set(xscale="log", yscale="log", xlabel="topics in a document, $\\tau$")
+    axis.set_ylabel("same-topic / different-topic weight")
+    taus = np.sort(defined["tau"].unique())
+    axis.set_xticks(taus, [f"{tau}" for tau in taus])
+    axis.set_xticks([], minor=True)
+    axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axis.set_yticks([], minor=True)
+    title = f"mean ± std of {defined['seed'].nunique()} seeds; means at most {largest:.2f} $T$"
+    axis.set_title(title, fontsize=8.5)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
+    despine(axis)
+    return figure

@@ -1,7 +1,7 @@
 """The tables of the two stages and of stage 2's optimal attention of Li, Li & Risteski (2023)."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.special import bdtr
 
 from onelayer.evidence.intervals import mean, share
-from onelayer.evidence.tables import ALL, Report, interval, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.tables import independent, joined, over_runs
@@ -35,109 +35,74 @@ def tidy_stages(
 ) -> pd.DataFrame:
     """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
 
+    Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs. Of the
+    paper's own setting the medians are compared with the steps between which it sees the stages.
+
     Args:
         norms: rows of `norms.two_stages`.
         block: the settings that they are of.
         published: `read_stage_steps`, for the setting that is the paper's own; None for none.
     """
     rows = []
-    times = stage_times(norms[norms["kind"] == "setting"])
-    known_as = _facts(block)
-    for name, runs in times.groupby("name", sort=False):
-        known = known_as["setting", name]
+    settings = {("setting", one.name): one for one in block.settings}
+    settings |= {("map", one.name): one for one in block.maps}
+    for (kind, name), history in norms.groupby(["kind", "name"], sort=False):
+        one, runs = settings[kind, name], stage_times(history)
+        keys = {"studied": kind, "setting": name, "loss": one.loss, "optimizer": one.optimizer}
+        if kind == "map":
+            # In how many cells of a panel most runs have the stages in order.
+            hits = runs.groupby(["learning_rate", "noise"])["in_order"].mean() > 0.5
+            note = "pairs of learning rate and noise"
+            cells = {"seed": ALL, "quantity": CELLS_IN_ORDER, "note": note} | _share(hits)
+            rows.append(keys | cells)
+            continue
+        keys |= {"learning_rate": one.learning_rate, "noise": one.noise}
         for run in runs.itertuples():
-            one = known | {"seed": str(run.seed), "n": 1, "note": run.note}
             for quantity in TIMES:
                 value = getattr(run, quantity)
+                row = {"seed": str(run.seed), "n": 1, "note": run.note, "quantity": quantity}
                 verdict = NOT_REACHED if np.isnan(value) else ""
-                rows.append(one | {"quantity": quantity, "value": value, "verdict": verdict})
-        known |= {"seed": ALL}
-        rows += [known | row for row in _times(runs)]
-        rows += [known | row for row in _shares(runs)]
-    for name, panel in norms[norms["kind"] == "map"].groupby("name", sort=False):
-        rows.append(known_as["map", name] | {"seed": ALL} | _cells(stage_times(panel)))
-    return judged_stages(tidy(rows, STAGE_KEYS), block, published)
-
-
-def _facts(block: TwoStageSettings) -> dict[tuple[str, str], dict]:
-    """The keys of each setting and of each panel of the map."""
-    found = {}
-    for studied, several in (("setting", block.settings), ("map", block.maps)):
-        for one in several:
-            own = {"studied": studied, "setting": one.name}
-            own |= {"loss": one.loss, "optimizer": one.optimizer}
-            rates = {name: getattr(one, name, math.nan) for name in ("learning_rate", "noise")}
-            found[studied, one.name] = own | rates
-    return found
-
-
-def judged_stages(
-    table: pd.DataFrame, block: TwoStageSettings, published: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """The table with its verdicts.
-
-    Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs. Of the
-    paper's own setting the medians are compared with the steps between which it sees the stages.
-
-    Args:
-        table: tidy, with all but what `onelayer.evidence.verdicts.judge` fills.
-        block, published: as of `tidy_stages`.
-    """
-    claimed = {one.name for one in (*block.settings, *block.maps) if one.two_stages_expected}
-    own = {one.name for one in block.settings if one.pictured}
+                rows.append(keys | row | {"value": value, "verdict": verdict})
+        rows += [keys | {"seed": ALL} | row for row in (*_times(runs), *_shares(runs))]
+    table = tidy(rows, STAGE_KEYS)
     if published is not None:
-        shown = table["setting"].isin(own) & table["quantity"].isin(published.index)
-        steps = published.reindex(table["quantity"]).set_index(table.index)
+        pictured = [one.name for one in block.settings if one.pictured]
+        shown = table["setting"].isin(pictured) & table["quantity"].isin(published.index)
         for column in ("published", "tolerance"):
-            table[column] = table[column].where(~shown, steps[column])
-    compared: list[Comparison | None] = [
-        Number(None)
-        if row.quantity in MEDIANS
-        else Direction(0.5, 1)
-        if row.quantity in (IN_ORDER, CELLS_IN_ORDER)
-        and row.setting in claimed
-        and row.n >= LEAST_RUNS
-        else None
-        for row in table.itertuples()
-    ]
-    return judge(table.assign(kind=""), compared)
+            table[column] = table["quantity"].map(published[column]).where(shown)
+
+    def compared(row: tuple) -> Comparison | None:
+        if row.quantity in MEDIANS:
+            return Number(None)
+        claimed = settings[row.studied, row.setting].two_stages_expected and row.n >= LEAST_RUNS
+        judged = claimed and row.quantity in (IN_ORDER, CELLS_IN_ORDER)
+        return Direction(0.5, 1) if judged else None
+
+    return judge(table, [compared(row) for row in table.itertuples()])
 
 
-def _times(runs: pd.DataFrame) -> list[dict]:
+def _times(runs: pd.DataFrame) -> Iterator[dict]:
     """Means, medians and quartiles of a setting's times, of the runs that came to them."""
-    rows = []
     diverged = runs["diverged_at"] >= 0
     for quantity, most in TIMES.items():
         lost = diverged | runs[quantity].isna()
+        reached = runs[quantity][~lost]
         summary = over_runs(runs[quantity], diverged, 0.0, most)
-        if (lost & ~diverged).any():
-            summary = over_runs(runs[quantity][~lost], (), 0.0, most)
-            never = f"not reached in {(lost & ~diverged).sum()} of {len(runs)} runs"
-            summary["note"] = joined(never, f"{diverged.sum()} diverged" if diverged.any() else "")
-            summary["verdict"] = NOT_REACHED if lost.all() else ""
-        rows.append({"quantity": quantity} | summary)
+        if (never := (lost & ~diverged).sum()) > 0:
+            note = f"{diverged.sum()} diverged" if diverged.any() else ""
+            note = joined(f"not reached in {never} of {len(runs)} runs", note)
+            verdict = NOT_REACHED if lost.all() else ""
+            found = independent(mean(reached, 0.0, most))
+            summary = found | {"note": note, "verdict": verdict}
+        yield {"quantity": quantity} | summary
         if f"{quantity}_median" in MEDIANS:
-            told = {"note": summary["note"], "verdict": summary["verdict"]}
-            rows += [row | told for row in quartiles(quantity, runs[quantity][~lost])]
-    return rows
-
-
-def quartiles(quantity: str, values: Iterable[float]) -> list[dict]:
-    """Median with its interval, and the quartiles: what describes runs of two kinds.
-
-    Args:
-        quantity: of which.
-        values: one per run that came to it.
-    """
-    values = np.asarray(list(values), dtype=float)
-    cuts = np.quantile(values, (0.25, 0.75)) if len(values) else (math.nan, math.nan)
-    return [
-        {"quantity": f"{quantity}_median"} | median(values),
-        *(
-            {"quantity": f"{quantity}_quartile_{which}", "value": float(cut), "n": len(values)}
-            for which, cut in zip((1, 3), cuts, strict=True)
-        ),
-    ]
+            # The median and the quartiles describe runs of two kinds.
+            shared = {"note": summary["note"], "verdict": summary["verdict"]}
+            yield {"quantity": f"{quantity}_median"} | median(reached.to_numpy(float)) | shared
+            for which, share_below in ((1, 0.25), (3, 0.75)):
+                cut = reached.astype(float).quantile(share_below)
+                found = {"quantity": f"{quantity}_quartile_{which}", "value": cut}
+                yield found | {"n": len(reached)} | shared
 
 
 def median(values: np.ndarray) -> dict[str, float]:
@@ -172,12 +137,6 @@ def _shares(runs: pd.DataFrame) -> list[dict]:
     return [{"quantity": name, "note": note} | _share(hits) for name, hits, note in counted]
 
 
-def _cells(runs: pd.DataFrame) -> dict:
-    """In how many cells of a panel most runs have the stages in order."""
-    hits = runs.groupby(["learning_rate", "noise"])["in_order"].mean() > 0.5
-    return {"quantity": CELLS_IN_ORDER, "note": "pairs of learning rate and noise"} | _share(hits)
-
-
 def _share(hits: pd.Series) -> dict:
     if not len(hits):
         return {"value": math.nan, "n": 0}
@@ -186,48 +145,41 @@ def _share(hits: pd.Series) -> dict:
 
 def readable_stages(table: pd.DataFrame) -> pd.DataFrame:
     """A row per setting; the runs one by one are in the CSV."""
-    shown = []
-    whole = table[(table["seed"] == ALL) & (table["studied"] == "setting")]
-    for setting, group in whole.groupby("setting", sort=False):
-        by = group.set_index("quantity")
-        row = {"setting": setting}
-        for quantity in ("t_V", "t_KQ"):
-            row[f"{quantity} (steps)"] = _with_interval(by.loc[quantity], 0)
-            first, third = (by["value"][f"{quantity}_quartile_{which}"] for which in (1, 3))
-            middle = _with_interval(by.loc[f"{quantity}_median"], 0)
-            row[f"{quantity}: median"] = f"{middle}; quartiles {first:.0f} and {third:.0f}"
-        beside = [by.loc[name] for name in MEDIANS if not math.isnan(by["published"][name])]
-        row["medians beside the paper's step"] = ", ".join(map(worded, beside)) or "–"
-        row["W_V's share of its maximum at t_KQ"] = _with_interval(by.loc["value_share_at_t_KQ"])
-        for quantity, label in (
-            ("share_in_order", "t_V <= t_KQ"),
-            ("share_nearly_in_order", "the same with 80%"),
-            ("share_diverged", "diverged"),
-        ):
-            row[label] = _counted(by.loc[quantity])
-        row["two stages"] = worded(by.loc[IN_ORDER])
-        row["note"] = by["note"]["t_KQ"]
-        shown.append(row)
-    return pd.DataFrame(shown)
+    return _readable_setting(table[(table["seed"] == ALL) & (table["studied"] == "setting")])
 
 
-def _counted(row: pd.Series) -> str:
+@row_per("setting")
+def _readable_setting(by: pd.DataFrame, setting: str) -> dict:
+    row = {"setting": setting}
+    for quantity in ("t_V", "t_KQ"):
+        row[f"{quantity} (steps)"] = interval_of(by.loc[quantity], 0)
+        first, third = (by["value"][f"{quantity}_quartile_{which}"] for which in (1, 3))
+        middle = interval_of(by.loc[f"{quantity}_median"], 0)
+        row[f"{quantity}: median"] = f"{middle}; quartiles {first:.0f} and {third:.0f}"
+    medians = [by.loc[name] for name in MEDIANS if not math.isnan(by["published"][name])]
+    row["medians beside the paper's step"] = ", ".join(map(worded, medians)) or "–"
+    row["W_V's share of its maximum at t_KQ"] = interval_of(by.loc["value_share_at_t_KQ"])
+    for quantity, label in (
+        (IN_ORDER, "t_V <= t_KQ"),
+        ("share_nearly_in_order", "the same with 80%"),
+        ("share_diverged", "diverged"),
+    ):
+        row[label] = _counted(by.loc[quantity])
+    return row | {"two stages": worded(by.loc[IN_ORDER]), "note": by["note"]["t_KQ"]}
+
+
+def _counted(row: Mapping) -> str:
     """A share for readers: `65 of 96: 0.68 [0.57, 0.77]`."""
     if not row["n"]:
         return "–"
-    return f"{row['value'] * row['n']:.0f} of {row['n']:.0f}: {_with_interval(row)}"
-
-
-def _with_interval(row: pd.Series, digits: int = 2) -> str:
-    return interval(row["value"], row["low"], row["high"], digits)
+    return f"{row['value'] * row['n']:.0f} of {row['n']:.0f}: {interval_of(row)}"
 
 
 def stage_notes(table: pd.DataFrame) -> list[str]:
     """What readers must know, the panels of the map with it."""
     panels = [
-        f"{row.setting}: {_counted(pd.Series(row._asdict()))} pairs of learning rate and noise, "
-        f"{worded(row._asdict())}"
-        for row in table[table["quantity"] == CELLS_IN_ORDER].itertuples()
+        f"{row['setting']}: {_counted(row)} pairs of learning rate and noise, {worded(row)}"
+        for row in table[table["quantity"] == CELLS_IN_ORDER].to_dict("records")
     ]
     return [
         "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over "
@@ -265,33 +217,27 @@ def stage_notes(table: pd.DataFrame) -> list[str]:
     settings={"stages": "topic_structure.synthetic.two_stages"},
 )
 def two_stage(norms: pd.DataFrame, published: Path, stages: TwoStageSettings) -> Report:
-    """When W_V is done and when W_K begins to grow, run by run.
-
-    Args:
-        norms: rows of `norms.two_stages`.
-        published: see `read_stage_steps`.
-        stages: the settings that they are of.
-    """
-    found = tidy_stages(norms, stages, read_stage_steps(published))
+    """When W_V is done and when W_K begins to grow, run by run."""
+    tidied = tidy_stages(norms, stages, read_stage_steps(published))
     title = "Topic structure, synthetic: the two stages of training"
-    return Report(found, readable_stages(found), title, stage_notes(found))
+    return Report(tidied, readable_stages(tidied), title, stage_notes(tidied))
 
 
 def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
     """A row per tau: optimum and trained side by side."""
-    values = table[table["quantity"] == "ratio"].set_index(RATIO_KEYS)
-    shown = []
-    for tau in sorted({key[2] for key in values.index}, key=int):
-        row = {"tau": tau}
-        for (documents, method), label in {
-            ("short", "optimum"): "optimum",
-            ("short", "trained"): "trained W_K, W_Q",
-            ("long", "optimum"): "optimum, long documents",
-        }.items():
-            own = values.loc[(documents, method, tau)]
-            row[f"{label} [95%]"] = interval(own["value"], own["low"], own["high"])
-        shown.append(row)
-    return pd.DataFrame(shown)
+    ratios = table[table["quantity"] == "ratio"].set_index(RATIO_KEYS)
+    taus = sorted(set(ratios.index.get_level_values("tau")), key=int)
+    series = {
+        "optimum": ("short", "optimum"),
+        "trained W_K, W_Q": ("short", "trained"),
+        "optimum, long documents": ("long", "optimum"),
+    }
+    return pd.DataFrame({"tau": taus}).assign(
+        **{
+            f"{label} [95%]": [interval_of(ratios.loc[(*key, tau)]) for tau in taus]
+            for label, key in series.items()
+        }
+    )
 
 
 @table(
@@ -323,17 +269,17 @@ def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
         ratios: rows of `stage_two.ratio_over_tau`.
     """
     rows = []
-    for keys, group in ratios.groupby(RATIO_KEYS, sort=False):
-        known = dict(zip(RATIO_KEYS, map(str, keys), strict=True))
+    for key, group in ratios.groupby(RATIO_KEYS, sort=False):
+        keys = dict(zip(RATIO_KEYS, map(str, key), strict=True))
         for quantity in ("ratio", "alpha", "beta"):
             summary = over_runs(group[quantity], group["diverged_at"] >= 0)
-            rows.append(known | {"quantity": quantity} | summary)
+            rows.append(keys | {"quantity": quantity} | summary)
     optimum = ratios[ratios["method"] == "optimum"]
     for documents, group in optimum.groupby("documents", sort=False):
-        known = {"documents": documents, "method": "optimum", "tau": ALL}
         growth = group.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
         tau = growth.mean().idxmin()
-        found = independent(mean(growth[tau]))
         note = f"of the ratio from one tau to the next; least at tau = {tau}"
-        rows.append(known | {"quantity": "least_growth"} | found | {"note": note})
+        keys = {"documents": documents, "method": "optimum", "tau": ALL}
+        least = {"quantity": "least_growth", "note": note} | independent(mean(growth[tau]))
+        rows.append(keys | least)
     return judge(tidy(rows, RATIO_KEYS), {"least_growth": Direction(0.0, 1)})

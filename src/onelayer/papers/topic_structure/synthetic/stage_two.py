@@ -3,6 +3,8 @@
 Li, Li & Risteski (2023), 'Stage 2 result: attention encodes topic structure'.
 """
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +13,6 @@ import pandas as pd
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
-from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     RatioOverTSettings,
@@ -31,43 +32,35 @@ def ratio_over_tau(
 
     W_V is frozen at stage 1's optimum for the documents at hand.
 
-    Args:
-        words: and their masking.
-        block: documents and trainings.
-        batch, chunk: as of `training.Plan`.
-        execution: how the trainings run.
-
     Returns:
         Rows `method` (optimum or trained), `documents` (short or long), `tau`, `seed`, `alpha`,
         `beta`, `ratio`, `diverged_at`.
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
-    plan = Plan(batch, chunk, block.steps, "one_hot", "squared", trained=("W_K", "W_Q"))
+    plan = Plan(batch, chunk, block.steps, embedding="one_hot", loss="squared")
     lengths = {
         "short": (block.documents, block.N),
         "long": (block.documents_long, block.N_long),
     }
     found = []
-    for tau in block.taus:
-        for seed in range(block.seeds):
-            for name, (documents, N) in lengths.items():
-                known = {"documents": name, "tau": tau, "seed": seed}
-                rows = draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
-                W_V = _stage_one_optimum(words, rows)
-                found.append(known | _optimum(words, rows, W_V))
-                if name == "short":
-                    run = Run(seed, "adam", block.learning_rate)
-                    own = replace(plan, frozen={"W_V": W_V})
-                    found.append(known | _trained_ratio(words, rows, run, own, execution))
+    for tau, seed in itertools.product(block.taus, range(block.seeds)):
+        for name, (documents, N) in lengths.items():
+            keys = {"documents": name, "tau": tau, "seed": seed}
+            rows = data.draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
+            W_V = _stage_one_optimum(words, rows)
+            found.append(keys | _optimum(words, rows, W_V))
+            if name == "short":
+                runs = [Run(seed, "adam", block.learning_rate)]
+                [(word, topic, different)], [diverged] = attention_with_frozen_value(
+                    data.vocabulary_of(words), rows, W_V, runs, plan, 100, execution
+                )
+                alpha, beta = float(topic / different), float(word / different)
+                found.append(keys | _row(words, "trained", alpha, beta, int(diverged)))
     return pd.DataFrame(found)
 
 
 def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> pd.DataFrame:
     """The optimal same-topic ratio over tau and T, and with both kinds of selection.
-
-    Args:
-        words: in each topic, and their masking.
-        block: documents.
 
     Returns:
         Rows `T`, `tau`, `selection`, `seed`, `alpha`, `beta`, `ratio`, `at_bound` (beta at the
@@ -77,53 +70,55 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
     for T in block.T:
         for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
             model = words.model_copy(update={"T": T, "selection": selection})
-            for tau in block.taus:
-                for seed in range(block.seeds):
-                    rows = draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
-                    best = _optimum(model, rows, _stage_one_optimum(model, rows))
-                    known = {"T": T, "tau": tau, "selection": selection, "seed": seed}
-                    known["at_bound"] = bool(best["beta"] <= tied.LEAST * (1 + 1e-6))
-                    found.append(known | {name: best[name] for name in ("alpha", "beta", "ratio")})
+            for tau, seed in itertools.product(block.taus, range(block.seeds)):
+                rows = data.draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
+                best = _optimum(model, rows, _stage_one_optimum(model, rows))
+                keys = {"T": T, "tau": tau, "selection": selection, "seed": seed}
+                keys["at_bound"] = bool(best["beta"] <= tied.LEAST * (1 + 1e-6))
+                found.append(keys | {name: best[name] for name in ("alpha", "beta", "ratio")})
     return pd.DataFrame(found)
 
 
 def _stage_one_optimum(words: TopicModelSettings, rows: data.Rows) -> np.ndarray:
     optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    return closed_form.blocks(vocabulary_of(words), optimum)
+    return closed_form.blocks(data.vocabulary_of(words), optimum)
 
 
 def _optimum(words: TopicModelSettings, rows: data.Rows, W_V: np.ndarray) -> dict:
-    vocabulary = vocabulary_of(words)
-    best = tied.optimal_attention(vocabulary, rows, W_V)
-    return {
-        "method": "optimum",
-        "alpha": best.alpha,
-        "beta": best.beta,
-        "ratio": tied.ratio(vocabulary, best.alpha, best.beta),
-        "diverged_at": -1,
-    }
+    alpha, beta = tied.optimal_attention(data.vocabulary_of(words), rows, W_V)
+    return _row(words, "optimum", alpha, beta, -1)
 
 
-def _trained_ratio(
-    words: TopicModelSettings, rows: data.Rows, run: Run, plan: Plan, execution: Execution
-) -> dict:
-    vocabulary = vocabulary_of(words)
+def attention_with_frozen_value(
+    vocabulary: data.Vocabulary,
+    rows: data.Rows,
+    W_V: np.ndarray,
+    runs: Sequence[Run],
+    plan: Plan,
+    length: int,
+    execution: Execution,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Train W_K and W_Q of one-hot models alone, and average their attention on the documents.
+
+    Returns:
+        Averages as `attention.pair_averages`, of documents of that length; and at which step runs
+        diverged, [runs].
+    """
     trained = train_runs(
         rows,
-        [run],
-        plan,
+        runs,
+        replace(plan, trained=("W_K", "W_Q"), frozen={"W_V": W_V}),
         lambda p: {"S": model.attention_logits(p, "one_hot")},
         execution=execution,
     )
-    counts = rows.keys[:300].astype(np.float64)
-    S = trained.observed["S"][-1].double().numpy()
+    S, counts = trained.observed["S"][-1].double().numpy(), rows.keys[:300].astype(np.float64)
     topics = attention.correct_topics(vocabulary)
-    [(own, same, different)] = attention.pair_averages(S, counts, topics, length=100)
-    alpha, beta = float(same / different), float(own / different)
-    return {
-        "method": "trained",
-        "alpha": alpha,
-        "beta": beta,
-        "ratio": tied.ratio(vocabulary, alpha, beta),
-        "diverged_at": int(trained.diverged_at[0]),
-    }
+    return attention.pair_averages(S, counts, topics, length), trained.diverged_at.numpy()
+
+
+def _row(
+    words: TopicModelSettings, method: str, alpha: float, beta: float, diverged_at: int
+) -> dict:
+    ratio = tied.ratio(data.vocabulary_of(words), alpha, beta)
+    found = {"method": method, "alpha": alpha, "beta": beta, "ratio": ratio}
+    return found | {"diverged_at": diverged_at}

@@ -27,38 +27,33 @@ def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
         over its maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no
         first stage), `nearly_in_order` (the same with 80% of the maximum), `diverged_at`, `note`.
     """
-    found = []
-    for keys, run in norms.groupby(RUN, sort=False):
-        diverged = int(run["diverged_at"].iloc[0])
-        row = dict(zip(RUN, keys, strict=True)) | {"diverged_at": diverged}
-        if diverged >= 0:
-            row |= {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
-            row |= {"in_order": False, "nearly_in_order": False}
-            row |= {"note": f"diverged at step {diverged}"}
-        else:
-            row |= _times(*(run[name].to_numpy() for name in ("step", "W_V", "W_K")))
-        found.append(row)
-    return pd.DataFrame(found)
+    return pd.DataFrame(
+        dict(zip(RUN, keys, strict=True)) | _times(run)
+        for keys, run in norms.groupby(RUN, sort=False)
+    )
 
 
-def _times(step: np.ndarray, W_V: np.ndarray, W_K: np.ndarray) -> dict:
-    t_V, nearly = (
+def _times(run: pd.DataFrame) -> dict:
+    step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
+    diverged = int(run["diverged_at"].iloc[0])
+    times = {"diverged_at": diverged, "t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
+    times |= {"in_order": False, "nearly_in_order": False}
+    if diverged >= 0:
+        return times | {"note": f"diverged at step {diverged}"}
+    times["t_V"], nearly = (
         float(step[np.argmax(share * W_V.max() <= W_V)])
         for share in (VALUE_DONE, VALUE_NEARLY_DONE)
     )
     grown = KEYS_BEGIN * W_K[0] <= W_K
     if not grown.any():
-        known = {"t_V": t_V, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
-        known |= {"in_order": False, "nearly_in_order": False}
-        return known | {"note": "W_K does not begin to grow within the run"}
+        return times | {"note": "W_K does not begin to grow within the run"}
     begins = int(np.argmax(grown))
-    return {
-        "t_V": t_V,
+    return times | {
         "t_KQ": float(step[begins]),
         "value_share_at_t_KQ": float(W_V[begins] / W_V.max()),
-        "in_order": bool(0 < t_V <= step[begins]),
+        "in_order": bool(0 < times["t_V"] <= step[begins]),
         "nearly_in_order": bool(0 < nearly <= step[begins]),
-        "note": "" if t_V <= step[begins] else "t_V > t_KQ",
+        "note": "" if times["t_V"] <= step[begins] else "t_V > t_KQ",
     }
 
 
@@ -74,17 +69,14 @@ def half_times(over_steps: pd.DataFrame) -> pd.DataFrame:
         attention ratio; NaN where the end has none, which of attention is a ratio below 1.01).
     """
     keys, found = ["loss", "optimizer", "d", "seed"], []
-    through = over_steps[over_steps["diverged_at"] < 0]
-    for known, run in through.groupby(keys, sort=False):
-        run = run.sort_values("step")
+    through = over_steps[over_steps["diverged_at"] < 0].sort_values("step", kind="stable")
+    for key, run in through.groupby(keys, sort=False):
+        steps, gap = run["step"].to_numpy(), run["gap"].to_numpy()
         times = {
-            name: _half(run["step"].to_numpy(), values, least)
-            for name, values, least in (
-                ("t_E", run["gap"].to_numpy() - run["gap"].iloc[0], 0.0),
-                ("t_A", np.log(run["attention"].to_numpy()), ATTENTION_BEGINS),
-            )
+            "t_E": _half(steps, gap - gap[0], 0.0),
+            "t_A": _half(steps, np.log(run["attention"].to_numpy()), ATTENTION_BEGINS),
         }
-        found.append(dict(zip(keys, known, strict=True)) | times)
+        found.append(dict(zip(keys, key, strict=True)) | times)
     return pd.DataFrame(found)
 
 

@@ -5,14 +5,14 @@ wherever rows are runs. Where none went through, or one stood still, the verdict
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
-from onelayer.evidence.tables import Report, interval, number, table, tidy
+from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import (
     FLOAT32,
     NOT_REACHED,
@@ -26,7 +26,7 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.papers.topic_structure.synthetic.documents import vocabulary_of
+from onelayer.papers.topic_structure.synthetic.data import vocabulary_of
 from onelayer.settings.topic_structure_synthetic import (
     AttentionVariant,
     TheorySettings,
@@ -35,6 +35,7 @@ from onelayer.settings.topic_structure_synthetic import (
 
 # The smallest attention ratio above 1 that would matter: a tenth of the smallest published one's.
 MATTERS = 0.04
+OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 GAP_KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay"]
 ATTENTION_KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
@@ -45,20 +46,16 @@ TOPIC_IDS = "correct"  # the accounting that looks topics up by word
 
 
 def over_runs(
-    values: Iterable[float],
-    diverged: Iterable[bool] = (),
-    least: float = -math.inf,
-    most: float = math.inf,
+    values: pd.Series, diverged: pd.Series, least: float = -math.inf, most: float = math.inf
 ) -> dict:
     """Mean over the runs that went through, its 95% t interval, their number, and a note.
 
     Args:
         values: one per run.
-        diverged: which runs diverged; none by default.
+        diverged: which of them diverged.
         least, most: between which the quantity lies by definition.
     """
-    values = np.asarray(list(values), dtype=float)
-    lost = np.zeros(len(values), bool) if not (marks := list(diverged)) else np.array(marks, bool)
+    values, lost = np.asarray(values, dtype=float), np.asarray(diverged, dtype=bool)
     note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
     verdict = NOT_REACHED if lost.any() and lost.all() else ""
     return independent(mean(values[~lost], least, most)) | {"note": note, "verdict": verdict}
@@ -75,7 +72,6 @@ def joined(*notes: str) -> str:
 
 
 # Uniform attention: the theorems' gap. No topic structure is no gap.
-
 THEOREM = Number(0.0, kind="theory", relative=FLOAT32)
 
 
@@ -97,48 +93,44 @@ def tidy_gaps(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
         tolerance: `gap_tolerance`; a figure, which shows no verdict, needs none.
     """
     rows = []
-    for keys, group in gaps.groupby(GAP_KEYS, sort=False):
-        known = dict(zip(GAP_KEYS, keys, strict=True))
-        diverged, theory = group["diverged_at"] >= 0, float(group["theory"].iloc[0])
-        note = "" if known["loss"] == "squared" else "the theorems are about squared loss"
-        if known["masked"] == "hidden":
+    for key, runs in gaps.groupby(GAP_KEYS, sort=False):
+        setting = dict(zip(GAP_KEYS, key, strict=True))
+        squared, hidden = setting["loss"] == "squared", setting["masked"] == "hidden"
+        note = "" if squared else "the theorems are about squared loss"
+        if hidden:
             note = "masked positions are no keys: not the theorem's formula, see the notes"
-        exact = known["loss"] == "squared" and known["weight_decay"] == 0
-        gap = over_runs(group["gap"], diverged)
-        if exact and known["masked"] == "attended":
-            gap |= {"published": theory, "tolerance": tolerance}
-        rows.append(known | {"quantity": "gap"} | gap | {"note": joined(gap["note"], note)})
+        theory = float(runs["theory"].iloc[0])
+        quantities = {"gap": runs["gap"]}
         if not math.isnan(theory):
-            ratio = over_runs(group["gap"] / theory, diverged)
-            ratio["note"] = joined(ratio["note"], note)
-            rows.append(known | {"quantity": "gap_to_theory_ratio"} | ratio)
+            quantities["gap_to_theory_ratio"] = runs["gap"] / theory
+        for quantity, values in quantities.items():
+            row = over_runs(values, runs["diverged_at"] >= 0)
+            row["note"] = joined(row["note"], note)
+            if quantity == "gap" and squared and not (setting["weight_decay"] or hidden):
+                row |= {"published": theory, "tolerance": tolerance}
+            rows.append(setting | {"quantity": quantity} | row)
     return judge(tidy(rows, GAP_KEYS), THEOREM)
 
 
-def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
-    """The gaps for readers: a row per setting."""
-    shown = []
-    for keys, group in table.groupby(GAP_KEYS, sort=False):
-        by = group.set_index("quantity")
-        row = dict(zip(GAP_KEYS, keys, strict=True))
-        gap = by.loc["gap"]
-        ratio = by["value"].get("gap_to_theory_ratio", math.nan)
-        shown.append(
-            {
-                "matrix": row["parameter"],
-                "masked positions": row["masked"],
-                "loss": row["loss"].replace("_", "-"),
-                "optimiser": row["optimizer"],
-                "weight decay": f"{row['weight_decay']:g}",
-                "gap [95%]": interval(gap["value"], gap["low"], gap["high"], 5),
-                "gap / theory": number(float(ratio), 4),
-                "theorem": number(float(gap["published"]), 5),
-                "verdict": worded(gap),
-                "runs": str(int(gap["n"])),
-                "note": gap["note"],
-            }
-        )
-    return pd.DataFrame(shown)
+@row_per(*GAP_KEYS)
+def readable_gaps(
+    by: pd.DataFrame, matrix: str, masked: str, loss: str, optimizer: str, decay: float
+) -> dict:
+    """A row per setting."""
+    gap = by.loc["gap"]
+    return {
+        "matrix": matrix,
+        "masked positions": masked,
+        "loss": loss.replace("_", "-"),
+        "optimiser": optimizer,
+        "weight decay": f"{decay:g}",
+        "gap [95%]": interval_of(gap, 5),
+        "gap / theory": number(by["value"].get("gap_to_theory_ratio"), 4),
+        "theorem": number(gap["published"], 5),
+        "verdict": worded(gap),
+        "runs": str(int(gap["n"])),
+        "note": gap["note"],
+    }
 
 
 @table(
@@ -152,13 +144,7 @@ def readable_gaps(table: pd.DataFrame) -> pd.DataFrame:
     },
 )
 def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySettings) -> Report:
-    """The gaps of W_V and E beside the theorems' value.
-
-    Args:
-        gaps: rows of `gaps.uniform_attention`.
-        model: the words and their masking.
-        theory: the documents.
-    """
+    """The gaps of W_V and E beside the theorems' value."""
     tolerance = gap_tolerance(model, theory)
     title = (
         "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
@@ -185,11 +171,8 @@ def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySett
         f"draws of {theory.documents:,} of them. Trainings are on the same draw: what else they "
         "differ by is the optimiser's.",
     ]
-    found = tidy_gaps(gaps, tolerance)
-    return Report(found, readable_gaps(found), title, notes)
-
-
-# Attention by optimiser and learning rate.
+    tidied = tidy_gaps(gaps, tolerance)
+    return Report(tidied, readable_gaps(tidied), title, notes)
 
 
 def read_published(path: Path) -> pd.DataFrame:
@@ -198,14 +181,17 @@ def read_published(path: Path) -> pd.DataFrame:
     `tolerance` is half a unit of the last digit of `published`.
     """
     table = pd.read_csv(path, dtype={f"{name}_mean": str for name in PAIR_CLASSES})
-    parts = []
-    for name in PAIR_CLASSES:
-        part = table[["optimizer", "learning_rate", f"{name}_mean", f"{name}_std"]].copy()
-        part.columns = ["optimizer", "learning_rate", "published", "published_std"]
-        part["tolerance"] = part["published"].map(rounding)
-        parts.append(part.assign(quantity=name, published=part["published"].astype(float)))
-    tidied = pd.concat(parts, ignore_index=True)
-    return tidied.assign(optimizer=tidied["optimizer"].str.lower())
+    known = table[["learning_rate"]].assign(optimizer=table["optimizer"].str.lower())
+    parts = [
+        known.assign(
+            quantity=name,
+            published=table[f"{name}_mean"].astype(float),
+            published_std=table[f"{name}_std"],
+            tolerance=table[f"{name}_mean"].map(rounding),
+        )
+        for name in PAIR_CLASSES
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
@@ -216,16 +202,16 @@ def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
         released_steps: updates of the released configuration (steps).
     """
     runs = [key for key in ATTENTION_KEYS if key not in ("budget", "until")] + ["seed"]
-    correct = over_steps[over_steps["accounting"] == "correct"].reset_index(drop=True)
-    last = correct.groupby(runs)["step"].transform("max")
-    released = correct[correct["step"] == released_steps].assign(budget=RELEASED)
-    ended = correct[(correct["step"] == last) & (correct["step"] != released_steps)]
-    correct["still_falling"] = correct["step"] == last
-    best = correct["held_out_loss"].fillna(np.inf).groupby([correct[key] for key in runs]).idxmin()
-    fixed = pd.concat([released, ended.assign(budget=LAST)])
+    correct = over_steps[over_steps["accounting"] == TOPIC_IDS].reset_index(drop=True)
+    correct["still_falling"] = correct["step"] == correct.groupby(runs)["step"].transform("max")
+    released = correct["step"] == released_steps
+    ended = correct["still_falling"] & ~released
+    fixed = [correct[released].assign(budget=RELEASED), correct[ended].assign(budget=LAST)]
+    fixed = pd.concat(fixed)
     fixed = fixed.assign(until=_after(fixed["step"])).sort_values("step", kind="stable")
-    found = pd.concat([fixed, correct.loc[best].assign(budget=BEST, until=BEST)])
-    return found.sort_values(["optimizer", "learning_rate"], kind="stable")
+    best = correct["held_out_loss"].fillna(np.inf).groupby([correct[key] for key in runs]).idxmin()
+    looks = pd.concat([fixed, correct.loc[best].assign(budget=BEST, until=BEST)])
+    return looks.sort_values(["optimizer", "learning_rate"], kind="stable")
 
 
 def _after(steps: pd.Series) -> pd.Series:
@@ -241,6 +227,10 @@ def tidy_attention(
 ) -> pd.DataFrame:
     """Average attention by pair class, its standard deviation over seeds, and topic / different.
 
+    The authors' model with each word's own topic is the published table's object; other models, and
+    topics looked up as the released code does, are analogues. Where W_V is frozen there is nothing
+    published, and the theorem has a direction.
+
     Args:
         averages: rows of `trained_attention.topic_attention`, a table per variant.
         published: `read_published`.
@@ -249,61 +239,49 @@ def tidy_attention(
         budgets: `at_budgets`, rows that follow; None for none.
     """
     theirs = published.set_index(["optimizer", "learning_rate", "quantity"])
-    frozen = {variant.name for variant in variants if variant.frozen_value}
+    by_name = {variant.name: variant for variant in variants}
     rows = []
     short = pd.concat(averages)
     every = pd.concat([short.assign(budget=TABLE, until=_after(short["step"])), budgets])
-    for keys, group in every.groupby(ATTENTION_KEYS, sort=False):
-        known = dict(zip(ATTENTION_KEYS, keys, strict=True))
+    for key, group in every.groupby(ATTENTION_KEYS, sort=False):
+        setting = dict(zip(ATTENTION_KEYS, key, strict=True))
         diverged = group["diverged_at"] >= 0
-        standing = _standing(group[~diverged], evaluated_tokens)
-        for name in PAIR_CLASSES:
-            row = _with(known | {"quantity": name} | over_runs(group[name], diverged), standing)
-            place = (known["optimizer"], known["learning_rate"], name)
-            if known["variant"] not in frozen and place in theirs.index:
-                row |= theirs.loc[place].to_dict()
-            rows.append(row)
-            spread = group[name][~diverged].std(ddof=1)
-            rows.append(known | {"quantity": f"{name}_std", "value": spread, "n": row["n"]})
-        ratio = over_runs(group["same_topic"] / group["different_topic"], diverged)
-        if known["variant"] not in frozen:
-            ratio |= _published_ratio(theirs, known)
-        rows.append(_with(known | {"quantity": RATIO} | ratio, standing))
+        through = group[~diverged]
+        uniform = _uniform(through, evaluated_tokens)
+        printed = theirs.iloc[:0]
+        if not by_name[setting["variant"]].frozen_value:
+            place = (setting["optimizer"], setting["learning_rate"])
+            printed = theirs[theirs.index.droplevel("quantity") == place].droplevel([0, 1])
+        values = {name: group[name] for name in PAIR_CLASSES}
+        values |= {RATIO: group["same_topic"] / group["different_topic"]}
+        for quantity, of_runs in values.items():
+            row = over_runs(of_runs, diverged)
+            note = joined(row["note"], uniform.get("note", ""))
+            row = setting | {"quantity": quantity} | row | uniform | {"note": note}
+            if quantity == RATIO:
+                rows.append(row | _published_ratio(printed))
+                continue
+            rows.append(row | (printed.loc[quantity].to_dict() if len(printed) else {}))
+            spread = {"value": through[quantity].std(ddof=1), "n": row["n"]}
+            rows.append(setting | {"quantity": f"{quantity}_std"} | spread)
         if "held_out_loss" in group and group["held_out_loss"].notna().any():
-            for name in ("held_out_loss", "step"):
-                row = known | {"quantity": name} | over_runs(group[name], diverged)
-                if known["budget"] == BEST:
-                    falling = group["still_falling"][~diverged].sum()
-                    told = f"at the end of {falling} of {row['n']} runs" * bool(falling)
-                    row["note"] = joined(row["note"], told)
+            for quantity in ("held_out_loss", "step"):
+                row = setting | {"quantity": quantity} | over_runs(group[quantity], diverged)
+                if setting["budget"] == BEST and (falling := through["still_falling"].sum()):
+                    note = f"at the end of {falling} of {row['n']} runs"
+                    row["note"] = joined(row["note"], note)
                 rows.append(row)
-    return judged_attention(tidy(rows, ATTENTION_KEYS), variants, evaluated_tokens)
-
-
-def judged_attention(
-    table: pd.DataFrame, variants: Sequence[AttentionVariant], evaluated_tokens: int
-) -> pd.DataFrame:
-    """The table with its verdicts.
-
-    The authors' model with each word's own topic is the published table's object; other models, and
-    topics looked up as the released code does, are analogues. Where W_V is frozen there is nothing
-    published, and the theorem has a direction.
-
-    Args:
-        table: tidy, with all but what `onelayer.evidence.verdicts.judge` fills.
-        variants, evaluated_tokens: as of `tidy_attention`.
-    """
-    by_name = {variant.name: variant for variant in variants}
-    compared = [
-        _compared(row, by_name[row.variant], evaluated_tokens) for row in table.itertuples()
-    ]
-    return judge(table.assign(kind=""), compared)
+    table = tidy(rows, ATTENTION_KEYS)
+    return judge(
+        table,
+        [_compared(row, by_name[row.variant], evaluated_tokens) for row in table.itertuples()],
+    )
 
 
 def _compared(row: tuple, variant: AttentionVariant, evaluated_tokens: int) -> Comparison | None:
     """With what a row is compared; no topic structure is uniform attention, or a ratio of 1."""
-    own = variant.authors and row.accounting == TOPIC_IDS
-    kind = "published" if own else "analogue"
+    authors = variant.authors and row.accounting == TOPIC_IDS
+    kind = "published" if authors else "analogue"
     if row.quantity in PAIR_CLASSES:
         return Number(1 / evaluated_tokens, kind=kind)
     if row.quantity != RATIO:
@@ -313,59 +291,52 @@ def _compared(row: tuple, variant: AttentionVariant, evaluated_tokens: int) -> C
     return Number(kind=kind)
 
 
-def _standing(group: pd.DataFrame, length: int) -> dict[str, str]:
-    """What stands in a row that rests on these runs, where any is still at uniform attention."""
-    uniform = (group[list(PAIR_CLASSES)] * length - 1).abs() <= UNMOVED
-    if not (still := uniform.all(axis=1)).any():
+def _uniform(runs: pd.DataFrame, length: int) -> dict[str, str]:
+    """Verdict and note of a row that rests on these runs, where any is at uniform attention."""
+    still = ((runs[list(PAIR_CLASSES)] * length - 1).abs() <= UNMOVED).all(axis=1).sum()
+    if not still:
         return {}
-    note = f"{still.sum()} of {len(group)} runs still uniform: W_K and W_Q have not moved"
+    note = f"{still} of {len(runs)} runs still uniform: W_K and W_Q have not moved"
     return {"verdict": NOT_REACHED, "note": note}
 
 
-def _with(row: dict, standing: dict[str, str]) -> dict:
-    return row | standing | {"note": joined(row["note"], standing.get("note", ""))}
-
-
-def _published_ratio(theirs: pd.DataFrame, known: dict) -> dict[str, float]:
+def _published_ratio(printed: pd.DataFrame) -> dict[str, float]:
     """Same topic over different topic, and what the rounding of both makes of it."""
-    place = (known["optimizer"], known["learning_rate"])
-    if (*place, "same_topic") not in theirs.index:
+    if not len(printed):
         return {}
-    same, different = (theirs.loc[(*place, name)] for name in PAIR_CLASSES[1:])
+    same, different = (printed.loc[name] for name in PAIR_CLASSES[1:])
     ratio = same["published"] / different["published"]
     shares = (row["tolerance"] / row["published"] for row in (same, different))
     return {"published": ratio, "tolerance": ratio * sum(shares)}
 
 
-def readable_attention(table: pd.DataFrame) -> pd.DataFrame:
+@row_per(*ATTENTION_KEYS)
+def readable_attention(
+    by: pd.DataFrame, variant: str, ids: str, optimizer: str, rate: float, budget: str, until: str
+) -> dict:
     """The published table's shape, a block per variant and accounting."""
-    shown = []
-    for keys, group in table.groupby(ATTENTION_KEYS, sort=False):
-        by = group.set_index("quantity")
-        variant, accounting, optimizer, rate, budget, until = keys
-        row = {
-            "trained": variant.replace("_", " "),
-            "topic ids": accounting,
-            "optimiser": f"{optimizer.upper() if optimizer == 'sgd' else 'Adam'} {rate:g}",
-            "until": until,
-        }
-        for name, label in zip(
-            PAIR_CLASSES, ("same word", "same topic", "different topic"), strict=True
-        ):
-            own = by.loc[name]
-            row[f"{label} (± std)"] = _plus_minus(own["value"], by["value"][f"{name}_std"])
-            row[f"{label}, paper"] = _plus_minus(own["published"], own["published_std"])
-        ratio = by.loc[RATIO]
-        row["topic / different [95%]"] = interval(ratio["value"], ratio["low"], ratio["high"])
-        row["paper"] = number(ratio["published"])
-        row["held-out loss"] = number(by["value"].get("held_out_loss", math.nan))
-        told = by["note"].get("step", "") if budget == BEST else ""
-        judged = by.loc[[*PAIR_CLASSES, RATIO]]
-        row["compared as"] = ratio["kind"] or "–"
-        row["verdicts (word, topic, different, ratio)"] = ", ".join(worded_all(judged))
-        row["runs"] = joined(str(int(ratio["n"])), ratio["note"], told)
-        shown.append(row)
-    return pd.DataFrame(shown)
+    row = {
+        "trained": variant.replace("_", " "),
+        "topic ids": ids,
+        "optimiser": f"{OPTIMIZERS[optimizer]} {rate:g}",
+        "until": until,
+    }
+    for name in PAIR_CLASSES:
+        ours, label = by.loc[name], name.replace("_", " ")
+        row[f"{label} (± std)"] = _plus_minus(ours["value"], by["value"][f"{name}_std"])
+        row[f"{label}, paper"] = _plus_minus(ours["published"], ours["published_std"])
+    ratio = by.loc[RATIO]
+    ended = by["note"].get("step", "") if budget == BEST else ""
+    return row | {
+        "topic / different [95%]": interval_of(ratio),
+        "paper": number(ratio["published"]),
+        "held-out loss": number(by["value"].get("held_out_loss")),
+        "compared as": ratio["kind"] or "–",
+        "verdicts (word, topic, different, ratio)": ", ".join(
+            worded_all(by.loc[[*PAIR_CLASSES, RATIO]])
+        ),
+        "runs": joined(str(int(ratio["n"])), ratio["note"], ended),
+    }
 
 
 def _plus_minus(value: float, spread: float) -> str:
@@ -432,6 +403,6 @@ def attention_by_optimizer(
         "uniform attention, where it shows nothing by standing.",
     ]
     budgets = at_budgets(pd.concat(over_steps), released_steps)
-    theirs = read_published(published)
-    found = tidy_attention(averages, theirs, variants, evaluated_tokens, budgets)
-    return Report(found, readable_attention(found), title, notes)
+    printed = read_published(published)
+    tidied = tidy_attention(averages, printed, variants, evaluated_tokens, budgets)
+    return Report(tidied, readable_attention(tidied), title, notes)

@@ -6,8 +6,6 @@ alpha = c2 / c3 and beta = c1 / c3 matter. Queries that show [MASK] have no topi
 affected. The theorem: at the optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, lambda_2 T).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -16,21 +14,6 @@ from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, Rows, 
 # Between this and its inverse alpha and beta are looked for: far beyond any optimum, and finite
 # where the loss does not depend on one of them.
 LEAST = float(np.exp(-6))
-
-
-@dataclass(frozen=True)
-class TiedAttention:
-    """Tied attention scores.
-
-    Attributes:
-        alpha: same topic, different word, over different topic.
-        beta: same word over different topic.
-        loss: mean squared loss over the masked positions that show a word.
-    """
-
-    alpha: float
-    beta: float
-    loss: float
 
 
 def ratio(vocabulary: Vocabulary, alpha: float, beta: float) -> float:
@@ -82,14 +65,8 @@ class TiedLoss:
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> TiedAttention:
-    """Minimise the loss over alpha and beta by L-BFGS in their logarithms.
-
-    Args:
-        vocabulary: topics and words.
-        rows: masked documents, masked positions attended.
-        W_V: stage 1's optimum, [D, D].
-    """
+def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> tuple[float, float]:
+    """Alpha and beta of the least `TiedLoss`, by L-BFGS in their logarithms."""
     most = -float(np.log(LEAST))
     found = minimize(
         TiedLoss(vocabulary, rows, W_V),
@@ -100,4 +77,4 @@ def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> Ti
         options={"ftol": 1e-14, "gtol": 1e-10},
     )
     alpha, beta = np.exp(found.x)
-    return TiedAttention(float(alpha), float(beta), float(found.fun))
+    return float(alpha), float(beta)

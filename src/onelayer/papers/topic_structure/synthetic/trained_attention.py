@@ -1,23 +1,17 @@
 """The published table: average attention by pair class after training, by optimiser and rate."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
-from onelayer.papers.topic_structure.synthetic.documents import draw, vocabulary_of
-from onelayer.papers.topic_structure.synthetic.training import (
-    Batches,
-    Plan,
-    Run,
-    train_runs,
-    without_bias,
-)
+from onelayer.papers.topic_structure.synthetic.training import Batches, Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
     AttentionVariant,
@@ -38,42 +32,25 @@ def topic_attention(
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Average attention by pair class after training, and one run's matrices for the heat maps.
 
-    Args:
-        words: and their masking.
-        block: the trainings.
-        name: the variant's.
-        batch, chunk: as of `training.Plan`.
-        execution: how the training runs.
-
     Returns:
         Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
         `seed`, `step`, one column per pair class, `diverged_at`; and of the first row's first seed
         the logits `S` and `W_K^T W_Q` (as `weights`), [D, D], with the heat map's `document`.
     """
-    variant, vocabulary = block.variant(name), vocabulary_of(words)
-    rows = _masked_documents(words, block, variant, block.documents, "attention")
-    optimizers = sorted(variant.optimizers, key=lambda row: row.optimizer)
-    runs = _runs(optimizers, block.seeds)
-    plan = _plan(vocabulary, variant, rows, block.steps, batch, chunk)
-    trained = train_runs(
-        rows,
-        runs,
-        plan,
-        lambda p: {
-            "S": model.attention_logits(p, variant.embedding),
-            "weights": p["W_K"].mT @ p["W_Q"],
-        },
-        execution=execution,
-    )
-    documents = _evaluation_documents(vocabulary, block)
+    variant = block.variant(name)
+    rates = sorted(variant.optimizers, key=lambda row: row.optimizer)
+    trained, runs = _train(
+        words, block, variant, rates, block.seeds, (batch, chunk, block.steps),
+        lambda p: {"weights": p["W_K"].mT @ p["W_Q"]}, (), execution,
+    )  # fmt: skip
+    documents = _evaluation_documents(words, block)
     S = trained.observed["S"][-1].double().numpy()
-    known = _known(runs, variant, trained).assign(step=block.steps)
     arrays = {
         "S": S[0],
         "weights": trained.observed["weights"][-1][0].numpy(),
         "document": documents[0, : block.evaluated_tokens],
     }
-    return _averages(known, S, vocabulary, documents, block.evaluated_tokens), arrays
+    return _averages(runs.assign(step=block.steps), S, words, block, documents), arrays
 
 
 def attention_over_steps(
@@ -91,8 +68,7 @@ def attention_over_steps(
     The first steps are those of `topic_attention`: the same documents in the same order.
 
     Args:
-        words: and their masking.
-        block: the trainings of the table.
+        words, block: of the trainings of the table, of which it is one.
         longer: which of its variants, and for how long.
         optimizer: of the runs.
         released_steps: updates of the released configuration, after which it looks, too (steps).
@@ -103,32 +79,36 @@ def attention_over_steps(
         Rows as `topic_attention`, with `step` and `held_out_loss`; what a diverged run was frozen
         at stands in its later rows.
     """
-    variant, vocabulary = block.variant(longer.variant), vocabulary_of(words)
-    rows = _masked_documents(words, block, variant, block.documents, "attention")
+    variant, steps = block.variant(longer.variant), longer.steps[optimizer]
     count = longer.held_out_documents
     held_out = _masked_documents(words, block, variant, count, "attention, held out")
     unseen = Batches(held_out, [0], count, execution.device)(0)
-    optimizers = [row for row in variant.optimizers if row.optimizer == optimizer]
-    runs = _runs(optimizers, longer.seeds[optimizer])
-    plan = _plan(vocabulary, variant, rows, longer.steps[optimizer], batch, chunk)
-    trained = train_runs(
-        rows,
-        runs,
-        plan,
-        lambda p: {
-            "S": model.attention_logits(p, variant.embedding),
-            "held_out_loss": model.gradients(p, unseen, variant.embedding, variant.loss)[0],
-        },
-        _looks(longer.looks, plan.steps, block.steps, released_steps),
+    rates = [row for row in variant.optimizers if row.optimizer == optimizer]
+    looks = _looks(longer.looks, steps, block.steps, released_steps)
+
+    def held_out_loss(p: dict[str, Tensor]) -> dict[str, Tensor]:
+        loss, _ = model.gradients(p, unseen, variant.embedding, variant.loss)
+        return {"held_out_loss": loss}
+
+    sizes = (batch, chunk, steps)
+    trained, runs = _train(
+        words,
+        block,
+        variant,
+        rates,
+        longer.seeds[optimizer],
+        sizes,
+        held_out_loss,
+        looks,
         execution,
     )
-    documents, known = _evaluation_documents(vocabulary, block), _known(runs, variant, trained)
-    counts = (vocabulary, documents, block.evaluated_tokens)
-    parts = []
+    documents, parts = _evaluation_documents(words, block), []
     for place, step in enumerate(trained.observed_at):
-        loss = trained.observed["held_out_loss"][place].double().numpy()
-        S = trained.observed["S"][place].double().numpy()
-        parts.append(_averages(known.assign(step=step, held_out_loss=loss), S, *counts))
+        loss, S = (
+            trained.observed[name][place].double().numpy() for name in ("held_out_loss", "S")
+        )
+        looked = runs.assign(step=step, held_out_loss=loss)
+        parts.append(_averages(looked, S, words, block, documents))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -147,74 +127,68 @@ def _masked_documents(
     documents: int,
     use: str,
 ) -> data.Rows:
-    return draw(
-        words,
-        documents,
-        block.N,
-        use,
-        concentration=block.concentration,
-        masked_attended=variant.frozen_value,
-    )
+    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    return data.draw(words, documents, block.N, use, **kind)
 
 
-def _runs(optimizers: Sequence[OptimizerSettings], seeds: int) -> list[Run]:
-    return [
-        Run(seed, row.optimizer, row.learning_rate) for row in optimizers for seed in range(seeds)
-    ]
-
-
-def _plan(
-    vocabulary: data.Vocabulary,
+def _train(
+    words: TopicModelSettings,
+    block: AttentionTableSettings,
     variant: AttentionVariant,
-    rows: data.Rows,
-    steps: int,
-    batch: int,
-    chunk: int,
-) -> Plan:
+    rates: Sequence[OptimizerSettings],
+    seeds: int,
+    sizes: tuple[int, int, int],
+    observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+    looks: Iterable[int],
+    execution: Execution,
+) -> tuple[Trained, pd.DataFrame]:
+    """Train a variant, `S` and what else is to be observed kept; and what is known of every run.
+
+    `sizes` are batch, chunk and steps of its `Plan`.
+    """
+    rows = _masked_documents(words, block, variant, block.documents, "attention")
+    runs = [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
     frozen = None
     if variant.frozen_value:
         optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-        frozen = {"W_V": closed_form.blocks(vocabulary, optimum)}
-    return Plan(
-        batch=batch,
-        chunk=chunk,
-        steps=steps,
-        embedding=variant.embedding,
-        loss=variant.loss,
-        trained=without_bias(variant.embedding, frozen or ()),
-        frozen=frozen,
+        frozen = {"W_V": closed_form.blocks(data.vocabulary_of(words), optimum)}
+    trained = train_runs(
+        rows,
+        runs,
+        Plan(*sizes, variant.embedding, variant.loss, frozen=frozen),
+        lambda p: {"S": model.attention_logits(p, variant.embedding)} | observe(p),
+        looks,
+        execution,
     )
-
-
-def _known(runs: Sequence[Run], variant: AttentionVariant, trained: Trained) -> pd.DataFrame:
-    """What is known of every run beside its averages."""
-    known = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
-    return known.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
+    of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
+    diverged_at = trained.diverged_at.numpy()
+    return trained, of_runs.assign(variant=variant.name, diverged_at=diverged_at)
 
 
 def _averages(
-    known: pd.DataFrame,
+    runs: pd.DataFrame,
     S: np.ndarray,
-    vocabulary: data.Vocabulary,
+    words: TopicModelSettings,
+    block: AttentionTableSettings,
     documents: np.ndarray,
-    tokens: int,
 ) -> pd.DataFrame:
-    """Averages by pair class beside what is `known` of every run, by correct and shifted topics."""
+    """Averages by pair class beside what is known of every run, by correct and shifted topics."""
+    vocabulary, tokens = data.vocabulary_of(words), block.evaluated_tokens
     counts = attention.evaluation_counts(vocabulary, documents, tokens)
-    found = []
+    parts = []
     for accounting, topics in (
         ("correct", attention.correct_topics(vocabulary)),
         ("shifted", attention.shifted_topics(vocabulary)),
     ):
         averages = attention.pair_averages(S, counts, topics, tokens)
         by_class = pd.DataFrame(averages, columns=list(attention.PAIR_CLASSES))
-        found.append(pd.concat([known.assign(accounting=accounting), by_class], axis=1))
-    return pd.concat(found, ignore_index=True)
+        parts.append(pd.concat([runs.assign(accounting=accounting), by_class], axis=1))
+    return pd.concat(parts, ignore_index=True)
 
 
-def _evaluation_documents(vocabulary: data.Vocabulary, block: AttentionTableSettings) -> np.ndarray:
+def _evaluation_documents(words: TopicModelSettings, block: AttentionTableSettings) -> np.ndarray:
     """Fresh unmasked documents, [documents, positions]."""
-    rng = generator("topic documents", "evaluation")
+    vocabulary, rng = data.vocabulary_of(words), generator("topic documents", "evaluation")
     weights = data.dirichlet_weights(
         rng, vocabulary.T, block.concentration, block.evaluated_documents
     )

@@ -43,8 +43,7 @@ def initial_parameters(
 
     Args:
         random: draws that depend on each run's seed.
-        embedding: which model.
-        D: ids.
+        embedding, D: which model, of how many ids.
         noise: width of near-zero matrices, one per run: uniform in [0, noise) with biases at 0, as
             the authors' code starts its two-stage runs. None: PyTorch's default for a linear
             layer, uniform in +-1/sqrt(d), biases too; W_E is standard normal / sqrt(d).
@@ -53,28 +52,22 @@ def initial_parameters(
 
     A token-type vector is standard normal, as an `nn.Embedding` starts in the authors' code.
     """
-    found, scale = {}, (d or D) ** -0.5
+    start, scale = {}, (d or D) ** -0.5
     for name, shape in shapes(embedding, D, d).items():
         uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
-        if name in ("b", "shift"):
-            value = torch.zeros_like(uniform)
+        if name in ("b", "shift") or (name.startswith("b_") and noise is not None):
+            start[name] = torch.zeros_like(uniform)
         elif name == "gain":
-            value = torch.ones_like(uniform)
-        elif name == "token_type":
-            value = random.normal(*shape, use="initial token_type", dtype=dtype)
+            start[name] = torch.ones_like(uniform)
+        elif name == "token_type" or (name == "W_E" and noise is None):
+            normal = random.normal(*shape, use=f"initial {name}", dtype=dtype)
+            start[name] = normal * scale if name == "W_E" else normal
         elif noise is None:
-            value = (
-                random.normal(*shape, use="initial W_E", dtype=dtype) * scale
-                if name == "W_E"
-                else (2 * uniform - 1) * scale
-            )
-        elif name.startswith("b_"):
-            value = torch.zeros_like(uniform)
+            start[name] = (2 * uniform - 1) * scale
         else:
             width = torch.tensor(noise, dtype=dtype).to(uniform.device)
-            value = uniform * width.reshape(-1, *[1] * len(shape))
-        found[name] = value
-    return found
+            start[name] = uniform * width.reshape(-1, *[1] * len(shape))
+    return start
 
 
 class Batches:
@@ -83,12 +76,8 @@ class Batches:
     Args:
         rows: masked documents.
         seeds: one per run.
-        documents: documents in a batch.
-        device: where batches go.
-        dtype: of the tensors.
-
-    Raises:
-        ValueError: a batch of no documents, or of more than there are.
+        documents: in a batch, at most as many as there are.
+        device, dtype: of the batches' tensors.
     """
 
     def __init__(
@@ -99,10 +88,6 @@ class Batches:
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        if not 1 <= documents <= len(rows.keys):
-            raise ValueError(
-                f"batch = {documents}: between 1 and the {len(rows.keys)} documents there are"
-            )
         self.rows, self.documents = rows, documents
         self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
         in_order = len(self.seeds) == 1 or np.array_equal(group, np.arange(len(self.seeds)))
@@ -134,9 +119,8 @@ class Batches:
         """The batch of a step."""
         row, target, cell, real_row, real = self._places(step)
         # What pads a group is some row without targets, and some target that is counted 0 times.
-        targets = Targets(
-            cell, _rows(self.count, target) * real, _rows(self.weight, row) * real_row.unsqueeze(-1)
-        )
+        weight = _rows(self.weight, row) * real_row.unsqueeze(-1)
+        targets = Targets(cell, _rows(self.count, target) * real, weight)
         log_keys = _rows(self.log_keys, _rows(self.document, row))
         return Batch(log_keys, _rows(self.query, row), targets, self.group)
 
@@ -231,7 +215,8 @@ class Plan:
         chunk: most runs in one tensor program on a CPU.
         steps: updates.
         embedding, loss: the model, as in `model.gradients`.
-        trained: names of the trained parameters; None for all.
+        trained: names of the trained parameters; None for all that are not frozen, but for b of
+            `one_hot`, which the authors freeze at 0.
         frozen: matrices that are not trained, by name, [D, D].
         d: dimensions of `trained` embeddings; D by default.
     """
@@ -260,17 +245,14 @@ def train_runs(
 
     Args:
         rows: masked documents.
-        runs: what is trained; initial noise either for all or for none.
-        plan: what is trained of them.
+        runs, plan: what is trained; initial noise either for all or for none.
         observe: parameters, frozen ones too, -> tensors to keep.
         observe_at: after how many updates; the end by default.
         execution: where; its identity must say which documents and which plan these are.
     """
-    device = execution.device
-    frozen = {
-        name: to_device(matrix, device).to(torch.float32)
-        for name, matrix in (plan.frozen or {}).items()
-    }
+    device, frozen = execution.device, {}
+    for name, matrix in (plan.frozen or {}).items():
+        frozen[name] = to_device(matrix, device).to(torch.float32)
 
     def given(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         count = len(next(iter(parameters.values())))
@@ -285,7 +267,8 @@ def train_runs(
         noise = None if chosen[0].noise is None else [run.noise for run in chosen]
         random = RunRandom(seeds, device)
         start = initial_parameters(random, plan.embedding, rows.keys.shape[1], noise, d=plan.d)
-        names = plan.trained or tuple(name for name in start if name not in frozen)
+        fixed = {*frozen, *["b"] * (plan.embedding == "one_hot")}
+        names = plan.trained or tuple(name for name in start if name not in fixed)
         return Ensemble(
             {name: start[name] for name in names},
             Batches(rows, seeds, plan.batch, device),
@@ -319,13 +302,3 @@ def _most_runs(rows: Rows, plan: Plan, device: str) -> int:
         return plan.chunk
     D, of_batch = rows.keys.shape[1], plan.batch * len(rows.query) / len(rows.keys)
     return max(plan.chunk, fitting(4 * (24 * D * D + 10 * of_batch * D), device))
-
-
-def without_bias(embedding: Embedding, frozen: Iterable[str] = ()) -> tuple[str, ...] | None:
-    """Trained parameters of a strict one-hot model without b_pred, which the authors freeze at 0.
-
-    None, which is all of them, for other embeddings.
-    """
-    if embedding != "one_hot":
-        return None
-    return tuple(name for name in ("W_K", "W_Q", "W_V") if name not in frozen)
