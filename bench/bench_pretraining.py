@@ -19,7 +19,7 @@ from transformers.utils import is_accelerate_available
 from bench.case import Case, Numbers, Way, Work, counted_flops
 from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, SizeSettings
 from onelayer.text.models.families import FAMILIES
-from onelayer.text.pretraining.objectives import Objective, Text, Words, new_objective
+from onelayer.text.pretraining.objectives import Objective, Words, new_objective
 from onelayer.text.pretraining.text import Batch, Segments, plan_batches
 from onelayer.text.pretraining.training import learning_rate, train
 from onelayer.text.pretraining.vocabulary import SPECIAL
@@ -41,21 +41,19 @@ class Task:
         own = self.settings
         return new_objective(own.family, own.size, words, own.objective, own.seed)
 
-    def text(self, name: str) -> Text:
+    def text(self, name: str) -> Segments:
         """Segments of 40 to 120 words."""
         rng = np.random.default_rng(0)
         lengths = rng.integers(40, 121, self.settings.tokens // 80 + 10)
         ranks = np.arange(1, self.pieces - len(SPECIAL) + 1)
         chances = 1 / ranks / (1 / ranks).sum()
         ids = len(SPECIAL) + rng.choice(len(ranks), lengths.sum(), p=chances)
-        return Text(name, Segments(ids, np.cumsum([0, *lengths]), lengths // 2))
+        return Segments(name, ids, np.cumsum([0, *lengths]), lengths // 2)
 
     def batches(self, objective: Objective) -> list[tuple[Batch, Inputs]]:
         """Every batch, and what it looks like to the model."""
         own, text = self.settings, self.text("training")
-        plan = plan_batches(
-            text.segments, own.tokens, own.batch_tokens, objective.special, own.seed
-        )
+        plan = plan_batches(text, own.tokens, own.batch_tokens, objective.special, own.seed)
         return [
             (batch, {n: torch.from_numpy(a) for n, a in objective.inputs(text, batch).items()})
             for batch in plan

@@ -2,7 +2,7 @@
 
 from onelayer.run.step import Step, run
 from onelayer.text.corpus.storage import read_column
-from onelayer.text.topics.word_lists import write_word_list
+from onelayer.text.topics.bag_of_words import write_word_list
 
 
 def main(step: Step, min_letters: int) -> None:

@@ -9,7 +9,7 @@ from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed, Threads
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
-from onelayer.text.models.published import published_bare
+from onelayer.text.models.folder import published_bare
 
 
 def main(

@@ -4,7 +4,7 @@ from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed
 from onelayer.settings.topics import NamedLda
 from onelayer.text.topics.bag_of_words import read_bag_of_words
-from onelayer.text.topics.held_out import held_out_coherence
+from onelayer.text.topics.variation import held_out_coherence
 
 
 def main(step: Step, models: list[NamedLda], seeds: list[Seed], top_words: int) -> None:

@@ -3,8 +3,7 @@
 from onelayer.run.step import Step, run
 from onelayer.settings.topics import WordSettings
 from onelayer.text.models.tokenizer import load_tokenizer
-from onelayer.text.topics.bag_of_words import merge_words, prune
-from onelayer.text.topics.word_lists import articles_listed, read_word_list
+from onelayer.text.topics.bag_of_words import articles_listed, merge_words, prune, read_word_list
 
 
 def main(step: Step, words: WordSettings) -> None:

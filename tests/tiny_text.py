@@ -4,7 +4,7 @@ import numpy as np
 from datasets import Dataset
 
 from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, TextSettings
-from onelayer.text.pretraining.objectives import Text, Words
+from onelayer.text.pretraining.objectives import Words
 from onelayer.text.pretraining.text import encode_articles, encoded_articles, segment
 from onelayer.text.pretraining.vocabulary import (
     build_vocabulary,
@@ -61,8 +61,4 @@ def task(family: str, seed: int = 0, **settings: object):
     predictable = predictable_pieces(vocabulary, one.objective.predictable_document_share)
     words = Words(predictable, np.bincount(articles.ids, minlength=len(vocabulary)))
     longest = one.size.longest - 3
-    texts = [
-        Text(name, segment(articles, held_out, longest))
-        for name, held_out in (("training", False), ("held-out", True))
-    ]
-    return one, words, *texts
+    return one, words, *(segment(articles, held_out, longest) for held_out in (False, True))

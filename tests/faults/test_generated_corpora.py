@@ -14,6 +14,7 @@ from hypothesis import given, settings
 
 from onelayer.errors import OnelayerError
 from onelayer.fetching.unpacking import unpack
+from onelayer.settings.corpus import Slice
 from onelayer.settings.root import load_settings
 from onelayer.text.corpus.mediawiki import read_dump
 from tests.faults.generated import GENERATED, Cases, check_ended, run_in_process, spoiled
@@ -157,7 +158,7 @@ def test_no_entity_of_a_dump_is_ever_expanded(pages, tmp_path):
     before = pages[0] if len(pages) == 2 else ""
     (tmp_path / "dump").write_bytes(xml(pages[-1], before=before))
     with pytest.raises(OnelayerError, match=r"declares no entities|undefined entity"):
-        list(read_dump(tmp_path / "dump"))
+        list(read_dump(tmp_path / "dump", Slice.whole(0)))
 
 
 @pytest.mark.parametrize("opened", [gzip, bz2])

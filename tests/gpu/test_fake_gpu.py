@@ -41,7 +41,7 @@ from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining import training as pretraining
 from onelayer.text.pretraining.objectives import new_objective
 from tests.conftest import StoppedError, stopping_at
-from tests.fake_gpu import DEVICE, FakeGpu, fake_gpu
+from tests.fake_gpu import DEVICE, FakeGpu, Graph, fake_gpu
 from tests.tiny_models import save_tiny
 from tests.tiny_text import task
 
@@ -57,7 +57,7 @@ def gpu(monkeypatch):
     # Tensors that are wrapped know no inference mode.
     monkeypatch.setattr(torch, "inference_mode", torch.no_grad)
     with fake_gpu() as device:
-        monkeypatch.setitem(graphs.GRAPHS, DEVICE, device.new_graph)
+        monkeypatch.setitem(graphs.GRAPHS, DEVICE, (device.new_graph, Graph.captured))
         yield device
 
 

@@ -763,8 +763,8 @@ FAULTS = [
     ),
     Fault(
         "text/corpus/rows.py",
-        "if piece.slice.end == 1]",
-        "]",
+        "if piece.slice.end == 1:",
+        "if piece:",
         "tests/unit/test_parts.py::test_parts_of_rows_have_each_article_once_and_in_order",
         "a text file is in two parts",
     ),
@@ -814,14 +814,14 @@ FAULTS = [
         "documents are given up before their topics have converged",
     ),
     Fault(
-        "text/topics/gibbs_lda.py",
+        "text/topics/lda.py",
         "    model.optim_interval = 0\n",
         "",
         "tests/unit/test_topics.py::test_the_sampler_keeps_the_priors_to_its_last_sweep",
         "the sampler adapts the priors: another model than gensim's",
     ),
     Fault(
-        "text/topics/gibbs_lda.py",
+        "text/topics/lda.py",
         "return Topics(assigned + eta, *priors)",
         "return Topics(assigned, *priors)",
         "tests/unit/test_topics.py"
@@ -921,14 +921,14 @@ FAULTS = [
     ),
     # Pretraining
     Fault(
-        "text/pretraining/corruption.py",
+        "text/pretraining/objectives.py",
         "draws[1] < masked + other",
         "draws[1] < other",
         "tests/unit/test_pretraining.py::test_masks_follow_the_shares_of_the_family",
         "no chosen word becomes another one",
     ),
     Fault(
-        "text/pretraining/corruption.py",
+        "text/pretraining/objectives.py",
         "max(1, round(share * words))",
         "max(1, round(share * words / mean_length))",
         "tests/unit/test_pretraining.py::test_spans_cover_the_share_and_leave_the_rest_in_order",
@@ -1040,7 +1040,7 @@ FAULTS = [
         "a gradient that is not finite ends in the parameters",
     ),
     Fault(
-        "compute/ensemble/chunks.py",
+        "compute/ensemble/training.py",
         "losses=torch.cat([part.losses for part in parts], dim=1)",
         "losses=torch.cat([part.losses for part in parts])",
         "tests/oracle/test_ensemble.py::test_a_run_is_the_same_whatever_else_is_in_its_ensemble",
@@ -2074,7 +2074,7 @@ FAULTS = [
     ),
     Fault(
         "text/models/folder.py",
-        "            folder.check_link(name)\n",
+        "                    folder.check_link(name)\n",
         "",
         "tests/faults/test_generated_checkpoints.py::test_no_link_out_of_a_folder_is_looked_into",
         "a link in a checkpoint's folder may lead anywhere",

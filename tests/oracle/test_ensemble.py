@@ -71,9 +71,8 @@ def groups(parameters, run):
     return [{"params": [tensor], "lr": rates[name]} for name, tensor in parameters.items()]
 
 
-def sgd(parameters, run, nesterov=False):
-    momentum = 0.5 if nesterov else float(MOMENTUM[run])
-    settings = {"momentum": momentum, "nesterov": nesterov, "weight_decay": float(DECAY[run])}
+def sgd(parameters, run):
+    settings = {"momentum": float(MOMENTUM[run]), "weight_decay": float(DECAY[run])}
     return torch.optim.SGD(groups(parameters, run), **settings)
 
 
@@ -87,11 +86,6 @@ BETAS = {"beta1": 0.8, "beta2": 0.95}
 adamw = functools.partial(adam, decoupled=True)
 CASES = {
     "sgd": (Optimizer("sgd", momentum=MOMENTUM, **RATES), sgd, None),
-    "nesterov": (
-        Optimizer("sgd", momentum=0.5, nesterov=True, **RATES),
-        functools.partial(sgd, nesterov=True),
-        None,
-    ),
     "adam": (Optimizer("adam", **BETAS, **RATES), adam, None),
     "adamw": (Optimizer("adamw", **BETAS, **RATES), adamw, None),
     "clipped": (Optimizer("sgd", momentum=MOMENTUM, clip=0.1, **RATES), sgd, 0.1),

@@ -63,7 +63,7 @@ class Pretraining:
 
     def readings(self) -> Iterator[Reading]:
         """Every batch of a short training."""
-        segments = self.text.segments
+        segments = self.text
         for batch in plan_batches(segments, 2000, 256, self.objective.special, 0):
             shortest = min(segments.lengths[row] for row in batch.rows)
             starts = [segments.starts[row] for row in batch.rows]

@@ -8,9 +8,9 @@ from datasets import Dataset
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.corpora import readable, summarise
-from onelayer.settings.corpus import CorpusSettings
+from onelayer.settings.corpus import CorpusSettings, Slice
 from onelayer.text.corpus.articles import count_articles_and_words, tokens, words
-from onelayer.text.corpus.lead_sections import read_lead_sections
+from onelayer.text.corpus.formats import read_lead_sections
 from onelayer.text.corpus.mediawiki import read_dump
 from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
 
@@ -43,7 +43,9 @@ def test_a_dump_yields_articles_without_markup_redirects_or_talk_pages(tmp_path)
         ("Toad", 0, 11, "#REDIRECT [[Frog]]"),
         ("Talk:Frog", 1, 12, "Nice article."),
     )
-    articles = [article for article in read_dump(path) if article[2]]  # what is left out is empty
+    articles = [
+        article for article in read_dump(path, Slice.whole(0)) if article[2]
+    ]  # what is left out is empty
     [(article_id, title, text, label)] = articles
     assert (article_id, title, label) == ("10", "Frog", None)
     assert text.startswith("Frogs are amphibians.")
@@ -55,7 +57,7 @@ def test_a_dump_that_breaks_off_is_refused(tmp_path) -> None:
     path = dump(tmp_path, ("Frog", 0, 10, "word " * 5000))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(OnelayerError, match="not a complete MediaWiki dump"):
-        list(read_dump(path))
+        list(read_dump(path, Slice.whole(0)))
 
 
 def test_lead_sections_keep_human_topics(tmp_path) -> None:

@@ -23,7 +23,7 @@ from onelayer.settings.models import PretrainedModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
-from onelayer.text.models.published import published_bare
+from onelayer.text.models.folder import published_bare
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.models.word_heads import load_word_model
 from onelayer.text.pretraining.text import ENCODED

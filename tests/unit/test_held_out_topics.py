@@ -8,7 +8,7 @@ import scipy.sparse
 from onelayer.papers.topic_structure.wikipedia import topic_tables
 from onelayer.settings.topics import NamedLda
 from onelayer.text.topics.bags import BagOfWords
-from onelayer.text.topics.held_out import halves, held_out_coherence
+from onelayer.text.topics.variation import halves, held_out_coherence
 
 SMALL = {"topics": 2, "passes": 30, "chunksize": 20}
 MODELS = [NamedLda(name="topics.lda", **SMALL), NamedLda(name="sparse", eta=0.01, **SMALL)]
@@ -46,7 +46,7 @@ def test_words_that_always_meet_are_as_coherent_as_can_be(coherence: pd.DataFram
 def test_words_that_meet_in_one_half_alone_are_not_coherent_in_the_other(bag, monkeypatch) -> None:
     fitted, _ = halves(bag, 0)
     apart = BagOfWords(bag.vocabulary, scipy.sparse.csr_matrix(np.eye(10, dtype=np.int32)))
-    monkeypatch.setattr("onelayer.text.topics.held_out.halves", lambda *_: (fitted, apart))
+    monkeypatch.setattr("onelayer.text.topics.variation.halves", lambda *_: (fitted, apart))
     by = held_out_coherence(bag, MODELS[:1], [0], 5).set_index("quantity")["value"]
     assert by["npmi_fitted"] == pytest.approx(1) and by["npmi_held_out"] == -1
 

@@ -12,26 +12,28 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, merge_attention_sums
-from onelayer.settings.corpus import CorpusSettings, PartSettings
+from onelayer.settings.corpus import CorpusSettings, PartSettings, Slice
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topics import LdaSettings, WordSettings
 from onelayer.text.corpus import bzip2
 from onelayer.text.corpus.bzip2 import read_blocks
 from onelayer.text.corpus.formats import articles_of, whole
-from onelayer.text.corpus.mediawiki import read_dump, read_dump_slice
+from onelayer.text.corpus.mediawiki import read_dump
 from onelayer.text.corpus.rows import Piece
 from onelayer.text.corpus.storage import at, read_articles, write_articles
 from onelayer.text.topics.bag_of_words import (
+    articles_listed,
     count_in_vocabulary,
     count_words,
     merge_words,
     prune,
     read_bag_of_words,
+    read_word_list,
+    write_word_list,
 )
 from onelayer.text.topics.bags import write_counts
 from onelayer.text.topics.lda import fit_lda
 from onelayer.text.topics.quality import measure_topics
-from onelayer.text.topics.word_lists import articles_listed, read_word_list, write_word_list
 
 PAGE = """<page><title>T{id}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>
 <text xml:space="preserve">{text}</text></revision></page>
@@ -39,8 +41,12 @@ PAGE = """<page><title>T{id}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</i
 PARTS = [1, 2, 5, 40]
 
 
-def cut(parts: int) -> list[tuple[Fraction, Fraction]]:
-    return [(Fraction(part, parts), Fraction(part + 1, parts)) for part in range(parts)]
+WHOLE = Slice.whole(0)
+MOST = Slice(0, Fraction(0), Fraction(99, 100))  # read block by block
+
+
+def cut(parts: int) -> list[Slice]:
+    return [Slice(0, Fraction(part, parts), Fraction(part + 1, parts)) for part in range(parts)]
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +123,9 @@ def test_parts_of_rows_have_each_article_once_and_in_order(parts, format, tmp_pa
 def test_parts_of_a_dump_have_each_article_once_and_in_order(parts, compress, pages, tmp_path):
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(compress(pages))
-    everything = [article for article in read_dump(path) if article[2].strip()]
+    everything = [article for article in read_dump(path, WHOLE) if article[2].strip()]
     assert len(everything) == 58
-    found = [article for part in cut(parts) for article in read_dump_slice(path, part)]
+    found = [article for part in cut(parts) for article in read_dump(path, part)]
     found = [article for article in found if article[2].strip()]  # as when they are written
     assert found == everything
 
@@ -141,10 +147,10 @@ def test_a_dump_that_is_cut_off_or_none_is_refused_by_name(keep, pages, tmp_path
     content = one_stream(pages)
     path.write_bytes(content[: int(keep * len(content))])
     with pytest.raises(OnelayerError, match=f"{path}: not a complete MediaWiki dump"):
-        list(read_dump_slice(path, (Fraction(1, 10), Fraction(1))))
+        list(read_dump(path, Slice(0, Fraction(1, 10), Fraction(1))))
     path.write_bytes(b"not compressed")
     with pytest.raises(OnelayerError, match=f"{path}: not a complete MediaWiki dump"):
-        list(read_dump_slice(path, (Fraction(0), Fraction(1))))
+        list(read_dump(path, MOST))
 
 
 def test_a_damaged_block_is_refused(pages, tmp_path):
@@ -153,7 +159,7 @@ def test_a_damaged_block_is_refused(pages, tmp_path):
     content[len(content) // 2] ^= 255
     path.write_bytes(content)
     with pytest.raises(OnelayerError, match="not a complete MediaWiki dump"):
-        list(read_dump_slice(path, (Fraction(0), Fraction(1))))
+        list(read_dump(path, MOST))
 
 
 def stored(texts: list[str], settings: WordSettings, parts: int, folder: Path):

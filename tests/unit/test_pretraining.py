@@ -18,8 +18,12 @@ from onelayer.text.corpus.storage import read_articles, write_articles, write_ro
 from onelayer.text.models.checkpoints import load_checkpoint, word_embeddings
 from onelayer.text.models.families import FAMILIES
 from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_id
-from onelayer.text.pretraining.corruption import fill_in_spans, mask_words
-from onelayer.text.pretraining.objectives import OBJECTIVES, new_objective
+from onelayer.text.pretraining.objectives import (
+    OBJECTIVES,
+    fill_in_spans,
+    mask_words,
+    new_objective,
+)
 from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.text.pretraining.text import Batch, encode_articles, plan_batches, segment
 from onelayer.text.pretraining.training import Training, learning_rate, train
@@ -300,9 +304,9 @@ def test_output_biases_start_at_the_frequencies_of_the_training_text_alone(tmp_p
     write_rows(rows, tmp_path / "text")
     settings = SETTINGS.of("bert", 0)
     objective, training, _ = read_task(tmp_path / "text", tmp_path / "vocabulary", settings)
-    counted = np.bincount(training.segments.ids, minlength=len(vocabulary))
+    counted = np.bincount(training.ids, minlength=len(vocabulary))
     assert (objective.words.occurrences == counted).all()
-    assert len(training.segments.ids) < len(articles.ids)
+    assert len(training.ids) < len(articles.ids)
 
 
 def test_several_processes_encode_the_same_bytes(tmp_path) -> None:

@@ -14,17 +14,11 @@ from torch import Tensor
 
 @dataclass
 class Checkpoint:
-    """Where one computation keeps its state while it runs.
+    """Where one computation keeps its state while it runs."""
 
-    Attributes:
-        path: the file; None where nothing is to be kept.
-        identity: what computation this is; only the same one may go on from the file.
-        seconds: least time between two writings (seconds); decides no number.
-    """
-
-    path: Path | None = None
-    identity: str = ""
-    seconds: float = 20.0
+    path: Path | None = None  # None where nothing is to be kept
+    identity: str = ""  # what computation this is; only the same one may go on from the file
+    seconds: float = 20.0  # least time between two writings; decides no number
     _written: float = field(default_factory=monotonic, init=False, repr=False)
 
     def part(self, name: object, identity: object = "") -> "Checkpoint":
@@ -51,12 +45,7 @@ class Checkpoint:
             return None
 
     def write(self, tensors: Mapping[str, Tensor], steps: int) -> None:
-        """Write the state so that at any moment either the old or the new one is there.
-
-        Args:
-            tensors: the state by name.
-            steps: steps done.
-        """
+        """Write the state, `steps` done, so that at any moment the old or the new one is there."""
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)

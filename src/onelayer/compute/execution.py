@@ -18,17 +18,11 @@ progress_bar = functools.partial(tqdm, disable=None, leave=False)
 
 @dataclass(frozen=True)
 class Execution:
-    """What every training takes beside its settings; decides no number but by the device.
+    """What every training takes beside its settings; decides no number but by the device."""
 
-    Attributes:
-        device: `cpu` or `cuda`.
-        checkpoint: where the state is kept while it runs; by default nowhere.
-        progress: wraps the steps in a progress bar, called as `tqdm` is.
-    """
-
-    device: str = "cpu"
-    checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    progress: Callable[..., Iterable[Any]] = progress_bar
+    device: str = "cpu"  # or `cuda`
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)  # by default nothing is kept
+    progress: Callable[..., Iterable[Any]] = progress_bar  # called as `tqdm` is
 
     def part(self, name: object, identity: object = "") -> "Execution":
         """The same for one of several trainings in a row: a state file of its own."""

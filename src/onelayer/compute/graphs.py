@@ -27,11 +27,9 @@ class Graphed:
     A step is written down for each shape of its inputs. Where that fails it runs kernel by kernel
     from then on, and the log says so once: the numbers are the same.
 
-    Args:
-        step: inputs -> outputs, both tensors or what holds them (tuples, dicts, dataclasses). It
-            may change tensors of its own in place; it must not read numbers on the host, nor depend
-            on anything of the host that changes.
-        device: where it runs.
+    `step`: inputs -> outputs, both tensors or what holds them (tuples, dicts, dataclasses). It may
+    change tensors of its own in place; it must not read numbers on the host, nor depend on anything
+    of the host that changes.
     """
 
     def __init__(self, step: Callable[[Any], Any], device: str | torch.device) -> None:
@@ -39,7 +37,7 @@ class Graphed:
         self.graphed = self.device.type in GRAPHS
         self._pool: Any = None  # memory that all graphs of this step share
         self._seen: dict[Hashable, int] = {}
-        self._written: dict[Hashable, tuple[Any, Any, list[Tensor], Any]] = {}
+        self._written: dict[Hashable, tuple[Any, list[Tensor], Any]] = {}
 
     def __call__(self, inputs: Any) -> Any:
         """What the step returns; valid until the next call."""
@@ -48,7 +46,7 @@ class Graphed:
         key = _shape_of(inputs)
         if key not in self._written and not self._write_down(key, inputs):
             return self.step(inputs)
-        graph, _, kept, outputs = self._written[key]
+        graph, kept, outputs = self._written[key]
         if kept:
             torch._foreach_copy_(kept, _tensors(inputs))
         graph.replay()
@@ -61,9 +59,10 @@ class Graphed:
             self.graphed = False
         if self._seen[key] <= WARM_UP or len(self._written) >= MOST_GRAPHS:
             return False
-        graph, held = GRAPHS[self.device.type](), _in_own_memory(inputs)
+        new_graph, captured = GRAPHS[self.device.type]
+        graph, held = new_graph(), _in_own_memory(inputs)
         try:
-            with graph.captured(self._pool):
+            with captured(graph, pool=self._pool):
                 outputs = self.step(held)
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
@@ -71,30 +70,15 @@ class Graphed:
             self.graphed = False
             return False
         self._pool = graph.pool()
-        self._written[key] = graph, held, _tensors(held), outputs
+        self._written[key] = graph, _tensors(held), outputs
         return True
 
 
-class CudaGraph:
-    """Torch's own, as `Graphed` uses it."""
-
-    def __init__(self) -> None:
-        self._graph = torch.cuda.CUDAGraph()
-
-    def captured(self, pool: Any) -> Any:
-        """A context in which launches are written down, not made; their memory is of a pool."""
-        return torch.cuda.graph(self._graph, pool=pool)
-
-    def pool(self) -> Any:
-        """The pool that holds its memory."""
-        return self._graph.pool()
-
-    def replay(self) -> None:
-        """Launch what was written down."""
-        self._graph.replay()
-
-
-GRAPHS: dict[str, Callable[[], Any]] = {"cuda": CudaGraph}
+# What makes a graph, and the context in which launches are written down into it, not made; their
+# memory is of a pool.
+GRAPHS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
+    "cuda": (torch.cuda.CUDAGraph, torch.cuda.graph)
+}
 
 
 def _leaves(held: Any) -> Iterator[Any]:
@@ -122,8 +106,8 @@ def _in_own_memory(held: Any) -> Any:
     if isinstance(held, dict):
         return {name: _in_own_memory(part) for name, part in held.items()}
     if is_dataclass(held):
-        own = {field.name: getattr(held, field.name) for field in fields(held)}
-        return replace(held, **{name: _in_own_memory(part) for name, part in own.items()})
+        names = (field.name for field in fields(held))
+        return replace(held, **{name: _in_own_memory(getattr(held, name)) for name in names})
     return held
 
 

@@ -34,14 +34,10 @@ class SharedArray:
 
 
 class Workers:
-    """Several objects, each in a process of its own; or one, in this process.
+    """So many objects, each in a process of its own that ends with this context; or one, here.
 
-    Used as a context: the processes are gone after it.
-
-    Args:
-        count: how many.
-        make: `make(place, count, *arguments)` is the object, with its place from 0.
-        *arguments: what can be pickled, and shared arrays.
+    `make(place, count, *arguments)` is the object at a place from 0; the arguments are what can be
+    pickled, and shared arrays.
     """
 
     def __init__(self, count: int, make: Callable, *arguments: object) -> None:

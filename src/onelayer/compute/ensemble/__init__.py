@@ -39,9 +39,8 @@ bounds the number of runs in one ensemble: `train_in_chunks` goes through more o
 To use a model written for one run, wrap it: `torch.func.vmap(loss_of_one_run)`.
 """
 
-from onelayer.compute.ensemble.chunks import train_in_chunks
 from onelayer.compute.ensemble.optimizers import Optimizer
 from onelayer.compute.ensemble.random import RunRandom
-from onelayer.compute.ensemble.training import Ensemble, Trained, train
+from onelayer.compute.ensemble.training import Ensemble, Trained, train, train_in_chunks
 
 __all__ = ["Ensemble", "Optimizer", "RunRandom", "Trained", "train", "train_in_chunks"]

@@ -24,7 +24,6 @@ class Optimizer:
         kind: `sgd`, `adam` or `adamw`, for the ensemble or one per run.
         lr: learning rate, PerRun; or PerRun under each parameter's name (`lr_Y`, `lr_Z`).
         momentum: of SGD, PerRun.
-        nesterov: Nesterov's momentum in SGD.
         beta1, beta2, eps: of Adam and AdamW, PerRun.
         weight_decay: PerRun, or under each parameter's name; the gradient of half the squared norm
             for SGD and Adam, decoupled (multiplied with the learning rate) for AdamW.
@@ -37,7 +36,6 @@ class Optimizer:
     kind: str | Sequence[str] = "sgd"
     lr: PerRun | Mapping[str, PerRun] = 1e-3
     momentum: PerRun = 0.0
-    nesterov: bool = False
     beta1: PerRun = 0.9
     beta2: PerRun = 0.999
     eps: PerRun = 1e-8
@@ -47,26 +45,19 @@ class Optimizer:
 
 
 class Updater:
-    """An optimizer at work on given parameters: settings as tensors, and its state.
+    """An optimizer at work for so many steps on parameters [runs, ...], changed in place.
 
-    Args:
-        optimizer: the settings.
-        parameters: tensors [runs, ...], changed in place by `update`.
-
-    Attributes:
-        state: tensors [runs, ...] by name, all that must be kept to go on later.
+    `state`, tensors [runs, ...] by name, is all that must be kept to go on later.
 
     Raises:
         ValueError: an unknown kind, a number of settings that is not the number of runs, a
             parameter without a learning rate, or a setting out of its bounds.
     """
 
-    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor]) -> None:
+    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor], steps: int) -> None:
         self.parameters = parameters
-        self.runs = len(next(iter(parameters.values())))
-        self.device = next(iter(parameters.values())).device
-        self.schedule = optimizer.schedule
-        self.nesterov = optimizer.nesterov
+        any_parameter = next(iter(parameters.values()))
+        self.runs, self.device = len(any_parameter), any_parameter.device
         self.clip = None if optimizer.clip is None else self._settings("clip", optimizer.clip)
         self.momentum = self._settings("momentum", optimizer.momentum, below=1)
         self.beta1 = self._settings("beta1", optimizer.beta1, below=1)
@@ -78,13 +69,10 @@ class Updater:
         self.decays = {name: bool((decay > 0).any()) for name, decay in self.weight_decay.items()}
         self.state = self._empty_state()
         self._factors: Tensor | None = None
-
-    def tabulate_schedule(self, steps: int) -> None:
-        """Put the schedule of so many steps on the device, for steps that only the device knows."""
-        if self.schedule is not None:
-            found = [torch.as_tensor(self.schedule(t), dtype=torch.float64) for t in range(steps)]
-            rows = torch.stack(found).reshape(steps, -1) if steps else torch.zeros(0, 1)
-            self._factors = rows.to(self.device)
+        if (schedule := optimizer.schedule) is not None and steps:
+            # On the device, for steps that only the device knows.
+            rows = [torch.as_tensor(schedule(t), dtype=torch.float64) for t in range(steps)]
+            self._factors = torch.stack(rows).reshape(steps, -1).to(self.device)
 
     def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
         """A setting as float64 [runs]."""
@@ -122,13 +110,13 @@ class Updater:
     def _empty_state(self) -> dict[str, Tensor]:
         """The state before the first step: zeros, only for the runs and moments that need it."""
         state = {}
-        for name, parameter in self.parameters.items():
-            if "sgd" in self.groups and bool((self.momentum[self.groups["sgd"]] > 0).any()):
-                state[f"{name}.momentum.sgd"] = torch.zeros_like(parameter[self.groups["sgd"]])
-            for kind in {"adam", "adamw"} & set(self.groups):
-                for moment in ("first", "second"):
-                    rows = parameter[self.groups[kind]]
-                    state[f"{name}.{moment}.{kind}"] = torch.zeros_like(rows)
+        for kind, rows in self.groups.items():
+            moments = ("first", "second")
+            if kind == "sgd":
+                moments = ("momentum",) if bool((self.momentum[rows] > 0).any()) else ()
+            for name, parameter in self.parameters.items():
+                for moment in moments:
+                    state[f"{name}.{moment}.{kind}"] = torch.zeros_like(parameter[rows])
         return dict(sorted(state.items()))
 
     def forget(self, runs: Tensor) -> None:
@@ -142,24 +130,21 @@ class Updater:
 
         Args:
             gradients: [runs, ...] by parameter, finite.
-            step: 0 for the first update; a tensor int64 [] that the host does not read, where the
-                schedule is tabulated.
+            step: 0 for the first update; on a GPU a tensor int64 [] that the host does not read.
             alive: bool [runs]; the parameters of other runs stay as they are.
         """
         factor = alive.to(torch.float64)
         if self._factors is not None:
-            factor = factor * self._factors.index_select(0, step.reshape(1))[0]
-        elif self.schedule is not None:
-            now = torch.as_tensor(self.schedule(step), dtype=torch.float64)
-            factor = factor * now.to(self.device)
+            place = torch.as_tensor(step, device=self.device).reshape(1)
+            factor = factor * self._factors.index_select(0, place)[0]
         if self.clip is not None:
             self._clip(gradients)
         for kind, rows in self.groups.items():
-            settings = _Settings(self, kind, rows, step, factor[rows])
+            one = _Step(self, kind, rows, step, factor[rows])
+            update = one.sgd if kind == "sgd" else one.adam
             for name, parameter in self.parameters.items():
                 part = parameter[rows]
-                one = _Update(settings, self.state, name, part, gradients[name][rows])
-                one.sgd() if kind == "sgd" else one.adam()
+                update(name, part, gradients[name][rows])
                 if not isinstance(rows, slice):
                     parameter[rows] = part
 
@@ -175,11 +160,12 @@ class Updater:
             gradient.mul_(per_run(factor.to(gradient.dtype), gradient))
 
 
-class _Settings:
-    """What the updates of one kind's runs have in common in one step, in the parameters' type.
+class _Step:
+    """One step of one kind's runs.
 
-    Small tensors [runs of the kind]: made once for all parameters, since a hundred of them would
-    take as long as a parameter.
+    Settings are small tensors [runs of the kind] in the parameters' type: made once for all
+    parameters, since a hundred of them would take as long as a parameter. A parameter's `part` of
+    these runs is updated in place.
     """
 
     def __init__(
@@ -190,78 +176,55 @@ class _Settings:
         self.correction = 1.0
         self._rates: dict[int, Tensor] = {}
         if kind == "sgd":
-            self.momentum = self._typed(owner.momentum[rows])
+            self.momentum = owner.momentum[rows].to(self.dtype)
         else:
             # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
             # out of the large tensor.
             beta1, beta2 = owner.beta1[rows], owner.beta2[rows]
             root = (1 - beta2 ** (step + 1)).sqrt()
             self.correction = root / (1 - beta1 ** (step + 1))
-            self.eps = self._typed(owner.eps[rows] * root)
-            self.keep1, self.keep2 = self._typed(1 - beta1), self._typed(1 - beta2)
+            self.eps = (owner.eps[rows] * root).to(self.dtype)
+            self.keep1, self.keep2 = (1 - beta1).to(self.dtype), (1 - beta2).to(self.dtype)
 
-    def _typed(self, values: Tensor) -> Tensor:
-        return values.to(self.dtype)
+    def sgd(self, name: str, part: Tensor, gradient: Tensor) -> None:
+        step = gradient = self._with_l2(name, part, gradient)
+        if (buffer := self.owner.state.get(f"{name}.momentum.sgd")) is not None:
+            momentum = per_run(self.momentum, part)
+            step = buffer.mul_(momentum).add_(gradient)
+        part.addcmul_(self._rate(name, part), step, value=-1)
 
-    def rate(self, name: str) -> Tensor:
-        """Learning rate of a parameter with schedule and bias correction, 0 for frozen runs."""
+    def adam(self, name: str, part: Tensor, gradient: Tensor) -> None:
+        decay = self._decay(name)
+        if self.kind == "adam":
+            gradient = self._with_l2(name, part, gradient)
+        elif decay is not None:
+            kept = 1 - self.owner.lr[name][self.rows] * self.factor * decay
+            part.mul_(per_run(kept.to(self.dtype), part))
+        first = self.owner.state[f"{name}.first.{self.kind}"]
+        second = self.owner.state[f"{name}.second.{self.kind}"]
+        first.lerp_(gradient, per_run(self.keep1, part))
+        buffer = gradient.square()
+        second.lerp_(buffer, per_run(self.keep2, part))
+        torch.sqrt(second, out=buffer).add_(per_run(self.eps, part))
+        torch.div(first, buffer, out=buffer)
+        part.addcmul_(buffer, self._rate(name, part), value=-1)
+
+    def _rate(self, name: str, part: Tensor) -> Tensor:
+        """Learning rate with schedule and bias correction, 0 for frozen runs."""
         lr = self.owner.lr[name]
         if id(lr) not in self._rates:
-            self._rates[id(lr)] = self._typed(lr[self.rows] * self.factor * self.correction)
-        return self._rates[id(lr)]
+            self._rates[id(lr)] = (lr[self.rows] * self.factor * self.correction).to(self.dtype)
+        return per_run(self._rates[id(lr)], part)
 
-    def decay(self, name: str) -> Tensor | None:
-        """Weight decay of a parameter, None where it is 0 for all runs."""
+    def _decay(self, name: str) -> Tensor | None:
+        """Weight decay, None where it is 0 for all runs."""
         return self.owner.weight_decay[name][self.rows] if self.owner.decays[name] else None
 
-    def kept(self, name: str) -> Tensor | None:
-        """What decoupled decay (AdamW) leaves of a parameter, None where it is all of it."""
-        decay = self.decay(name)
-        return None if decay is None else 1 - self.owner.lr[name][self.rows] * self.factor * decay
-
-
-@dataclass(frozen=True, eq=False)
-class _Update:
-    """One parameter's update for the runs of one kind, in place on `part`."""
-
-    settings: _Settings
-    state: Mapping[str, Tensor]
-    name: str
-    part: Tensor
-    gradient: Tensor
-
-    def sgd(self) -> None:
-        gradient = self._with_l2()
-        step = gradient
-        if (buffer := self.state.get(f"{self.name}.momentum.sgd")) is not None:
-            momentum = self._column(self.settings.momentum)
-            step = buffer.mul_(momentum).add_(gradient)
-            if self.settings.owner.nesterov:
-                step = gradient.addcmul(momentum, buffer)
-        self.part.addcmul_(self._column(self.settings.rate(self.name)), step, value=-1)
-
-    def adam(self) -> None:
-        settings, decoupled = self.settings, self.settings.kind == "adamw"
-        if decoupled and (kept := settings.kept(self.name)) is not None:
-            self.part.mul_(self._column(kept))
-        gradient = self.gradient if decoupled else self._with_l2()
-        first = self.state[f"{self.name}.first.{settings.kind}"]
-        second = self.state[f"{self.name}.second.{settings.kind}"]
-        first.lerp_(gradient, self._column(settings.keep1))
-        buffer = gradient.square()
-        second.lerp_(buffer, self._column(settings.keep2))
-        torch.sqrt(second, out=buffer).add_(self._column(settings.eps))
-        torch.div(first, buffer, out=buffer)
-        self.part.addcmul_(buffer, self._column(settings.rate(self.name)), value=-1)
-
-    def _with_l2(self) -> Tensor:
-        decay = self.settings.decay(self.name)
+    def _with_l2(self, name: str, part: Tensor, gradient: Tensor) -> Tensor:
+        decay = self._decay(name)
         if decay is None:
-            return self.gradient
-        return self.gradient.addcmul(self._column(decay), self.part)
-
-    def _column(self, values: Tensor) -> Tensor:
-        return per_run(values.to(self.part.dtype), self.part)
+            return gradient
+        return gradient.addcmul(per_run(decay.to(self.dtype), part), part)
 
 
 def per_run(values: Tensor, like: Tensor) -> Tensor:

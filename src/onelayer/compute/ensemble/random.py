@@ -27,10 +27,7 @@ _SECOND = _signed(0x94D049BB133111EB)
 class RunRandom:
     """Random numbers for all runs at once.
 
-    Args:
-        seeds: one non-negative integer per run, [runs]; runs with equal seeds draw equal numbers.
-        device: where numbers are made.
-
+    `seeds`: one non-negative integer per run, [runs]; runs with equal seeds draw equal numbers.
     Every draw takes `use`, a name of what the numbers are for ("initial W", "tokens"), and `step`:
     different uses or steps give independent numbers, the same ones give the same numbers again.
 

@@ -102,8 +102,9 @@ def train(
     observe_at: Iterable[int] = (),
     loss_every: int = 1,
     execution: Execution = Execution(),
+    keep: bool = False,
 ) -> Trained:
-    """Train all runs for a number of steps.
+    """Train all runs for so many updates.
 
     Args:
         ensemble: what to train.
@@ -113,16 +114,17 @@ def train(
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
         execution: where to keep the state while training runs, and the progress bar; the device is
             where the parameters are. If the file is there and is of this very training, training
-            goes on from it; it is removed at the end. The checkpoint's identity must say what
-            cannot be seen from parameters, optimizer, labels and steps, which are compared anyway:
-            the settings of data and objective, the digest of the code.
+            goes on from it. The checkpoint's identity must say what cannot be seen from parameters,
+            optimizer, labels and steps, which are compared anyway: the settings of data and
+            objective, the digest of the code.
+        keep: leave the last state there for the caller to remove; else it is removed at the end.
 
     Raises:
         ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`.
     """
     of_device = _GpuRun if on_gpu(_device_of(ensemble.parameters)) else _Run
     run = of_device(ensemble, steps, observe, observe_at, loss_every)
-    checkpoint = identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
+    checkpoint = _identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
     first = run.restore(checkpoint)
     with _subnormals_as_zero():
         if first == 0:
@@ -131,15 +133,70 @@ def train(
             run.advance(step)
             run.look(step + 1)
             checkpoint.write_if_due(run.state, step + 1)
-    checkpoint.remove()
+    if not keep:
+        checkpoint.remove()
+    elif checkpoint.path is not None:
+        checkpoint.write(run.state(), steps)
     return run.result()
+
+
+def train_in_chunks(
+    build: Callable[[slice], Ensemble],
+    runs: int,
+    chunk: int,
+    steps: int,
+    *,
+    observe_at: Iterable[int] = (),
+    execution: Execution = Execution(),
+    **options: Any,
+) -> Trained:
+    """Train more runs than fit in memory, chunk after chunk.
+
+    Each run is the same, to rounding, as in one large ensemble.
+
+    Args:
+        build: makes the ensemble of runs `slice(start, stop)`.
+        runs: number of runs in all.
+        chunk: most runs per ensemble.
+        steps, observe_at: as `train`.
+        execution: as `train`; finished chunks stay beside the state until the last one is done, and
+            one bar is for the steps of all chunks.
+        **options: further arguments of `train`.
+
+    Raises:
+        ValueError: chunk < 1, or what `train` raises.
+    """
+    if chunk < 1:
+        raise ValueError(f"chunk = {chunk}: must be at least 1")
+    slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
+    total = len(slices) * steps
+    bar = iter(execution.progress(range(total), total=total, unit="step"))
+    execution = replace(
+        execution, progress=lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
+    )
+    options["observe_at"] = tuple(observe_at)
+    executions = [execution.part(number) for number in range(len(slices))]
+    parts = [
+        train(build(some), steps, execution=each, keep=True, **options)
+        for some, each in zip(slices, executions, strict=True)
+    ]
+    for each in executions:
+        each.checkpoint.remove()
+    first = parts[0]
+    return Trained(
+        parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in first.parameters},
+        losses=torch.cat([part.losses for part in parts], dim=1),
+        observed={n: torch.cat([p.observed[n] for p in parts], dim=1) for n in first.observed},
+        observed_at=first.observed_at,
+        diverged_at=torch.cat([part.diverged_at for part in parts]),
+    )
 
 
 def _device_of(parameters: Tensors) -> torch.device:
     return next(iter(parameters.values())).device
 
 
-def identified(
+def _identified(
     checkpoint: Checkpoint,
     ensemble: Ensemble,
     steps: int,
@@ -155,11 +212,11 @@ def identified(
         optimizer["schedule"] = [ensemble.optimizer.schedule(t) for t in (0, steps // 2, steps - 1)]
     plan = (checkpoint.identity, steps, tuple(observe_at), loss_every, list(ensemble.labels))
     text = repr((plan, {key: _plain(value) for key, value in optimizer.items()}))
-    found = hashlib.sha256(text.encode())
+    digest = hashlib.sha256(text.encode())
     for name, tensor in sorted(ensemble.parameters.items()):
-        found.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        found.update(tensor.detach().contiguous().cpu().numpy().tobytes())
-    return replace(checkpoint, identity=found.hexdigest())
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
+    return replace(checkpoint, identity=digest.hexdigest())
 
 
 def _plain(value: object) -> object:
@@ -210,7 +267,7 @@ class _Run:
         }
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
         device = _device_of(self.values)
-        self.updater = Updater(ensemble.optimizer, self.values)
+        self.updater = Updater(ensemble.optimizer, self.values, steps)
         self.diverged_at = torch.full((ensemble.runs,), -1, device=device)
         self.all_alive = True
         recorded = -(-steps // loss_every)
@@ -218,6 +275,7 @@ class _Run:
             (recorded, ensemble.runs), torch.nan, dtype=torch.float64, device=device
         )
         self.observed: dict[str, list[Tensor]] = {}
+        self._bytes_waiting = 0
 
     def advance(self, step: int) -> None:
         """One update of every run that is alive."""
@@ -258,16 +316,28 @@ class _Run:
             log.warning("%d more runs: not finite at step %d", more, step)
 
     def look(self, step: int) -> None:
-        """Keep what is asked for after `step` updates."""
+        """Keep what is asked for after `step` updates, on a GPU until there is much of it."""
         if step not in self.observe_at:
             return
         with torch.no_grad():
             seen = self.observe(self.values) if self.observe else self.values
         for name, tensor in seen.items():
-            self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
+            self.observed.setdefault(name, []).append(tensor.detach().clone())
+            self._bytes_waiting += tensor.nbytes
+        if self._bytes_waiting > HELD_BYTES:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        """Bring what was observed to the host."""
+        for name, rows in self.observed.items():
+            if there := [tensor for tensor in rows if on_gpu(tensor.device)]:
+                here = torch.stack(there).cpu().unbind()
+                self.observed[name] = [*rows[: len(rows) - len(there)], *here]
+        self._bytes_waiting = 0
 
     def state(self) -> Tensors:
         """Everything that the next step depends on, and everything kept so far."""
+        self._fetch()
         tensors = {"losses": self.losses, "diverged_at": self.diverged_at}
         tensors |= {f"parameter/{name}": tensor for name, tensor in self.values.items()}
         tensors |= {f"optimizer/{name}": tensor for name, tensor in self.updater.state.items()}
@@ -279,8 +349,7 @@ class _Run:
         if found is None:
             return 0
         tensors, step = found
-        own = self.state()
-        for name, tensor in own.items():
+        for name, tensor in self.state().items():
             tensor.copy_(tensors[name])
         self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
         self.all_alive = bool((self.diverged_at < 0).all())
@@ -289,6 +358,7 @@ class _Run:
 
     def result(self) -> Trained:
         """What training leaves."""
+        self._fetch()
         return Trained(
             parameters={name: tensor.cpu() for name, tensor in self.values.items()},
             losses=self.losses.cpu(),
@@ -305,8 +375,6 @@ class _GpuRun(_Run):
         super().__init__(ensemble, steps, *observed)
         self.steps, self.known = steps, torch.full((ensemble.runs,), -1)
         self.now = torch.zeros_like(self.diverged_at[0])  # updates done, where kernels read it
-        self.updater.tabulate_schedule(steps)
-        self._bytes_waiting = 0
         self._graphed = Graphed(self._update, self.now.device)
 
     def advance(self, step: int) -> None:
@@ -336,43 +404,12 @@ class _GpuRun(_Run):
             self._warn(torch.nonzero(new == step).flatten().tolist(), step)
         self.known = found
 
-    def look(self, step: int) -> None:
-        """Keep what is asked for after `step` updates, on the device until there is much of it."""
-        if step not in self.observe_at:
-            return
-        with torch.no_grad():
-            seen = self.observe(self.values) if self.observe else self.values
-        for name, tensor in seen.items():
-            self.observed.setdefault(name, []).append(tensor.detach().clone())
-            self._bytes_waiting += tensor.nbytes
-        if self._bytes_waiting > HELD_BYTES:
-            self._fetch()
-
-    def _fetch(self) -> None:
-        """Bring what was observed to the host."""
-        for name, rows in self.observed.items():
-            there = [tensor for tensor in rows if on_gpu(tensor.device)]
-            if there:
-                here = torch.stack(there).cpu().unbind()
-                self.observed[name] = [*rows[: len(rows) - len(there)], *here]
-        self._bytes_waiting = 0
-
-    def state(self) -> Tensors:
-        """Everything that the next step depends on, and everything kept so far."""
-        self._fetch()
-        return super().state()
-
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""
         step = super().restore(checkpoint)
         self.now.fill_(step)
         self.known = self.diverged_at.cpu()
         return step
-
-    def result(self) -> Trained:
-        """What training leaves."""
-        self._fetch()
-        return super().result()
 
 
 def _finite(loss: Tensor, gradients: Tensors) -> Tensor:

@@ -86,8 +86,8 @@ Articles, of files or of a split of a dataset, or part by part.
     -> fetch_corpus, fetch_dataset, parse_articles, parse_part
     -> table_corpora
 Topic model: online LDA for 6 passes.
-    onelayer.text.topics.bag_of_words, onelayer.text.topics.word_lists, onelayer.text.topics.lda,
-    onelayer.text.topics.quality, onelayer.text.topics.held_out, wikipedia.topic_tables,
+    onelayer.text.topics.bag_of_words, onelayer.text.topics.lda,
+    onelayer.text.topics.quality, onelayer.text.topics.variation, wikipedia.topic_tables,
     wikipedia.figures.topics
     -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics,
     measure_held_out_topics
@@ -151,7 +151,7 @@ checkpoints from elsewhere, against tokens seen.
 Whether models need the heads that attend within topics: loss on words without them.
     wikipedia.head_removal, wikipedia.head_removal_figure, wikipedia.probe.head_removal,
     onelayer.text.models.head_removal, onelayer.text.models.word_heads,
-    onelayer.text.models.published
+    onelayer.text.models.folder
     -> measure_head_removal
     -> table_head_removal, figure_head_removal
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.

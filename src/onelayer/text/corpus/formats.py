@@ -1,12 +1,15 @@
 """The articles of a corpus, whatever the format of its files, and the subset that is kept."""
 
+import itertools
+import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
+from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import RowSettings, Slice
 from onelayer.text.corpus.articles import Article
-from onelayer.text.corpus.lead_sections import read_lead_sections
 from onelayer.text.corpus.rows import (
     ARROW,
     Piece,
@@ -15,7 +18,12 @@ from onelayer.text.corpus.rows import (
     lines_of_rows,
 )
 from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
-from onelayer.text.corpus.wikitext import articles_of_lines
+
+# WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
+# `well @-@ known`, `1 @,@ 000`.
+_JOINED = re.compile(r" @([-,.])@ ")
+_TITLE = re.compile(r"= (?!=)(.+)(?<!=) =", re.DOTALL)  # a section has more signs: `= = Title = =`
+_SECTION = re.compile(r"^ ?(?:= )+(.*?)(?: =)+ ?$")
 
 
 def whole(paths: Sequence[Path]) -> list[Piece]:
@@ -24,12 +32,7 @@ def whole(paths: Sequence[Path]) -> list[Piece]:
 
 
 def articles_of(pieces: Sequence[Piece], settings: RowSettings, scratch: Path) -> Iterator[Article]:
-    """Articles of pieces of files, in their order.
-
-    Args:
-        pieces: what is read.
-        settings: the format.
-        scratch: see `onelayer.text.corpus.rows.load_rows`.
+    """Articles of pieces of files, in their order; `scratch` as in `rows.load_rows`.
 
     Raises:
         OnelayerError: a file is not what its format says; one line with its name.
@@ -39,13 +42,9 @@ def articles_of(pieces: Sequence[Piece], settings: RowSettings, scratch: Path) -
         return iter(read_lead_sections(*paths))
     if format == "mediawiki-xml":
         # Its parser is gensim's, which takes longer to load than many a corpus to read.
-        from onelayer.text.corpus.mediawiki import read_dump, read_dump_slice
+        from onelayer.text.corpus.mediawiki import read_dump
 
-        if [piece.slice for piece in pieces] == [Slice.whole(0)]:
-            return read_dump(*paths)
-        return chain.from_iterable(
-            read_dump_slice(path, (cut.start, cut.end)) for path, cut in pieces
-        )
+        return (article for piece in pieces for article in read_dump(*piece))
     if format == "wikitext":
         return articles_of_lines(lines_of_rows(pieces, format, scratch))
     if format == "text" and paths[0].suffix != ARROW:
@@ -56,12 +55,80 @@ def articles_of(pieces: Sequence[Piece], settings: RowSettings, scratch: Path) -
 def keep_articles(
     articles: Iterable[Article], most: int | None, path: Path, scratch: Path, source: str
 ) -> None:
-    """Write articles, or a subset of so many of them.
-
-    Raises:
-        OnelayerError: as `write_articles`.
-    """
+    """`write_articles`, or a subset of so many of them."""
     everything = path if most is None else scratch / "articles.arrow"
     write_articles(articles, everything, source)
     if most is not None:
         write_rows(subset(read_articles([everything]), most), path)
+
+
+def read_lead_sections(path: Path) -> list[Article]:
+    """Lead sections of Wikipedia's vital articles, `{title: {title, extract, topic}}`.
+
+    Raises:
+        OnelayerError: the file is no such JSON.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        return [
+            (_text(title), _text(entry["title"]), _text(entry["extract"]), _label(entry["topic"]))
+            for title, entry in entries.items()
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise OnelayerError(
+            f"{path}: not a JSON file of lead sections, "
+            f"{{title: {{title, extract, topic}}}}: {type(error).__name__} {error}"
+        ) from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of text")
+    value.encode()  # JSON can hold halves of characters, which are no text
+    return value
+
+
+def _label(topic: str | None) -> str | None:
+    return None if topic in (None, "", "Uncategorized") else _text(topic)
+
+
+def articles_of_lines(lines: Iterable[str]) -> Iterator[Article]:
+    """Articles of WikiText (Merity et al. 2016) out of the lines of all files, one after the other.
+
+    An article starts at a line ` = Title = ` between empty lines, and may go on in the next file;
+    lines before the first title (of a file read without the one before it) are left out. Sections'
+    headings stay as text. There are no ids: an article's id is its title, counted where repeated.
+    """
+    seen: Counter[str] = Counter()
+    title, text = None, []
+    for line, heading in _with_titles(lines):
+        if heading is None:
+            text.append(line)
+            continue
+        if title is not None:
+            yield _article(title, text, seen)
+        title, text = heading[1].strip(), []
+    if title is not None:
+        yield _article(title, text, seen)
+
+
+def _with_titles(lines: Iterable[str]) -> Iterator[tuple[str, re.Match | None]]:
+    """Each line, and its match where it is an article's title.
+
+    Formulas look like titles at times (` = 2 = `), but never stand between empty lines.
+    """
+    before, here = "", None
+    for after in itertools.chain(lines, [""]):
+        if here is not None:
+            alone = not before.strip() and not after.strip()
+            yield here, _TITLE.fullmatch(here.strip()) if alone else None
+            before = here
+        here = after
+
+
+def _article(title: str, lines: list[str], seen: Counter[str]) -> Article:
+    title = _JOINED.sub(r"\1", title)
+    seen[title] += 1
+    article_id = title if seen[title] == 1 else f"{title} ({seen[title]})"
+    text = "\n".join(_SECTION.sub(r"\1", line).strip() for line in lines if line.strip())
+    return article_id, title, _JOINED.sub(r"\1", text), None

@@ -35,12 +35,7 @@ MOST_NAMES = 20  # listed in an error
 
 
 def split_files(repository: Repository, wanted: HubDataset, scratch: Path) -> list[str]:
-    """Paths inside the repository of the files of a split, in their order.
-
-    Args:
-        repository: where they are.
-        wanted: which configuration and split, and which files of it.
-        scratch: an empty folder.
+    """Paths inside the repository of the files of a split, in their order; `scratch` is empty.
 
     Raises:
         OnelayerError: there is no such repository, commit, configuration, split or file; or its
@@ -102,10 +97,7 @@ def _listed(names: list[str]) -> str:
 def fetch_rows(part: DatasetPart, path: Path, scratch: Path) -> list[dict]:
     """Download a part of a split and write its rows, as they are, to one Arrow file.
 
-    Args:
-        part: which one.
-        path: where to.
-        scratch: an empty folder, which never holds more than one file of the split.
+    `scratch`, an empty folder, never holds more than one file of the split.
 
     Returns:
         Of each file that it comes from: `file`, `sha256`, `start` and `end` (shares of its rows).
@@ -118,7 +110,7 @@ def fetch_rows(part: DatasetPart, path: Path, scratch: Path) -> list[dict]:
     files = split_files(repository, part, scratch)
     sources: list[dict] = []
 
-    def found() -> Iterator[Dataset]:
+    def rows_of_pieces() -> Iterator[Dataset]:
         for piece in part.slices(len(files)):
             name = files[piece.file]
             with scratch_folder(scratch / "file") as folder:
@@ -129,5 +121,5 @@ def fetch_rows(part: DatasetPart, path: Path, scratch: Path) -> list[dict]:
                 sources.append({"file": name, "sha256": file_sha256(target)} | shares)
                 yield rows
 
-    write_all(found(), path, str(repository))
+    write_all(rows_of_pieces(), path, str(repository))
     return sources

@@ -3,7 +3,6 @@
 import bz2
 import re
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO
@@ -12,6 +11,7 @@ from xml.etree.ElementTree import ParseError
 from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
 from onelayer.errors import OnelayerError
+from onelayer.settings.corpus import Slice
 from onelayer.text.corpus.articles import Article
 from onelayer.text.corpus.bzip2 import read_blocks
 
@@ -26,31 +26,21 @@ LONGEST_PAGE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
 _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
-def read_dump(path: Path) -> Iterator[Article]:
+def read_dump(path: Path, stretch: Slice) -> Iterator[Article]:
     """Articles of the main namespace, redirects left out, wiki markup removed.
 
-    Raises:
-        OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
-    """
-    with bz2.open(path, "rb") as stream:
-        yield from _articles(_Bounded(stream), path)
-
-
-def read_dump_slice(path: Path, stretch: tuple[Fraction, Fraction]) -> Iterator[Article]:
-    """Articles of a stretch of a dump, multistream or not, without reading what is before it.
-
-    bzip2 compresses in blocks that can be read by themselves. A stretch has the pages that begin
-    in its blocks; the last of them may end in a later one.
-
-    Args:
-        path: the dump.
-        stretch: where it starts and ends, as shares of the file's bytes.
+    A stretch that is not the whole dump, multistream or not, is read without what is before it:
+    bzip2 compresses in blocks that can be read by themselves. A stretch has the pages that begin in
+    its blocks; the last of them may end in a later one.
 
     Raises:
         OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
     """
-    first, last = (int(share * path.stat().st_size) for share in stretch)
-    chunks = _text(path, first, last)
+    if (stretch.start, stretch.end) == (0, 1):
+        with bz2.open(path, "rb") as stream:
+            yield from _articles(_Bounded(stream), path)
+        return
+    chunks = _text(path, *(int(share * path.stat().st_size) for share in stretch[1:]))
     yield from _articles(_Bounded(SimpleNamespace(read=lambda _: next(chunks, b""))), path)
 
 
@@ -81,11 +71,7 @@ class _Bounded:
         self._tail = b""
 
     def read(self, size: int) -> bytes:
-        """The next bytes.
-
-        Raises:
-            ValueError: something else than a dump begins; a page is too long.
-        """
+        """The next bytes; a ValueError where no dump begins or a page is too long."""
         piece = self._stream.read(size)
         if not self._begun:
             while not _ROOT.match(piece) and len(piece) < LONGEST_HEAD:

@@ -6,7 +6,7 @@ file, lies in the scratch folder of the step and never in the user's home.
 
 import glob
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,40 +35,30 @@ _READERS = {
 
 
 class Piece(NamedTuple):
-    """A stretch of a file that is read.
-
-    Attributes:
-        path: the file.
-        slice: which of the corpus's files it is, and where the stretch starts and ends.
-    """
+    """A stretch of a file that is read."""
 
     path: Path
-    slice: Slice
+    slice: Slice  # which of the corpus's files it is, and where the stretch starts and ends
 
 
-def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Dataset:
-    """The rows of files of one kind.
-
-    Args:
-        paths: the files, all with the same columns.
-        format: of what kind.
-        scratch: where the Arrow file that is made of them may lie while it is used.
+def load_rows(path: Path, format: RowFormat, scratch: Path) -> Dataset:
+    """The rows of a file; the Arrow file that is made of it lies in `scratch` while it is used.
 
     Raises:
-        OnelayerError: a file cannot be read as what it should be, with its name.
+        OnelayerError: it cannot be read as what it should be, with its name.
     """
     reader, options = _READERS[format]
-    named, paths = paths, [_plain(path, place, scratch) for place, path in enumerate(paths)]
-    for path in paths:
-        _CHECKED.get(reader, lambda path: None)(path)
+    plain = _plain(path, scratch)
+    if reader in _CHECKED:
+        _CHECKED[reader](plain)
     try:
         if reader == "csv":
             # Every column as text: `007` is an id.
-            names = pd.read_csv(paths[0], nrows=0).columns
+            names = pd.read_csv(plain, nrows=0).columns
             options = options | {"features": Features(dict.fromkeys(names, Value("string")))}
         return load_dataset(
             reader,
-            data_files={"train": [glob.escape(str(path)) for path in paths]},
+            data_files={"train": [glob.escape(str(plain))]},
             split="train",
             cache_dir=str(scratch),
             download_config=DownloadConfig(cache_dir=scratch / "unpacked"),
@@ -79,19 +69,17 @@ def load_rows(paths: Sequence[Path], format: RowFormat, scratch: Path) -> Datase
         reason = error.__cause__ or error
         if getattr(reason, "errno", None):  # a full disk, a file that must not be read
             raise reason from None
-    for path in named if len(named) > 1 else ():
-        load_rows([path], format, scratch)  # the first that fails says its name
     said = str(reason).strip().splitlines() or ["it is empty"]
-    raise OnelayerError(f"{named[0]}: not a whole {format} file ({said[0]})")
+    raise OnelayerError(f"{path}: not a whole {format} file ({said[0]})")
 
 
-def _plain(path: Path, place: int, scratch: Path) -> Path:
+def _plain(path: Path, scratch: Path) -> Path:
     """A file, or what it unpacks to: `datasets` would unpack whatever comes, and without end."""
     if not path.is_file():
         return path
     plain = path
     if kind := packed_as(path):
-        plain = scratch / "unpacked" / str(place)  # no ending, from which a reader would guess
+        plain = scratch / "unpacked/0"  # no ending, from which a reader would guess
         plain.parent.mkdir(parents=True, exist_ok=True)
         unpack(path, kind, plain)
     try:
@@ -128,16 +116,12 @@ _CHECKED = {"parquet": _check_parquet, "json": _check_json}
 def read_rows(
     pieces: Sequence[Piece], format: RowFormat, scratch: Path
 ) -> Iterator[tuple[Piece, Dataset, int]]:
-    """The rows of pieces, and which row of its file the first of them is.
-
-    Raises:
-        OnelayerError: see `load_rows`.
-    """
+    """The rows of pieces, as `load_rows`, and which row of its file the first of them is."""
     for piece in pieces:
         if piece.path.suffix == ARROW:
             rows = open_rows(piece.path)
         else:
-            rows = load_rows([piece.path], format, scratch)
+            rows = load_rows(piece.path, format, scratch)
         first, last = (math.floor(share * len(rows)) for share in piece.slice[1:])
         yield piece, at(rows, range(first, last)), first
 
@@ -147,21 +131,21 @@ def articles_of_rows(
 ) -> Iterator[Article]:
     """Articles of rows, one each, with or without ids, titles and human topics of their own.
 
-    An article without an id has the numbers of its file and of its row, from 0: `0-17`.
-
-    Args:
-        pieces: what is read.
-        format: of the files.
-        columns: those that have other names there.
-        scratch: see `load_rows`.
+    An article without an id has the numbers of its file and of its row, from 0: `0-17`. `columns`
+    are those that have other names in the files; `scratch` is as in `load_rows`.
 
     Raises:
         OnelayerError: a file cannot be read, has no text, or lacks a column that is named.
     """
     for piece, rows, first in read_rows(pieces, format, scratch):
         names = {column: columns.get(column, column) for column in COLUMNS}
-        _check_columns(piece.path, rows, {"text": names["text"], **columns})
-        _check_simple(piece.path, rows, names.values())
+        _check_columns(piece.path, rows, names["text"], *columns.values())
+        for name in names.values():
+            if not isinstance(kind := rows.features.get(name), Value | ClassLabel | None):
+                raise OnelayerError(
+                    f"{piece.path}: column {name} holds {type(kind).__name__.lower()}, not text or "
+                    "numbers"
+                )
         label = rows.features.get(names["label"])
         topics = label.names if isinstance(label, ClassLabel) else None
         for batch in rows.iter(BATCH):
@@ -172,47 +156,30 @@ def articles_of_rows(
                     f"{piece.path}: column {names['id']} holds nothing in row {place}; each "
                     "article needs an id, or none has one"
                 )
-            yield from _articles(values, topics, piece.slice.file, first)
-            first += len(values["text"])
+            missing = [None] * len(values["text"])
+            numbers = [f"{piece.slice.file}-{first + place}" for place in range(len(missing))]
+            labels = values.get("label", missing)
+            if topics:
+                labels = [topics[n] if n is not None and n >= 0 else None for n in labels]
+            articles = (values.get("id", numbers), values.get("title", missing), values["text"])
+            for article_id, title, text, label in zip(*articles, labels, strict=True):
+                title = "" if title is None else str(title)
+                label = None if label in (None, "") else str(label)
+                yield str(article_id), title, text or "", label
+            first += len(missing)
 
 
-def _articles(
-    values: Mapping[str, list], topics: Sequence[str] | None, file: int, first: int
-) -> Iterator[Article]:
-    missing = [None] * len(values["text"])
-    numbers = (f"{file}-{first + place}" for place in range(len(missing)))
-    ids, titles = values.get("id", numbers), values.get("title", missing)
-    labels = values.get("label", missing)
-    if topics:
-        labels = [topics[n] if n is not None and n >= 0 else None for n in labels]
-    for article_id, title, text, label in zip(ids, titles, values["text"], labels, strict=True):
-        yield (
-            str(article_id),
-            "" if title is None else str(title),
-            text or "",
-            None if label in (None, "") else str(label),
-        )
-
-
-def _check_columns(path: Path, rows: Dataset, needed: Mapping[str, str]) -> None:
-    for name in needed.values():
+def _check_columns(path: Path, rows: Dataset, text: str, *others: str) -> None:
+    for name in (text, *others):
         if name not in rows.column_names:
             there = ", ".join(rows.column_names)
             raise OnelayerError(
                 f"{path}: no column {name}; its columns: {there} (`parse.columns` names others)"
             )
-    text = rows.features[needed["text"]]
-    if not (isinstance(text, Value) and text.dtype in TEXTS):
-        kind = text.dtype if isinstance(text, Value) else type(text).__name__
-        raise OnelayerError(f"{path}: column {needed['text']} holds {kind}, not text")
-
-
-def _check_simple(path: Path, rows: Dataset, names: Iterable[str]) -> None:
-    for name in names:
-        if not isinstance(kind := rows.features.get(name, Value("string")), Value | ClassLabel):
-            raise OnelayerError(
-                f"{path}: column {name} holds {type(kind).__name__.lower()}, not text or numbers"
-            )
+    kind = rows.features[text]
+    if getattr(kind, "dtype", None) not in TEXTS:
+        named = kind.dtype if isinstance(kind, Value) else type(kind).__name__
+        raise OnelayerError(f"{path}: column {text} holds {named}, not text")
 
 
 def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Article]:
@@ -221,10 +188,13 @@ def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Articl
     Raises:
         OnelayerError: a file is not text in UTF-8.
     """
-    pieces = [piece for piece in pieces if piece.slice.end == 1]  # of parts, one has the file
-    rows = load_rows([piece.path for piece in pieces], "text", scratch) if pieces else ()
-    for piece, row in zip(pieces, rows, strict=True):
-        yield str(piece.slice.file), piece.path.stem, row["text"], None
+    for piece in pieces:
+        if piece.slice.end == 1:  # of parts, one has the file
+            try:
+                text = _plain(piece.path, scratch).read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise OnelayerError(f"{piece.path}: not a whole text file ({error})") from None
+            yield str(piece.slice.file), piece.path.stem, text, None
 
 
 def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> Iterator[str]:
@@ -234,6 +204,6 @@ def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> 
         OnelayerError: a file cannot be read or has no column `text`.
     """
     for piece, rows, _ in read_rows(pieces, format, scratch):
-        _check_columns(piece.path, rows, {"text": "text"})
+        _check_columns(piece.path, rows, "text")
         for batch in rows.iter(BATCH):
             yield from ((line or "").removesuffix("\n") for line in batch["text"])

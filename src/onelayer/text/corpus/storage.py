@@ -77,11 +77,7 @@ def write_articles(
 ) -> None:
     """Write articles to one Arrow file, batch by batch; those without text are left out.
 
-    Args:
-        articles: what to write.
-        path: where to.
-        source: where the articles come from, for errors.
-        may_be_empty: a part of a corpus may have no article.
+    Errors name the `source`; a part of a corpus `may_be_empty`.
 
     Raises:
         OnelayerError: there is no article with text and there must be one, or two have the same id.

@@ -31,11 +31,7 @@ _OF_MODULES = re.compile("layer|expert|block|label")
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
-    """A checkpoint's `config.json`.
-
-    Args:
-        folder: where it lies.
-        source: where it comes from, for errors; None: the folder.
+    """A checkpoint's `config.json`; errors name its `source`, or the folder.
 
     Raises:
         OnelayerError: it is missing or no configuration, asks for remote code, or its
@@ -80,17 +76,12 @@ def check_architecture(folder: Path, source: object) -> None:
 
     A model without memory for its weights (torch's meta device) reads a text of two tokens.
 
-    Args:
-        folder: where `config.json` lies.
-        source: where it comes from, for errors.
-
     Raises:
-        OnelayerError: see `read_config`; or `AutoModel` opens no such model, it reads something
+        OnelayerError: as `read_config`; or `AutoModel` opens no such model, it reads something
             else than text, or gives no attention weights.
     """
     config = read_config(folder, source)
-    with quiet(), readable(source), torch.device("meta"):
-        model = AutoModel.from_config(config, attn_implementation="eager", trust_remote_code=False)
+    model = without_memory(config, source)
     if model.main_input_name != "input_ids":
         raise OnelayerError(
             f"{source}: {type(model).__name__} reads {model.main_input_name}; the probe needs a "
@@ -110,6 +101,12 @@ def check_architecture(folder: Path, source: object) -> None:
             f"{source}: {type(model).__name__} cannot read text alone ({reason}); the probe needs "
             "an encoder or a causal model of text"
         ) from None
+
+
+def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
+    """The model that a configuration describes, without memory for its weights."""
+    with quiet(), readable(source), torch.device("meta"):
+        return AutoModel.from_config(config, attn_implementation="eager", trust_remote_code=False)
 
 
 def reader(model: PreTrainedModel) -> nn.Module:
@@ -134,9 +131,7 @@ def longest_text(model: PreTrainedModel) -> float:
 def attention_weights(model: PreTrainedModel, **text: torch.Tensor) -> list[torch.Tensor]:
     """Attention weights of texts of one length, for each layer [texts, heads, queries, keys].
 
-    Args:
-        model: a bare model.
-        **text: `input_ids`, [texts, tokens], and what else the model is to be given.
+    The bare model is given `text`: `input_ids`, [texts, tokens], and what else it needs.
 
     Raises:
         OnelayerError: the model returns no attention weights for some layer (anything but

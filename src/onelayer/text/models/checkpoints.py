@@ -18,6 +18,7 @@ from onelayer.text.models.architecture import (
     quiet,
     read_config,
     readable,
+    without_memory,
 )
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
@@ -34,11 +35,7 @@ def load_checkpoint(
     """Load a checkpoint for probing: float32, `eval()`, attention weights computed explicitly.
 
     Heads that a checkpoint was published with (masked words, a discriminator, ...) are left out.
-
-    Args:
-        folder: where it lies.
-        device: where the model is.
-        source: where it comes from, for errors; None: the folder.
+    Errors name its `source`, or the folder.
 
     Raises:
         OnelayerError: no safetensors, a request for remote code, an unknown architecture, a model
@@ -48,7 +45,10 @@ def load_checkpoint(
     folder = Path(folder)
     config = read_config(folder, source)
     source = source or folder
-    _check_weights_are_safe(folder)
+    if not list(folder.glob("*.safetensors")):
+        others = ", ".join(sorted(path.name for path in folder.glob("*.bin")))
+        found = f"found {others}, which is pickle and refused" if others else "none found"
+        raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
     _check_size(config, folder, source)
     with quiet(), readable(source):
         model, report = AutoModel.from_pretrained(
@@ -91,7 +91,7 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys], float32.
 
     Raises:
-        OnelayerError: see `attention_weights`; or rows do not sum to 1.
+        OnelayerError: as `attention_weights`; or rows do not sum to 1.
     """
     with torch.inference_mode():
         weights = attention_weights(model, input_ids=torch.tensor([ids], device=model.device))
@@ -101,11 +101,7 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
 
 
 def check_row_sums(model: PreTrainedModel, error: float) -> None:
-    """Refuse attention whose rows sum to 1 within `error` alone.
-
-    Raises:
-        OnelayerError: the error is larger than rounding.
-    """
+    """Refuse attention whose rows sum to 1 within `error` alone, if that is more than rounding."""
     if not error <= ROW_SUM_TOLERANCE:
         raise OnelayerError(
             f"{type(model).__name__}: attention rows sum to 1 within {error:.2g}; at most "
@@ -161,23 +157,13 @@ def _check_no_context(model: PreTrainedModel, ids: torch.Tensor) -> None:
         )
 
 
-def _check_weights_are_safe(folder: Path) -> None:
-    if not list(folder.glob("*.safetensors")):
-        others = sorted(path.name for path in folder.glob("*.bin"))
-        found = (
-            f"found {', '.join(others)}, which is pickle and refused" if others else "none found"
-        )
-        raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
-
-
 def _check_size(config: PreTrainedConfig, folder: Path, source: object) -> None:
     """Refuse a configuration of a model far larger than the weights that come with it.
 
     transformers would make memory for all of it before anything is compared.
     """
-    with quiet(), readable(source), torch.device("meta"):
-        model = AutoModel.from_config(config, attn_implementation="eager", trust_remote_code=False)
-    described, held = sum(p.numel() for p in model.parameters()), 0
+    model, held = without_memory(config, source), 0
+    described = sum(p.numel() for p in model.parameters())
     with readable(source):
         for path in folder.glob("*.safetensors"):
             with safe_open(path, framework="numpy") as file:

@@ -1,10 +1,9 @@
 """Architecture families: what only the five of the paper have, beside what any model has.
 
 `AutoModel` of transformers finds the class that a configuration's `model_type` names, and
-`onelayer.text.models.architecture` what the probe needs of it. An entry here says what differs: how
-a model of the family is pretrained here, and where its word embeddings end if that is not where its
-first layer begins. How a tokenizer marks words is no part of it: a checkpoint of any family may
-carry any tokenizer, which says so itself (`onelayer.text.models.tokenizer`).
+`onelayer.text.models.architecture` what the probe needs of it. How a tokenizer marks words is no
+part of it: a checkpoint of any family may carry any tokenizer, which says so itself
+(`onelayer.text.models.tokenizer`).
 """
 
 from collections.abc import Callable
@@ -28,8 +27,7 @@ class Family:
     """One architecture family.
 
     Attributes:
-        objective: how the family was pretrained; a key of
-            `onelayer.text.pretraining.objectives.OBJECTIVES`.
+        objective: how the family was pretrained.
         embed: output of the embedding layer, [batch, tokens, width], for ids, [batch, tokens], of a
             family with factorised embeddings: before the projection to the hidden width. None:
             what the first layer reads.

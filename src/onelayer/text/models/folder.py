@@ -25,22 +25,14 @@ class Source(Protocol):
     """Where a checkpoint's files come from; its text names it in errors."""
 
     def fetch(self, file: str, target: Path) -> None:
-        """Copy one file.
-
-        Raises:
-            MissingFileError: there is no such file.
-        """
+        """Copy one file, or raise `MissingFileError`."""
 
     def files(self) -> list[str]:
         """Paths of all files."""
 
 
 class Folder:
-    """A folder on this machine.
-
-    Args:
-        path: the folder; `~` is the user's home.
-    """
+    """A folder on this machine; `~` is the user's home."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path).expanduser()
@@ -49,33 +41,21 @@ class Folder:
         return f"folder {self.path}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Copy one file.
-
-        Raises:
-            MissingFileError: there is no such file.
-        """
+        """As `Source`."""
         if not (self.path / file).is_file():
             raise MissingFileError(f"{self} holds no file {file}")
         self.check_link(file)
         shutil.copyfile(self.path / file, target)
 
     def check_link(self, file: str) -> None:
-        """Refuse a link out of the folder.
-
-        Raises:
-            OnelayerError: names what it leads to.
-        """
+        """Refuse a link out of the folder, and name what it leads to."""
         if target := leads_out(self.path / file, self.path):
             raise OnelayerError(
                 f"{self}: {file} is a link out of it, to {target}; put the file itself there"
             )
 
     def files(self) -> list[str]:
-        """Names of its files.
-
-        Raises:
-            OnelayerError: it is no folder.
-        """
+        """Names of its files; an `OnelayerError` where it is no folder."""
         if not self.path.is_dir():
             raise OnelayerError(f"{self} does not exist")
         return sorted(path.name for path in self.path.iterdir())
@@ -86,10 +66,6 @@ def gather_checkpoint(source: Source, target: Path) -> None:
 
     A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one: the probe
     reads `tokenizer.json`. Of a model that cannot be probed nothing but its configuration comes.
-
-    Args:
-        source: where they come from.
-        target: the folder that `CHECKPOINT_FILES` are written to.
 
     Raises:
         OnelayerError: a file is missing (the line says what is there instead), is not what its
@@ -115,25 +91,33 @@ def gather_checkpoint(source: Source, target: Path) -> None:
 def check_folders(folders: Mapping[str, str]) -> None:
     """Refuse checkpoints on this machine that cannot be probed; reads no weights.
 
-    Args:
-        folders: their paths, by the key of the settings that names them; `~` is the user's home.
+    Paths are by the key of the settings that names them.
 
     Raises:
         OnelayerError: as for `gather_checkpoint`, but for single weights; names the key.
     """
     for key, path in folders.items():
+        folder = Folder(path)
         try:
-            _check_in_place(Folder(path))
+            _name_missing(folder.files(), folder)
+            for name, check in _CHECKS.items():
+                if (folder.path / name).is_file():
+                    folder.check_link(name)
+                    check(folder.path / name, folder)
         except OnelayerError as error:
             raise OnelayerError(f"config: {key}: {error}") from None
 
 
-def _check_in_place(folder: Folder) -> None:
-    _name_missing(folder.files(), folder)
-    for name, check in _CHECKS.items():
-        if (folder.path / name).is_file():
-            folder.check_link(name)
-            check(folder.path / name, folder)
+def published_bare(folder: Path) -> str:
+    """Why a checkpoint has no head that predicts words; empty where it may have one.
+
+    An encoder-decoder needs none of its own: it writes with its word embeddings.
+    """
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    name = (config.get("architectures") or [""])[0]
+    bare = name.endswith("Model") and not name.endswith("HeadModel")  # as GPT2LMHeadModel
+    bare = bare and not config.get("is_encoder_decoder", False)
+    return f"published as a bare {name}, without a head that predicts words" if bare else ""
 
 
 def _check_config(path: Path, source: Source) -> None:
@@ -185,13 +169,14 @@ _CHECKS = {
 
 
 def _name_missing(files: list[str], source: Source) -> None:
-    for name in (CONFIG, WEIGHTS, TOKENIZER):
+    hints = {
+        CONFIG: "",
+        WEIGHTS: _weights_instead(files),
+        TOKENIZER: ": transformers' AutoTokenizer writes it with save_pretrained",
+    }
+    for name, hint in hints.items():
         if name not in files:
-            hint = {WEIGHTS: _weights_instead(files), TOKENIZER: _TOKENIZER_HINT}.get(name, "")
             raise OnelayerError(f"{source} holds no {name}{hint}")
-
-
-_TOKENIZER_HINT = ": transformers' AutoTokenizer writes it with save_pretrained"
 
 
 def _weights_instead(files: list[str]) -> str:

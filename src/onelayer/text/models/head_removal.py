@@ -18,17 +18,14 @@ NAME = "heads_removed"
 class HeadSwitch:
     """The heads of the part of a model that reads text, to be switched off, for each text others.
 
-    One model at a time: the last that was given a switch is the one whose heads it has.
-
-    Args:
-        model: as it comes from `from_pretrained`; it attends through this switch from now on.
+    A model as it comes from `from_pretrained` attends through this switch from now on. One model at
+    a time: the last that was given a switch is the one whose heads it has.
 
     Raises:
         OnelayerError: the model attends in a way of its own, not through `AttentionInterface`.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
-        self.model = model
         self._off: Tensor | None = None
         self._uniform: Tensor | None = None
         self._layer = 0
@@ -39,15 +36,19 @@ class HeadSwitch:
         AttentionInterface.register(NAME, self._attend)
         AttentionMaskInterface.register(NAME, AttentionMaskInterface()["sdpa"])
         model.set_attn_implementation(NAME)
-        self._check()
+        with torch.inference_mode():
+            model(input_ids=torch.ones(1, 2, dtype=torch.long, device=model.device))
+        if self._layer != (layers := model.config.num_hidden_layers):
+            raise OnelayerError(
+                f"{type(model).__name__} asks transformers' AttentionInterface for the attention "
+                f"of {self._layer} of {layers} layers; heads can be removed of all only"
+            )
 
     def switch_off(self, heads: Tensor, uniform: Tensor) -> None:
-        """Switch off heads of the texts of every batch from now on.
+        """Switch off heads, [texts, layers, heads] bool, of every batch from now on.
 
-        Args:
-            heads: which, [texts, layers, heads] bool.
-            uniform: what they give to the output projection, [texts] bool: nothing, or the mean of
-                all values, as of attention that is the same to all tokens.
+        In texts that are `uniform`, [texts] bool, they give to the output projection the mean of
+        all values, as of attention that is the same to all tokens; in others nothing.
         """
         self._off, self._uniform = heads, uniform.to(torch.float32)
 
@@ -55,19 +56,13 @@ class HeadSwitch:
         self._layer = 0
 
     def _attend(
-        self,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        **options,
+        self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *mask, **options
     ) -> tuple[Tensor, None]:
         """Query, key, value: [texts, heads, tokens, d]; the output: [texts, tokens, heads, d].
 
         Layers are counted, since those of ALBERT are one module that is called again and again.
         """
-        output, _ = sdpa_attention_forward(module, query, key, value, mask, **options)
+        output, _ = sdpa_attention_forward(module, query, key, value, *mask, **options)
         if module in self._modules:
             if self._off is not None:
                 off = self._off[:, self._layer, None, :, None]  # [texts, 1, heads, 1]
@@ -75,13 +70,3 @@ class HeadSwitch:
                 output = torch.where(off, instead[:, None], output)
             self._layer += 1
         return output, None
-
-    def _check(self) -> None:
-        ids = torch.ones(1, 2, dtype=torch.long, device=self.model.device)
-        with torch.inference_mode():
-            self.model(input_ids=ids)
-        if self._layer != (layers := self.model.config.num_hidden_layers):
-            raise OnelayerError(
-                f"{type(self.model).__name__} asks transformers' AttentionInterface for the "
-                f"attention of {self._layer} of {layers} layers; heads can be removed of all only"
-            )

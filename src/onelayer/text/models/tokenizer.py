@@ -1,5 +1,6 @@
 """Tokenizers as the probe needs them: whole texts, no padding, pieces traced back to words."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +13,11 @@ from onelayer.text.corpus.articles import tokens
 
 @dataclass(frozen=True)
 class EncodedText:
-    """A text as a model reads it.
+    """A text as a model reads it."""
 
-    Attributes:
-        ids: token ids, special tokens included, [tokens].
-        positions: indices into `ids` of the words that are exactly one known piece, [single].
-        words: those words, lower-cased, [single].
-    """
-
-    ids: list[int]
-    positions: list[int]
-    words: list[str]
+    ids: list[int]  # special tokens included, [tokens]
+    positions: list[int]  # places in `ids` of the words that are exactly one known piece, [single]
+    words: list[str]  # those words, lower-cased, [single]
 
     def indices(self, index: Mapping[str, int]) -> list[int]:
         """The words by index, -1 for those that have none, [single]."""
@@ -88,18 +83,24 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
     pretokens = tokens(text)[:max_tokens]
     encoding = tokenizer.encode(pretokens, is_pretokenized=True)
     if len(encoding.ids) > max_tokens:
-        special = tokenizer.num_special_tokens_to_add(is_pair=False)
-        pieces = [0] * len(pretokens)
-        for word in encoding.word_ids:
-            if word is not None:
-                pieces[word] += 1
-        total, fitting = special, 0
+        counts = Counter(encoding.word_ids)
+        pieces = [counts[word] for word in range(len(pretokens))]
+        total, fitting = tokenizer.num_special_tokens_to_add(is_pair=False), 0
         while total + pieces[fitting] <= max_tokens:
             total += pieces[fitting]
             fitting += 1
         pretokens = pretokens[:fitting]
         encoding = tokenizer.encode(pretokens, is_pretokenized=True)
-    return _trace(tokenizer, encoding, pretokens)
+    pieces = Counter(encoding.word_ids)
+    single = {
+        position: pretokens[word].lower()
+        for position, word in enumerate(encoding.word_ids)
+        if word is not None
+        and pieces[word] == 1
+        and pretokens[word].isalpha()
+        and _is_known(tokenizer, encoding, position)
+    }
+    return EncodedText(encoding.ids, list(single), list(single.values()))
 
 
 def encode_words(tokenizer: Tokenizer, text: str, words: int) -> tuple[list[int], list[str], list]:
@@ -112,18 +113,3 @@ def encode_words(tokenizer: Tokenizer, text: str, words: int) -> tuple[list[int]
     pretokens = tokens(text)[:words]
     encoding = tokenizer.encode(pretokens, is_pretokenized=True)
     return encoding.ids, pretokens, encoding.word_ids
-
-
-def _trace(tokenizer: Tokenizer, encoding: Encoding, pretokens: list[str]) -> EncodedText:
-    places: dict[int, list[int]] = {}
-    for position, word in enumerate(encoding.word_ids):
-        if word is not None:
-            places.setdefault(word, []).append(position)
-    single = [
-        (where[0], pretokens[word].lower())
-        for word, where in sorted(places.items())
-        if len(where) == 1
-        and pretokens[word].isalpha()
-        and _is_known(tokenizer, encoding, where[0])
-    ]
-    return EncodedText(encoding.ids, [p for p, _ in single], [w for _, w in single])

@@ -14,7 +14,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, PreTrainedModel
 
 from onelayer.text.models.architecture import quiet, read_config, readable
-from onelayer.text.models.published import published_bare
+from onelayer.text.models.folder import published_bare
 
 MASKS = ("[MASK]", "<mask>")
 DISCRIMINATOR = "ElectraForPreTraining"
@@ -22,12 +22,10 @@ DISCRIMINATOR = "ElectraForPreTraining"
 
 @dataclass(frozen=True)
 class WordModel:
-    """A model with the head that predicts words, and what its loss is.
+    """A model with the head that predicts words, in `eval()`, and what its loss is.
 
-    Attributes:
-        model: in `eval()`.
-        mask: id of the mask that hides a word; None of a discriminator (Clark et al. 2020), which
-            is asked which words have been replaced by others.
+    `mask` is the id of the mask that hides a word; None of a discriminator (Clark et al. 2020),
+    which is asked which words have been replaced by others.
     """
 
     model: PreTrainedModel
@@ -83,15 +81,10 @@ def _only(positions: Tensor):
 
 
 def load_word_model(folder: Path, tokenizer: Tokenizer, device: str = "cpu") -> WordModel | str:
-    """A checkpoint with its head, or why it has none.
-
-    Args:
-        folder: where it lies, as `onelayer.text.models.folder` has checked it.
-        tokenizer: the checkpoint's.
-        device: where the model is.
+    """A checkpoint, as `onelayer.text.models.folder` has checked it, with its head, or why not.
 
     Raises:
-        OnelayerError: see `read_config`; or transformers cannot load it.
+        OnelayerError: as `read_config`; or transformers cannot load it.
     """
     if bare := published_bare(folder):
         return bare

@@ -7,7 +7,7 @@ logarithm of the words' frequencies; embeddings then need not learn them.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -20,35 +20,16 @@ from onelayer.compute.device import on_gpu
 from onelayer.compute.seeds import generator, stable_seed
 from onelayer.settings.pretraining import ObjectiveSettings, SizeSettings
 from onelayer.text.models.families import FAMILIES
-from onelayer.text.pretraining.corruption import Masked, fill_in_spans, mask_words
 from onelayer.text.pretraining.text import Batch, Segments
-from onelayer.text.pretraining.vocabulary import CLS_ID, PAD_ID, SEP_ID
-
-
-@dataclass(frozen=True)
-class Text:
-    """What is read, and under which name its masks are drawn.
-
-    Attributes:
-        name: `training` or `held-out`.
-        segments: the text.
-    """
-
-    name: str
-    segments: Segments
+from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL
 
 
 @dataclass(frozen=True)
 class Words:
-    """What objectives know of the vocabulary.
+    """What objectives know of the vocabulary."""
 
-    Attributes:
-        predictable: pieces that may be chosen for prediction, [pieces] bool.
-        occurrences: of each piece in the training text, [pieces].
-    """
-
-    predictable: np.ndarray
-    occurrences: np.ndarray
+    predictable: np.ndarray  # pieces that may be chosen for prediction, [pieces] bool
+    occurrences: np.ndarray  # of each piece in the training text, [pieces]
 
     def __len__(self) -> int:
         return len(self.predictable)
@@ -57,6 +38,13 @@ class Words:
         """Log-frequency of each piece among the predictable ones, each counted once more."""
         counts = self.occurrences * self.predictable + 1.0
         return torch.from_numpy(np.log(counts / counts.sum())).float()
+
+
+class Masked(NamedTuple):
+    """A batch with words to be predicted."""
+
+    ids: np.ndarray  # what the model reads, [rows, words]
+    predicted: np.ndarray  # which words it must predict, [rows, words] bool
 
 
 class Objective:
@@ -78,7 +66,7 @@ class Objective:
         self.words, self.settings, self.seed = words, settings, seed
         self._drawn: tuple[tuple, np.ndarray] = ((), np.empty(0))
 
-    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """What one batch looks like to the model, as arrays."""
         raise NotImplementedError
 
@@ -86,10 +74,10 @@ class Objective:
         """Scalars by name; `loss` is what training minimises."""
         raise NotImplementedError
 
-    def _masked(self, text: Text, batch: Batch) -> Masked:
-        places = text.segments.places(batch.rows)
+    def _masked(self, text: Segments, batch: Batch) -> Masked:
+        places = text.places(batch.rows)
         return mask_words(
-            text.segments.ids[places],
+            text.ids[places],
             self._draws(text, batch)[:, places],
             self.words.predictable,
             self.settings.predicted_share,
@@ -97,12 +85,12 @@ class Objective:
             *self.hidden_as,
         )
 
-    def _draws(self, text: Text, batch: Batch) -> np.ndarray:
+    def _draws(self, text: Segments, batch: Batch) -> np.ndarray:
         """Uniform draws for every word of a text, [3, tokens]; one epoch's are kept."""
         key = (text.name, batch.epoch if self.masks_change else 0)
         if self._drawn[0] != key:
             rng = generator("masks", self.seed, *key)
-            self._drawn = key, rng.random((3, len(text.segments.ids)), dtype=np.float32)
+            self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
         return self._drawn[1]
 
 
@@ -110,33 +98,33 @@ class MaskedWords(Objective):
     """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
 
     The original draws ten masks a segment for forty epochs; here it is one for the three or four
-    epochs that the budget allows. Without next-sentence prediction.
+    epochs that the budget allows. Without next-sentence prediction. `head` and `bias` name the
+    output layer and its bias.
     """
 
     masks_change = False
     architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
+    head: ClassVar[str] = "cls"
+    bias: ClassVar[str] = "cls.predictions.bias"
 
     def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
         super().__init__(words, settings, seed)
         self.model = self.saved = self.architecture(config)
-        _set_bias(self._head_bias(), words.log_unigram())
+        _set_bias(self.saved.get_parameter(self.bias), words.log_unigram())
 
-    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids`, and `labels` at `positions` of the flattened batch."""
         masked = self._masked(text, batch)
-        labels = text.segments.ids[text.segments.places(batch.rows)][masked.predicted]
+        labels = text.words(batch.rows)[masked.predicted]
         return {"ids": _framed(masked.ids)} | _predictions(masked.predicted, labels)
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words."""
         hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
-        return {"loss": _word_loss(self._head, hidden, inputs)}
+        return {"loss": self._word_loss(hidden, inputs)}
 
-    def _head_bias(self) -> Tensor:
-        return self.saved.cls.predictions.bias
-
-    def _head(self, hidden: Tensor) -> Tensor:
-        return self.saved.cls(hidden)
+    def _word_loss(self, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
+        return _word_loss(self.saved.get_submodule(self.head), hidden, inputs)
 
 
 class MaskedWordsDynamic(MaskedWords):
@@ -144,12 +132,7 @@ class MaskedWordsDynamic(MaskedWords):
 
     masks_change = True
     architecture = transformers.RobertaForMaskedLM
-
-    def _head_bias(self) -> Tensor:
-        return self.saved.lm_head.bias
-
-    def _head(self, hidden: Tensor) -> Tensor:
-        return self.saved.lm_head(hidden)
+    head, bias = "lm_head", "lm_head.bias"
 
 
 class MaskedWordsAndSentenceOrder(MaskedWords):
@@ -158,14 +141,14 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     special = 3
     masks_change = True
     architecture = transformers.AlbertForPreTraining
+    head, bias = "predictions", "predictions.bias"
 
-    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `types` and whether the halves are `swapped`."""
-        masked = self._masked(text, batch)
-        words = text.segments.ids[text.segments.places(batch.rows)]
+        masked, words = self._masked(text, batch), text.words(batch.rows)
         rng = generator("sentence order", self.seed, text.name, batch.epoch, batch.step)
         swapped = rng.random(len(words)) < 0.5
-        order, first = _halves(text.segments.middles[batch.rows], swapped, words.shape[1])
+        order, first = _halves(text.middles[batch.rows], swapped, words.shape[1])
         predicted = np.take_along_axis(masked.predicted, order, axis=1)
         labels = np.take_along_axis(words, order, axis=1)[predicted]
         ids, types = _framed_pair(np.take_along_axis(masked.ids, order, axis=1), first)
@@ -173,18 +156,13 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
         behind = np.arange(words.shape[1]) >= first[:, None]
         rows, columns = np.nonzero(predicted)
         positions = rows * ids.shape[1] + columns + 1 + behind[rows, columns]
-        return {
-            "ids": ids,
-            "types": types,
-            "positions": positions,
-            "labels": labels,
-            "swapped": swapped.astype(np.int64),
-        }
+        read = {"ids": ids, "types": types, "swapped": swapped.astype(np.int64)}
+        return read | {"positions": positions, "labels": labels}
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
-        words = _word_loss(self._head, output.last_hidden_state, inputs)
+        words = self._word_loss(output.last_hidden_state, inputs)
         scores = self.saved.sop_classifier(output.pooler_output).float()
         order = cross_entropy(scores, inputs["swapped"])
         right = (scores.argmax(-1) == inputs["swapped"]).float().mean()
@@ -194,12 +172,6 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
             "sentence_order_loss": order,
             "sentence_order_accuracy": right,
         }
-
-    def _head_bias(self) -> Tensor:
-        return self.saved.predictions.bias
-
-    def _head(self, hidden: Tensor) -> Tensor:
-        return self.saved.predictions(hidden)
 
 
 class ReplacedTokens(Objective):
@@ -223,18 +195,14 @@ class ReplacedTokens(Objective):
         _set_bias(self.generator.generator_lm_head.bias, words.log_unigram())
         self.model = nn.ModuleDict({"discriminator": self.saved, "generator": self.generator})
 
-    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `draws` for the generator's choices."""
         masked = self._masked(text, batch)
-        places = text.segments.places(batch.rows)
-        labels = text.segments.ids[places][masked.predicted]
+        labels = text.words(batch.rows)[masked.predicted]
         # The row that would choose other words, if any word became one.
-        draws = self._draws(text, batch)[2][places][masked.predicted]
-        return {
-            "ids": _framed(masked.ids),
-            "draws": draws,
-            **_predictions(masked.predicted, labels),
-        }
+        draws = self._draws(text, batch)[2][text.places(batch.rows)][masked.predicted]
+        read = {"ids": _framed(masked.ids), "draws": draws}
+        return read | _predictions(masked.predicted, labels)
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: the generator's plus the weighted one of the discriminator."""
@@ -273,9 +241,9 @@ class Denoising(Objective):
         self.model = self.saved = transformers.BartForConditionalGeneration(config)
         _set_bias(self.saved.final_logits_bias[0], words.log_unigram())
 
-    def inputs(self, text: Text, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
-        words = text.segments.ids[text.segments.places(batch.rows)]
+        words = text.words(batch.rows)
         rng = generator("spans", self.seed, text.name, batch.epoch, batch.step)
         masked = fill_in_spans(words, self.settings.predicted_share, self.settings.span_length, rng)
         # The word at place i is predicted from the words before it, behind [SEP] and [CLS].
@@ -340,15 +308,8 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
     special = {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}
     common = {"vocab_size": pieces, "attn_implementation": "sdpa", **special}
     if family == "bart":
-        sides = {
-            f"{side}_{key}": value
-            for side in ("encoder", "decoder")
-            for key, value in {
-                "layers": size.layers,
-                "attention_heads": size.heads,
-                "ffn_dim": 4 * size.width,
-            }.items()
-        }
+        shape = {"layers": size.layers, "attention_heads": size.heads, "ffn_dim": 4 * size.width}
+        sides = {f"{s}_{key}": n for s in ("encoder", "decoder") for key, n in shape.items()}
         return AutoConfig.for_model(
             family,
             d_model=size.width,
@@ -391,12 +352,77 @@ def _generator_config(config: PreTrainedConfig, settings: ObjectiveSettings) -> 
     return type(config)(**small)
 
 
+def mask_words(
+    ids: np.ndarray,
+    draws: np.ndarray,
+    predictable: np.ndarray,
+    share: float,
+    pieces: int,
+    masked: float,
+    other: float,
+) -> Masked:
+    """Choose words to be predicted and hide them (Devlin et al. 2019, section 3.1).
+
+    Of the chosen words most become the mask, some another word, and the rest stay: a model that has
+    to repeat those learns its embeddings long before it learns what fits a mask.
+
+    Args:
+        ids: words, [rows, words].
+        draws: uniform on [0, 1), [3, rows, words]: which words, what becomes of them, other words.
+        predictable: which pieces may be chosen, [pieces] bool.
+        share: chance of a predictable word to be chosen.
+        pieces: size of the vocabulary.
+        masked, other: shares of the chosen words that become the mask, and another word.
+    """
+    predicted = predictable[ids] & (draws[0] < share)
+    if not predicted.any():  # a loss over nothing is not a number
+        predicted.flat[draws[0].argmin()] = True
+    others = len(SPECIAL) + (draws[2] * (pieces - len(SPECIAL))).astype(ids.dtype)
+    hidden = np.where(draws[1] < masked + other, others, ids)
+    hidden = np.where(draws[1] < masked, MASK_ID, hidden)
+    return Masked(np.where(predicted, hidden, ids), predicted)
+
+
+def fill_in_spans(
+    ids: np.ndarray, share: float, mean_length: float, rng: np.random.Generator
+) -> Masked:
+    """Replace spans by one mask each (Lewis et al. 2020, 'text infilling').
+
+    Span lengths are Poisson; a span of length 0 inserts a mask. All rows of a batch have spans of
+    the same lengths at places of their own, so that they stay equally long.
+
+    Spans of `mean_length` words cover a share of the words of `ids`, [rows, words].
+
+    Returns:
+        `ids` [rows, corrupted words]; `predicted` [rows, words], the words that spans cover.
+    """
+    rows, words = ids.shape
+    lengths = _span_lengths(max(1, round(share * words)), mean_length, rng)
+    spans, covered = len(lengths), int(lengths.sum())
+    units = words - covered + spans
+    # The first `spans` of shuffled units are spans; the others are words that stay.
+    owner = np.argsort(rng.random((rows, units)), axis=1)
+    sizes = np.append(lengths, 1)[np.minimum(owner, spans)]
+    is_span = owner < spans
+    starts = np.cumsum(sizes, axis=1) - sizes
+    padded = np.concatenate([ids, np.full((rows, 1), MASK_ID)], axis=1)  # a last, empty span
+    hidden = np.where(is_span, MASK_ID, np.take_along_axis(padded, starts, axis=1))
+    predicted = np.repeat(is_span.ravel(), sizes.ravel()).reshape(rows, words)
+    return Masked(hidden, predicted)
+
+
+def _span_lengths(total: int, mean: float, rng: np.random.Generator) -> np.ndarray:
+    """Poisson lengths, the last one cut, that sum to `total`."""
+    lengths: list[int] = []
+    while (left := total - sum(lengths)) > 0:
+        lengths.append(min(left, int(rng.poisson(mean))))
+    return np.array(lengths)
+
+
 def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     """One word from each row's softmax, [rows]; integer sums, so that a GPU repeats itself too.
 
-    Args:
-        logits: [rows, pieces] float32.
-        draws: uniform on [0, 1), [rows].
+    `logits` are [rows, pieces] float32, `draws` uniform on [0, 1), [rows].
     """
     masses = (logits.softmax(-1) * 2.0**30).int().cumsum(-1, dtype=torch.int32)
     targets = (draws.double() * masses[:, -1]).int()

@@ -14,20 +14,17 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 from onelayer.settings.pretraining import PretrainModelSettings
 from onelayer.text.corpus.storage import open_rows
 from onelayer.text.models.architecture import quiet
-from onelayer.text.pretraining.objectives import Objective, Text, Words, new_objective
-from onelayer.text.pretraining.text import encoded_articles, segment
+from onelayer.text.pretraining.objectives import Objective, Words, new_objective
+from onelayer.text.pretraining.text import Segments, encoded_articles, segment
 from onelayer.text.pretraining.vocabulary import predictable_pieces
 
 
 def read_task(
     text: Path, vocabulary: Path, settings: PretrainModelSettings
-) -> tuple[Objective, Text, Text]:
+) -> tuple[Objective, Segments, Segments]:
     """A freshly initialised objective, its training text and its held-out text.
 
-    Args:
-        text: the rows of `encode_articles`, an Arrow dataset.
-        vocabulary: `build_vocabulary` as Parquet.
-        settings: of one training.
+    `text` has the rows of `encode_articles`, `vocabulary` those of `build_vocabulary`.
     """
     pieces = pd.read_parquet(vocabulary)
     encoded = encoded_articles(open_rows(text), pieces["piece"])
@@ -39,7 +36,7 @@ def read_task(
     )
     longest = settings.size.longest - objective.special
     training, held_out = (segment(encoded, part, longest) for part in (False, True))
-    return objective, Text("training", training), Text("held-out", held_out)
+    return objective, training, held_out
 
 
 def save_model(objective: Objective, folder: Path) -> None:
@@ -60,24 +57,16 @@ def read_snapshots(
 ) -> Iterator[tuple[int, PreTrainedModel]]:
     """The bare model at each snapshot, for probing, in the order of tokens seen.
 
-    The same model object is yielded again and again, with other weights.
-
-    Args:
-        folder: of the finished model, with its `config.json`.
-        path: what `save_snapshots` wrote.
-        device: where the model is.
+    The same model object is yielded again and again, with other weights. `folder` has the
+    finished model's `config.json`, `path` is what `save_snapshots` wrote.
     """
     settings = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     model = AutoModel.from_config(settings, attn_implementation="eager").eval().to(device)
     with safe_open(path, framework="pt") as file:
         names = [name.partition("/") for name in file.keys()]  # noqa: SIM118
         for tokens in sorted({int(tokens) for tokens, *_ in names}):
-            weights = {
-                name: file.get_tensor(f"{tokens}/{name}")
-                for seen, _, name in names
-                if int(seen) == tokens
-            }
             with torch.no_grad():
-                for name, weight in weights.items():
-                    model.get_parameter(name).copy_(weight)
+                for seen, _, name in names:
+                    if int(seen) == tokens:
+                        model.get_parameter(name).copy_(file.get_tensor(f"{seen}/{name}"))
             yield tokens, model

@@ -25,31 +25,20 @@ ENCODED = Features({"ids": List(Value("int32")), "held_out": Value("bool")})
 
 @dataclass(frozen=True)
 class EncodedArticles:
-    """The articles of a corpus as word ids.
+    """The articles of a corpus as word ids."""
 
-    Attributes:
-        ids: all articles one after the other, without special pieces, [tokens] int32.
-        starts: where each article starts in `ids`, and the end, [articles + 1] int64.
-        held_out: articles that are never trained on, [articles] bool.
-        sentence_ends: ids of full stop, question mark and exclamation mark.
-    """
-
-    ids: np.ndarray
-    starts: np.ndarray
-    held_out: np.ndarray
-    sentence_ends: np.ndarray
+    ids: np.ndarray  # all articles one after the other, without special pieces, [tokens] int32
+    starts: np.ndarray  # where each article starts in `ids`, and the end, [articles + 1] int64
+    held_out: np.ndarray  # articles that are never trained on, [articles] bool
+    sentence_ends: np.ndarray  # ids of full stop, question mark and exclamation mark
 
 
 def encode_articles(
     articles: Dataset, tokenizer: Tokenizer, settings: TextSettings, place: Path | None = None
 ) -> Dataset:
-    """Encode every article; which ones are held out depends on their ids alone.
+    """Encode every article, `id` and `text`; which are held out depends on their ids alone.
 
-    Args:
-        articles: with `id` and `text`.
-        tokenizer: see `onelayer.text.pretraining.vocabulary`.
-        settings: the share that is held out, and how many processes encode.
-        place: a file for what is encoded while it is used; None where `articles` are in memory.
+    `place` is a file for what is encoded while it is used; None where `articles` are in memory.
 
     Returns:
         `ids`, word ids without special pieces, and `held_out`, of each article, in their order.
@@ -78,12 +67,7 @@ def encode_articles(
 
 
 def encoded_articles(rows: Dataset, pieces: Sequence[str]) -> EncodedArticles:
-    """What `encode_articles` returned, as arrays.
-
-    Args:
-        rows: of `encode_articles`.
-        pieces: the vocabulary, by id.
-    """
+    """What `encode_articles` returned, as arrays; `pieces` is the vocabulary, by id."""
     ids = rows.data.column("ids")
     lengths = pc.list_value_length(ids).to_numpy()
     return EncodedArticles(
@@ -98,16 +82,14 @@ def encoded_articles(rows: Dataset, pieces: Sequence[str]) -> EncodedArticles:
 class Segments:
     """Pieces of articles.
 
-    Attributes:
-        ids: word ids of all segments one after the other, without special pieces, [tokens] int64.
-        starts: where each segment starts in `ids`, and the end, [segments + 1].
-        middles: where in each segment its second half starts: after the sentence end that is
-            nearest to its middle, or at the middle itself if there is none, [segments].
+    The second half of a segment starts after the sentence end that is nearest to its middle, or at
+    the middle itself if there is none.
     """
 
-    ids: np.ndarray
-    starts: np.ndarray
-    middles: np.ndarray
+    name: str  # `training` or `held-out`, under which their masks are drawn
+    ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
+    starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
+    middles: np.ndarray  # where in each segment its second half starts, [segments]
 
     @property
     def lengths(self) -> np.ndarray:
@@ -122,14 +104,15 @@ class Segments:
         shortest = int(self.lengths[rows].min())
         return self.starts[rows][:, None] + np.arange(shortest)
 
+    def words(self, rows: np.ndarray) -> np.ndarray:
+        """Their word ids, cut to the shortest, [rows, words]."""
+        return self.ids[self.places(rows)]
+
 
 def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
-    """Cut the training or the held-out articles into segments of equal length within an article.
+    """The training or held-out articles in segments of equal length within an article.
 
-    Args:
-        encoded: all articles.
-        held_out: which of the two.
-        longest: words of a segment at most.
+    `longest` is the most words of a segment.
 
     Raises:
         OnelayerError: no such article holds two words.
@@ -139,13 +122,14 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
         ids = encoded.ids[encoded.starts[place] : encoded.starts[place + 1]].astype(np.int64)
         pieces += np.array_split(ids, -(-len(ids) // longest)) if len(ids) else []
     pieces = [piece for piece in pieces if len(piece) >= 2]
+    kind = "held-out" if held_out else "training"
     if not pieces:
-        kind = "held-out" if held_out else "training"
         raise OnelayerError(
             f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
             f"{len(encoded.held_out)}"
         )
     return Segments(
+        kind,
         np.concatenate(pieces),
         np.cumsum([0] + [len(piece) for piece in pieces]),
         np.array([_middle(piece, encoded.sentence_ends) for piece in pieces]),
@@ -160,21 +144,13 @@ def _middle(ids: np.ndarray, sentence_ends: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Batch:
-    """Which segments are read together, and when.
+    """Which segments are read together, and when."""
 
-    Attributes:
-        rows: the segments, [rows].
-        epoch: how often the text was read before.
-        step: batches read before.
-        before: tokens seen before.
-        after: tokens seen with it; special pieces count.
-    """
-
-    rows: np.ndarray
-    epoch: int
-    step: int
-    before: int
-    after: int
+    rows: np.ndarray  # the segments, [rows]
+    epoch: int  # how often the text was read before
+    step: int  # batches read before
+    before: int  # tokens seen before
+    after: int  # tokens seen with it; special pieces count
 
 
 def plan_batches(
@@ -182,12 +158,8 @@ def plan_batches(
 ) -> list[Batch]:
     """All batches of a training, epoch after epoch, each epoch in a new order.
 
-    Args:
-        segments: what is read.
-        budget: the last batch is the one that reaches it (tokens seen).
-        batch_tokens: at most so many tokens a batch (but at least one segment).
-        special: special pieces that the objective adds to each segment.
-        seed: of the order.
+    The last batch is the one that reaches the budget (tokens seen). A batch has at most
+    `batch_tokens`, but at least one segment; `special` pieces are added to each segment.
     """
     plan: list[Batch] = []
     epoch = before = 0

@@ -12,44 +12,38 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from onelayer.compute.checkpoint import Checkpoint, under
 from onelayer.compute.device import to_device
 from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
 from onelayer.settings.pretraining import AdamWSettings, TrainingSettings
-from onelayer.text.pretraining.attention import keep_attention_in_float32
-from onelayer.text.pretraining.objectives import Objective, Text
-from onelayer.text.pretraining.text import Batch, plan_batches
+from onelayer.text.pretraining.objectives import Objective
+from onelayer.text.pretraining.text import Batch, Segments, plan_batches
 
 HISTORY_POINTS = 100
+FLOAT32_ATTENTION = "sdpa_float32"
 
 
 @dataclass
 class Training:
     """A training and how far it is.
 
-    Attributes:
-        objective: what is trained.
-        settings: budget, batches, optimizer.
-        device: where.
-        optimizer: AdamW over `objective.model`.
-        steps: batches trained on.
-        history: values by (tokens, split, quantity).
-        snapshots: weights of the bare model by tokens seen.
-        recent: sums of each training quantity since the last history point, float64 on the device,
-            and the number of `batches`.
-        blown_up: tokens seen before the first batch whose gradients were not finite, on the device;
-            -1 for none. The host asks where it reads losses, and before a state is kept.
+    `recent` sums each training quantity since the last history point, float64 on the device, and
+    counts the `batches`. `blown_up` is how many tokens were seen before the first batch whose
+    gradients were not finite, on the device; -1 for none. The host asks where it reads losses, and
+    before a state is kept.
     """
 
     objective: Objective
     settings: TrainingSettings
     device: str
     optimizer: torch.optim.AdamW = field(init=False)
-    steps: int = 0
-    history: dict[tuple[int, str, str], float] = field(default_factory=dict)
-    snapshots: dict[int, dict[str, Tensor]] = field(default_factory=dict)
+    steps: int = 0  # batches trained on
+    history: dict[tuple[int, str, str], float] = field(default_factory=dict)  # tokens, split, what
+    snapshots: dict[int, dict[str, Tensor]] = field(default_factory=dict)  # by tokens seen
     recent: dict[str, Tensor | float] = field(default_factory=lambda: defaultdict(float))
     blown_up: Tensor = field(init=False)
 
@@ -57,7 +51,7 @@ class Training:
         self.objective.model.to(self.device).train()
         self.blown_up = torch.full((), -1, device=self.device)
         if self.settings.precision == "bfloat16" and self.device == "cpu":
-            keep_attention_in_float32(self.objective.model)
+            _keep_attention_in_float32(self.objective.model)
         self.optimizer = _adamw(self.objective.model, self.settings.optimizer)
 
     @property
@@ -73,19 +67,15 @@ class Training:
 
 def train(
     objective: Objective,
-    training_text: Text,
-    held_out_text: Text,
+    training_text: Segments,
+    held_out_text: Segments,
     settings: TrainingSettings,
     execution: Execution = Execution(),
 ) -> Training:
-    """Train until the budget is reached.
+    """Train a freshly initialised objective until the budget is reached.
 
-    Args:
-        objective: a freshly initialised one.
-        training_text, held_out_text: what is read, and what measures the held-out loss.
-        settings: budget, batches, optimizer.
-        execution: where; a training of the same identity goes on from its checkpoint, which stays
-            until the caller, who has the result in a safe place, removes it.
+    A training of the same identity goes on from its checkpoint, which stays until the caller, who
+    has the result in a safe place, removes it.
 
     Raises:
         OnelayerError: gradients are not finite any more.
@@ -95,8 +85,13 @@ def train(
     torch.utils.deterministic.fill_uninitialized_memory = False
     run = Training(objective, settings, execution.device)
     _resume(run, execution.checkpoint)
-    plan = _plan(training_text, objective, settings, settings.tokens)
-    held_out = _plan(held_out_text, objective, settings, settings.held_out_tokens)
+    plan, held_out = (
+        plan_batches(text, tokens, settings.batch_tokens, objective.special, objective.seed)
+        for text, tokens in (
+            (training_text, settings.tokens),
+            (held_out_text, settings.held_out_tokens),
+        )
+    )
     if not run.steps:
         for name, value in _held_out_losses(run, held_out_text, held_out).items():
             run.history[0, "held-out", name] = value
@@ -107,13 +102,27 @@ def train(
     return run
 
 
-def _plan(text: Text, objective: Objective, settings: TrainingSettings, tokens: int) -> list[Batch]:
-    return plan_batches(
-        text.segments, tokens, settings.batch_tokens, objective.special, objective.seed
-    )
+def _keep_attention_in_float32(model: nn.Module) -> None:
+    """Let all of transformers' models in a module attend in float32, whatever autocast says.
+
+    On a CPU the backward pass of torch's fused attention takes several times as long in bfloat16.
+    """
+    AttentionInterface.register(FLOAT32_ATTENTION, _attention)
+    AttentionMaskInterface.register(FLOAT32_ATTENTION, AttentionMaskInterface()["sdpa"])
+    for part in model.modules():
+        if isinstance(part, PreTrainedModel):
+            part.set_attn_implementation(FLOAT32_ATTENTION)
 
 
-def _train_on(run: Training, text: Text, batch: Batch) -> None:
+def _attention(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **options
+) -> tuple[Tensor, None]:
+    with torch.autocast(query.device.type, enabled=False):
+        parts = (part.float() for part in (query, key, value))
+        return sdpa_attention_forward(module, *parts, mask, **options)
+
+
+def _train_on(run: Training, text: Segments, batch: Batch) -> None:
     """One update."""
     inputs = _tensors(run.objective.inputs(text, batch), run.device)
     with _precision(run):
@@ -151,7 +160,9 @@ def learning_rate(tokens: int, budget: int, settings: AdamWSettings) -> float:
     return settings.learning_rate * max(0.0, (budget - tokens) / (budget - warmup))
 
 
-def _observe(run: Training, text: Text, held_out: list[Batch], batch: Batch, last: bool) -> None:
+def _observe(
+    run: Training, text: Segments, held_out: list[Batch], batch: Batch, last: bool
+) -> None:
     """Write down losses and keep a snapshot where this batch passed a point."""
     spacing = run.settings.tokens / HISTORY_POINTS
     if last or int(batch.after / spacing) > int(batch.before / spacing):
@@ -168,7 +179,7 @@ def _observe(run: Training, text: Text, held_out: list[Batch], batch: Batch, las
         run.snapshots[batch.after] = probed_weights(run.objective)
 
 
-def _held_out_losses(run: Training, text: Text, held_out: list[Batch]) -> dict[str, float]:
+def _held_out_losses(run: Training, text: Segments, held_out: list[Batch]) -> dict[str, float]:
     """Mean losses on held-out text, always under the same masks."""
     sums: dict[str, Tensor | float] = defaultdict(float)
     run.objective.model.eval()

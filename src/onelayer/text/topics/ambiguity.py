@@ -4,14 +4,14 @@
 not overlap, as in the paper's theory. `overlapping`: it may stay in several.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.topics import AmbiguitySettings, Threshold
+from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.topics.model import top_words
-
-COLUMNS = ["overlap", "threshold", "topic", "word", "probability"]
 
 
 def filter_ambiguous_words(
@@ -22,11 +22,8 @@ def filter_ambiguous_words(
 ) -> pd.DataFrame:
     """Keep each topic's most probable words, for every overlap mode and threshold.
 
-    Args:
-        word_probability: P(word | topic), [topics, words] float64.
-        words: the vocabulary.
-        settings: overlap modes and thresholds.
-        allow_empty: topics without a word are left out instead of refused.
+    `word_probability` is P(word | topic), [topics, words] float64. With `allow_empty` topics
+    without a word are left out instead of refused.
 
     Returns:
         One row per kept word and topic: `overlap`, `threshold` (its label), `topic`, `word`,
@@ -35,45 +32,33 @@ def filter_ambiguous_words(
     Raises:
         OnelayerError: a threshold keeps no word of some topic; the line says which.
     """
-    tables = [
-        _filter(word_probability, words, overlap, threshold, allow_empty)
-        for overlap in settings.overlaps
-        for threshold in settings.thresholds
-    ]
-    return pd.concat(tables, ignore_index=True)[COLUMNS]
-
-
-def _filter(
-    word_probability: np.ndarray,
-    words: list[str],
-    overlap: str,
-    threshold: Threshold,
-    allow_empty: bool,
-) -> pd.DataFrame:
     topics, vocabulary = word_probability.shape
-    kept = threshold.words_kept(vocabulary)
-    where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
-    if not 1 <= kept <= vocabulary:
-        raise OnelayerError(
-            f"{where}: keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
-        )
-    tops = top_words(word_probability, kept)
-    topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
-    if overlap == "disjoint":
-        home = word_probability.argmax(axis=0)
-        topic, word = topic[home[word] == topic], word[home[word] == topic]
-        empty = np.setdiff1d(np.arange(topics), topic)
-        if len(empty) and not allow_empty:
+    tables = []
+    for overlap, threshold in product(settings.overlaps, settings.thresholds):
+        kept = threshold.words_kept(vocabulary)
+        where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
+        if not 1 <= kept <= vocabulary:
             raise OnelayerError(
-                f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its top "
-                f"{kept} words is more probable elsewhere; fewer topics or a looser threshold"
+                f"{where}: keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
             )
-    return pd.DataFrame(
-        {
+        tops = top_words(word_probability, kept)
+        topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
+        if overlap == "disjoint":
+            at_home = word_probability.argmax(axis=0)[word] == topic
+            topic, word = topic[at_home], word[at_home]
+            empty = np.setdiff1d(np.arange(topics), topic)
+            if len(empty) and not allow_empty:
+                raise OnelayerError(
+                    f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its "
+                    f"top {kept} words is more probable elsewhere; fewer topics or a looser "
+                    "threshold"
+                )
+        table = {
             "overlap": overlap,
             "threshold": threshold.label,
             "topic": topic,
             "word": [words[index] for index in word],
             "probability": word_probability[topic, word],
         }
-    )
+        tables.append(pd.DataFrame(table))
+    return pd.concat(tables, ignore_index=True)

@@ -8,7 +8,7 @@ same, and no step holds more than a part, or the vocabulary, in memory.
 import heapq
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import scipy.sparse
 from tokenizers import Tokenizer
 
@@ -26,26 +28,23 @@ from onelayer.text.models.tokenizer import piece_id
 from onelayer.text.topics.bags import Bag, BagOfWords, StoredBag
 from onelayer.text.topics.stop_words import STOP_WORDS
 
+WORDS_AT_ONCE = 10_000  # of a list on disk
+_ARTICLES = b"articles"
+_LIST = pa.schema([("word", pa.string()), ("documents", pa.int64()), ("occurrences", pa.int64())])
+
 
 class WordUse(NamedTuple):
     """How a corpus, or a part of it, uses a word."""
 
-    word: str
-    """Lower-case."""
-    documents: int
-    """How many articles use it."""
-    occurrences: int
-    """How often in all."""
+    word: str  # lower-case
+    documents: int  # how many articles use it
+    occurrences: int  # how often in all
 
 
 def count_words(
     texts: Sequence[str], settings: WordSettings, tokenizers: Sequence[Tokenizer] = ()
 ) -> BagOfWords:
-    """Count the words that a topic model should see, in a corpus in one piece.
-
-    Raises:
-        OnelayerError: see `prune`.
-    """
+    """Count the words that a topic model should see, those of `prune`, in a corpus in one piece."""
     uses = list_words(texts, settings.min_letters)
     vocabulary = prune(uses, len(texts), settings, tokenizers)
     return BagOfWords(vocabulary, count_in_vocabulary(texts, vocabulary))
@@ -66,11 +65,8 @@ def merge_words(parts: Iterable[Iterable[WordUse]]) -> Iterable[WordUse]:
     """The word lists of several parts as one, alphabetically; reads each list once, in order."""
     merged = heapq.merge(*parts, key=attrgetter("word"))
     for word, uses in groupby(merged, key=attrgetter("word")):
-        documents = occurrences = 0
-        for use in uses:
-            documents += use.documents
-            occurrences += use.occurrences
-        yield WordUse(word, documents, occurrences)
+        _, documents, occurrences = zip(*uses, strict=True)
+        yield WordUse(word, sum(documents), sum(occurrences))
 
 
 def prune(
@@ -83,13 +79,8 @@ def prune(
 
     A word is a lower-cased run of at least `min_letters` letters, no stop word (gensim's list),
     used by `min_documents` articles or more and by at most `max_document_share` of them, exactly
-    one piece in each tokenizer given, and among the `max_words` most widespread of such words.
-
-    Args:
-        uses: all words, alphabetically; read once, and only what is kept is held.
-        articles: how many articles there are.
-        settings: the bounds.
-        tokenizers: of the models in `single_piece_in`.
+    one piece in each tokenizer of `single_piece_in`, and among the `max_words` most widespread of
+    such words. All words, alphabetically, are read once; only what is kept is held.
 
     Returns:
         One row per word, alphabetically: `word`, `documents`, `occurrences`.
@@ -108,13 +99,11 @@ def prune(
                 if all(piece_id(tokenizer, use.word) is not None for tokenizer in tokenizers):
                     yield use
 
-    chosen = list(
-        kept()
-        if settings.max_words is None
-        else sorted(
-            heapq.nsmallest(settings.max_words, kept(), key=lambda use: (-use.documents, use.word))
-        )
-    )
+    chosen = kept()
+    if (count := settings.max_words) is not None:
+        widespread = heapq.nsmallest(count, chosen, key=lambda use: (-use.documents, use.word))
+        chosen = sorted(widespread)
+    chosen = list(chosen)
     if not any_kept:
         raise OnelayerError(
             f"topics.words: no word of {articles} articles has min_letters "
@@ -132,10 +121,10 @@ def count_in_vocabulary(texts: Iterable[str], vocabulary: pd.DataFrame) -> scipy
     # Machine integers: lists of Python's own would take ten times the memory.
     ends, indices, counts = array("q", [0]), array("i"), array("i")
     for text in texts:
-        found = Counter(column[word] for word in words(text) if word in column)
-        for index in sorted(found):
+        uses = Counter(column[word] for word in words(text) if word in column)
+        for index in sorted(uses):
             indices.append(index)
-            counts.append(found[index])
+            counts.append(uses[index])
         ends.append(len(indices))
     arrays = np.array(counts, np.int32), np.array(indices, np.int32), np.array(ends)
     return scipy.sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(column)))
@@ -150,14 +139,39 @@ def write_bag_of_words(bag: BagOfWords, vocabulary: Path, counts: Path) -> None:
 
 
 def read_bag_of_words(vocabulary: Path, counts: Sequence[Path]) -> Bag:
-    """Read what `write_bag_of_words` wrote; or open the counts of a corpus in parts.
-
-    Args:
-        vocabulary: the table of words.
-        counts: one `.npz`, or the `.safetensors` of `onelayer.text.topics.bags.write_counts`, in
-            order.
-    """
+    """Read what `write_bag_of_words` wrote; or open the counts of a corpus in parts, in order."""
     table = pd.read_parquet(vocabulary)
     if [path.suffix for path in counts] == [".npz"]:
         return BagOfWords(table, scipy.sparse.load_npz(counts[0]).tocsr())
     return StoredBag(table, tuple(counts))
+
+
+def write_word_list(texts: Iterable[str], min_letters: int, path: Path) -> None:
+    """List the words of texts, and write them and how many texts there are."""
+    articles = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal articles
+        for text in texts:
+            articles += 1
+            yield text
+
+    columns = list(zip(*list_words(counted(), min_letters), strict=True)) or [[], [], []]
+    schema = _LIST.with_metadata({_ARTICLES: str(articles)})
+    arrays = [pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)]
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    pq.write_table(table, path, compression="zstd", row_group_size=WORDS_AT_ONCE)
+
+
+def read_word_list(path: Path) -> Iterator[WordUse]:
+    """The words of `write_word_list`, in order, no more than `WORDS_AT_ONCE` in memory."""
+    # With pre_buffer Arrow reads ahead until it holds the whole file.
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=WORDS_AT_ONCE):
+            columns = (batch[name].to_pylist() for name in WordUse._fields)
+            yield from map(WordUse._make, zip(*columns, strict=True))
+
+
+def articles_listed(path: Path) -> int:
+    """How many articles the words come from."""
+    return int(pq.read_schema(path).metadata[_ARTICLES])

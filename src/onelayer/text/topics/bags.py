@@ -2,6 +2,7 @@
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,17 +19,28 @@ Document = np.ndarray  # int32 [entries, 2], a word's place in the vocabulary an
 
 
 @dataclass(frozen=True)
-class BagOfWords:
-    """Word counts of a corpus in one piece.
+class Bag(ABC):
+    """Word counts of a corpus.
 
     Attributes:
         vocabulary: one row per word, alphabetically: `word`, `documents` (how many articles use
             it), `occurrences` (how often in all).
-        counts: [documents, words] int32, CSR.
     """
 
     vocabulary: pd.DataFrame
-    counts: scipy.sparse.csr_matrix
+
+    @property
+    @abstractmethod
+    def lengths(self) -> np.ndarray:
+        """How many counts of each document are not zero, int64 [documents]."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
+        """The counts, part by part, [documents, words] int32."""
+
+    @abstractmethod
+    def documents(self, order: Sequence[int] | None = None) -> Iterator[Document]:
+        """The articles, in the corpus's or a given order."""
 
     @property
     def words(self) -> list[str]:
@@ -38,114 +50,72 @@ class BagOfWords:
     @property
     def size(self) -> int:
         """How many documents there are."""
-        return self.counts.shape[0]
+        return len(self.lengths)
 
     @property
     def entries(self) -> int:
         """How many counts are not zero."""
-        return self.counts.nnz
+        return int(self.lengths.sum())
+
+
+@dataclass(frozen=True)
+class BagOfWords(Bag):
+    """Word counts of a corpus in one piece, [documents, words] int32."""
+
+    counts: scipy.sparse.csr_matrix
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many counts of each document are not zero, int64 [documents]."""
+        """As `Bag`."""
         return np.diff(self.counts.indptr)
 
     def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
-        """The counts, part by part; here there is one."""
+        """As `Bag`; here there is one."""
         yield self.counts
 
-    def documents(self, order: Sequence[int] | None = None) -> "Documents":
-        """The articles, in the corpus's or a given order."""
-        return Documents(self.counts if order is None else self.counts[order])
-
-
-class Documents:
-    """Articles of a matrix of counts, iterable as often as needed."""
-
-    def __init__(self, counts: scipy.sparse.csr_matrix) -> None:
-        self.counts = counts
-
-    def __len__(self) -> int:
-        return self.counts.shape[0]
-
-    def __iter__(self) -> Iterator[Document]:
-        entries = _entries(self.counts)
-        for start, end in pairwise(self.counts.indptr):
+    def documents(self, order: Sequence[int] | None = None) -> Iterator[Document]:
+        """As `Bag`."""
+        counts = self.counts if order is None else self.counts[order]
+        entries = _entries(counts)
+        for start, end in pairwise(counts.indptr):
             yield entries[start:end]
 
 
 @dataclass(frozen=True)
-class StoredBag:
-    """Word counts of a corpus in parts; they stay on disk.
+class StoredBag(Bag):
+    """Word counts of a corpus in parts, the files of `write_counts` in the corpus's order.
 
-    In memory are the vocabulary and 16 bytes a document: where each one's counts lie.
-
-    Attributes:
-        vocabulary: as of `BagOfWords`, over all parts.
-        paths: files of `write_counts`, in the corpus's order.
+    They stay on disk. In memory are the vocabulary and 16 bytes a document: where its counts lie.
     """
 
-    vocabulary: pd.DataFrame
     paths: tuple[Path, ...]
 
     @property
-    def words(self) -> list[str]:
-        """The vocabulary's words, in column order of the counts."""
-        return self.vocabulary["word"].tolist()
-
-    @property
-    def size(self) -> int:
-        """How many documents there are."""
-        return sum(len(ends) - 1 for ends in self.ends)
-
-    @property
-    def entries(self) -> int:
-        """How many counts are not zero."""
-        return sum(int(ends[-1]) for ends in self.ends)
-
-    @property
     def lengths(self) -> np.ndarray:
-        """How many counts of each document are not zero, int64 [documents]."""
-        return np.concatenate([np.diff(ends) for ends in self.ends])
+        """As `Bag`."""
+        return np.concatenate([np.diff(ends) for ends in self._ends])
 
     @cached_property
-    def ends(self) -> list[np.ndarray]:
+    def _ends(self) -> list[np.ndarray]:
         """Where each document's counts end, int64 [documents + 1] for every part."""
         return [_tensor(path, "indptr") for path in self.paths]
 
     def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
-        """The counts, part by part."""
-        for path, ends in zip(self.paths, self.ends, strict=True):
+        """As `Bag`."""
+        for path, ends in zip(self.paths, self._ends, strict=True):
             entries = _tensor(path, "entries")
             arrays = entries[:, 1], entries[:, 0], ends
             yield scipy.sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(self.vocabulary)))
 
-    def documents(self, order: Sequence[int] | None = None) -> "StoredDocuments":
-        """The articles, in the corpus's or a given order."""
-        return StoredDocuments(self, range(self.size) if order is None else order)
-
-
-Bag = BagOfWords | StoredBag
-
-
-class StoredDocuments:
-    """Articles of a `StoredBag`, each read when it is its turn; iterable as often as needed."""
-
-    def __init__(self, bag: StoredBag, order: Sequence[int]) -> None:
-        self.bag = bag
-        self.order = order
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def __iter__(self) -> Iterator[Document]:
-        first = np.cumsum([0] + [len(ends) - 1 for ends in self.bag.ends])
+    def documents(self, order: Sequence[int] | None = None) -> Iterator[Document]:
+        """As `Bag`, each read when it is its turn."""
+        first = np.cumsum([0] + [len(ends) - 1 for ends in self._ends])
         with ExitStack() as stack:
-            files = [stack.enter_context(open(p, "rb", buffering=0)) for p in self.bag.paths]
-            starts = [_place(path, "entries") for path in self.bag.paths]
-            for document in self.order:
+            files = [stack.enter_context(open(p, "rb", buffering=0)) for p in self.paths]
+            starts = [_place(path, "entries") for path in self.paths]
+            for document in range(self.size) if order is None else order:
                 part = int(np.searchsorted(first, document, side="right")) - 1
-                ends, row = self.bag.ends[part], document - first[part]
+                ends, row = self._ends[part], document - first[part]
                 start, end = int(ends[row]), int(ends[row + 1])
                 # Plain reads: mapped pages would count as this process's memory.
                 data = os.pread(files[part].fileno(), 8 * (end - start), starts[part] + 8 * start)
@@ -168,16 +138,11 @@ def _entries(counts: scipy.sparse.csr_matrix) -> np.ndarray:
     return np.ascontiguousarray(entries)
 
 
-def _header(path: Path) -> tuple[dict, int]:
-    """A safetensors file's header and where its data starts (bytes)."""
+def _place(path: Path, name: str) -> int:
+    """Where a tensor's data starts in a safetensors file (bytes)."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        return json.loads(file.read(length)), 8 + length
-
-
-def _place(path: Path, name: str) -> int:
-    header, data = _header(path)
-    return data + header[name]["data_offsets"][0]
+        return 8 + length + json.loads(file.read(length))[name]["data_offsets"][0]
 
 
 def _tensor(path: Path, name: str) -> np.ndarray:

@@ -13,17 +13,13 @@ import safetensors.numpy
 class Topics:
     """A fitted topic model.
 
-    Attributes:
-        dirichlet: [topics, words] float64, parameters of each topic's Dirichlet over words given
-            the corpus, all positive: lambda of variational Bayes, or word counts plus eta of a
-            Gibbs sample.
-        alpha: [topics] float64, Dirichlet prior of a document's topics.
-        eta: [words] float64, Dirichlet prior of a topic's words.
+    `dirichlet` has the parameters of each topic's Dirichlet over words given the corpus, all
+    positive: lambda of variational Bayes, or word counts plus eta of a Gibbs sample.
     """
 
-    dirichlet: np.ndarray
-    alpha: np.ndarray
-    eta: np.ndarray
+    dirichlet: np.ndarray  # [topics, words] float64
+    alpha: np.ndarray  # [topics] float64, Dirichlet prior of a document's topics
+    eta: np.ndarray  # [words] float64, Dirichlet prior of a topic's words
 
     @property
     def word_probability(self) -> np.ndarray:

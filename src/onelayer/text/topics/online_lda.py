@@ -10,6 +10,7 @@ Shapes: K topics, W words, D documents of a chunk, N words of these documents, e
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -36,7 +37,7 @@ def fit_online(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable
     order = generator("document order", settings.seed).permutation(bag.size)
     alpha, eta = settings.priors
     alpha, eta = np.full(settings.topics, alpha), np.full(len(bag.vocabulary), eta)
-    model = _Model.empty(alpha, eta, settings)
+    model = _Model(alpha, eta, settings.workers)
     assigned = SharedArray((len(alpha), len(eta)), settings.workers)
     random = np.random.RandomState(settings.seed)
     for topic, drawn in enumerate(_drawn_topics(random, *assigned.shape)):
@@ -67,7 +68,7 @@ def document_topics(topics: Topics, bag: Bag, settings: LdaSettings) -> Iterator
     The same for topics of every backend, so that what is measured on them compares the topics.
     Each inference starts at a random point, which the seed makes the same every time.
     """
-    model = _Model.empty(topics.alpha, topics.eta, settings)
+    model = _Model(topics.alpha, topics.eta, settings.workers)
     random = np.random.RandomState(settings.seed)
     for topic, _ in enumerate(_drawn_topics(random, *topics.dirichlet.shape)):
         # Rounded as after a fit, which keeps lambda without eta.
@@ -84,42 +85,26 @@ def document_topics(topics: Topics, bag: Bag, settings: LdaSettings) -> Iterator
             yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
-@dataclass(frozen=True)
 class _Model:
-    """What documents are inferred with.
+    """What documents are inferred with: priors, [K] and [W], and beta, zeros at first.
 
-    Attributes:
-        alpha, eta: priors, [K] and [W].
-        beta: [W, K], exp(E[log beta]); transposed, since a document takes the rows of its words.
+    `beta` is exp(E[log beta]), [W, K]: transposed, since a document takes the rows of its words.
     """
 
-    alpha: np.ndarray
-    eta: np.ndarray
-    beta: SharedArray
-
-    @classmethod
-    def empty(cls, alpha: np.ndarray, eta: np.ndarray, settings: LdaSettings) -> "_Model":
-        """With zeros for beta."""
-        return cls(alpha, eta, SharedArray((len(eta), len(alpha)), settings.workers))
+    def __init__(self, alpha: np.ndarray, eta: np.ndarray, workers: int) -> None:
+        self.alpha, self.eta = alpha, eta
+        self.beta = SharedArray((len(eta), len(alpha)), workers)
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """Memory of a chunk.
+    """Memory of a chunk."""
 
-    Attributes:
-        gamma: [D, K]; before the E-step its start.
-        theta: [D, K], exp(E[log theta]), after the E-step.
-        ends: int64 [D + 1], where each document's words end.
-        words: int64 [N].
-        counts: float64 [N]; after the E-step divided by the norm of phi.
-    """
-
-    gamma: SharedArray
-    theta: SharedArray
-    ends: SharedArray
-    words: SharedArray
-    counts: SharedArray
+    gamma: SharedArray  # [D, K]; before the E-step its start
+    theta: SharedArray  # [D, K], exp(E[log theta]), after the E-step
+    ends: SharedArray  # int64 [D + 1], where each document's words end
+    words: SharedArray  # int64 [N]
+    counts: SharedArray  # float64 [N]; after the E-step divided by the norm of phi
 
     def fill(self, documents: Sequence[Document], start: np.ndarray) -> None:
         """Put a chunk here."""
@@ -140,12 +125,14 @@ def _slots(lengths: np.ndarray, chunk: int, settings: LdaSettings) -> tuple[_Slo
     words = np.add.reduceat(lengths, range(0, len(lengths), chunk)).max()
 
     def slot() -> _Slot:
-        gamma, theta = (
-            SharedArray((documents, settings.topics), settings.workers) for _ in range(2)
+        shared = partial(SharedArray, workers=settings.workers)
+        return _Slot(
+            gamma=shared((documents, settings.topics)),
+            theta=shared((documents, settings.topics)),
+            ends=shared((documents + 1,), dtype=np.int64),
+            words=shared((words,), dtype=np.int64),
+            counts=shared((words,)),
         )
-        ends = SharedArray((documents + 1,), settings.workers, np.int64)
-        ids = SharedArray((words,), settings.workers, np.int64)
-        return _Slot(gamma, theta, ends, ids, SharedArray((words,), settings.workers))
 
     return slot(), slot()
 

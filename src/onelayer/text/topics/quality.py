@@ -17,11 +17,7 @@ def agreement_with_labels(best: np.ndarray, labels: list[str | None]) -> float:
     """Normalised mutual information of most probable topics and human topics, 0 to 1.
 
     Documents without a label are left out; NaN where none has one. Arithmetic mean of the two
-    entropies, as scikit-learn's default.
-
-    Args:
-        best: most probable topic of each document, [documents].
-        labels: its human topic, None where it has none.
+    entropies, as scikit-learn's default. `best` is the most probable topic of each document.
     """
     known = [index for index, label in enumerate(labels) if isinstance(label, str)]
     if not known:
@@ -33,11 +29,8 @@ def coherence(bag: Bag, tops: np.ndarray) -> np.ndarray:
     """NPMI of each topic, [topics]: mean over the pairs of its top words.
 
     NPMI(v, w) = log(P(v, w) / (P(v) P(w))) / -log P(v, w), with P the share of documents that
-    use the word, or both (Bouma 2009); -1 for a pair that never meets.
-
-    Args:
-        bag: the corpus in which words meet.
-        tops: [topics, n] word indices.
+    use the word, or both (Bouma 2009); -1 for a pair that never meets. `tops` are the indices of
+    the words, [topics, n].
     """
     used, position = np.unique(tops, return_inverse=True)
     position = position.reshape(tops.shape)
@@ -56,12 +49,9 @@ def coherence(bag: Bag, tops: np.ndarray) -> np.ndarray:
 
 
 def topics_used(best: np.ndarray, prevalence: np.ndarray) -> tuple[int, float]:
-    """How many topics are some document's most probable one, and the effective number.
+    """How many topics are some document's most probable one, `best`, and the effective number.
 
-    Args:
-        best: most probable topic of each document, [documents].
-        prevalence: share of each topic in all documents, [topics]; the effective number is
-            exp(entropy) of it.
+    That is exp(entropy) of `prevalence`, the share of each topic in all documents, [topics].
     """
     positive = prevalence[prevalence > 0]
     used = len(np.unique(best))
@@ -88,14 +78,10 @@ class TopicMeasures:
 def measure_topics(
     bag: Bag, topics: Topics, labels: list[str | None], lda: LdaSettings, most: int
 ) -> TopicMeasures:
-    """Measure a fitted topic model on the corpus that it was fitted to.
+    """Measure a fitted topic model on the corpus that it was fitted to, with the fit's settings.
 
-    Args:
-        bag: the corpus.
-        topics: the topic model.
-        labels: human topic of each document, None where it has none.
-        lda: as it was fitted.
-        most: words per topic in NPMI.
+    `labels` has the human topic of each document, None where it has none; `most` is the number of
+    words per topic in NPMI.
     """
     best, prevalence = _most_probable(topics, bag, lda)
     tops = top_words(topics.word_probability, most)
@@ -114,20 +100,18 @@ def measure_topics(
         ],
         columns=["quantity", "value", "n"],
     )
-    names = bag.words
-    rows = [
-        (
-            topic,
-            rank + 1,
-            names[w],
-            topics.word_probability[topic, w],
-            npmi[topic],
-            prevalence[topic],
-        )
-        for (topic, rank), w in np.ndenumerate(tops)
-    ]
-    columns = ["topic", "rank", "word", "probability", "npmi", "prevalence"]
-    return TopicMeasures(quality, pd.DataFrame(rows, columns=columns), _label_shares(best, labels))
+    topic, rank = np.indices(tops.shape).reshape(2, -1)
+    top_table = pd.DataFrame(
+        {
+            "topic": topic,
+            "rank": rank + 1,
+            "word": bag.vocabulary["word"].to_numpy()[tops.ravel()],
+            "probability": topics.word_probability[topic, tops.ravel()],
+            "npmi": npmi[topic],
+            "prevalence": prevalence[topic],
+        }
+    )
+    return TopicMeasures(quality, top_table, _label_shares(best, labels))
 
 
 def _most_probable(

@@ -1,15 +1,17 @@
-"""Topic models of one corpus that differ in nothing but backend and seed."""
+"""Topic models of one corpus by backend and seed, and how coherent they are in other articles."""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
-from onelayer.settings.topics import Backend, LdaSettings
-from onelayer.text.topics.bags import Bag
+from onelayer.compute.seeds import generator
+from onelayer.settings.topics import Backend, LdaSettings, NamedLda
+from onelayer.text.topics.bags import Bag, BagOfWords
 from onelayer.text.topics.lda import fit_lda
-from onelayer.text.topics.model import Fit, Topics
-from onelayer.text.topics.quality import measure_topics
+from onelayer.text.topics.model import Fit, Topics, top_words
+from onelayer.text.topics.quality import coherence, measure_topics
 
 QUALITIES = ["nmi", "npmi", "topics_used", "topics_effective"]
 
@@ -20,34 +22,60 @@ def fit_topic_models(
     lda: LdaSettings,
     backends: Sequence[Backend],
     seeds: Sequence[int],
-    top_words: int,
+    most: int,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> tuple[dict[Fit, Topics], pd.DataFrame]:
-    """Fit and judge a topic model for every backend and seed.
+    """Fit a topic model for every backend and seed, and `measure_topics` of each.
 
-    Args:
-        bag: the corpus.
-        labels: human topic of each document, None where it has none.
-        lda: what the models have in common; its backend and seed are replaced.
-        backends, seeds: of the models.
-        top_words: words per topic in NPMI.
-        progress: wraps the fits, and what each of them iterates over, in progress bars.
+    `lda` is what the models have in common; its backend and seed are replaced.
 
     Returns:
         The topics, and rows `backend`, `topics`, `seed`, `quantity`, `value`, `n`.
-
-    Raises:
-        OnelayerError: see `fit_lda`.
     """
     models, qualities = {}, []
     pairs = list(itertools.product(backends, seeds))
     for backend, seed in progress(pairs, unit="model"):
         one = lda.model_copy(update={"backend": backend, "seed": seed})
         topics = fit_lda(bag, one, progress)
-        quality = measure_topics(bag, topics, labels, one, top_words).quality
+        quality = measure_topics(bag, topics, labels, one, most).quality
         fit = Fit(backend, one.topics, seed)
         models[fit] = topics
         qualities.append(quality.assign(**fit._asdict()))
     table = pd.concat(qualities, ignore_index=True)
     table = table[table["quantity"].isin(QUALITIES)]
     return models, table[["backend", "topics", "seed", "quantity", "value", "n"]]
+
+
+def halves(bag: BagOfWords, seed: int) -> tuple[BagOfWords, BagOfWords]:
+    """Two random halves of the documents, each in the corpus's order, over the same vocabulary."""
+    order = generator("halves of articles", seed).permutation(bag.size)
+    parts = np.sort(order[: bag.size // 2]), np.sort(order[bag.size // 2 :])
+    return tuple(BagOfWords(bag.vocabulary, bag.counts[part]) for part in parts)
+
+
+def held_out_coherence(
+    bag: BagOfWords,
+    models: Sequence[NamedLda],
+    seeds: Sequence[int],
+    most: int,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """NPMI of the `most` top words of topics that were fitted to one half of the documents.
+
+    By it topic models are chosen. `seeds` are those of the halves, and of the topic models, whose
+    own they replace.
+
+    Returns:
+        Rows `setting`, `seed`, `quantity` and `value`, means over topics, with their number `n`:
+        `npmi_held_out` in the other half, `npmi_fitted` in the one that they were fitted to.
+    """
+    rows = []
+    for seed in seeds:
+        fitted, other = halves(bag, seed)
+        for model in models:
+            lda = LdaSettings(**model.model_dump(exclude={"name"}) | {"seed": seed})
+            tops = top_words(fit_lda(fitted, lda, progress).word_probability, most)
+            for quantity, half in (("npmi_held_out", other), ("npmi_fitted", fitted)):
+                value = float(coherence(half, tops).mean())
+                rows.append((model.name, seed, quantity, value, len(tops)))
+    return pd.DataFrame(rows, columns=["setting", "seed", "quantity", "value", "n"])

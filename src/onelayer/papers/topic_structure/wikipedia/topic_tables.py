@@ -55,7 +55,7 @@ def quality_table(
     Args:
         quality: rows of `onelayer.text.topics.quality`.
         corpus: its name.
-        held_out: rows of `onelayer.text.topics.held_out`, where they were measured.
+        held_out: rows of `onelayer.text.topics.variation`, where they were measured.
     """
     table = quality.assign(corpus=corpus, note="")
     for coherence in held_out:
@@ -81,7 +81,7 @@ def settings_table(
     """Coherence of every compared topic model, tidy: over seeds, and of each.
 
     Args:
-        coherence: rows of `onelayer.text.topics.held_out`.
+        coherence: rows of `onelayer.text.topics.variation`.
         corpus: its name.
         models: the topic models, whose settings are the rows' notes.
     """
