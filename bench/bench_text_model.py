@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from bench.case import Case, Numbers, Way, Work, counted_flops
 from onelayer.papers.scan_snap import language_model
-from onelayer.papers.scan_snap.language_model import Reader, Shape, positions
+from onelayer.papers.scan_snap.language_model import Reader, positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.settings.scan_snap import LanguageModelSettings, TextTrainingSettings
@@ -107,8 +107,8 @@ def _plain_loop(text: Text, settings: LanguageModelSettings) -> Numbers:
 
 def _start(settings: LanguageModelSettings) -> dict[str, Tensor]:
     """Our initial parameters of seed 0 by torch's names."""
-    shape = Shape(settings.vocabulary, settings.width, settings.hidden)
-    ours = language_model.initial_parameters(shape, [0])
+    sizes = settings.vocabulary, settings.width, settings.hidden
+    ours = language_model.initial_parameters([0], *sizes)
     linear = {
         "decoder": "decoder.",
         "attention_in": "layer.self_attn.in_proj_",

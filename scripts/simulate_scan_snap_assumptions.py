@@ -1,7 +1,7 @@
 """Train the scan again with one of the paper's assumptions changed at a time."""
 
 from onelayer.compute.execution import execution_of
-from onelayer.papers.scan_snap.assumptions import simulate_changes
+from onelayer.papers.scan_snap.simulation import simulate_changes
 from onelayer.run.step import Step, run
 from onelayer.settings.block import Device, Threads
 from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings

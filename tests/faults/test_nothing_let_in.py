@@ -25,7 +25,7 @@ from onelayer.evidence.sentences import page
 from onelayer.evidence.tables import Report, markdown, tidy
 from onelayer.evidence.verdicts import Number, judge
 from onelayer.fetching.fetch import _extract
-from onelayer.papers.scan_snap.text_figures import attention_maps
+from onelayer.papers.scan_snap.figures import attention_maps
 from onelayer.papers.topic_structure.wikipedia.figures import topics, word_groups
 from onelayer.report import scoreboard
 from onelayer.report.overview import overview_page

@@ -24,7 +24,6 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.papers.local_to_global.training import Group, train_group
 from onelayer.papers.scan_snap import simulation
-from onelayer.papers.scan_snap.assumptions import simulate_with_positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.papers.topic_structure.synthetic import data
@@ -272,8 +271,8 @@ def test_scan_and_snap_with_positions_is_the_same_on_a_gpu(gpu, waits):
         initial="uniform", seeds=2, iterations=12,
     )  # fmt: skip
     steps = waits(loop._GpuRun, "advance")
-    ours = simulate_with_positions(settings, GPU)
-    theirs = simulate_with_positions(settings)
+    ours = simulation.simulate(settings, GPU, with_positions=True)
+    theirs = simulation.simulate(settings, with_positions=True)
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-4, atol=1e-6)
     assert steps == [{}] * 11 + [ASKED]
 

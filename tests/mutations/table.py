@@ -2165,8 +2165,8 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/model.py",
-        "own = (by_class * batch.members[:, None, :, None]).sum(dim=2)",
-        "own = by_class.sum(dim=2)",
+        "distinct = (by_class * batch.members[:, None, :, None]).sum(dim=2)",
+        "distinct = by_class.sum(dim=2)",
         "tests/gpu/test_fake_gpu.py::test_scan_and_snap_is_the_same_on_a_gpu_in_few_products",
         "slopes of all classes reach a sequence on a GPU",
     ),
@@ -2210,8 +2210,8 @@ FAULTS = [
     ),
     Fault(
         "calibration/simulation.py",
-        "moved = own.mean(axis=1) - by_document * means",
-        "moved = own.mean(axis=1)",
+        "moved = of_seeds.mean(axis=1) - by_document * means",
+        "moved = of_seeds.mean(axis=1)",
         "tests/oracle/test_calibration.py::test_simulated_intervals_are_those_of_data_written_out",
         "the documents' mean moves the resampled means twice",
     ),

@@ -237,8 +237,9 @@ def test_coverage_counts_intervals_that_hold_the_truth() -> None:
 
 def test_simulated_effects_are_as_uncertain_as_said() -> None:
     """Half widths are those of the normal interval, whatever the number of seeds."""
+    asked = EffectCalibration(trials=4000, effects=[0], half_widths=[0.5], documents=200)
     for seeds in (3, 10):
-        found = simulation.effect_intervals("normal", seeds, 0.5, 200, 4000, 100, 0)
+        found = simulation.effect_intervals(asked, "normal", seeds, 0.5, 100, 0)
         assert 1.96 * found[:, 0].std() == pytest.approx(0.5, rel=0.05)
 
 

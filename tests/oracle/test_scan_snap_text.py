@@ -7,16 +7,14 @@ import pandas as pd
 import pytest
 import torch
 
-from onelayer.papers.scan_snap import language_model, text, text_attention
-from onelayer.papers.scan_snap.language_model import Shape, Windows
+from onelayer.papers.scan_snap import language_model, text, text_training
+from onelayer.papers.scan_snap.language_model import Windows
 from onelayer.settings.scan_snap import LanguageModelSettings
-
-SHAPE = Shape(vocabulary=30, width=8, hidden=12)
 
 
 @pytest.fixture(scope="module")
 def parameters():
-    made = language_model.initial_parameters(SHAPE, [4, 9])
+    made = language_model.initial_parameters([4, 9], vocabulary=30, width=8, hidden=12)
     return {name: tensor.double().requires_grad_() for name, tensor in made.items()}
 
 
@@ -141,7 +139,7 @@ def test_measures_equal_plain_loops():
     future = torch.ones(6, 6, dtype=torch.bool).triu(1)
     attention = torch.softmax(scores.masked_fill(future, -torch.inf), dim=3)
     bins = torch.from_numpy(rng.integers(-1, 4, size=(3, 6)))
-    found = text_attention.measure(attention, bins)
+    found = text_training.measure(attention, bins)
     for run in range(2):
         entropy = top1 = sparse = 0.0
         received, pairs = np.zeros(4), np.zeros(4)
@@ -165,7 +163,7 @@ def test_uniform_attention_receives_one_everywhere():
     attention = torch.ones(1, 2, 5, 5).tril().double()
     attention /= attention.sum(3, keepdim=True)
     bins = torch.tensor([[0, 1, 2, 3, 0], [3, 2, 1, 0, -1]])
-    found = text_attention.measure(attention, bins)
+    found = text_training.measure(attention, bins)
     assert torch.allclose(found["received"][0], found["pairs"].double())
     assert abs(found["entropy"][0] / 2 - text.uniform_entropy(5)) < 1e-12
     assert found["sparse"][0] == 0

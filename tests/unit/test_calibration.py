@@ -22,7 +22,9 @@ HUB = HubModel(
     published_as="bert",
 )
 OTHER = RandomModel(source="random", like="bert", published_as=None)
-PUBLISHED = 1.32, 0.005
+# Which has an attention ratio of 1.32 for BERT at .0005.
+PUBLISHED = REPOSITORY / "workflow/reference/topic_structure_wikipedia.csv"
+AMBIGUITY = AmbiguitySettings.model_validate({"thresholds": [{"count": 20, "beside": 0.0005}]})
 COVERAGE = pd.DataFrame(
     [
         (simulation.MEAN, "normal", 3, math.nan, math.nan, math.nan, 950, 1000),
@@ -71,9 +73,9 @@ def probed(draws: list[tuple[float, float]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def assembled(draws: list[tuple[float, float]], model=HUB, published=PUBLISHED) -> pd.DataFrame:
-    found = {"bert": probed(draws)}
-    return table.assemble(found, {"bert": model}, {"bert": published}, COVERAGE, EFFECTS)
+def assembled(draws: list[tuple[float, float]], model=HUB) -> pd.DataFrame:
+    models = [NamedModel(name="bert", settings=model)]
+    return table.calibration([probed(draws)], PUBLISHED, COVERAGE, EFFECTS, models, AMBIGUITY)
 
 
 def chosen(rows: pd.DataFrame, quantity: str, **keys: object) -> pd.Series:
@@ -133,7 +135,7 @@ def test_texts_stand_beside_the_published_effect_and_shuffled_ones_are_no_text_o
 
 
 def test_a_model_beside_which_nothing_was_published_only_describes() -> None:
-    rows = assembled([(1.0, 0.01)], OTHER, (math.nan, math.nan))
+    rows = assembled([(1.0, 0.01)], OTHER)
     assert table.PERMUTED not in set(rows["what"])
     texts = rows[rows["what"] == table.TEXTS]
     assert len(texts) == 4
@@ -172,14 +174,7 @@ def test_every_row_has_its_own_keys() -> None:
 
 
 def test_readers_see_a_row_for_each_case_with_all_its_verdicts(tmp_path) -> None:
-    printed = {"overlap": "disjoint", "model": "bert", "threshold": 0.0005}
-    printed |= {"embedding_cosine_ratio": "1.10", "embedding_dot_ratio": "1.10"}
-    published = tmp_path / "published.csv"
-    pd.DataFrame([printed | {"attention_ratio": PUBLISHED[0]}]).to_csv(published, index=False)
-    models = [NamedModel(name="bert", settings=HUB)]
-    ambiguity = AmbiguitySettings.model_validate({"thresholds": [{"count": 20, "beside": 0.0005}]})
-    found = [probed([(1.0, 0.01), (1.0, 0.2)])]
-    made = table.calibration(found, published, COVERAGE, EFFECTS, models, ambiguity)
+    made = assembled([(1.0, 0.01), (1.0, 0.2)])
     report = reported(made, **table.calibration.shown)
     shown = report.shown.set_index(["what", "data"])
     assert len(shown) == 2 + 1 + len(COVERAGE) + 3

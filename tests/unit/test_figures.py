@@ -9,7 +9,7 @@ import pytest
 from onelayer.evidence.figures import house_style, save
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
-from onelayer.papers.scan_snap import text_figures
+from onelayer.papers.scan_snap.figures import numbered_words
 from onelayer.papers.topic_structure.synthetic import figures, stage_figures
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 from onelayer.papers.topic_structure.wikipedia import figures as wikipedia_figures
@@ -87,7 +87,7 @@ def test_cell_of_the_map_says_how_many_runs_its_times_are_of() -> None:
 
 
 def test_words_below_the_maps_have_their_places_and_stay_with_them() -> None:
-    text = text_figures.numbered_words(["the", "energy", "of"], width=14)
+    text = numbered_words(["the", "energy", "of"], width=14)
     assert text == "1\u00a0the\n2\u00a0energy\n3\u00a0of"
 
 

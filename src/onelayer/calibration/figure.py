@@ -22,11 +22,7 @@ HATCHES = dict(zip(SAID, ("", "", "", "", "////", ""), strict=True))
     reads={"table": "tables/all_papers/calibration.csv"},
 )
 def figure_calibration(table: pd.DataFrame) -> Figure:
-    """Shares of the verdicts: a panel per number of seeds, and one of permuted topics.
-
-    Args:
-        table: of `calibration.table.assemble`.
-    """
+    """Shares of the verdicts: a panel per number of seeds, and one of permuted topics."""
     effects = table[(table["what"] == EFFECTS) & (table["shape"] == NORMAL)]
     permuted = table[table["what"] == PERMUTED]
     numbers = sorted(effects["seeds"].unique())
@@ -37,8 +33,8 @@ def figure_calibration(table: pd.DataFrame) -> Figure:
     first = None
     for place, seeds in enumerate(numbers):
         axis = first = figure.add_subplot(grid[0, place], sharey=first)
-        own = effects[effects["seeds"] == seeds]
-        _bars(axis, own, ["half_width", "truth"], "effect {1:g}, ± {0:g}", place == 0)
+        rows, keys = effects[effects["seeds"] == seeds], ["half_width", "truth"]
+        _bars(axis, rows, keys, "effect {1:g}, ± {0:g}", place == 0)
         axis.set_title(f"simulated, {seeds:g} seeds", loc="left", fontsize=9)
     below = figure.add_subplot(grid[1, :])
     _bars(below, permuted, ["case"], "{0}", True)
@@ -52,8 +48,8 @@ def figure_calibration(table: pd.DataFrame) -> Figure:
 def _bars(axis: Axes, rows: pd.DataFrame, keys: list[str], label: str, named: bool) -> None:
     """A bar for each case, its parts the verdicts."""
     names = []
-    for place, (values, own) in enumerate(rows.groupby(keys, sort=False)):
-        shares, left = own.set_index("quantity")["value"], 0.0
+    for place, (values, case) in enumerate(rows.groupby(keys, sort=False)):
+        shares, left = case.set_index("quantity")["value"], 0.0
         for verdict in SAID:
             width = shares[f"share_{verdict}"]
             style = {"color": COLOURS[verdict], "hatch": HATCHES[verdict]}

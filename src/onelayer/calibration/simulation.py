@@ -43,20 +43,15 @@ def resampled_means(
 
     A document's standard deviation is sqrt(documents): that of a mean is 1.
 
-    Args:
-        shape: of the documents' distribution, see `noise`.
-        documents, trials, resamples: how many of each.
-        rng: source of randomness.
-
     Returns:
         Two arrays: [trials], and [resamples, trials].
     """
     means, replicates = [], []
     for first in range(0, trials, AT_ONCE):
-        size = min(AT_ONCE, trials - first)
-        found = np.sqrt(documents) * noise(shape, (documents, size), rng)
-        means.append(found.mean(axis=0))
-        replicates.append(document_weights(documents, resamples, rng) @ found / documents)
+        size = documents, min(AT_ONCE, trials - first)
+        measured = np.sqrt(documents) * noise(shape, size, rng)
+        means.append(measured.mean(axis=0))
+        replicates.append(document_weights(documents, resamples, rng) @ measured / documents)
     return np.concatenate(means), np.concatenate(replicates, axis=1)
 
 
@@ -71,27 +66,20 @@ def simulated_intervals(
 ) -> np.ndarray:
     """Value, low and high of `over_seeds` of many data sets whose truth is 0, [trials, 3].
 
-    Args:
-        shape, documents, trials, resamples, rng: see `resampled_means`.
-        seeds: how many read the documents.
-        deviations: standard deviation of a seed's effect, and of the mean over documents.
+    Deviations are standard deviations of a seed's effect, and of the mean over documents.
     """
     by_seed, by_document = deviations
     means, replicates = resampled_means(shape, documents, trials, resamples, rng)
     ends = bootstrap_interval(by_document * replicates, documents)
-    own = by_seed * noise(shape, (trials, seeds), rng) + by_document * means[:, None]
+    of_seeds = by_seed * noise(shape, (trials, seeds), rng) + by_document * means[:, None]
     # The seeds' mean moves the replicates of each data set as a whole.
-    moved = own.mean(axis=1) - by_document * means
-    parts = zip(own, ends[0] + moved, ends[1] + moved, strict=True)
+    moved = of_seeds.mean(axis=1) - by_document * means
+    parts = zip(of_seeds, ends[0] + moved, ends[1] + moved, strict=True)
     return np.array([intervals.over_seeds(*part) for part in parts])
 
 
 def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
     """How often 95% intervals hold the truth.
-
-    Args:
-        settings: what is simulated.
-        seed: of the simulations.
 
     Returns:
         Rows `case`, `shape`, `seeds`, `documents`, `spread`, `share` (NaN or empty where it has no
@@ -104,32 +92,29 @@ def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
         held = int(((low <= 0) & (high >= 0)).sum())
         rows.append({"case": case, "covered": held, "trials": len(low)} | of)
 
+    drawn = settings.trials, settings.resamples
     for shape in SHAPES:
         for seeds in settings.seeds:
             runs = noise(shape, (settings.trials, seeds), generator(MEAN, shape, seeds, seed))
-            found = [intervals.mean(own) for own in runs]
-            low, high = (np.array([one[end] for one in found]) for end in ("low", "high"))
-            add(MEAN, low, high, shape=shape, seeds=seeds)
+            found = pd.DataFrame([intervals.mean(own) for own in runs])
+            add(MEAN, found["low"], found["high"], shape=shape, seeds=seeds)
         for documents in settings.documents:
             rng = generator(DOCUMENTS, shape, documents, seed)
-            numbers = documents, settings.trials, settings.resamples
-            replicates = resampled_means(shape, *numbers, rng)[1]
+            replicates = resampled_means(shape, documents, *drawn, rng)[1]
             of = {"shape": shape, "documents": documents}
             add(PLAIN, *percentile_interval(replicates), **of)
             add(DOCUMENTS, *bootstrap_interval(replicates, documents), **of)
         grid = itertools.product(settings.seeds, settings.documents, settings.spreads)
         for seeds, documents, spread in grid:
             rng = generator(OVER_SEEDS, shape, seeds, documents, spread, seed)
-            numbers = settings.trials, settings.resamples
-            found = simulated_intervals(shape, seeds, documents, (spread, 1.0), *numbers, rng)
+            found = simulated_intervals(shape, seeds, documents, (spread, 1.0), *drawn, rng)
             of = {"seeds": seeds, "documents": documents, "spread": spread}
             add(OVER_SEEDS, *found.T[1:], shape=shape, **of)
-    rows += [
-        {"case": SHARE, "seeds": seeds, "share": share, "trials": 1}
-        | {"covered": share_coverage(seeds, share)}
-        for seeds in settings.seeds
-        for share in settings.shares
-    ]
+    for seeds, share in itertools.product(settings.seeds, settings.shares):
+        covered = share_coverage(seeds, share)
+        rows.append(
+            {"case": SHARE, "seeds": seeds, "share": share, "trials": 1, "covered": covered}
+        )
     return pd.DataFrame(rows).fillna({"shape": ""})
 
 
@@ -152,14 +137,7 @@ def effects(
 ) -> pd.DataFrame:
     """Which verdicts simulated effects get.
 
-    Half of the variance of an estimate is that of its seeds, half that of its documents. The same
-    data sets are judged at every true effect: noise does not depend on it.
-
-    Args:
-        settings: what is simulated.
-        seeds: numbers of seeds in a data set.
-        resamples: of the documents.
-        seed: of the simulations.
+    The same data sets are judged at every true effect: noise does not depend on it.
 
     Returns:
         Rows `shape`, `seeds`, `documents`, `half_width`, `true_effect`, `verdict`, `count`, those
@@ -167,8 +145,7 @@ def effects(
     """
     rows = []
     for shape, number, half in itertools.product(SHAPES, seeds, settings.half_widths):
-        numbers = settings.documents, settings.trials, resamples, seed
-        found = effect_intervals(shape, number, half, *numbers)
+        found = effect_intervals(settings, shape, number, half, resamples, seed)
         of = {"shape": shape, "seeds": number, "half_width": half}
         for effect in settings.effects:
             of |= {"documents": settings.documents, "true_effect": effect}
@@ -178,19 +155,17 @@ def effects(
 
 
 def effect_intervals(
-    shape: str, seeds: int, half: float, documents: int, trials: int, resamples: int, seed: int
+    settings: EffectCalibration, shape: str, seeds: int, half: float, resamples: int, seed: int
 ) -> np.ndarray:
     """Value, low and high of estimates of an effect of 0, [trials, 3].
 
-    Args:
-        shape, seeds, documents, trials, resamples: see `simulated_intervals`.
-        half: 1.96 standard deviations of an estimate.
-        seed: of the simulation.
+    Half of the variance of an estimate is that of its seeds, half that of its documents; `half` is
+    1.96 standard deviations of it.
     """
     part = half / NORMAL_95 / np.sqrt(2)
     deviations = part * np.sqrt(seeds), part
-    rng = generator("effects", shape, seeds, half, seed)
-    return simulated_intervals(shape, seeds, documents, deviations, trials, resamples, rng)
+    rng, drawn = generator("effects", shape, seeds, half, seed), (settings.trials, resamples)
+    return simulated_intervals(shape, seeds, settings.documents, deviations, *drawn, rng)
 
 
 def verdicts_of(found: np.ndarray) -> Counter[str]:

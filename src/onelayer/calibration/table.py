@@ -9,22 +9,19 @@ import pandas as pd
 
 from onelayer.calibration.simulation import OVER_SEEDS, PLAIN
 from onelayer.evidence import intervals
-from onelayer.evidence.tables import VALUE_COLUMNS, interval, number, table, tidy
+from onelayer.evidence.tables import VALUE_COLUMNS, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import (
     NEGLIGIBLE,
     REPRODUCED,
     TENTH,
     UNDECIDED,
-    Comparison,
     Number,
     UpperBound,
     judge,
-    worded_all,
+    worded,
 )
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
-from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
-from onelayer.settings.models import ModelSettings
-from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.settings.topic_structure import NamedModel
 from onelayer.settings.topics import AmbiguitySettings
 
 KEYS = ["what", "case", "text", "shape", "seeds", "documents", "spread", "half_width", "truth"]
@@ -36,10 +33,9 @@ COVERAGE, EFFECTS = "coverage", "simulated effects"
 SAID = (REPRODUCED, "smaller", "larger", NEGLIGIBLE, "opposite", UNDECIDED)
 FALSE, RATIO, COVERED = "share_false", "attention_ratio", "coverage"
 ARTICLES_ALONE = "share_of_intervals_without_1"
+# The first that a case has stands in the table for readers.
 QUANTITIES = {FALSE: "false verdicts", COVERED: "coverage", RATIO: "ratio"}
 LEVEL, BAND, MOST_FALSE = 0.95, 0.02, 0.05
-# Coverage counts as known to twice the band, where it is measured at all.
-_NOMINAL = Number(None, kind="theory", unit=BAND / TENTH)
 
 
 def is_false(verdict: str, effect: float) -> bool:
@@ -51,52 +47,6 @@ def is_false(verdict: str, effect: float) -> bool:
         NEGLIGIBLE: abs(effect) > TENTH,
         "opposite": effect >= 0,
     }.get(verdict, False)
-
-
-def assemble(
-    probed: Mapping[str, pd.DataFrame],
-    models: Mapping[str, ModelSettings],
-    published: Mapping[str, tuple[float, float]],
-    coverage: pd.DataFrame,
-    effects: pd.DataFrame,
-) -> pd.DataFrame:
-    """The whole table, tidy and judged.
-
-    Args:
-        probed: rows of `probe.calibration.calibrate` by model.
-        models: their settings.
-        published: the published ratio beside each, and its rounding; NaN where there is none.
-        coverage, effects: as `simulation` makes them.
-    """
-    parts = []
-    for name, rows in probed.items():
-        parts += _probed(name, rows, wikipedia.kind(models[name]), *published[name])
-    parts += [_coverage(coverage), _effects(effects)]
-    return pd.concat(parts, ignore_index=True)
-
-
-def published_beside(
-    rows: Mapping[str, pd.DataFrame],
-    models: Mapping[str, ModelSettings],
-    beside: Mapping[str, float | None],
-    published: pd.DataFrame,
-) -> dict[str, tuple[float, float]]:
-    """The published attention ratio beside each model, and its rounding.
-
-    Args:
-        rows, models: as for `assemble`.
-        beside: published thresholds by ours.
-        published: `wikipedia.read_published`.
-    """
-    keys = [*wikipedia.PUBLISHED_KEYS, "quantity"]
-    numbers = published.set_index(keys)[["published", "tolerance"]].to_dict("index")
-    found = {}
-    for name, own in rows.items():
-        variant = Variant(own["overlap"].iloc[0], own["threshold"].iloc[0])
-        key = variant.overlap, models[name].published_as, beside[variant.threshold], RATIO
-        number_of = numbers.get(key, {"published": math.nan, "tolerance": math.nan})
-        found[name] = number_of["published"], number_of["tolerance"]
-    return found
 
 
 def _probed(
@@ -112,18 +62,22 @@ def _probed(
         judged = _judged(own, kind, published, tolerance)
         keys = {"case": name, "text": text, "documents": int(own["n"].iloc[0])}
         if not permuted:
-            shown = judged[judged["quantity"].isin([RATIO, f"{RATIO}_null"])]
+            shown = judged[judged["quantity"].isin([RATIO, f"{RATIO}_null"])][VALUE_COLUMNS]
             compared = shown["verdict"].ne("") & shuffled
+            said = "control" if kind == "control" else "analogue"
             shown = shown.assign(
-                kind=compared.map(
-                    {True: "control" if kind == "control" else "analogue", False: ""}
-                ),
+                kind=compared.map({True: said, False: ""}),
                 verdict=shown["verdict"].where(compared, ""),
                 runs=shown["runs"] if shuffled else math.nan,
-            )[VALUE_COLUMNS]
+            )
             yield _tidy(keys | {"what": TEXTS} | row for row in shown.to_dict("records"))
         elif not math.isnan(published):
-            yield _of_permuted(judged, keys | {"what": PERMUTED, "truth": 0.0})
+            keys |= {"what": PERMUTED, "truth": 0.0}
+            ratios = judged[judged["quantity"] == RATIO]
+            yield _of_verdicts(Counter(ratios["verdict"]), keys)
+            # What the intervals over articles alone would say.
+            outside = int(((ratios["low"] > 1) | (ratios["high"] < 1)).sum())
+            yield _tidy([keys | {"quantity": ARTICLES_ALONE} | _share(outside, len(ratios))])
 
 
 def _tidy(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
@@ -141,15 +95,6 @@ def _judged(rows: pd.DataFrame, kind: str, published: float, tolerance: float) -
         tolerance=ratio.map({True: tolerance, False: math.nan}),
     )
     return wikipedia.judged(tidy(table, [*wikipedia.KEYS, wikipedia.SEED]))
-
-
-def _of_permuted(judged: pd.DataFrame, keys: Mapping[str, object]) -> pd.DataFrame:
-    """Shares of the verdicts over all draws, and of intervals over articles that leave 1 out."""
-    ratios = judged[judged["quantity"] == RATIO]
-    outside = int(((ratios["low"] > 1) | (ratios["high"] < 1)).sum())
-    rows = _of_verdicts(Counter(ratios["verdict"]), keys)
-    alone = keys | {"quantity": ARTICLES_ALONE} | _share(outside, len(ratios))
-    return pd.concat([rows, _tidy([alone])], ignore_index=True)
 
 
 def _of_verdicts(counts: Mapping[str, int], keys: Mapping[str, object]) -> pd.DataFrame:
@@ -172,7 +117,6 @@ def _share(count: int, n: int) -> dict[str, float]:
 def _coverage(found: pd.DataFrame) -> pd.DataFrame:
     """Rows of every kind of interval."""
     rows = []
-    compared: list[Comparison | None] = []
     for row in found.to_dict("records"):
         keys = {name: row[name] for name in ("case", "shape", "seeds", "documents", "spread")}
         held, trials = row["covered"], int(row["trials"])
@@ -180,46 +124,43 @@ def _coverage(found: pd.DataFrame) -> pd.DataFrame:
         known = _share(int(held), trials) if trials > 1 else {"value": held}
         keys |= {"what": COVERAGE, "truth": row["share"], "quantity": COVERED}
         rows.append(keys | known | {"published": LEVEL, "tolerance": BAND})
-        compared.append(None if row["case"] == PLAIN else _NOMINAL)
-    return judge(_tidy(rows), compared)
+    # Coverage counts as known to twice the band, where it is measured at all.
+    nominal = Number(None, kind="theory", unit=BAND / TENTH)
+    return judge(_tidy(rows), [None if case == PLAIN else nominal for case in found["case"]])
 
 
 def _effects(found: pd.DataFrame) -> pd.DataFrame:
     """Shares of the verdicts under every true effect."""
-    names = ["shape", "seeds", "documents", "half_width", "true_effect"]
+    names = ["shape", "seeds", "documents", "half_width", "truth"]
     parts = []
-    for values, own in found.groupby(names, sort=False):
-        keys = dict(zip(names, values, strict=True))
-        keys |= {"what": EFFECTS, "case": OVER_SEEDS, "truth": keys.pop("true_effect")}
-        parts.append(_of_verdicts(dict(zip(own["verdict"], own["count"], strict=True)), keys))
+    for values, judged in found.rename(columns={"true_effect": "truth"}).groupby(names, sort=False):
+        keys = {"what": EFFECTS, "case": OVER_SEEDS} | dict(zip(names, values, strict=True))
+        parts.append(_of_verdicts(judged.set_index("verdict")["count"].to_dict(), keys))
     return pd.concat(parts, ignore_index=True)
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+@row_per(*KEYS)
+def readable(
+    rows: pd.DataFrame, what: str, case: str, text: str, shape: str, *numbers: float
+) -> dict[str, str]:
     """The table for readers: a row for each case, with how often each verdict came out."""
-    rows = []
-    for _, own in table.groupby(KEYS, sort=False, dropna=False):
-        by = own.set_index("quantity")
-        first = own.iloc[0]
-        main = by.loc[FALSE if FALSE in by.index else COVERED if COVERED in by.index else RATIO]
-        rows.append(
-            {
-                "what": first["what"],
-                "of": first["case"],
-                "data": first["text"] or first["shape"] or "–",
-                "seeds": number(first["seeds"], 0),
-                "documents": number(first["documents"], 0),
-                "spread": number(first["spread"], 0),
-                "half width": number(first["half_width"]),
-                "truth": number(first["truth"]),
-                "measured": QUANTITIES[main.name],
-                "value [95%]": interval(main["value"], main["low"], main["high"], 3),
-                "beside": number(main["published"]),
-                "how often each verdict": _frequencies(by["value"]),
-                "verdict": worded_all(main.to_frame().T)[0],
-            }
-        )
-    return pd.DataFrame(rows)
+    seeds, documents, spread, half_width, truth = numbers
+    main = rows.loc[next(name for name in QUANTITIES if name in rows.index)]
+    return {
+        "what": what,
+        "of": case,
+        "data": text or shape or "–",
+        "seeds": number(seeds, 0),
+        "documents": number(documents, 0),
+        "spread": number(spread, 0),
+        "half width": number(half_width),
+        "truth": number(truth),
+        "measured": QUANTITIES[main.name],
+        "value [95%]": interval_of(main, 3),
+        "beside": number(main["published"]),
+        "how often each verdict": _frequencies(rows["value"]),
+        "verdict": worded(main),
+    }
 
 
 def _frequencies(values: pd.Series) -> str:
@@ -272,8 +213,14 @@ def calibration(
     ambiguity: AmbiguitySettings,
 ) -> pd.DataFrame:
     """Whether intervals and verdicts are right, where the truth is known."""
-    known = by_name(models)
-    probed = dict(zip(known, measures, strict=True))
+    printed = wikipedia.read_published(published).set_index([*wikipedia.PUBLISHED_KEYS, "quantity"])
+    numbers = printed[["published", "tolerance"]].to_dict("index")
     beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
-    numbers = published_beside(probed, known, beside, wikipedia.read_published(published))
-    return assemble(probed, known, numbers, coverage, effects)
+    nothing = {"published": math.nan, "tolerance": math.nan}
+    parts = []
+    for model, rows in zip(models, measures, strict=True):
+        overlap, threshold = rows[["overlap", "threshold"]].iloc[0]
+        row = overlap, model.settings.published_as, beside[threshold], RATIO
+        kind = wikipedia.kind(model.settings)
+        parts += _probed(model.name, rows, kind, **numbers.get(row, nothing))
+    return pd.concat([*parts, _coverage(coverage), _effects(effects)], ignore_index=True)

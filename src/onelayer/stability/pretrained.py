@@ -21,7 +21,7 @@ RATIOS = ("attention_ratio", "attention_ratio_z", "embedding_cosine_ratio")
 LOSSES = ("words_loss", "sentence_order_loss", "replaced_tokens_loss")
 
 
-def measure(step: Step, execution: Execution = Execution()) -> pd.DataFrame:
+def measure(step: Step, execution: Execution) -> pd.DataFrame:
     """Claims of every family: losses, and ratios where the settings have a probe.
 
     Args:
@@ -50,7 +50,7 @@ def _losses(claim: str, trained: Sequence[tuple[PretrainModelSettings, Training]
     histories = {(claim, s.seed): losses.named(run.history_table()) for s, run in trained}
     table = losses.assemble(histories)
     rows = table[table["quantity"].isin(LOSSES) & (table["seed"] == ALL)]
-    return claims_of("topic_structure", f"pretraining: {claim}", rows.assign(note=""))
+    return claims_of("topic_structure", rows.assign(claim=f"pretraining: {claim}", note=""))
 
 
 def _ratios(claim: str, trained: Mapping[int, Training], step: Step) -> pd.DataFrame:
@@ -74,4 +74,4 @@ def _ratios(claim: str, trained: Mapping[int, Training], step: Step) -> pd.DataF
         step.progress,
     )
     rows = table[table["quantity"].isin(RATIOS) & (table["seed"] == ALL)]
-    return claims_of("topic_structure", f"ratios: {claim}", rows)
+    return claims_of("topic_structure", rows.assign(claim=f"ratios: {claim}"))

@@ -12,11 +12,12 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from onelayer.evidence.intervals import share
-from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, Report, interval, table, tidy
+from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, Report, interval_of, table, tidy
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM
 
 KEYS = [*CLAIM, "machine", "judged"]
+NAMES = [*CLAIM, "quantity"]
 ALL, COVERED, SAME = "all claims", "covered_share", "same_share"
 NO_VERDICT = "none"  # a key is never empty
 BETWEEN_MACHINES, BETWEEN_SEEDS = "spread between machines", "spread between seeds"
@@ -34,22 +35,17 @@ def assemble(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> p
 
     Args:
         machines: the first is what the others are compared with.
-        measured: claims on each of them; none where it was left out.
+        measured: claims on each of them; no rows where it was left out.
     """
     there = [(m, t) for m, t in zip(machines, measured, strict=True) if len(t)]
-    rows, own = [], [*CLAIM, "quantity"]
     everything = pd.concat([table.assign(machine=m.name) for m, table in there])
-    for key, group in everything.groupby(own, sort=False):
-        by_machine = group.set_index("machine")
-        key = dict(zip(own, key, strict=True))
-        for machine, row in by_machine.iterrows():
-            known = {
-                "machine": machine,
-                "judged": row["verdict"] or NO_VERDICT,
-                "note": row["note"],
-            }
-            rows.append(key | known | {name: row[name] for name in COLUMN})
-        rows += [key | row for row in _spreads([m for m, _ in there], by_machine)]
+    rows = []
+    for names, group in everything.groupby(NAMES, sort=False):
+        claim = dict(zip(NAMES, names, strict=True))
+        judged = group["verdict"].mask(group["verdict"] == "", NO_VERDICT)
+        rows += group.assign(judged=judged)[[*KEYS, "quantity", "note", *COLUMN]].to_dict("records")
+        spreads = _spreads([m for m, _ in there], group.set_index("machine"))
+        rows += [claim | row for row in spreads]
     for machine, _ in there[1:]:
         rows += _agreement(machine, everything, machines[0].name)
     return tidy(rows, KEYS).fillna({"note": ""})
@@ -60,17 +56,16 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
     same_seeds = claim.loc[[m.name for m in machines if not m.other_seeds]]
     values, first = same_seeds["value"].dropna(), claim.iloc[0]
     changed = claim.index[claim["verdict"] != first["verdict"]]
-    found = {
-        BETWEEN_MACHINES: values.std(ddof=1) if len(values) > 1 else math.nan,
-        BETWEEN_SEEDS: standard_error(*first[["value", "low", "high", "runs"]]),
-        CHANGED: float(len(changed)),
-    }
-    notes = {CHANGED: ", ".join(f"{m}: {claim['verdict'][m] or NO_VERDICT}" for m in changed)}
-    count = {BETWEEN_MACHINES: len(values), BETWEEN_SEEDS: first["runs"], CHANGED: len(claim) - 1}
+    between = values.std(ddof=1) if len(values) > 1 else math.nan
+    error = standard_error(*first[["value", "low", "high", "runs"]])
+    note = ", ".join(f"{m}: {claim['verdict'][m] or NO_VERDICT}" for m in changed)
     return [
-        {"machine": name, "judged": NO_VERDICT, "value": value, "n": count[name]}
-        | {"note": notes.get(name, "")}
-        for name, value in found.items()
+        {"machine": name, "judged": NO_VERDICT, "value": value, "n": n, "note": note}
+        for name, value, n, note in (
+            (BETWEEN_MACHINES, between, len(values), ""),
+            (BETWEEN_SEEDS, error, first["runs"], ""),
+            (CHANGED, float(len(changed)), len(claim) - 1, note),
+        )
     ]
 
 
@@ -85,26 +80,23 @@ def standard_error(value: float, low: float, high: float, runs: float) -> float:
 
 def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[dict]:
     """Over all claims: shares that lie within the first machine's interval, and that are equal."""
-    own = [*CLAIM, "quantity"]
-    reference, other = (
-        everything[everything["machine"] == name].set_index(own) for name in (first, machine.name)
-    )
+    by_machine = everything.set_index(NAMES).groupby("machine")
+    reference, other = (by_machine.get_group(name) for name in (first, machine.name))
     value = other["value"].reindex(reference.index)
     judged = reference["low"].notna() & value.notna()
     # An interval of no width covers what differs by rounding.
     slack = np.spacing(reference["high"].abs().astype(np.float32)).astype(float)
     low, high = reference["low"] - slack, reference["high"] + slack
-    inside = (low <= value) & (value <= high)
+    inside = (low <= value) & (value <= high) & judged
     known = reference["value"].notna() | value.notna()
     equal = (reference["value"] == value) & known
-    found = [
-        (COVERED, inside & judged, judged, f"within the interval of {first}"),
-        (SAME, equal, known, f"equal to {first} to the last bit"),
-    ]
     key = {"paper": "all papers", "claim": ALL, "machine": machine.name, "judged": NO_VERDICT}
     return [
         key | {"quantity": name, "note": note} | share(int(which.sum()), int(of.sum()))
-        for name, which, of, note in found
+        for name, which, of, note in (
+            (COVERED, inside, judged, f"within the interval of {first}"),
+            (SAME, equal, known, f"equal to {first} to the last bit"),
+        )
     ]
 
 
@@ -113,17 +105,16 @@ def readable(table: pd.DataFrame, machines: Sequence[Machine]) -> pd.DataFrame:
     same_seeds = [m.name for m in machines[1:] if not m.other_seeds]
     other_seeds = [m.name for m in machines if m.other_seeds]
     rows = []
-    claims = table[table["claim"] != ALL]
-    for (paper, claim, quantity), group in claims.groupby([*CLAIM, "quantity"], sort=False):
+    for (paper, claim, quantity), group in table[table["claim"] != ALL].groupby(NAMES, sort=False):
         by = group.set_index("machine")
-        here, elsewhere = by.loc[machines[0].name], by["value"].reindex(same_seeds).dropna()
+        here = by.loc[machines[0].name]
         rows.append(
             {
                 "paper": paper,
                 "claim": claim,
                 "quantity": quantity.replace("_", " "),
-                "here [95%]": interval(*here[["value", "low", "high"]], digits=4),
-                "on other machines": _range(elsewhere),
+                "here [95%]": interval_of(here, 4),
+                "on other machines": _range(by["value"].reindex(same_seeds).dropna()),
                 "from other seeds": _range(by["value"].reindex(other_seeds).dropna()),
                 BETWEEN_MACHINES: _small(by["value"][BETWEEN_MACHINES]),
                 BETWEEN_SEEDS: _small(by["value"][BETWEEN_SEEDS]),

@@ -20,14 +20,15 @@ Figure 4: distinct tokens gain in the order of their frequency P(l|n); the rares
     -> table_scan_snap_claims, figure_scan
 
 Attention drops progressively, from low to high co-occurrence: how many tokens drop, and when.
-    measures.drop_times, claims.drop_counts -> simulate_scan_snap -> table_scan_snap_claims
+    measures.drop_times, claims.drop_claims -> simulate_scan_snap -> table_scan_snap_claims
 Assumptions (a) to (c), one at a time: positions, input length, a slower or faster decoder.
-    assumptions, positions, claims -> simulate_scan_snap_assumptions -> table_scan_snap_claims
+    simulation.simulate_changes, positions, claims
+    -> simulate_scan_snap_assumptions -> table_scan_snap_claims
 
 Snap: attention comes to rest
 
 The phase transition is controllable by the learning rates of the two layers: its time.
-    measures.transition_times, transition, claims, figures.phase_transition
+    measures.transition_times, measures.transition_exponents, claims, figures.phase_transition
     -> simulate_scan_snap
     -> table_scan_snap_claims, figure_phase_transition
 
@@ -37,7 +38,7 @@ It does not end as winner-takes-all; it slows down and stays on a combination of
     -> table_scan_snap_claims, figure_scan
 Figure 6: a larger lr_Y/lr_Z ends at a higher entropy of c_n, a larger lr_Z at a lower one; each
 cell and all together, means of our seeds against means of the paper's ten.
-    measures.entropy_by_run, entropy_sweep, claims.cell_claims, claims.over_sizes,
+    measures.entropy_by_run, entropy_sweep, claims.sweep_claims, claims.over_sizes,
     figures.entropy_sweep
     -> simulate_scan_snap
     -> table_entropy_sweep, table_scan_snap_claims, figure_entropy_sweep
@@ -49,13 +50,13 @@ Beyond the paper: the same over a fine grid of learning rates.
 Real text
 
 Figure 7: attention of a language model becomes sparse over training.
-    text, language_model, text_training, text_attention, text_figures.attention_maps
+    text, language_model, text_training, figures.attention_maps
     -> fetch_corpus, parse_articles, train_text_model
     -> figure_attention_maps
 Without positions, as the theory has it, beside the same training with them; several corpora.
     language_model.forward, claims -> train_text_model -> table_scan_snap_claims
 Beyond the paper: the same as numbers on held-out text, and attention received by token frequency.
-    text.frequency_bins, text_attention.Observer, claims, text_figures.attention_over_time
+    text.frequency_bins, text_training.Observer, claims, figures.attention_over_time
     -> train_text_model
     -> table_scan_snap_claims, figure_attention_over_time
 """

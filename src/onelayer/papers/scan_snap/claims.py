@@ -15,7 +15,7 @@ from onelayer.evidence.claims import NOTES as ON_CLAIMS
 from onelayer.evidence.claims import Claim, alone, of_seeds, readable, tabulated
 from onelayer.evidence.tables import ALL, table
 from onelayer.evidence.verdicts import TENTH, Direction, Number
-from onelayer.papers.scan_snap import entropy_sweep, measures, transition
+from onelayer.papers.scan_snap import entropy_sweep, measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES
 from onelayer.papers.scan_snap.entropy_sweep import CLOSE, PUBLISHED_RUNS, pooled
 from onelayer.papers.scan_snap.measures import SETTINGS, UNMOVED, WINDOW, spearman
@@ -25,14 +25,8 @@ from onelayer.settings.scan_snap import TextTrainingSettings
 SYNTHETIC, TEXT = "synthetic", "text"
 # What rows are picked by, behind `onelayer.evidence.claims.KEYS`: the task; which training on text;
 # which assumption is changed, and to what; query tokens; the last iteration that is looked at.
-KEYS = {
-    "task": SYNTHETIC,
-    "training": "",
-    "assumption": "",
-    "changed": "",
-    "num_last": "",
-    "iterations": "",
-}
+KEYS = {"task": SYNTHETIC, "training": "", "assumption": "", "changed": ""}
+KEYS |= {"num_last": "", "iterations": ""}
 EARLY = 10  # speed is taken around iteration 10 and at the end
 RAREST = 4  # tokens whose drop times are compared
 PLACES = {
@@ -63,11 +57,23 @@ HOLDS = {
     "lr_Y_exponent": Direction(0, -1, TENTH),
     "lr_Z_exponent": Direction(0, -1, TENTH),
 }
+# Between which a number lies by definition; a rank correlation between -1 and 1.
+ENDS = {
+    "largest_attention": (0, 1),
+    "tokens_dropping": (0, DISTINCT),
+    "common_mass_change": (-1, 1),
+}
+ENDS |= dict.fromkeys(("gain_of_most_frequent", "gain_of_rarest", "way_after", "drop_time"), (0,))
 # Along which rate, at fixed values of which other, and on which side the paper says entropy goes.
 RATES = (
     ("larger lr_Y/lr_Z, higher entropy", "lr_Y_multiplier", "lr_Z", 1),
     ("larger lr_Z, sparser attention", "lr_Z", "lr_Y_multiplier", -1),
 )
+# With what the paper's numbers are compared; no difference is no effect.
+BESIDE_PUBLISHED = Number(0.0, published_runs=PUBLISHED_RUNS)
+STILL = "a run stood still"
+# What a training without positions has in common with that which it stands beside.
+OF_A_TWIN = ("optimizer", "lr", "lr_feed_forward", "corpus")
 SPARSE, COMMON_LOSE = "attention becomes sparse", "common tokens lose attention"
 RARE_GAIN, NO_WINNER = "rare tokens gain attention", "not winner-take-all"
 
@@ -129,71 +135,16 @@ def scan_snap_claims(
     own_text: list[str],
     text_length: int,
 ) -> pd.DataFrame:
-    """The claims of Scan and Snap, each with its number, interval and verdict.
-
-    Args:
-        scan, transitions, changes, sweep, scan_iterations, sweep_iterations, own_text, text_length:
-            as `assemble` takes them.
-        published: as `entropy_sweep.read_published` takes it.
-        text: measures of each training of the language model.
-        trainings: of the language model.
-    """
-    return assemble(
-        scan,
-        sweep,
-        entropy_sweep.read_published(published),
-        dict(zip(trainings, text, strict=True)),
-        scan_iterations,
-        sweep_iterations,
-        transitions,
-        changes,
-        own_text,
-        text_length,
+    """The claims of Scan and Snap, each with its number, interval and verdict."""
+    return tabulated(
+        [
+            *scan_claims(scan, scan_iterations),
+            *transition_claims(transitions),
+            *changed_claims(changes, scan_iterations),
+            *sweep_claims(sweep, entropy_sweep.read_published(published), sweep_iterations),
+            *text_claims(dict(zip(trainings, text, strict=True)), own_text, text_length),
+        ]
     )
-
-
-def assemble(
-    scan: pd.DataFrame,
-    sweep: pd.DataFrame,
-    published: pd.DataFrame,
-    text: Mapping[TextTrainingSettings, pd.DataFrame],
-    scan_iterations: int,
-    sweep_iterations: int,
-    transitions: pd.DataFrame | None = None,
-    changes: pd.DataFrame | None = None,
-    own_text: Collection[str] = (),
-    text_length: int = 1,
-) -> pd.DataFrame:
-    """All claims, tidy; then those on real text again for each seed alone, not judged.
-
-    Args:
-        scan: simulation of Fig. 4.
-        sweep: simulation of Fig. 6.
-        published: `entropy_sweep.read_published`.
-        text: measures of each training of the language model, `text_training.tabulate_measures`.
-            One without positions stands beside that which differs from it in nothing else.
-        scan_iterations, sweep_iterations: iterations of the paper's two figures.
-        transitions: simulation over both learning rates; None leaves its claims out.
-        changes: simulation of changed assumptions, `assumptions.simulate_changes`; None likewise.
-        own_text: names of the trainings on text that are the paper's own,
-            `LanguageModelSettings.of_the_paper`; the others are analogues.
-        text_length: tokens in a sequence of text.
-    """
-    claims = _scan_claims(scan, scan_iterations) + _drop_claims(scan, scan_iterations)
-    if transitions is not None:
-        claims += _transition_claims(transition.times_by_run(transitions))
-    if changes is not None:
-        claims += _changed_claims(changes, scan_iterations)
-    if len(sweep):
-        cells = entropy_sweep.assemble(sweep, published, sweep_iterations)
-        claims += cell_claims(cells, sweep_iterations)
-        claims += _rate_claims(sweep, published, sweep_iterations)
-    for training, measured in text.items():
-        kind = "claim" if training.name in own_text else "analogue"
-        claims += _text_claims(training, measured, text_directions(text_length), kind)
-    for pair, tables in _with_and_without_positions(text):
-        claims += _position_claims(pair, *tables)
-    return tabulated(claims)
 
 
 def _claim(
@@ -204,60 +155,70 @@ def _claim(
     seeds: np.ndarray | pd.Series,
     note: str,
     holds: Direction | None = None,
-    ends: tuple[float, float] = (-np.inf, np.inf),
     **keys: object,
 ) -> Claim:
-    """A claim on the mean over seeds; `ends`: between which the number lies by definition."""
-    found = of_seeds(seeds, *ends)
+    """A claim on the mean over seeds, of `HOLDS` where it has not its own direction."""
+    name = quantity.partition("[")[0]
+    found = of_seeds(seeds, *ENDS.get(name, (-1, 1) if name.endswith("_spearman") else ()))
     missing = "" if found["n"] else "no run went through"
+    side = holds or HOLDS.get(name)
     return Claim(
-        claim, place, setting, quantity, found, note, holds, missing=missing, keys=KEYS | keys
+        claim, place, setting, quantity, found, note, side, missing=missing, keys=KEYS | keys
     )
 
 
-def _scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
+def scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
+    """Which tokens gain and lose, whether attention comes to rest, and which tokens drop (Fig. 4).
+
+    Args:
+        scan: simulation of one size and one pair of rates.
+        iterations: of the paper's figure.
+    """
     times, c = measures.trajectories(scan[scan["diverged_at"] < 0])
     place = {int(iteration): index for index, iteration in enumerate(times)}
-    start, end, last = c[0], c[place[iterations]], c[-1]
+    start, end = c[0], c[place[iterations]]
     gain = end / start
-    chances = np.broadcast_to(TOKEN_CHANCES[COMMON:], gain[:, COMMON:].shape)
-    lost = measures.common_mass(end) - measures.common_mass(start)
-
-    def claim(words, quantity, seeds, note, where="Fig. 4", until=iterations, ends=(0.0, np.inf)):
-        setting = f"synthetic, {until} iterations"
-        holds = HOLDS[quantity]
-        return _claim(words, where, setting, quantity, seeds, note, holds, ends, iterations=until)
-
+    common = measures.common_mass(start)
     order = "distinct tokens gain in the order of co-occurrence"
+    setting = f"synthetic, {iterations} iterations"
     claims = [
-        claim(COMMON_LOSE, "common_mass_change", lost,
-              f"from {measures.common_mass(start).mean():.3f}", ends=(-1.0, 1.0)),
-        claim(order, "gain_spearman", spearman(gain[:, COMMON:], chances),
-              "rank correlation of c(end) / c(0) with P(l) over the distinct tokens",
-              ends=(-1.0, 1.0)),
-        claim(order, "gain_of_most_frequent", gain[:, -1],
-              "c(end) / c(0) of the most frequent distinct token"),
-        claim(order, "gain_of_rarest", gain[:, COMMON],
-              "c(end) / c(0) of the rarest distinct token"),
-        claim(NO_WINNER, "largest_attention", end.max(axis=1),
-              "the largest c of all tokens: none has most of the attention", ends=(0.0, 1.0)),
-        claim("snapping: attention comes to rest", "slowing_down",
-              _slowing_down(c[:, :, -1], place, iterations),
-              f"log10 of the top token's speed around iteration {EARLY} / at the end",
-              ends=(-np.inf, np.inf)),
+        _claim(words, "Fig. 4", setting, quantity, seeds, note, iterations=iterations)
+        for words, quantity, seeds, note in (
+            (COMMON_LOSE, "common_mass_change", measures.common_mass(end) - common,
+             f"from {common.mean():.3f}"),
+            (order, "gain_spearman", _with_frequency(gain[:, COMMON:]),
+             "rank correlation of c(end) / c(0) with P(l) over the distinct tokens"),
+            (order, "gain_of_most_frequent", gain[:, -1],
+             "c(end) / c(0) of the most frequent distinct token"),
+            (order, "gain_of_rarest", gain[:, COMMON],
+             "c(end) / c(0) of the rarest distinct token"),
+            (NO_WINNER, "largest_attention", end.max(axis=1),
+             "the largest c of all tokens: none has most of the attention"),
+            ("snapping: attention comes to rest", "slowing_down",
+             _slowing_down(c[:, :, -1], place, iterations),
+             f"log10 of the top token's speed around iteration {EARLY} / at the end"),
+        )
     ]  # fmt: skip
     if (longest := int(times[-1])) > iterations:
-        before, after = np.abs(end - start).sum(axis=1), np.abs(last - end).sum(axis=1)
+        before, after = np.abs(end - start).sum(axis=1), np.abs(c[-1] - end).sum(axis=1)
         way = np.divide(after, before, out=np.full_like(before, np.nan), where=before > 0)
         note = f"way of c from {iterations} to {longest} iterations / way before (l1)"
-        words = "stays snapped over more iterations"
-        claims.append(claim(words, "way_after", way, note, "abstract", longest))
-    return list(map(_still, claims)) if _stood_still(start, end) else claims
+        words, setting = "stays snapped over more iterations", f"synthetic, {longest} iterations"
+        claims.append(
+            _claim(words, "abstract", setting, "way_after", way, note, iterations=longest)
+        )
+    early = times <= iterations
+    dropping, *drops = drop_claims(measures.drop_times(times[early], c[early]), iterations)
+    claims.append(dropping)
+    # Attention of a run has not left its start.
+    if (np.abs(gain - 1) < UNMOVED).all(axis=1).any():
+        claims = [claim._replace(missing=STILL) for claim in claims]
+    return claims + drops
 
 
-def _stood_still(start: np.ndarray, end: np.ndarray) -> bool:
-    """Whether attention of any run has not left its start; c [runs, 20]."""
-    return bool((np.abs(end / start - 1) < UNMOVED).all(axis=1).any())
+def _with_frequency(values: np.ndarray) -> np.ndarray:
+    """Rank correlation over the distinct tokens with P(l) of values [runs, 10], [runs]."""
+    return spearman(values, np.broadcast_to(TOKEN_CHANCES[COMMON:], values.shape))
 
 
 def _slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) -> np.ndarray:
@@ -274,105 +235,73 @@ def _slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) ->
     return np.log10(np.divide(early, late, out=np.full_like(early, np.nan), where=moving))
 
 
-def _drop_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
-    """How many distinct tokens drop, when the rarest do, and in which order."""
-    times, c = measures.trajectories(scan[scan["diverged_at"] < 0])
-    early = times <= iterations
-    drops = measures.drop_times(times[early], c[early])[:, COMMON:]
-    claims = drop_counts(~np.isnan(drops), iterations)
-    if _stood_still(c[0], c[early][-1]):
-        claims[0] = _still(claims[0])
-    words, place, setting = _of_drops(iterations)
-    never = np.where(np.isnan(drops), iterations + 1, drops)
-    chances = np.broadcast_to(TOKEN_CHANCES[COMMON:], never.shape)
+def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
+    """How many distinct tokens drop, which is the first, in which order, and when the rarest do.
 
-    def claim(quantity, seeds, note, holds=None, ends=(-np.inf, np.inf)):
-        return _claim(
-            words, place, setting, quantity, seeds, note, holds, ends, iterations=iterations
-        )
-
-    claims.append(
-        claim(
-            "drop_time_spearman",
-            spearman(never, chances),
-            "rank correlation of drop time and P(l) over the distinct tokens; those that never "
-            "drop come last, side by side",
-            HOLDS["drop_time_spearman"],
-            (-1.0, 1.0),
-        )
-    )
+    Args:
+        drops: of `measures.drop_times`, [runs, 20].
+        iterations: how long they were followed.
+    """
+    drops = drops[:, COMMON:]
+    dropped = ~np.isnan(drops)
+    words = "attention drops progressively, from low to high co-occurrence"
+    where = words, "abstract", f"synthetic, {iterations} iterations"
+    keys = {"iterations": iterations}
+    always, never = dropped.all(axis=0).sum(), (~dropped).all(axis=0).sum()
+    claims = [
+        _claim(*where, "tokens_dropping", dropped.sum(axis=1),
+               f"of the {DISTINCT} distinct tokens those whose c is ever 1% below its start",
+               **keys),
+        Claim(*where, "tokens_always_dropping", alone(always, len(drops)),
+              "distinct tokens that drop in every run", keys=KEYS | keys),
+        Claim(*where, "tokens_never_dropping", alone(never, len(drops)),
+              "distinct tokens that drop in no run", keys=KEYS | keys),
+        _claim(*where, "drop_time_spearman",
+               _with_frequency(np.where(dropped, drops, iterations + 1)),
+               "rank correlation of drop time and P(l) over the distinct tokens; those that never "
+               "drop come last, side by side", **keys),
+    ]  # fmt: skip
     for rank in range(RAREST):
-        dropped = drops[~np.isnan(drops[:, rank]), rank]
-        median = f", median {np.median(dropped):g}" if len(dropped) else ""
+        times = drops[dropped[:, rank], rank]
+        median = f", median {np.median(times):g}" if len(times) else ""
         note = f"first iteration at which c is 1% below its start, where it is so{median}"
-        own = claim(f"drop_time[{rank + 1}]", drops[:, rank], note, ends=(0.0, np.inf))
-        claims.append(own._replace(missing=""))  # none drops: that is what was found
+        claim = _claim(*where, f"drop_time[{rank + 1}]", times, note, **keys)
+        claims.append(claim._replace(missing=""))  # none drops: that is what was found
     for rank in range(RAREST - 1):
-        name, note = f"drop_delay[{rank + 1} to {rank + 2}]", "iterations between their drops"
-        claims.append(claim(name, drops[:, rank + 1] - drops[:, rank], note, HOLDS["drop_delay"]))
+        quantity, delay = (
+            f"drop_delay[{rank + 1} to {rank + 2}]",
+            drops[:, rank + 1] - drops[:, rank],
+        )
+        claims.append(_claim(*where, quantity, delay, "iterations between their drops", **keys))
     return claims
 
 
-def drop_counts(dropped: np.ndarray, iterations: int) -> list[Claim]:
-    """How many of the distinct tokens drop: in a run, in every run, in none.
-
-    Args:
-        dropped: bool [runs, 10], whether a token's c was ever 1% below its start.
-        iterations: how long it was followed.
-    """
-    words, place, setting = _of_drops(iterations)
-    runs, keys = len(dropped), KEYS | {"iterations": iterations}
-    always, never = dropped.all(axis=0).sum(), (~dropped).all(axis=0).sum()
-    mean = _claim(
-        words, place, setting, "tokens_dropping", dropped.sum(axis=1),
-        f"of the {DISTINCT} distinct tokens those whose c is ever 1% below its start",
-        ends=(0.0, DISTINCT), iterations=iterations,
-    )  # fmt: skip
-    return [
-        mean,
-        *(
-            Claim(words, place, setting, quantity, alone(count, runs), note, keys=keys)
-            for quantity, count, note in (
-                ("tokens_always_dropping", always, "distinct tokens that drop in every run"),
-                ("tokens_never_dropping", never, "distinct tokens that drop in no run"),
-            )
-        ),
-    ]
-
-
-def _of_drops(iterations: int) -> tuple[str, str, str]:
-    """The claim on drops, its place and setting."""
-    words = "attention drops progressively, from low to high co-occurrence"
-    return words, "abstract", f"synthetic, {iterations} iterations"
-
-
-def _transition_claims(times: pd.DataFrame) -> list[Claim]:
+def transition_claims(transitions: pd.DataFrame) -> list[Claim]:
     """When attention stops gathering speed, against both rates, and at some pairs of them."""
+    times = measures.transition_times_by_run(transitions)
+    slopes, last = measures.transition_exponents(times), times["time"].max()
+    pairs = f"{len(times.groupby(measures.RATES))} pairs of rates"
     words = "a phase transition that is controllable by the learning rates of the two layers"
-    place = "abstract"
-    slopes, last = transition.exponents(times), times["time"].max()
-    pairs = len(times.groupby(transition.RATES))
     claims = [
-        _claim(words, place, f"synthetic, {pairs} pairs of rates", f"{rate}_exponent",
-               slopes[rate],
+        _claim(words, "abstract", f"synthetic, {pairs}", f"{rate}_exponent", slopes[rate],
                f"slope of log time on log {rate} at a fixed other rate; time: the iteration at "
-               f"which attention moves fastest, {last:g} at most", HOLDS[f"{rate}_exponent"])
-        for rate in reversed(transition.RATES)
+               f"which attention moves fastest, {last:g} at most")
+        for rate in reversed(measures.RATES)
     ]  # fmt: skip
     middle = np.sort(times["lr_Z"].unique())[times["lr_Z"].nunique() // 2]
     through = times[np.isclose(times["lr_Z"], middle) | np.isclose(times["lr_Y"], middle)]
-    for (lr_Z, lr_Y), runs in through.groupby(transition.RATES):
-        found = of_seeds(runs["time"], 0)
+    for (lr_Z, lr_Y), runs in through.groupby(measures.RATES):
         setting = f"synthetic, lr_Z {lr_Z:.15g}, lr_Y {lr_Y:.15g}"
         note = "the iteration at which attention moves fastest"
-        claims.append(Claim(words, place, setting, "transition_time", found, note, keys=KEYS))
+        time = of_seeds(runs["time"], 0)
+        claims.append(Claim(words, "abstract", setting, "transition_time", time, note, keys=KEYS))
     return claims
 
 
-def _changed_claims(changes: pd.DataFrame, iterations: int) -> list[Claim]:
+def changed_claims(changes: pd.DataFrame, iterations: int) -> list[Claim]:
     """The claims on the scan again where one assumption is changed: another model or task."""
     claims = []
-    for (assumption, changed), own in changes.groupby(["assumption", "changed"], sort=False):
+    for (assumption, changed), runs in changes.groupby(["assumption", "changed"], sort=False):
         words = CHANGED[assumption].format(changed)
         claims += [
             claim._replace(
@@ -381,41 +310,42 @@ def _changed_claims(changes: pd.DataFrame, iterations: int) -> list[Claim]:
                 kind="analogue",
                 keys=claim.keys | {"assumption": assumption, "changed": changed},
             )
-            for claim in _scan_claims(own, iterations)
+            for claim in scan_claims(runs, iterations)
             if claim.quantity in OF_CHANGES
         ]
     return claims
 
 
-def cell_claims(cells: pd.DataFrame, iterations: int) -> list[Claim]:
-    """The published cells of Fig. 6 all together; none where ours and theirs have none in common.
+def sweep_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) -> list[Claim]:
+    """The cells of Fig. 6 all together, and what each of the two rates does.
 
-    Args:
-        cells: the table of entropies, `entropy_sweep.assemble`.
-        iterations: iterations of the figure.
+    The published cells are those of `entropy_sweep.read_published`.
     """
-    tested = entropy_sweep.both(cells)
-    if tested.empty:
-        return []
-    setting, keys = f"synthetic, {len(tested)} cells", KEYS | {"iterations": iterations}
+    cells = entropy_sweep.both(entropy_sweep.assemble(sweep, published, iterations))
+    together = _cell_claims(cells, iterations) if len(cells) else []
+    return together + _rate_claims(sweep, published, iterations)
+
+
+def _cell_claims(cells: pd.DataFrame, iterations: int) -> list[Claim]:
+    """Ours against the published cells, as `entropy_sweep.both` gives them."""
     words = "entropy of attention by learning rates and query tokens"
-    found = entropy_sweep.slope(tested)
-    z = np.abs(entropy_sweep.welch(tested))
-    distance = (tested["value"] - tested["published"]).abs().mean()
+    where = words, "Fig. 6", f"synthetic, {len(cells)} cells"
+    keys = KEYS | {"iterations": iterations}
+    slope, z = entropy_sweep.slope(cells), np.abs(entropy_sweep.welch(cells))
+    distance = (cells["value"] - cells["published"]).abs().mean()
+    correlation = np.nan
+    if len(cells) > 1:
+        correlation = np.corrcoef(cells["value"], cells["published"])[0, 1]
     together = Claim(
-        words, "Fig. 6", setting, "entropy_slope", found,
+        *where, "entropy_slope", slope,
         "our change of entropy by training over the published one, least squares through the "
         "start; cells of one number of query tokens share seeds and count as varying together",
-        compared=Number(0.0, published_runs=PUBLISHED_RUNS), published=1.0,
-        published_std=found["std"], keys=keys,
+        compared=BESIDE_PUBLISHED, published=1.0, published_std=slope["std"], keys=keys,
     )  # fmt: skip
-    correlation = np.nan
-    if len(tested) > 1:
-        correlation = np.corrcoef(tested["value"], tested["published"])[0, 1]
     return [
         together,
         *(
-            Claim(words, "Fig. 6", setting, quantity, alone(value, len(tested)), note, keys=keys)
+            Claim(*where, quantity, alone(value, len(cells)), note, keys=keys)
             for quantity, value, note in (
                 ("entropy_z_close", (z <= CLOSE).mean(),
                  f"share of cells whose two means are within {CLOSE:g} standard errors of each "
@@ -440,33 +370,31 @@ def _rate_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) 
                 continue
             ran = group[SETTINGS].drop_duplicates()
             theirs = published.merge(ran, on=SETTINGS)
-            paper = _grid(theirs, along, across, "published") if len(theirs) == len(ran) else None
-            grids = [_grid(own, along, across, "entropy") for _, own in group.groupby("seed")]
-            grids = np.array([grid for grid in grids if grid is not None])
+            grids = _grids(group, "entropy", "seed", across, along)
+            paper = _grids(theirs, "published", "num_last", across, along)
+            all_published = len(theirs) == len(ran) and len(paper) == 1
             setting = f"synthetic, {measures.query_tokens(num_last)}"
-            keys = {"num_last": f"{num_last}", "iterations": iterations}
-            for quantity, of_grid, what, ends in (
-                ("spearman", _trend, "rank correlation of entropy with the rate", (-1.0, 1.0)),
-                ("difference", _contrast, "entropy at the largest rate minus at the smallest",
-                 (-np.inf, np.inf)),
-            ):  # fmt: skip
-                seeds = of_grid(grids) if len(grids) else np.array([])
-                own = _claim(
-                    words, "Fig. 6", setting, f"{along}_{quantity}", seeds,
-                    f"{what}, mean over {across}", Direction(0, side), ends, **keys,
-                )  # fmt: skip
-                if paper is not None:
-                    own = own._replace(
-                        published=float(of_grid(paper)),
-                        compared=Number(0.0, published_runs=PUBLISHED_RUNS),
-                    )
+            for quantity, of_grids, what in (
+                ("spearman", _trend, "rank correlation of entropy with the rate"),
+                ("difference", _contrast, "entropy at the largest rate minus at the smallest"),
+            ):
+                claim = _claim(
+                    *(words, "Fig. 6", setting, f"{along}_{quantity}", of_grids(grids)),
+                    f"{what}, mean over {across}",
+                    Direction(0, side),
+                    num_last=f"{num_last}",
+                    iterations=iterations,
+                )
+                if all_published:
+                    value = float(of_grids(paper)[0])
+                    claim = claim._replace(published=value, compared=BESIDE_PUBLISHED)
                 if quantity == "difference":
-                    spread = np.nan if paper is None else _contrast_std(theirs, along)
+                    spread = _contrast_std(theirs, along) if all_published else np.nan
                     # Of two rounded numbers; ranks are not rounded.
                     tolerance = 2 * theirs["tolerance"].max()
-                    own = own._replace(published_std=spread, tolerance=tolerance)
-                    differences.append(own)
-                claims.append(own)
+                    claim = claim._replace(published_std=spread, tolerance=tolerance)
+                    differences.append(claim)
+                claims.append(claim)
         claims += over_sizes(differences, side)
     return claims
 
@@ -485,21 +413,19 @@ def over_sizes(differences: Sequence[Claim], side: int) -> list[Claim]:
         return []
     first, count = differences[0], len(differences)
     found = pd.DataFrame([claim.found for claim in differences])
-    weights = np.full(count, 1 / count)
-    value = float(found["value"].mean())
-    half = pooled(weights, (found["high"] - found["low"]) / 2, np.arange(count))
-    spreads = [claim.published_std for claim in differences]
+    weights, apart = np.full(count, 1 / count), np.arange(count)
+    value, n = float(found["value"].mean()), int(found["n"].min())
+    half = pooled(weights, (found["high"] - found["low"]) / 2, apart)
     published = float(np.mean([claim.published for claim in differences]))
     mean = first._replace(
         setting=f"synthetic, mean over {count} numbers of query tokens",
         quantity=f"{first.quantity}_mean",
-        found={"value": value, "low": value - half, "high": value + half,
-               "n": int(found["n"].min())},
+        found={"value": value, "low": value - half, "high": value + half, "n": n},
         compared=None if np.isnan(published) else first.compared,
         published=published,
-        published_std=pooled(weights, spreads, np.arange(count)),
+        published_std=pooled(weights, [claim.published_std for claim in differences], apart),
         keys=first.keys | {"num_last": ALL},
-    )  # fmt: skip
+    )
     weakest = min(differences, key=lambda claim: side * claim.found["value"])
     weakest = weakest._replace(
         quantity=f"{first.quantity}_weakest",
@@ -512,10 +438,10 @@ def over_sizes(differences: Sequence[Claim], side: int) -> list[Claim]:
     return [mean, weakest]
 
 
-def _grid(table: pd.DataFrame, along: str, across: str, values: str) -> np.ndarray | None:
-    """[across, along] values; None where some are missing."""
-    grid = table.pivot_table(values, across, along)
-    return None if grid.empty or grid.isna().any(axis=None) else grid.to_numpy()
+def _grids(table: pd.DataFrame, values: str, each: str, across: str, along: str) -> np.ndarray:
+    """Values of each seed, or of the paper, [each, across, along]; with a hole it is left out."""
+    wide = table.pivot_table(values, each, [across, along], dropna=False).dropna()
+    return wide.to_numpy().reshape(len(wide), table[across].nunique(), table[along].nunique())
 
 
 def _trend(grids: np.ndarray) -> np.ndarray:
@@ -538,21 +464,28 @@ def _contrast_std(cells: pd.DataFrame, along: str) -> float:
     return pooled(np.full(len(ends), 2 / len(ends)), ends["published_std"], np.arange(len(ends)))
 
 
-def text_directions(length: int) -> dict[tuple[str, str], Direction]:
-    """Where the claims on real text hold, by claim and measure.
+def text_claims(
+    text: Mapping[TextTrainingSettings, pd.DataFrame], own_text: Collection[str], length: int
+) -> list[Claim]:
+    """What attention does on real text; then trainings without positions beside their twins.
 
     Args:
+        text: measures of each training of the language model, `text_training.tabulate_measures`.
+            One without positions stands beside that which differs from it in nothing else.
+        own_text: names of the trainings that are the paper's own,
+            `LanguageModelSettings.of_the_paper`; the others are analogues.
         length: tokens in a sequence.
     """
-    return {
-        (SPARSE, "entropy"): Direction(0, -1, TENTH * uniform_entropy(length)),
-        (SPARSE, "top1"): Direction(0, 1, TENTH),
-        (SPARSE, "sparse"): Direction(0, 1, TENTH),
-        # Whoever gains more than half of all attention has most of it.
-        (NO_WINNER, "top1"): Direction(0.5, -1, TENTH * 0.5),
-        (COMMON_LOSE, "received"): Direction(0, -1, TENTH),
-        (RARE_GAIN, "received"): Direction(0, 1, TENTH),
-    }
+    claims = []
+    for training, measured in text.items():
+        kind = "claim" if training.name in own_text else "analogue"
+        claims += _text_claims(training, measured, uniform_entropy(length), kind)
+    for training, without in text.items():
+        for other, with_them in text.items():
+            alike = all(getattr(training, name) == getattr(other, name) for name in OF_A_TWIN)
+            if alike and other.positions and not training.positions:
+                claims += _position_claims(training, without, with_them)
+    return claims
 
 
 def _on_text(training: TextTrainingSettings) -> str:
@@ -560,89 +493,64 @@ def _on_text(training: TextTrainingSettings) -> str:
     return f"real text, {training.name}" + (f", {training.corpus}" if training.corpus else "")
 
 
+def _most_frequent_and_rarest(measured: pd.DataFrame) -> tuple[str, str]:
+    bins = [name for name in measured["quantity"].unique() if name.startswith("received[")]
+    return bins[0], bins[-1]
+
+
+def _by_seed(measured: pd.DataFrame, iteration: int) -> pd.DataFrame:
+    """Quantities at one iteration, a row per seed."""
+    at = measured[measured["iteration"] == iteration]
+    return at.pivot(index="seed", columns="quantity", values="value")
+
+
 def _text_claims(
-    training: TextTrainingSettings,
-    table: pd.DataFrame,
-    holds: Mapping[tuple[str, str], Direction],
-    kind: str,
+    training: TextTrainingSettings, measured: pd.DataFrame, uniform: float, kind: str
 ) -> list[Claim]:
-    """What attention does on real text between the first and the last iteration."""
-    change = _change(table)
-    bins = [q for q in change if q.startswith("received[")]
-    still = not (change["loss"] < 0).all()
+    """What attention does between the first and the last iteration, of seeds that went through."""
+    last = measured["iteration"].max()
+    whole = measured[measured.groupby("seed")["iteration"].transform("max") == last]
+    change = _by_seed(whole, last) - _by_seed(whole, 0)
+    most_frequent, rarest = _most_frequent_and_rarest(whole)
     weight = "change of the largest weight"
-    keys = {"task": TEXT, "training": training.name, "iterations": int(table["iteration"].max())}
+    keys = {"task": TEXT, "training": training.name, "iterations": int(last)}
     claims = [
         _claim(
-            claim, place, _on_text(training), f"{quantity}_change", change[quantity], note,
-            holds[claim, quantity.partition("[")[0]], **keys,
+            claim, place, _on_text(training), f"{quantity}_change", change[quantity], note, holds,
+            **keys,
         )._replace(seeds=change[quantity], kind=kind)
-        for claim, place, quantity, note in (
-            (SPARSE, "Fig. 7", "entropy", "change of entropy (nats)"),
-            (SPARSE, "Fig. 7", "top1", weight),
-            (SPARSE, "Fig. 7", "sparse", "change of the share of keys below a tenth of uniform"),
-            (COMMON_LOSE, "abstract", bins[0],
+        for claim, place, quantity, holds, note in (
+            (SPARSE, "Fig. 7", "entropy", Direction(0, -1, TENTH * uniform),
+             "change of entropy (nats)"),
+            (SPARSE, "Fig. 7", "top1", Direction(0, 1, TENTH), weight),
+            (SPARSE, "Fig. 7", "sparse", Direction(0, 1, TENTH),
+             "change of the share of keys below a tenth of uniform"),
+            (COMMON_LOSE, "abstract", most_frequent, Direction(0, -1, TENTH),
              "change of attention on the most frequent tokens, uniform = 1"),
-            (RARE_GAIN, "abstract", bins[-1],
+            (RARE_GAIN, "abstract", rarest, Direction(0, 1, TENTH),
              "change of attention on the rarest tokens, uniform = 1"),
+            # Whoever gains more than half of all attention has most of it.
+            (NO_WINNER, "abstract", "top1", Direction(0.5, -1, TENTH * 0.5), weight),
         )
     ]  # fmt: skip
-    winner = _claim(
-        NO_WINNER, "abstract", _on_text(training), "top1_change", change["top1"], weight,
-        holds[NO_WINNER, "top1"], **keys,
-    )._replace(kind=kind)  # fmt: skip
-    claims.append(winner)
-    return list(map(_still, claims)) if still else claims
-
-
-def _with_and_without_positions(
-    text: Mapping[TextTrainingSettings, pd.DataFrame],
-) -> list[tuple[TextTrainingSettings, tuple[pd.DataFrame, pd.DataFrame]]]:
-    """Trainings without positions, with their measures and those of the same one with positions."""
-    found = []
-    for training, measured in text.items():
-        twin = (training.optimizer, training.lr, training.lr_feed_forward, training.corpus)
-        for other, beside in text.items():
-            its = (other.optimizer, other.lr, other.lr_feed_forward, other.corpus)
-            if not training.positions and other.positions and twin == its:
-                found.append((training, (measured, beside)))
-    return found
-
-
-def _position_claims(
-    training: TextTrainingSettings, without: pd.DataFrame, beside: pd.DataFrame
-) -> list[Claim]:
-    """Measures without positions minus those with them, after as many iterations, seed by seed."""
-    last = max(set(without["iteration"]) & set(beside["iteration"]))
-    index = ["quantity", "seed"]
-    ends = [
-        table[table["iteration"] == last].set_index(index)["value"] for table in (without, beside)
-    ]
-    difference = (ends[0] - ends[1]).dropna()
-    bins = [q for q in beside["quantity"].unique() if q.startswith("received[")]
-    keys = KEYS | {"task": TEXT, "training": training.name, "assumption": "positions"}
-    keys["iterations"] = int(last)
-    claims = []
-    for quantity in ("loss", "entropy", "sparse", bins[0], bins[-1]):
-        seeds = difference[difference.index.get_level_values("quantity") == quantity]
-        with_them = ends[1][ends[1].index.get_level_values("quantity") == quantity].mean()
-        note = f"without positions minus with them, which have {with_them:.3f}, at iteration {last}"
-        claims.append(
-            Claim("no positional encoding", PLACES["positions"], _on_text(training),
-                  f"{quantity}_without_positions", of_seeds(seeds), note, keys=keys)
-        )  # fmt: skip
+    claims[-1] = claims[-1]._replace(seeds=None)  # each stands with the other claim on it
+    if not (change["loss"] < 0).all():
+        claims = [claim._replace(missing=STILL) for claim in claims]
     return claims
 
 
-def _still(claim: Claim) -> Claim:
-    """The claim of a run that has not left its start."""
-    return claim._replace(missing="a run stood still")
-
-
-def _change(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Last minus first value of every quantity, one per seed that went through, under its seed."""
-    last = table["iteration"].max()
-    whole = table.groupby("seed")["iteration"].transform("max") == last
-    grid = table[whole].pivot_table("value", ["quantity", "seed"], "iteration", sort=False)
-    difference = (grid[last] - grid[0]).groupby("quantity", sort=False)
-    return {name: own.droplevel("quantity") for name, own in difference}
+def _position_claims(
+    training: TextTrainingSettings, without: pd.DataFrame, with_them: pd.DataFrame
+) -> list[Claim]:
+    """Measures without positions minus those with them, after as many iterations, seed by seed."""
+    last = int(max(set(without["iteration"]) & set(with_them["iteration"])))
+    beside = _by_seed(with_them, last)
+    difference = _by_seed(without, last) - beside
+    keys = {"task": TEXT, "training": training.name, "assumption": "positions", "iterations": last}
+    note = "without positions minus with them, which have {:.3f}, at iteration {}"
+    return [
+        Claim("no positional encoding", PLACES["positions"], _on_text(training),
+              f"{quantity}_without_positions", of_seeds(difference[quantity]),
+              note.format(beside[quantity].mean(), last), keys=KEYS | keys)
+        for quantity in ("loss", "entropy", "sparse", *_most_frequent_and_rarest(with_them))
+    ]  # fmt: skip

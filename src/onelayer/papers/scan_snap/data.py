@@ -37,11 +37,6 @@ class Task:
     length: int = 128
     batch: int = 128
 
-    def __post_init__(self) -> None:
-        for name, least in (("num_last", 1), ("next_per_last", 1), ("length", 2), ("batch", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be at least {least}")
-
     @property
     def classes(self) -> int:
         """Sequence classes F; class f has query token f // next_per_last."""
@@ -74,6 +69,11 @@ class Counts:
 
     counts: np.ndarray
     bounds: np.ndarray
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The class of each sequence, int64 [batch]."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
 
 @functools.lru_cache(maxsize=20_000)

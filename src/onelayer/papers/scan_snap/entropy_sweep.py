@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import half_width, mean
-from onelayer.evidence.tables import Report, number, table, tidy
+from onelayer.evidence.tables import Report, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Number, judge, rounding, worded
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
@@ -22,8 +22,6 @@ INITIAL_ENTROPY = float(distinct_entropy(TOKEN_CHANCES))
 UNMOVED_ENTROPY = 0.005
 # Seeds behind a published mean and standard deviation.
 PUBLISHED_RUNS = 10
-# With what the table's quantities are compared; Welch's statistic only describes.
-COMPARED = {"entropy": Number(INITIAL_ENTROPY, published_runs=PUBLISHED_RUNS)}
 # A mean of ten seeds is within so many standard errors of another one in about 95% of the cases.
 CLOSE = 2.0
 
@@ -52,15 +50,13 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     for keys, group in runs[runs["iteration"] == iteration].groupby(SETTINGS, sort=False):
         kept = group.loc[group["diverged_at"] < 0, "entropy"].to_numpy()
         lost = len(group) - len(kept)
-        row = dict(zip(SETTINGS, keys, strict=True)) | mean(kept)
-        row["std"] = kept.std(ddof=1) if len(kept) > 1 else np.nan
-        row["note"] = f"{lost} of {len(group)} runs diverged and are left out" if lost else ""
-        row["verdict"] = "" if len(kept) else NOT_REACHED
+        notes = [f"{lost} of {len(group)} runs diverged and are left out"] * bool(lost)
         # One run may come back to where it started; all of them have not left it.
-        if len(kept) and (abs(kept - INITIAL_ENTROPY) <= UNMOVED_ENTROPY).all():
-            row["verdict"] = NOT_REACHED
-            row["note"] = "; ".join(filter(None, [row["note"], "no run has left its start"]))
-        rows.append(row)
+        unmoved = (abs(kept - INITIAL_ENTROPY) <= UNMOVED_ENTROPY).all()
+        notes += ["no run has left its start"] * bool(len(kept) and unmoved)
+        row = {"std": kept.std(ddof=1) if len(kept) > 1 else np.nan, "note": "; ".join(notes)}
+        row["verdict"] = NOT_REACHED if unmoved else ""
+        rows.append(dict(zip(SETTINGS, keys, strict=True)) | mean(kept) | row)
     return pd.DataFrame(rows)
 
 
@@ -75,11 +71,7 @@ def assemble(simulated: pd.DataFrame, published: pd.DataFrame, iteration: int) -
 
 
 def judged(entropies: pd.DataFrame) -> pd.DataFrame:
-    """The cells with their verdicts, each with its `entropy_z` behind it.
-
-    Args:
-        entropies: a tidy row of `entropy` for each cell.
-    """
+    """Tidy rows of `entropy`, one a cell, with their verdicts; behind each its `entropy_z`."""
     tested = both(entropies)
     z = tested[SETTINGS].assign(
         quantity="entropy_z",
@@ -89,7 +81,8 @@ def judged(entropies: pd.DataFrame) -> pd.DataFrame:
     )
     table = pd.concat([entropies, tidy(z, SETTINGS)])
     table = table.sort_values([*SETTINGS, "quantity"], kind="stable", ignore_index=True)
-    return judge(table, COMPARED)
+    # Welch's statistic only describes.
+    return judge(table, {"entropy": Number(INITIAL_ENTROPY, published_runs=PUBLISHED_RUNS)})
 
 
 def both(table: pd.DataFrame) -> pd.DataFrame:
@@ -105,10 +98,7 @@ def welch(cells: pd.DataFrame) -> np.ndarray:
     """Ours minus the published mean in standard errors of that difference, float64 [cells].
 
     Both are means over seeds (Welch's t). Our standard error is the interval's half by Student's
-    quantile.
-
-    Args:
-        cells: as `both` gives them.
+    quantile. Cells are as `both` gives them.
     """
     ours = (cells["high"] - cells["low"]) / 2 / half_width(1.0, cells["n"]) / np.sqrt(cells["n"])
     theirs = cells["published_std"] / np.sqrt(PUBLISHED_RUNS)
@@ -122,8 +112,7 @@ def pooled(weights: np.ndarray, spreads: np.ndarray, together: np.ndarray) -> fl
     they are, which is what they come to at most. Other seeds are independent: squares are added.
 
     Args:
-        weights: [means].
-        spreads: [means], each mean's own.
+        weights, spreads: [means].
         together: [means], equal where two rest on the same seeds.
     """
     parts = pd.Series(np.abs(weights) * np.asarray(spreads)).groupby(np.asarray(together)).sum()
@@ -135,10 +124,7 @@ def slope(cells: pd.DataFrame) -> dict[str, float]:
 
     With d = entropy - `INITIAL_ENTROPY`: sum of d_ours d_published / sum of d_published^2, the
     least squares slope through the start. It is 1 where the cells are the published ones and 0
-    where training changes nothing that the paper says it changes.
-
-    Args:
-        cells: as `both` gives them.
+    where training changes nothing that the paper says it changes. Cells are as `both` gives them.
 
     Returns:
         `value`, `low`, `high`, `n` (seeds of a cell), and `std`, the standard deviation of the
@@ -149,24 +135,21 @@ def slope(cells: pd.DataFrame) -> dict[str, float]:
     value = float((weights * (cells["value"] - INITIAL_ENTROPY)).sum())
     half = pooled(weights, (cells["high"] - cells["low"]) / 2, cells["num_last"])
     std = pooled(weights, cells["published_std"], cells["num_last"])
-    ends = {"value": value, "low": value - half, "high": value + half}
-    return ends | {"n": int(cells["n"].min()), "std": std}
+    n = int(cells["n"].min())
+    return {"value": value, "low": value - half, "high": value + half, "n": n, "std": std}
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("num_last", "lr_Z")
+def readable(rows: pd.DataFrame, num_last: int, lr_Z: float) -> dict[str, str]:
     """A row per size and lr_Z, a column per multiplier: ours, the published value, the verdict."""
-    rows = []
-    table = table[table["quantity"] == "entropy"]
-    for (num_last, lr_Z), group in table.groupby(["num_last", "lr_Z"], sort=False):
-        row = {"query tokens": f"{num_last}", "lr_Z": f"{lr_Z:g}"}
-        for cell in group.to_dict("records"):
-            paper = f"{number(cell['published'], 3)} ± {number(cell['published_std'], 3)}"
-            half = number((cell["high"] - cell["low"]) / 2, 3)
-            ours = f"{number(cell['value'], 3)} ± {half}" if cell["n"] > 0 else "–"
-            beside = "" if np.isnan(cell["published"]) else f"; paper {paper}: {worded(cell)}"
-            row[f"lr_Y/lr_Z = {cell['lr_Y_multiplier']:.15g}"] = ours + beside
-        rows.append(row)
-    return pd.DataFrame(rows).fillna("–")
+    row = {"query tokens": f"{num_last}", "lr_Z": f"{lr_Z:g}"}
+    for cell in rows.loc[["entropy"]].to_dict("records"):
+        paper = f"{number(cell['published'], 3)} ± {number(cell['published_std'], 3)}"
+        half = number((cell["high"] - cell["low"]) / 2, 3)
+        ours = f"{number(cell['value'], 3)} ± {half}" if cell["n"] > 0 else "–"
+        compared = "" if np.isnan(cell["published"]) else f"; paper {paper}: {worded(cell)}"
+        row[f"lr_Y/lr_Z = {cell['lr_Y_multiplier']:.15g}"] = ours + compared
+    return row
 
 
 def reader_notes(table: pd.DataFrame) -> list[str]:
@@ -203,13 +186,7 @@ def reader_notes(table: pd.DataFrame) -> list[str]:
     settings={"iterations": "scan_snap.entropy_sweep.iterations"},
 )
 def entropies(simulated: pd.DataFrame, published: Path, iterations: int) -> Report:
-    """Entropy of attention by size and learning rates, ours beside the published cells.
-
-    Args:
-        simulated: simulation of Fig. 6.
-        published: as `read_published` takes it.
-        iterations: of the figure.
-    """
+    """Entropy of attention by size and learning rates, ours beside the published cells."""
     table = assemble(simulated, read_published(published), iterations)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"
-    return Report(table, readable(table), title, reader_notes(table))
+    return Report(table, readable(table).fillna("–"), title, reader_notes(table))

@@ -1,5 +1,7 @@
-"""Figures of the synthetic experiments: Fig. 4, Fig. 6, and the map over learning rates."""
+"""Figures of the synthetic experiments, Figs. 4 and 6, and of the language model, Fig. 7."""
 
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -7,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import CenteredNorm, LogNorm
+from matplotlib.colors import CenteredNorm, LogNorm, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -18,16 +20,19 @@ from onelayer.evidence.figures import (
     COLUMN,
     DIVERGING,
     MARKERS,
+    MIDDLE,
     PALETTE,
     SEQUENTIAL,
     WIDTH,
     despine,
     figure,
+    plain,
 )
+from onelayer.evidence.tables import interval_of
 from onelayer.papers.scan_snap import measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY, cells, read_published
-from onelayer.papers.scan_snap.transition import exponents, times_by_run
+from onelayer.papers.scan_snap.text import FREQUENCY_BINS, uniform_entropy
 
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
@@ -44,24 +49,17 @@ BAND = (2.5, 97.5)  # percentiles of seeds
     settings={"iterations": "scan_snap.scan.iterations"},
 )
 def scan(simulated: pd.DataFrame, iterations: int) -> Figure:
-    """Attention of one class over training: one seed, all seeds, gains, speed.
-
-    Args:
-        simulated: simulation of Fig. 4.
-        iterations: iterations of the paper's figure.
-    """
+    """Attention of one class over training: one seed, all seeds, gains, speed."""
     times, c = measures.trajectories(simulated[simulated["diverged_at"] < 0])
     figure, axes = plt.subplots(2, 2, figsize=(0.86 * WIDTH, 5.6), width_ratios=[1.2, 1])
     _heat_map(axes[0, 0], times, c, iterations)
     _tokens_over_time(axes[0, 1], times, c, iterations)
     _gains(axes[1, 0], c[0], c[times == iterations][0], iterations)
     _speed(axes[1, 1], times, c)
-    low, high = BAND
+    band = f"band or bar: {BAND[1] - BAND[0]:g}% of the seeds lie within"
     handles = [
         Line2D([], [], color="0.4", marker="o", markersize=4, label=f"mean of {c.shape[1]} seeds"),
-        Patch(
-            color="0.4", alpha=0.2, label=f"band or bar: {high - low:g}% of the seeds lie within"
-        ),
+        Patch(color="0.4", alpha=0.2, label=band),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
@@ -92,8 +90,7 @@ def _heat_map(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> 
 def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> None:
     early = times <= iterations
     common = c[early, :, :COMMON].mean(axis=2)
-    # Without the palest end, which white paper swallows.
-    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0.85, 0, DISTINCT))
+    colours = _colours(DISTINCT)[::-1]
     for place in reversed(LINES):
         label = f"weight {0.1 * (place + 1):.1f}"
         _line(axis, times[early], c[early, :, COMMON + place], colours[place], label)
@@ -110,17 +107,15 @@ def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: 
 
 def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> None:
     gain = end / start
-    mean = gain.mean(axis=0)
+    mean, slots = gain.mean(axis=0), np.arange(SLOTS)
     low, high = np.percentile(gain, BAND, axis=0)
-    slots = np.arange(SLOTS)
-    for own, colour, label in (
+    for kind, colour, label in (
         (slots < COMMON, "0.35", "common"),
         (slots >= COMMON, PALETTE[0], "distinct"),
     ):
-        bars = (mean[own] - low[own], high[own] - mean[own])
-        axis.errorbar(
-            slots[own], mean[own], bars, fmt="o", color=colour, capsize=2, markersize=4, label=label
-        )
+        bars = (mean - low)[kind], (high - mean)[kind]
+        style = {"fmt": "o", "color": colour, "capsize": 2, "markersize": 4}
+        axis.errorbar(slots[kind], mean[kind], bars, label=label, **style)
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set(
         title="gain of each token",
@@ -163,24 +158,16 @@ def _line(
     settings={"iterations": "scan_snap.entropy_sweep.iterations"},
 )
 def entropy_sweep(simulated: pd.DataFrame, published: Path, iterations: int) -> Figure:
-    """Entropy against lr_Y/lr_Z, a panel per number of query tokens, a line per lr_Z.
-
-    Args:
-        simulated: simulation of Fig. 6.
-        published: as `entropy_sweep.read_published` takes it.
-        iterations: iterations of the paper's figure.
-    """
-    found, paper = cells(simulated, iterations), read_published(published)
-    sizes = found["num_last"].unique()
+    """Entropy against lr_Y/lr_Z, a panel per number of query tokens, a line per lr_Z."""
+    ours, theirs = cells(simulated, iterations), read_published(published)
+    sizes = ours["num_last"].unique()
     columns = min(2, len(sizes))
     rows = -(-len(sizes) // columns)
     figure, axes = plt.subplots(
         rows, columns, figsize=(WIDTH, 0.6 + 2.4 * rows), sharex=True, sharey=True, squeeze=False
     )
     for axis, num_last in zip(axes.flat, sizes, strict=False):
-        ours = found[found["num_last"] == num_last]
-        theirs = paper[paper["num_last"] == num_last]
-        _entropy_panel(axis, ours, theirs)
+        _entropy_panel(axis, *(t[t["num_last"] == num_last] for t in (ours, theirs)))
         axis.set_title(measures.query_tokens(num_last))
     for axis in axes.flat[len(sizes) :]:
         axis.set_axis_off()
@@ -193,39 +180,31 @@ def entropy_sweep(simulated: pd.DataFrame, published: Path, iterations: int) -> 
         handles.append(plt.Line2D([], [], color="0.3", marker="o", markerfacecolor=face, ls=style))
         labels.append(label)
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-    axes[0, 0].text(
-        *(0.01, INITIAL_ENTROPY, "attention by P(l | n) alone"),
-        transform=axes[0, 0].get_yaxis_transform(),
-        va="bottom",
-        fontsize=7,
-        color="0.4",
-    )
+    _name_line(axes[0, 0], 0.01, INITIAL_ENTROPY, "attention by P(l | n) alone", ha="left")
     return figure
+
+
+def _name_line(axis: Axes, x: float, y: float, name: str, ha: str) -> None:
+    """The name of a horizontal line, at some part x of the axis."""
+    place = axis.get_yaxis_transform()
+    axis.text(x, y, name, transform=place, ha=ha, va="bottom", fontsize=7, color="0.4")
 
 
 def _entropy_panel(axis: Axes, ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
     rates = sorted(ours["lr_Z"].unique())
     for place, lr_Z in enumerate(rates):
-        own = ours[ours["lr_Z"] == lr_Z]
-        paper = theirs[theirs["lr_Z"] == lr_Z]
-        colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
         shift = 1 + 0.025 * (place - (len(rates) - 1) / 2)
-        style = {"color": colour, "capsize": 2, "markersize": 4, "marker": marker}
-        axis.errorbar(
-            own["lr_Y_multiplier"] * shift * 0.97,
-            own["value"],
-            own["std"],
-            label=f"lr$_Z$ = {lr_Z:g}",
-            **style,
-        )
-        axis.errorbar(
-            paper["lr_Y_multiplier"] * shift * 1.03,
-            paper["published"],
-            paper["published_std"],
-            linestyle=":",
-            markerfacecolor="white",
-            **style,
-        )
+        style = {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
+        style |= {"capsize": 2, "markersize": 4}
+        own_style = {"label": f"lr$_Z$ = {lr_Z:g}"}
+        paper_style = {"linestyle": ":", "markerfacecolor": "white"}
+        for cells_of, side, value, spread, further in (
+            (ours, 0.97, "value", "std", own_style),
+            (theirs, 1.03, "published", "published_std", paper_style),
+        ):
+            line = cells_of[cells_of["lr_Z"] == lr_Z]
+            x = line["lr_Y_multiplier"] * shift * side
+            axis.errorbar(x, line[value], line[spread], **further, **style)
     axis.axhline(INITIAL_ENTROPY, color="0.6", linewidth=0.8, zorder=0)
     axis.set_xscale("log")
     axis.xaxis.set_minor_locator(NullLocator())
@@ -245,17 +224,16 @@ def phase_map(simulated: pd.DataFrame, published: Path, iterations: int) -> Figu
     """Entropy over (lr_Z, lr_Y/lr_Z): mean, spread over seeds, and change with longer training.
 
     Squares: the published cells of the same number of query tokens, in the same colours.
-
-    Args:
-        simulated: simulation on a grid of learning rates.
-        published: as `entropy_sweep.read_published` takes it.
-        iterations: iterations of the paper's figures.
     """
     runs = measures.entropy_by_run(simulated)
     runs = runs[runs["diverged_at"] < 0]
     last = runs["iteration"].max()
-    at = {t: runs[runs["iteration"] == t] for t in (iterations, last)}
-    mean, spread = (_grid(at[iterations], how) for how in ("mean", "std"))
+
+    def grid_of(iteration: int, how: str) -> pd.DataFrame:
+        at = runs[runs["iteration"] == iteration]
+        return at.pivot_table("entropy", "lr_Y_multiplier", "lr_Z", aggfunc=how)
+
+    mean, spread = (grid_of(iterations, how) for how in ("mean", "std"))
     num_last, theirs = simulated["num_last"].iloc[0], read_published(published)
     theirs = theirs[theirs["num_last"] == num_last]
     panels = [
@@ -263,9 +241,8 @@ def phase_map(simulated: pd.DataFrame, published: Path, iterations: int) -> Figu
         (spread, "its std over seeds (log)", "magma", LogNorm(), "published_std"),
     ]
     if last > iterations:
-        change = _grid(at[last], "mean") - mean
-        bound = float(np.nanmax(np.abs(change.to_numpy())))
-        norm = CenteredNorm(halfrange=bound)
+        change = grid_of(last, "mean") - mean
+        norm = CenteredNorm(halfrange=float(np.nanmax(np.abs(change.to_numpy()))))
         panels.append((change, f"its change until {last} iterations", DIVERGING, norm, None))
     figure, axes = plt.subplots(
         1, len(panels), figsize=(2.55 * len(panels) + 0.2, 3.6), sharey=True, squeeze=False
@@ -287,9 +264,8 @@ def phase_map(simulated: pd.DataFrame, published: Path, iterations: int) -> Figu
             ticks.set_minor_formatter(NullFormatter())
         figure.colorbar(mesh, ax=axis, label="nats", location="bottom", pad=0.02)
     axes[0, 0].set_ylabel("lr$_Y$ / lr$_Z$ (log)")
-    queries = measures.query_tokens(num_last)
-    seeds = runs["seed"].nunique()
-    title = f"Attention on distinct tokens, {queries}, {seeds} seeds"
+    title = f"Attention on distinct tokens, {measures.query_tokens(num_last)}"
+    title += f", {runs['seed'].nunique()} seeds"
     squares = "; squares: the paper" if len(theirs) else ""
     figure.suptitle(title + squares, fontsize=9.5)
     return figure
@@ -312,30 +288,20 @@ def _published_cells(axis: Axes, mesh: QuadMesh, cells: pd.DataFrame, column: st
     reads={"simulated": "transition_simulation"},
 )
 def phase_transition(simulated: pd.DataFrame) -> Figure:
-    """Time of the phase transition against lr_Y, a line for each lr_Z, with the two exponents.
-
-    Args:
-        simulated: simulation over both learning rates.
-    """
-    times = times_by_run(simulated)
+    """Time of the phase transition against lr_Y, a line for each lr_Z, with the two exponents."""
+    times = measures.transition_times_by_run(simulated)
     figure, axis = plt.subplots(figsize=(COLUMN, 3.3))
     rates = sorted(times["lr_Z"].unique())
-    # Without the palest end, which white paper swallows.
-    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 0.85, len(rates)))
-    for place, (lr_Z, colour) in enumerate(zip(rates, colours, strict=True)):
-        own = times[times["lr_Z"] == lr_Z].groupby("lr_Y")["time"]
-        found = pd.DataFrame([of_seeds(seeds, 0) for _, seeds in own], index=list(own.groups))
+    for place, (lr_Z, colour) in enumerate(zip(rates, _colours(len(rates)), strict=True)):
+        by_rate = times[times["lr_Z"] == lr_Z].groupby("lr_Y")["time"]
+        found = pd.DataFrame({lr_Y: of_seeds(seeds, 0) for lr_Y, seeds in by_rate}).T
         bars = [found["value"] - found["low"], found["high"] - found["value"]]
-        axis.errorbar(
-            found.index, found["value"], bars, color=colour, marker=MARKERS[place % len(MARKERS)],
-            markersize=4, capsize=2, label=f"{lr_Z:g}",
-        )  # fmt: skip
+        style = {"color": colour, "marker": MARKERS[place % len(MARKERS)], "label": f"{lr_Z:g}"}
+        axis.errorbar(found.index, found["value"], bars, markersize=4, capsize=2, **style)
     lines = []
-    for rate, slopes in exponents(times)[["lr_Y", "lr_Z"]].items():
-        slope = of_seeds(slopes)
+    for rate, slopes in measures.transition_exponents(times)[["lr_Y", "lr_Z"]].items():
         name = rate.replace("_", "$_") + "$"
-        ends = f"[{slope['low']:.2f}, {slope['high']:.2f}]"
-        lines.append(f"exponent of {name}: {slope['value']:.2f} {ends}")
+        lines.append(f"exponent of {name}: {interval_of(of_seeds(slopes))}")
     axis.set(xscale="log", yscale="log", xlabel="learning rate of the decoder, lr$_Y$ (log)")
     axis.set_ylabel("time of the phase transition\n(iterations, log)")
     axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -348,6 +314,123 @@ def phase_transition(simulated: pd.DataFrame) -> Figure:
     return figure
 
 
-def _grid(runs: pd.DataFrame, how: str) -> pd.DataFrame:
-    """Mean or std over seeds, rows lr_Y/lr_Z, columns lr_Z."""
-    return runs.pivot_table("entropy", "lr_Y_multiplier", "lr_Z", aggfunc=how)
+@figure(
+    "scan_snap/attention_maps",
+    "Real text",
+    "figure: attention maps",
+    reads={"maps": "train_text_model.maps"},
+    settings={"names": "trainings"},
+)
+def attention_maps(maps: list[dict[str, np.ndarray]], names: list[str]) -> Figure:
+    """Attention on one held-out sequence, a row per training, a column per iteration.
+
+    Tokens are numbers along the axes, which stand with their words below the maps: trainings on
+    other corpora have other words.
+
+    Args:
+        maps: of each training, `maps` [iterations, T, T], `iterations` and `tokens` [T].
+        names: of the trainings.
+    """
+    trainings = dict(zip(names, maps, strict=True))
+    columns = max(len(one["iterations"]) for one in trainings.values())
+    size = 1.16 * MIDDLE, 0.9 + 1.6 * len(trainings)
+    shared = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = plt.subplots(len(trainings), columns, figsize=size, **shared)
+    for row, (name, one) in zip(axes, trainings.items(), strict=True):
+        length = len(one["tokens"])
+        future = np.triu(np.ones((length, length), dtype=bool), 1)
+        for axis, weights, iteration in zip(row, one["maps"], one["iterations"], strict=False):
+            image = axis.imshow(
+                np.ma.masked_array(weights, future),
+                cmap=SEQUENTIAL,
+                norm=PowerNorm(0.5, vmin=0, vmax=1),
+                interpolation="nearest",
+                extent=(0.5, length + 0.5, length + 0.5, 0.5),
+            )
+            axis.set_title(f"iteration {iteration}", fontsize=8.5)
+            ticks = [1, *range(10, length + 1, 10)]
+            axis.set(xticks=ticks, yticks=ticks)
+            axis.tick_params(length=2, labelsize=7.5)
+            despine(axis)
+        row[0].set_ylabel(f"{name}\nquery token")
+        for axis in row[len(one["maps"]) :]:
+            axis.set_axis_off()
+    for column in axes.T:
+        lowest = [axis for axis in column if axis.axison][-1]
+        lowest.set_xlabel("key token")
+        lowest.tick_params(labelbottom=True)
+    bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.01)
+    bar.set_label("attention (square-root colours)")
+    by_words: dict[str, list[str]] = {}
+    for name, one in trainings.items():
+        by_words.setdefault(numbered_words(one["tokens"]), []).append(name)
+    named = [f"{', '.join(names)}:\n{words}" for words, names in by_words.items()]
+    sentences = "\n".join(named) if len(named) > 1 else next(iter(by_words))
+    figure.supxlabel(plain(sentences), fontsize=7.5, x=0.02, ha="left")
+    return figure
+
+
+def numbered_words(tokens: Sequence[str], width: int = 105) -> str:
+    """Tokens with their places from 1 on, in lines; a space within a pair does not break."""
+    pairs = [f"{place}\u00a0{token}" for place, token in enumerate(tokens, start=1)]
+    return textwrap.fill("   ".join(pairs), width, break_long_words=False, break_on_hyphens=False)
+
+
+@figure(
+    "scan_snap/attention_over_time",
+    "Real text",
+    "figure: attention over time",
+    reads={"measures": "train_text_model.measures"},
+    settings={"names": "trainings", "length": "scan_snap.language_model.length"},
+)
+def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: int) -> Figure:
+    """Entropy, largest weight, sparsity and loss, and attention by token frequency, over training.
+
+    Measures are those of `text_training.tabulate_measures`.
+    """
+    trainings, uniform = dict(zip(names, measures, strict=True)), uniform_entropy(length)
+    rows = -(-len(trainings) // 2)
+    figure, axes = plt.subplots(2 + rows, 2, figsize=(WIDTH, 2.2 * (2 + rows)), squeeze=False)
+    panels = (
+        ("entropy", "entropy of attention (nats)", "entropy"),
+        ("top1", "largest weight", "top-1"),
+        ("sparse", "share of keys below\na tenth of uniform", "sparsity"),
+        ("loss", "held-out loss (nats per token)", "loss"),
+    )
+    for axis, (quantity, label, title) in zip(axes[:2].flat, panels, strict=True):
+        for place, (name, table) in enumerate(trainings.items()):
+            _seeds(axis, table[table["quantity"] == quantity], PALETTE[place], name)
+        axis.set(ylabel=label, title=title)
+    axes[1, 0].set_ylim(bottom=0)
+    axes[0, 0].axhline(uniform, color="0.6", linewidth=0.8)
+    _name_line(axes[0, 0], 0.99, uniform, "uniform", ha="right")
+    axes[0, 0].legend(frameon=False)
+    colours = _colours(len(FREQUENCY_BINS))
+    for axis, (name, table) in zip(axes[2:].flat, trainings.items(), strict=False):
+        for colour, ranks in zip(colours, FREQUENCY_BINS, strict=True):
+            received = table[table["quantity"] == f"received[{ranks}]"]
+            if len(received):
+                _seeds(axis, received, colour, f"rank {ranks}")
+        axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+        axis.set(title=f"{name}: by token frequency", ylabel="attention received,\nuniform = 1")
+    # Above all lines: nothing lies there.
+    axes[2, 0].set_ylim(top=1.3 * axes[2, 0].get_ylim()[1])
+    axes[2, 0].legend(frameon=False, fontsize=7, loc="upper left", ncols=2)
+    for axis in axes.flat[4 + len(trainings) :]:
+        axis.set_axis_off()
+    for axis in axes.flat[: 4 + len(trainings)]:
+        axis.set_xlabel("iteration")
+        despine(axis)
+    return figure
+
+
+def _seeds(axis: Axes, table: pd.DataFrame, colour: object, label: str) -> None:
+    """A thin line per seed and their mean."""
+    grid = table.pivot_table("value", "iteration", "seed")
+    axis.plot(grid.index, grid, color=colour, linewidth=0.5, alpha=0.5)
+    axis.plot(grid.index, grid.mean(axis=1), color=colour, linewidth=1.8, label=label)
+
+
+def _colours(count: int) -> np.ndarray:
+    """Colours from dark to pale, without the palest end, which white paper swallows."""
+    return plt.get_cmap(SEQUENTIAL)(np.linspace(0, 0.85, count))

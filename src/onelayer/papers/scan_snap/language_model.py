@@ -24,32 +24,19 @@ GPU_BYTES = 2**30  # logits of all runs at once on a GPU
 FEED_FORWARD = ("feed_forward_in", "feed_forward_out")
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Sizes of the model: V, d and h."""
-
-    vocabulary: int
-    width: int
-    hidden: int
-
-
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """A batch of every run.
-
-    Attributes:
-        tokens: int64 [R, B, T + 1], inputs and, shifted by one, targets.
-        step: training step, which the dropout masks depend on.
-    """
+    """A batch of every run: tokens int64 [R, B, T + 1], inputs and, shifted by one, targets."""
 
     tokens: Tensor
-    step: int
+    step: int  # which the dropout masks depend on
 
 
-def initial_parameters(shape: Shape, seeds: Sequence[int], device: str = "cpu") -> Parameters:
+def initial_parameters(
+    seeds: Sequence[int], vocabulary: int, width: int, hidden: int, device: str = "cpu"
+) -> Parameters:
     """Embedding and decoder U(-.1, .1), attention Xavier uniform, the rest as torch's Linear."""
-    V, d, h = shape.vocabulary, shape.width, shape.hidden
-    random = RunRandom(seeds, device)
+    V, d, h, random = vocabulary, width, hidden, RunRandom(seeds, device)
     bounds = {
         "embedding": ((V, d), 0.1),
         "attention_in": ((3 * d, d), math.sqrt(6 / (4 * d))),
@@ -81,9 +68,7 @@ class Reader:
     Args:
         text: int64, the training text.
         seeds: one per run.
-        batch: B.
-        length: T.
-        device: where the tokens go.
+        batch, length: B and T.
 
     Raises:
         ValueError: the text is too short for one window.
@@ -129,14 +114,10 @@ def forward(
         kept = random.flips(1 - dropout, *values.shape[1:], use=f"dropout {use}", step=step)
         return values * kept.to(values.dtype).div_(1 - dropout)
 
-    R, B, T = tokens.shape
-    d = parameters["embedding"].shape[-1]
-    rows = (
-        tokens
-        + torch.arange(R, device=tokens.device)[:, None, None] * (parameters["embedding"].shape[1])
-    )
-    embedded = functional.embedding(rows, parameters["embedding"].flatten(0, 1))
-    x = embedded * math.sqrt(d)
+    B, T = tokens.shape[1:]
+    R, V, d = parameters["embedding"].shape
+    rows = tokens + V * torch.arange(R, device=tokens.device)[:, None, None]
+    x = functional.embedding(rows, parameters["embedding"].flatten(0, 1)) * math.sqrt(d)
     if positional:
         x = x + positions(T, d, tokens.device)
     x = drop(x, "embedding").flatten(1, 2)
@@ -169,13 +150,7 @@ def loss(
 
 
 def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Tensor:
-    """Mean cross-entropy of every run (nats), [R], from `forward`'s states.
-
-    Args:
-        parameters: as `initial_parameters` makes them.
-        states: [R, B, T, d].
-        targets: int64 [R, B, T], the next tokens.
-    """
+    """Mean cross-entropy of every run (nats), [R], from `forward`'s states and the next tokens."""
     W, bias = parameters["decoder"], parameters["decoder_bias"]
     return _DecoderLoss.apply(states.flatten(1, 2), W, bias, targets.flatten(1))
 

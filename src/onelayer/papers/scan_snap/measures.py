@@ -12,13 +12,9 @@ UNMOVED = 0.01  # a change of a token's attention below this share of it is none
 WINDOW = 5  # iterations over which speed is taken
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
 SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
+RATES = ["lr_Z", "lr_Y"]  # of the two layers
 KEYS = [*SETTINGS, "seed", "iteration", "sequence_class"]
 ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
-
-
-def attention_of(table: pd.DataFrame) -> np.ndarray:
-    """C of every row of a simulation's table, float64 [rows, 20]."""
-    return table[ATTENTION].to_numpy(np.float64)
 
 
 def common_mass(c: np.ndarray) -> np.ndarray:
@@ -61,13 +57,11 @@ def entropy_by_run(table: pd.DataFrame) -> pd.DataFrame:
         table: as `simulation.simulate` makes it.
 
     Returns:
-        Columns `num_last`, `lr_Z`, `lr_Y_multiplier`, `seed`, `iteration`, `entropy`,
-        `diverged_at`.
+        Columns `SETTINGS`, `seed`, `iteration`, `diverged_at`, `entropy`.
     """
     keys = [*SETTINGS, "seed", "iteration", "diverged_at"]
-    measured = table[keys].assign(entropy=distinct_entropy(attention_of(table)))
-    found = measured.groupby(keys, sort=False)["entropy"].mean().reset_index()
-    return found[[*keys[:-1], "entropy", "diverged_at"]]
+    measured = table[keys].assign(entropy=distinct_entropy(table[ATTENTION].to_numpy(np.float64)))
+    return measured.groupby(keys, sort=False)["entropy"].mean().reset_index()
 
 
 def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -78,13 +72,13 @@ def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ValueError: a run lacks an iteration that another has, or has one twice.
     """
-    own = table[table["sequence_class"] == 0].sort_values(["iteration", *SETTINGS, "seed"])
-    iterations, times = np.unique(own["iteration"], return_counts=True)
-    runs = own[[*SETTINGS, "seed"]].drop_duplicates()
-    repeated = own.duplicated([*SETTINGS, "seed", "iteration"]).any()
-    if repeated or (times != len(runs)).any():
+    first = table[table["sequence_class"] == 0].sort_values(["iteration", *SETTINGS, "seed"])
+    iterations, times = np.unique(first["iteration"], return_counts=True)
+    runs = len(first[[*SETTINGS, "seed"]].drop_duplicates())
+    if first.duplicated([*SETTINGS, "seed", "iteration"]).any() or (times != runs).any():
         raise ValueError("runs were not all observed at the same iterations, once each")
-    return iterations, attention_of(own).reshape(len(iterations), len(runs), SLOTS)
+    c = first[ATTENTION].to_numpy(np.float64)
+    return iterations, c.reshape(len(iterations), runs, SLOTS)
 
 
 def drop_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -118,6 +112,41 @@ def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
     fastest = speed.argmax(axis=0)
     reached = (fastest < len(speed) - 1) & (speed.max(axis=0) > 0)
     return np.where(reached, times[fastest] + WINDOW / 2, np.nan)
+
+
+def transition_times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
+    """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row for each run that went through.
+
+    Args:
+        simulated: `simulation.simulate` of one size, observed at every iteration.
+    """
+    whole = simulated[simulated["diverged_at"] < 0]
+    found = []
+    for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):
+        seeds = np.unique(runs["seed"])  # in the order of `trajectories`
+        times = transition_times(*trajectories(runs))
+        rates = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
+        found.append(pd.DataFrame({**rates, "seed": seeds, "time": times}))
+    return pd.concat(found, ignore_index=True)
+
+
+def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:
+    """Slopes of log time on log lr_Z and log lr_Y together, a row per seed.
+
+    NaN where a run of the seed has no time, or the rates do not tell the two slopes apart.
+
+    Args:
+        times: `transition_times_by_run`.
+    """
+    rows = {}
+    for seed, runs in times.groupby("seed"):
+        logs = np.log(runs[RATES].to_numpy(dtype=float))
+        logs -= logs.mean(axis=0)
+        if runs["time"].isna().any() or np.linalg.matrix_rank(logs) < len(RATES):
+            rows[seed] = [np.nan] * len(RATES)
+            continue
+        rows[seed] = np.linalg.lstsq(logs, np.log(runs["time"].to_numpy()), rcond=None)[0]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=RATES)
 
 
 def query_tokens(num_last: int) -> str:

@@ -9,14 +9,14 @@ its classes, and the columns of Y for contextual tokens. Shapes: R runs = S stre
 runs that share each, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a class.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.compute.device import to_device
+from onelayer.compute.device import on_gpu, to_device
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.scan_snap.data import (
     COMMON,
@@ -36,7 +36,6 @@ class Batch:
     """One step's data for all streams.
 
     Attributes:
-        task: sizes.
         log_counts: [S, 1, 20, B], -inf where a token is absent.
         members: [S, F, B], 1 where a sequence is of a class, else 0.
         targets: int64 [S, 1, B, 1], id of the next token.
@@ -51,66 +50,37 @@ class Batch:
     bounds: list[list[int]] | None
 
 
-def draw_batch(
-    task: Task, seeds: Sequence[int], step: int, dtype: torch.dtype, device: str
-) -> Batch:
-    """The batch of one step for streams with these seeds."""
-    counts, classes, bounds = _drawn(task, seeds, [step])
-    counts, classes = to_device(counts[0], device), to_device(classes[0], device)
-    return _batch_of(task, counts, classes, bounds, dtype)
-
-
-class GpuBatches:
-    """`draw_batch` on a GPU: the batches of `STEPS_AT_ONCE` steps are copied there together.
-
-    Args:
-        task: sizes.
-        seeds: of the streams.
-        dtype, device: of the tensors.
-    """
+class Batches:
+    """The batches of streams with these seeds; a GPU gets those of `STEPS_AT_ONCE` together."""
 
     def __init__(self, task: Task, seeds: Sequence[int], dtype: torch.dtype, device: str) -> None:
         self.task, self.seeds, self.dtype, self.device = task, seeds, dtype, device
-        self._first, self._counts, self._classes = -STEPS_AT_ONCE, None, None
+        self.steps = range(0)
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
-        first = step - step % STEPS_AT_ONCE
-        if first != self._first:
-            steps = range(first, first + STEPS_AT_ONCE)
-            counts, classes, _ = _drawn(self.task, self.seeds, steps)
-            self._counts = to_device(counts, self.device)
-            self._classes, self._first = to_device(classes, self.device), first
-        here = step - first
-        return _batch_of(self.task, self._counts[here], self._classes[here], None, self.dtype)
+        if step not in self.steps:
+            self._draw(step)
+        place = self.steps.index(step)
+        classes = self.classes[place]
+        names = torch.arange(self.task.classes, device=classes.device)
+        return Batch(
+            task=self.task,
+            log_counts=self.counts[place].to(self.dtype).log_()[:, None],
+            members=(classes[:, None] == names[:, None]).to(self.dtype),
+            targets=(classes + self.task.first_next)[:, None, :, None],
+            bounds=self.bounds,
+        )
 
-
-def _drawn(
-    task: Task, seeds: Sequence[int], steps: Iterable[int]
-) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
-    """Counts [steps, S, 20, B], int64 classes [steps, S, B], and bounds of the last step."""
-    drawn = [[draw_counts(task, seed, step) for seed in seeds] for step in steps]
-    names = np.arange(task.classes)
-    counts = np.stack([np.stack([one.counts.T for one in step]) for step in drawn])
-    classes = [[np.repeat(names, np.diff(one.bounds)) for one in step] for step in drawn]
-    return counts, np.array(classes), [one.bounds.tolist() for one in drawn[-1]]
-
-
-def _batch_of(
-    task: Task,
-    counts: Tensor,
-    classes: Tensor,
-    bounds: list[list[int]] | None,
-    dtype: torch.dtype,
-) -> Batch:
-    names = torch.arange(task.classes, device=classes.device)
-    return Batch(
-        task=task,
-        log_counts=counts.to(dtype).log_()[:, None],
-        members=(classes[:, None] == names[:, None]).to(dtype),
-        targets=(classes + task.first_next)[:, None, :, None],
-        bounds=bounds,
-    )
+    def _draw(self, first: int) -> None:
+        """Counts [steps, S, 20, B], and int64 classes [steps, S, B], of the steps from one on."""
+        many = on_gpu(self.device)
+        self.steps = range(first, first + (STEPS_AT_ONCE if many else 1))
+        drawn = [[draw_counts(self.task, seed, step) for seed in self.seeds] for step in self.steps]
+        counts = np.stack([np.stack([one.counts.T for one in streams]) for streams in drawn])
+        classes = np.array([[one.classes for one in streams] for streams in drawn])
+        self.counts, self.classes = to_device(counts, self.device), to_device(classes, self.device)
+        self.bounds = None if many else [one.bounds.tolist() for one in drawn[0]]
 
 
 def initial_parameters(
@@ -119,10 +89,8 @@ def initial_parameters(
     """Y and Z of every run.
 
     Args:
-        task: sizes.
         seeds: one per run; equal seeds start at equal parameters.
         scheme: `zero`, or `uniform`: U(-1 / sqrt(M), 1 / sqrt(M)), torch's default for a Linear.
-        dtype, device: of the tensors.
 
     Returns:
         `Y`: [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.
@@ -133,17 +101,14 @@ def initial_parameters(
         "Z": (task.num_last, COMMON + DISTINCT * task.next_per_last),
     }
     if scheme == "zero":
-        return {
-            n: torch.zeros(len(seeds), *s, dtype=dtype, device=device) for n, s in shapes.items()
-        }
-    random = RunRandom(seeds, device)
-    bound = task.vocabulary**-0.5
-    return {
+        options = {"dtype": dtype, "device": device}
+        return {name: torch.zeros(len(seeds), *shape, **options) for name, shape in shapes.items()}
+    random, bound = RunRandom(seeds, device), task.vocabulary**-0.5
+    drawn = {
         name: random.uniform(*shape, use=f"initial {name} of {task}", dtype=dtype)
-        .mul_(2 * bound)
-        .sub_(bound)
         for name, shape in shapes.items()
     }
+    return {name: uniform.mul_(2 * bound).sub_(bound) for name, uniform in drawn.items()}
 
 
 def attention_logits(task: Task, Z: Tensor) -> Tensor:
@@ -170,17 +135,14 @@ def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]
     norm = attention.square().sum(2, keepdim=True).sqrt_()
     x = attention / norm
 
-    forward, backward = _logits, _backward
-    if batch.bounds is None:
-        forward, backward = _logits_of_all, _backward_of_all
-    logs = torch.log_softmax(forward(Y, x, batch), dim=3)
+    logs = torch.log_softmax(_logits(Y, x, batch), dim=3)
     targets = batch.targets.expand(-1, runs, -1, -1)
     loss = -logs.gather(3, targets).mean(dim=(2, 3))
     # B times d loss / d logits = softmax - one-hot
     slope = logs.exp_()
     slope.scatter_add_(3, targets, slope.new_full((1, 1, 1, 1), -1).expand_as(targets))
 
-    slope_Y, slope_x = backward(Y, x / task.batch, slope, batch)
+    slope_Y, slope_x = _backward(Y, x / task.batch, slope, batch)
     slope_a = slope_x.addcmul_(x, (x * slope_x).sum(2, keepdim=True), value=-1).div_(norm)
     slope_z = slope_a.sub_((attention * slope_a).sum(2, keepdim=True)).mul_(attention)
     by_class = slope_z.flatten(1, 2) @ batch.members.mT  # [S, K * 20, F]
@@ -198,6 +160,8 @@ def _blocks(batch: Batch) -> Iterator[tuple[int, slice, slice]]:
 
 def _logits(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
     """Y x, [S, K, B, M]: a class reads 20 rows of Y, not all."""
+    if batch.bounds is None:
+        return _of_all(x, batch).mT @ Y
     logits = x[:, :, :COMMON].mT @ Y[:, :, :COMMON]
     for s, rows, tokens in _blocks(batch):
         # Into memory of its own: into a slice torch multiplies run by run.
@@ -207,13 +171,19 @@ def _logits(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
 
 def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     """Gradients for Y, [S, K, I, M], and x, [S, K, 20, B], from those for the logits."""
+    if batch.bounds is None:
+        slope_of_all = Y @ slope.mT  # [S, K, I, B]
+        by_class = slope_of_all[:, :, COMMON:].unflatten(2, (batch.task.classes, DISTINCT))
+        distinct = (by_class * batch.members[:, None, :, None]).sum(dim=2)
+        slope_x = torch.cat([slope_of_all[:, :, :COMMON], distinct], dim=2)
+        return _of_all(x, batch) @ slope, slope_x
     slope_Y, slope_x = torch.empty_like(Y), torch.empty_like(x)
     slope_Y[:, :, :COMMON] = x[:, :, :COMMON] @ slope
     slope_x[:, :, :COMMON] = Y[:, :, :COMMON] @ slope.mT
     for s, rows, tokens in _blocks(batch):
-        own = slope[s, :, rows]
-        slope_Y[s, :, tokens] = x[s, :, COMMON:, rows] @ own
-        slope_x[s, :, COMMON:, rows] = Y[s, :, tokens] @ own.mT
+        of_class = slope[s, :, rows]
+        slope_Y[s, :, tokens] = x[s, :, COMMON:, rows] @ of_class
+        slope_x[s, :, COMMON:, rows] = Y[s, :, tokens] @ of_class.mT
     return slope_Y, slope_x
 
 
@@ -223,21 +193,8 @@ def _of_all(x: Tensor, batch: Batch) -> Tensor:
     Sums over 20 slots become sums over all tokens, most of them 0: more work in few large products,
     where `_logits` and `_backward` make three small ones for each class of each stream.
     """
-    own = x[:, :, None, COMMON:] * batch.members[:, None, :, None]  # [S, K, F, 10, B]
-    return torch.cat([x[:, :, :COMMON], own.flatten(2, 3)], dim=2)
-
-
-def _logits_of_all(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
-    """`_logits` with all classes at once."""
-    return _of_all(x, batch).mT @ Y
-
-
-def _backward_of_all(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """`_backward` with all classes at once."""
-    slope_of_all = Y @ slope.mT  # [S, K, I, B]
-    by_class = slope_of_all[:, :, COMMON:].unflatten(2, (batch.task.classes, DISTINCT))
-    own = (by_class * batch.members[:, None, :, None]).sum(dim=2)
-    return _of_all(x, batch) @ slope, torch.cat([slope_of_all[:, :, :COMMON], own], dim=2)
+    distinct = x[:, :, None, COMMON:] * batch.members[:, None, :, None]  # [S, K, F, 10, B]
+    return torch.cat([x[:, :, :COMMON], distinct.flatten(2, 3)], dim=2)
 
 
 def _gather_slopes(task: Task, by_class: Tensor) -> Tensor:

@@ -19,7 +19,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from onelayer.compute.device import to_device
-from onelayer.compute.ensemble import Ensemble, Optimizer
 from onelayer.compute.seeds import generator
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, Task, draw_counts
@@ -31,7 +30,6 @@ class Written:
     """One step's sequences of every run.
 
     Attributes:
-        task: sizes.
         slots: int64 [S, B, T], which of its class's 20 tokens stands at each place.
         classes: int64 [S, B].
     """
@@ -42,14 +40,14 @@ class Written:
 
 
 def write_sequences(task: Task, seeds: Sequence[int], step: int, device: str = "cpu") -> Written:
-    """The sequences of one step, the same counts as `model.draw_batch` has."""
+    """The sequences of one step, the same counts as `model.Batches` has."""
     slots, classes = [], []
     for seed in seeds:
         drawn = draw_counts(task, seed, step)
         every = np.tile(np.arange(SLOTS), task.batch)
         rows = np.repeat(every, drawn.counts.ravel()).reshape(task.batch, -1)
         slots.append(generator("scan and snap order", task, seed, step).permuted(rows, axis=1))
-        classes.append(np.repeat(np.arange(task.classes), np.diff(drawn.bounds)))
+        classes.append(drawn.classes)
     return Written(task, *(to_device(np.stack(rows), device) for rows in (slots, classes)))
 
 
@@ -78,27 +76,6 @@ def loss(parameters: Parameters, batch: Written) -> Tensor:
     targets = classes + task.first_next
     surprise = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
     return surprise.view_as(classes).mean(dim=1)
-
-
-def ensemble_of(
-    task: Task,
-    seeds: Sequence[int],
-    lr_Y: float,
-    lr_Z: float,
-    momentum: float,
-    scheme: str,
-    device: str = "cpu",
-    dtype: torch.dtype = torch.float32,
-) -> Ensemble:
-    """One run of each seed; places learn at the rates of tokens."""
-    rates = {"Y": lr_Y, "Q": lr_Y, "Z": lr_Z, "R": lr_Z}
-    return Ensemble(
-        initial_parameters(task, seeds, scheme, dtype, device),
-        lambda step: write_sequences(task, seeds, step, device),
-        Optimizer("sgd", lr=rates, momentum=momentum),
-        loss=loss,
-        labels=[f"with positions, seed {seed}" for seed in seeds],
-    )
 
 
 def _rows(table: Tensor, which: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ What is kept of a run is c_{l|n}, the attention that a class gives its 20 tokens
 long sequences, after chosen numbers of iterations.
 """
 
+import functools
 import itertools
 import math
 
@@ -11,22 +12,23 @@ import pandas as pd
 import torch
 
 from onelayer.compute.device import fitting, on_gpu
-from onelayer.compute.ensemble import Ensemble, Optimizer, Trained, train_in_chunks
+from onelayer.compute.ensemble import Ensemble, Optimizer, train_in_chunks
 from onelayer.compute.execution import Execution
-from onelayer.papers.scan_snap import model
+from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
-from onelayer.settings.scan_snap import SimulationSettings
+from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings
 
 # Parameters, momentum and gradients of about so many runs stay in a core's cache.
 CHUNK = 16
+DTYPE = torch.float32  # as the paper's
 
 
 def simulate(
     settings: SimulationSettings,
     execution: Execution = Execution(),
-    dtype: torch.dtype = torch.float32,
     first_seed: int = 0,
+    with_positions: bool = False,
 ) -> pd.DataFrame:
     """Train all runs and tabulate c.
 
@@ -34,27 +36,52 @@ def simulate(
         settings: what is trained: every combination of sizes, learning rates and seeds; a seed has
             the same data and start under all learning rates.
         execution: where; the state of each size is kept in turn.
-        dtype: of the parameters; the paper's is float32.
         first_seed: the seeds are as many as the settings say, from this one on.
+        with_positions: train the model of `positions`, which takes one pair of learning rates.
 
     Returns:
         One row per run, observed iteration and sequence class: `KEYS`, then `c_00` to `c_19`
         (slots 0-9 common, 10-19 distinct), then `diverged_at` (-1 for a run that went through).
     """
+    seeds = range(first_seed, first_seed + settings.seeds)
+    rates = {name: settings.rates(name) for name in ("lr_Z", "lr_Y_multiplier")}
+    runs = pd.DataFrame(itertools.product(seeds, *rates.values()), columns=["seed", *rates])
     tables = []
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
-        trained = _train(settings, task, execution.part(num_last), dtype, first_seed)
-        tables.append(tabulate(settings, task, trained, first_seed))
+        part = execution.part(num_last)
+        tables.append(_simulate_size(settings, task, runs, part, with_positions))
     return pd.concat(tables, ignore_index=True)
 
 
-def runs(settings: SimulationSettings, first_seed: int = 0) -> pd.DataFrame:
-    """The runs of one size in order: columns `seed`, `lr_Z`, `lr_Y_multiplier`, seed by seed."""
-    names = ["lr_Z", "lr_Y_multiplier"]
-    seeds = range(first_seed, first_seed + settings.seeds)
-    rates = itertools.product(seeds, *(settings.rates(name) for name in names))
-    return pd.DataFrame(rates, columns=["seed", *names])
+def simulate_changes(
+    scan: SimulationSettings, changes: AssumptionSettings, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """Fig. 4 again with the paper's assumptions changed one at a time, all else as it is.
+
+    The abstract assumes (a) no positional encoding, (b) a long input and (c) a decoder that learns
+    faster than self-attention.
+
+    Args:
+        scan: what is changed, with the seeds and iterations of every change.
+        changes: lengths and decoder speeds.
+        execution: where; the state of each change is kept in turn.
+
+    Returns:
+        `assumption` (`positions`, `length` or `decoder`) and `changed`, to what (`learned`, tokens,
+        lr_Y / lr_Z), as texts; then as `simulate`.
+    """
+    changed = {("length", f"{length}"): {"length": length} for length in changes.lengths} | {
+        ("decoder", f"{rate:.15g}"): {"lr_Y_multiplier": [rate]} for rate in changes.lr_Y_multiplier
+    }
+    tables = {
+        key: simulate(scan.model_copy(update=update), execution.part(place, key))
+        for place, (key, update) in enumerate(changed.items())
+    }
+    alone = execution.part("positions")
+    tables["positions", "learned"] = simulate(scan, alone, with_positions=True)
+    found = pd.concat(tables, names=["assumption", "changed"])
+    return found.reset_index(["assumption", "changed"]).reset_index(drop=True)
 
 
 def chunk_size(pairs: int, most: int) -> int:
@@ -65,57 +92,66 @@ def chunk_size(pairs: int, most: int) -> int:
     return pairs // parts
 
 
-def ensemble_of(
+def _simulate_size(
     settings: SimulationSettings,
     task: Task,
-    part: slice,
-    device: str = "cpu",
-    dtype: torch.dtype = torch.float32,
-    first_seed: int = 0,
-) -> Ensemble:
-    """The ensemble of some runs of one size, `part` as `chunk_size` makes it."""
-    table = runs(settings, first_seed).iloc[part]
-    streams = table["seed"].unique().tolist()
-
-    def draw(step: int) -> model.Batch:
-        return model.draw_batch(task, streams, step, dtype, device)
-
-    lr_Z = torch.tensor(table["lr_Z"].to_numpy())
-    lr_Y = lr_Z * torch.tensor(table["lr_Y_multiplier"].to_numpy())
-    return Ensemble(
-        model.initial_parameters(task, table["seed"].tolist(), settings.initial, dtype, device),
-        model.GpuBatches(task, streams, dtype, device) if on_gpu(device) else draw,
-        Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
-        gradients=model.gradients,
-        labels=[
-            f"num_last {task.num_last}, lr_Z {row.lr_Z:g}, lr_Y/lr_Z {row.lr_Y_multiplier:g}, "
-            f"seed {row.seed}"
-            for row in table.itertuples()
-        ],
-    )
-
-
-def _train(
-    settings: SimulationSettings,
-    task: Task,
+    runs: pd.DataFrame,
     execution: Execution,
-    dtype: torch.dtype,
-    first_seed: int,
-) -> Trained:
-    pairs = len(settings.rates("lr_Z")) * len(settings.rates("lr_Y_multiplier"))
-    return train_in_chunks(
-        lambda part: ensemble_of(settings, task, part, execution.device, dtype, first_seed),
-        pairs * settings.seeds,
-        chunk_size(pairs, _most_runs(task, execution.device, dtype)),
+    with_positions: bool,
+) -> pd.DataFrame:
+    """The runs of one size, trained and tabulated as `simulate` returns them."""
+    pairs, most = len(runs) // settings.seeds, _most_runs(task, execution.device)
+    trained = train_in_chunks(
+        lambda part: _ensemble(settings, task, runs.iloc[part], execution.device, with_positions),
+        len(runs),
+        len(runs) if with_positions else chunk_size(pairs, most),
         settings.observed[-1],
         observe=lambda parameters: {"c": model.contextual_attention(task, parameters["Z"])},
         observe_at=settings.observed,
         loss_every=settings.observed[-1],
         execution=execution,
     )
+    c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
+    axes = pd.MultiIndex.from_product(
+        [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
+        names=["iteration", "run", "sequence_class"],
+    ).to_frame(index=False)
+    table = runs.assign(diverged_at=trained.diverged_at.numpy())
+    table = axes.merge(table, left_on="run", right_index=True, how="left")
+    table = table.assign(num_last=task.num_last)
+    attention = pd.DataFrame(c.reshape(-1, len(ATTENTION)), columns=ATTENTION)
+    return pd.concat([table[KEYS], attention, table[["diverged_at"]]], axis=1)
 
 
-def _most_runs(task: Task, device: str, dtype: torch.dtype) -> int:
+def _ensemble(
+    settings: SimulationSettings, task: Task, runs: pd.DataFrame, device: str, with_positions: bool
+) -> Ensemble:
+    """Some runs of one size: whole streams, or a part of one, as `chunk_size` makes them."""
+    seeds = runs["seed"].tolist()
+    if with_positions:
+        start, objective = positions.initial_parameters, {"loss": positions.loss}
+        batch = functools.partial(positions.write_sequences, task, seeds, device=device)
+    else:
+        start, objective = model.initial_parameters, {"gradients": model.gradients}
+        batch = model.Batches(task, list(dict.fromkeys(seeds)), DTYPE, device)
+    parameters = start(task, seeds, settings.initial, DTYPE, device)
+    lr_Z = torch.tensor(runs["lr_Z"].to_numpy())
+    lr_Y = lr_Z * torch.tensor(runs["lr_Y_multiplier"].to_numpy())
+    rates = {name: lr_Y if name in ("Y", "Q") else lr_Z for name in parameters}
+    return Ensemble(
+        parameters,
+        batch,
+        Optimizer("sgd", lr=rates, momentum=settings.momentum),
+        **objective,
+        labels=[
+            f"num_last {task.num_last}, lr_Z {row.lr_Z:g}, lr_Y/lr_Z {row.lr_Y_multiplier:g}, "
+            f"seed {row.seed}"
+            for row in runs.itertuples()
+        ],
+    )
+
+
+def _most_runs(task: Task, device: str) -> int:
     """Runs of one ensemble: those that a core's cache holds, or a GPU's memory.
 
     On a GPU a run has parameters, momentum and gradients, and a batch's logits, combined vectors
@@ -125,20 +161,4 @@ def _most_runs(task: Task, device: str, dtype: torch.dtype) -> int:
         return CHUNK
     numbers = 6 * task.contextual * task.vocabulary
     numbers += 4 * task.batch * (task.vocabulary + task.contextual)
-    return fitting(numbers * dtype.itemsize, device)
-
-
-def tabulate(
-    settings: SimulationSettings, task: Task, trained: Trained, first_seed: int = 0
-) -> pd.DataFrame:
-    """C of the runs of one size, as `simulate` returns it; `trained` observed `c`."""
-    c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
-    axes = pd.MultiIndex.from_product(
-        [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
-        names=["iteration", "run", "sequence_class"],
-    ).to_frame(index=False)
-    table = runs(settings, first_seed).assign(diverged_at=trained.diverged_at.numpy())
-    table = axes.merge(table, left_on="run", right_index=True, how="left").drop(columns="run")
-    table = table.assign(num_last=task.num_last)[[*KEYS, "diverged_at"]]
-    attention = pd.DataFrame(c.reshape(-1, len(ATTENTION)), columns=ATTENTION)
-    return pd.concat([table[KEYS], attention, table[["diverged_at"]]], axis=1)
+    return fitting(numbers * DTYPE.itemsize, device)
