@@ -17,9 +17,9 @@ from onelayer.papers.decision_lists import attention, joint, reduced
 from onelayer.papers.decision_lists.attention import AttentionRun
 from onelayer.papers.decision_lists.constants import theorem_1_scale
 from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_seed
+from onelayer.papers.decision_lists.full import Sampler
 from onelayer.papers.decision_lists.model import rows_of
 from onelayer.papers.decision_lists.reduced import STEP, Setting
-from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.settings.decision_lists import DescentRun, FullRun
 
 

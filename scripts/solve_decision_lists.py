@@ -1,6 +1,6 @@
 """Solve the reduced flow of decision lists: time to perfect classification, exactly."""
 
-from onelayer.papers.decision_lists.sweep import follow, solve_grids
+from onelayer.papers.decision_lists.reduced import follow, solve_grids
 from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import Size, Theorem1Settings
 

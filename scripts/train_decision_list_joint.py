@@ -1,6 +1,6 @@
 """Train W and V together on decision lists: near V = cP, and from small random starts."""
 
-from onelayer.papers.decision_lists.starts import near_runs, small_runs
+from onelayer.papers.decision_lists.joint import near_runs, small_runs
 from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import JointSettings
 

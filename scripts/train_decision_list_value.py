@@ -1,6 +1,6 @@
 """Train V alone on decision lists, under uniform attention (W = 0)."""
 
-from onelayer.papers.decision_lists.starts import value_runs
+from onelayer.papers.decision_lists.joint import value_runs
 from onelayer.run.step import Step, run
 from onelayer.settings.decision_lists import ValueSettings
 

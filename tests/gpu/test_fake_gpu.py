@@ -17,8 +17,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.decision_lists import attention as decision_lists
 from onelayer.papers.decision_lists.attention import AttentionRun
 from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_seed
-from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining
-from onelayer.papers.decision_lists.sampler import Sampler
+from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining, Sampler
 from onelayer.papers.local_to_global import attention, canonical, integrator
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid

@@ -1078,15 +1078,15 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/model.py",
-        "return np.minimum(smallest, own - outside)",
-        "return smallest",
+        "torch.cat([self._steps(W), last], dim=1).amin(dim=1)",
+        "self._steps(W).amin(dim=1)",
         "tests/oracle/test_decision_lists.py::test_certificate_agrees_and_proves_every_sequence",
         "a certificate that forgets the tokens outside the list",
     ),
     Fault(
-        "papers/decision_lists/hessian.py",
-        "start, tolerance, max_products) + dominant",
-        "start, tolerance, max_products)",
+        "papers/decision_lists/joint.py",
+        "start, tolerance) + dominant",
+        "start, tolerance)",
         "tests/oracle/test_decision_lists.py"
         "::test_the_largest_eigenvalue_is_not_the_most_negative_one",
         "the shift of the second iteration is not taken back",
@@ -1107,9 +1107,9 @@ FAULTS = [
         "Theorem 2's start lies twice as far from cP",
     ),
     Fault(
-        "papers/decision_lists/starts.py",
-        "values = run.V[problem.lists.permutation]",
-        "values = run.V[:, problem.lists.permutation]",
+        "papers/decision_lists/joint.py",
+        "values = V[problem.lists.permutation]",
+        "values = V[:, problem.lists.permutation]",
         "tests/unit/test_decision_list_room.py::test_v_is_drawn_so_that_p_is_the_diagonal",
         "V is drawn with its columns permuted: P is no diagonal",
     ),
@@ -1128,7 +1128,7 @@ FAULTS = [
         "t* is a step late",
     ),
     Fault(
-        "papers/decision_lists/sampler.py",
+        "papers/decision_lists/full.py",
         "repeats = (ascending[:, 1:] == ascending[:, :-1]).any(dim=1)",
         "repeats = (tokens[:, 1:] == tokens[:, :-1]).any(dim=1)",
         "tests/unit/test_decision_list_room.py"
@@ -1144,8 +1144,8 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/tables.py",
-        '{"note": NO_MASS} if delta > 1 else',
-        '{"note": NO_MASS} if delta >= 1 else',
+        '{"note": NO_MASS} if run["delta"] > 1 else',
+        '{"note": NO_MASS} if run["delta"] >= 1 else',
         "tests/unit/test_decision_list_room.py"
         "::test_a_time_is_judged_against_the_bound_and_nothing_else",
         "the default delta is not judged",
@@ -1182,7 +1182,7 @@ FAULTS = [
         "the gradient of W_K takes W's for its transpose",
     ),
     Fault(
-        "papers/decision_lists/sweep.py",
+        "papers/decision_lists/reduced.py",
         'each["gamma"].min()',
         'each["gamma"].max()',
         "tests/unit/test_decision_list_room.py"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.papers.decision_lists import constants, data, full, hessian, model, reduced
+from onelayer.papers.decision_lists import constants, data, full, joint, model, reduced
 from onelayer.papers.decision_lists.reduced import Setting
 from tests.oracle import decision_lists as loops
 
@@ -79,7 +79,7 @@ def test_gradients_for_w_k_and_w_q_agree_with_autograd():
     case = Case(7, 4, 3, None)
     start = case.rng.normal(0.0, 0.5, (2, 7, 7))
     source = full.AllSequences(case.lists, case.sequences)
-    training = full.FactoredTraining(source, 3.0, 0.01, start)
+    training = full.FactoredTraining(source, full.heun, 3.0, 0.01, start)
     factors = torch.from_numpy(start).requires_grad_()
     model.loss_w(factors[0].T @ factors[1], 3.0, case.batch).backward()
     found = training.gradient_of_factors(torch.from_numpy(start))
@@ -89,7 +89,7 @@ def test_gradients_for_w_k_and_w_q_agree_with_autograd():
         return factors[0] @ factors[0].T - factors[1] @ factors[1].T
 
     for _ in range(50):
-        training.advance(full.heun)
+        training.advance()
     moved = (training.factors - torch.from_numpy(start)).abs().max()
     assert (balance(training.factors) - balance(torch.from_numpy(start))).abs().max() < 1e-4 * moved
 
@@ -139,7 +139,7 @@ def test_certificate_agrees_and_proves_every_sequence(case):
     for a in range(0, case.L, 2):  # half of the tokens in the right order
         rank = case.lists.rank[:, a]
         W[:, a] = np.where(rank == case.lists.lists.shape[1], W[:, a] - 10, -rank)
-    found = model.certificate(W, case.lists).tolist()
+    found = (model.Columns(case.lists).margins(torch.from_numpy(W)) > 0).tolist()
     expected = [loops.certified(W.tolist(), case.loop_lists, a) for a in range(case.L)]
     assert found == expected
     assert all(found[::2])
@@ -163,7 +163,8 @@ def test_certificate_is_also_necessary_for_every_sequence(m):
             )
             for a in (0, 1)
         ]
-        assert model.certificate(W, case.lists)[:2].tolist() == right
+        margins = model.Columns(case.lists).margins(torch.from_numpy(W))
+        assert (margins > 0)[:2].tolist() == right
 
 
 def test_gamma_agrees_with_enumeration(case):
@@ -212,9 +213,9 @@ def test_reduced_rate_is_the_full_gradient(L, n, m):
 
 def test_the_largest_eigenvalue_is_not_the_most_negative_one(monkeypatch):
     own = torch.tensor([-3.0, 1.0, 0.5, -2.0], dtype=torch.float64)
-    monkeypatch.setattr(hessian, "_hessian_product", lambda *_: lambda vector: own * vector)
+    monkeypatch.setattr(joint, "_hessian_product", lambda *_: lambda vector: own * vector)
     W = V = torch.zeros(2, 1)
-    found = hessian.largest_eigenvalue(np.random.default_rng(0), W, V, None, 1e-12)
+    found = joint.largest_eigenvalue(np.random.default_rng(0), W, V, None, 1e-12)
     assert found == pytest.approx(1.0, rel=1e-6)
 
 
@@ -228,5 +229,5 @@ def test_largest_eigenvalue_agrees_with_the_dense_hessian():
 
         point = torch.cat([W.reshape(-1), V.reshape(-1)])
         dense = torch.autograd.functional.hessian(flat_loss, point)
-        found = hessian.largest_eigenvalue(case.rng, W, V, case.rows, 1e-10)
+        found = joint.largest_eigenvalue(case.rng, W, V, case.rows, 1e-10)
         assert found == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-4)

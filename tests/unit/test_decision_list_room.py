@@ -15,12 +15,11 @@ from onelayer.papers.decision_lists import (
     constants,
     data,
     joint,
-    starts,
-    sweep,
+    reduced,
     tables,
 )
 from onelayer.papers.decision_lists.findings import FINDINGS
-from onelayer.papers.decision_lists.sampler import Sampler
+from onelayer.papers.decision_lists.full import Sampler
 from onelayer.settings.decision_lists import (
     AttentionSettings,
     EnumeratedSize,
@@ -35,7 +34,7 @@ from onelayer.settings.decision_lists import (
 
 
 def reduced_flow(*grids, shown):
-    return sweep.solve_grids(
+    return reduced.solve_grids(
         Theorem1Settings.model_validate({"grids": grids, "max_steps": 10_000}),
         [Size.model_validate(shown)],
     )
@@ -57,7 +56,7 @@ def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
     row = solved.set_index("shortest").loc[1]
     block = FullRun(L=12, n=4, m=3, shortest=1, method="full")
     run = attention.AttentionRun(block, seed=5)
-    assert sorted(run.lists.lengths.tolist()) == [1] * 4 + [2] * 4 + [3] * 4
+    assert sorted((run.lists.lists >= 0).sum(axis=1).tolist()) == [1] * 4 + [2] * 4 + [3] * 4
     flow = attention.train(run)
     assert row["t_star"] == pytest.approx(flow.t_star, rel=1e-9)
     assert row["order"] == 1.0
@@ -79,7 +78,7 @@ def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
 )
 def test_a_setting_that_is_shown_and_has_no_curve_is_named(shown, line):
     with pytest.raises(OnelayerError, match=f"decision_lists.shown: .*{line}"):
-        sweep.follow([Size.model_validate(shown)], max_steps=5)
+        reduced.follow([Size.model_validate(shown)], max_steps=5)
 
 
 METHODS = {
@@ -165,7 +164,7 @@ def test_sequences_drawn_again_after_a_repeat_are_uniform():
 
 
 def test_no_v_beats_the_ceiling_of_uniform_attention():
-    problem = starts.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
+    problem = joint.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
     lists, right = problem.lists, 0.0
     for sequence in data.enumerate_sequences(6, 3).tokens.tolist():
         labels = []
@@ -173,21 +172,21 @@ def test_no_v_beats_the_ceiling_of_uniform_attention():
             first = next(b for b in lists.lists[a].tolist() if b in sequence)
             labels.append(int(lists.permutation[first]))
         right += max(labels.count(label) for label in labels) / 3
-    ceiling = starts.uniform_attention_ceiling(problem)
+    ceiling = joint.uniform_attention_ceiling(problem)
     assert ceiling == pytest.approx(right / 20, rel=1e-12)
-    last = joint.train_value(lists, problem.rows(), 10.0, 300, 300).history.iloc[-1]
+    last = joint.train_value(lists, problem.rows(), 10.0, 300, 300)[1].iloc[-1]
     assert 0.5 * ceiling < last["task_accuracy"] <= ceiling + 1e-12
 
 
 def test_v_is_drawn_so_that_p_is_the_diagonal():
-    problem = starts.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
-    drawn = starts.value_in_label_order(problem, joint.ValueRun(problem.lists.matrix, None))
+    problem = joint.Problem(EnumeratedSize(L=6, n=3, m=2), seed=1)
+    drawn = joint.value_in_label_order(problem, problem.lists.matrix)
     assert (drawn["value"] == (drawn["row"] == drawn["column"])).all()
 
 
 def test_theorem_2_holds_where_its_hypotheses_do():
     start = NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1], steps=50)
-    near = starts.near_runs([start])
+    near = joint.near_runs([start])
     assert near["holds"].all()
     table = tables.theorem_2(near).set_index("quantity")
     assert table.loc["latest_step", "verdict"] == "reproduced"
@@ -197,7 +196,7 @@ def test_theorem_2_holds_where_its_hypotheses_do():
 
 def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
     how = {"scale": "theorem_1", "seeds": [0], "sequences": 5, "steps": 30}
-    fresh = starts.near_runs([NearStart(L=16, n=4, m=3, epsilon=[1.0], **how)])
+    fresh = joint.near_runs([NearStart(L=16, n=4, m=3, epsilon=[1.0], **how)])
     assert np.isnan(fresh["first_perfect"].iloc[0])  # 5 sequences teach nobody the rest
     assert fresh["accuracy"].iloc[0] == pytest.approx(1.0)
     assert fresh["trained_on"].tolist() == ["5"]
@@ -205,7 +204,7 @@ def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
 
 def test_small_starts_are_perfect_and_v_finds_the_permutation():
     start = SmallStart(L=12, n=4, m=2, optimiser="adam", eta=0.1, seeds=[0, 1], steps=100)
-    small, history = starts.small_runs([start])
+    small, history = joint.small_runs([start])
     assert (small["first_perfect"] <= 100).all()
     assert (small["argmax_accuracy"] == 1.0).all()
     ends = history.groupby("seed")["step"].max()
@@ -289,6 +288,7 @@ def test_steps_that_end_before_the_window_begins_decide_nothing(steps, verdict):
 def test_every_row_of_a_table_has_its_own_key():
     run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "first_perfect": 3.0, "accuracy": 1.0}
     near_run = run | {"scale": "theorem_2", "epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
+    near_run |= {"holds": True}
     starts_of = [
         near_run,
         near_run | {"scale": "theorem_1"},
@@ -303,7 +303,7 @@ def test_every_row_of_a_table_has_its_own_key():
         run | {"optimiser": "gd", "eta": 2.0000001, "deviation": 0.01},
         run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.1},
     ]
-    assert len({tables.start_name(start) for start in starts_of}) == len(starts_of)
+    assert len({tables.start_of(start)["start"] for start in starts_of}) == len(starts_of)
 
 
 def summary(**changes):

@@ -11,11 +11,9 @@ from onelayer.papers.decision_lists import (
     constants,
     data,
     full,
-    hessian,
     joint,
     model,
     reduced,
-    sampler,
 )
 from onelayer.papers.decision_lists.reduced import Setting
 from onelayer.settings.decision_lists import DescentRun, FullRun, SampledRun
@@ -40,6 +38,11 @@ def problem(L, n, m, seed=0):
     """Random lists and all sequences."""
     rng = np.random.default_rng(seed)
     return rng, data.random_lists(rng, L, m), data.enumerate_sequences(L, n)
+
+
+def certified(W, lists):
+    """Query tokens whose column of W proves that they are always strictly right."""
+    return model.Columns(lists).margins(torch.from_numpy(W)) > 0
 
 
 # Theorem 1
@@ -109,13 +112,13 @@ def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m):
     last = flow.history.iloc[-1]
     assert last["accuracy"] == pytest.approx(1.0, abs=1e-12)
     assert last["order"] == last["certified"] == 1.0
-    assert model.certificate(flow.W, run.lists).all()
+    assert certified(flow.W, run.lists).all()
 
 
 def test_certificate_at_the_end_holds_for_the_reduced_states_too(solved):
     end = reduced.trajectories(SETTINGS[:6], solved.t_star[:6], horizon=1.01, points=1, step=0.5)
-    np.testing.assert_allclose(end.accuracy[-1], 1.0, rtol=1e-12)
-    for setting, scores in zip(SETTINGS[:6], end.scores[-1], strict=True):
+    np.testing.assert_allclose(end["accuracy"][-1], 1.0, rtol=1e-12)
+    for setting, scores in zip(SETTINGS[:6], end["scores"][-1], strict=True):
         assert (np.diff(np.append(scores[: setting.m], scores[-1])) < 0).all()
 
 
@@ -124,16 +127,16 @@ def test_trajectories_start_at_the_starting_loss_and_turn_perfect_at_t_star():
     t_star = reduced.solve(settings).t_star
     path = reduced.trajectories(settings, t_star, horizon=1.5, points=61)
     expected = [constants.starting_loss(s.L, s.n, s.c) for s in settings]
-    np.testing.assert_allclose(path.loss[0], expected, rtol=1e-12)
-    assert (np.diff(path.loss, axis=0) < 0).all()
-    assert (path.accuracy[0] == 0).all()  # ties are wrong
-    np.testing.assert_array_equal(path.accuracy > 1 - 1e-9, path.time > t_star)
+    np.testing.assert_allclose(path["loss"][0], expected, rtol=1e-12)
+    assert (np.diff(path["loss"], axis=0) < 0).all()
+    assert (path["accuracy"][0] == 0).all()  # ties are wrong
+    np.testing.assert_array_equal(path["accuracy"] > 1 - 1e-9, path["time"] > t_star)
 
 
 def test_zipf_skewed_sequences_are_learned_within_the_bound():
     run = attention.AttentionRun(FullRun(L=12, n=4, m=3, method="full", zipf=0.5), seed=0)
     flow = attention.train(run)
-    assert model.certificate(flow.W, run.lists).all()
+    assert certified(flow.W, run.lists).all()
     bound = constants.theorem_1_bound(12, 3, constants.gamma(run.lists, 4, run.weights))
     assert flow.t_star < bound
     assert flow.column_times.std() > 0
@@ -145,7 +148,7 @@ def test_sampled_flow_takes_the_exact_time_within_noise():
     flow = attention.train(run)
     exact = reduced.solve([Setting(16, 4, 2)]).t_star[0]
     assert np.median(flow.column_times) == pytest.approx(exact, rel=0.03)
-    assert model.certificate(flow.W, run.lists).all()
+    assert certified(flow.W, run.lists).all()
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5])
@@ -154,7 +157,7 @@ def test_stochastic_descent_on_fresh_sequences_ends_in_list_order(exponent):
     block = DescentRun(method="descent", eta=0.01, batch=128, max_steps=4000, **size)
     run = attention.AttentionRun(block, seed=0)
     trained = attention.train(run)
-    assert model.certificate(trained.W, run.lists).all()
+    assert certified(trained.W, run.lists).all()
     assert trained.history["order"].iloc[-1] == 1.0
 
 
@@ -168,7 +171,7 @@ def test_sampled_sequences_follow_their_probabilities(exponent):
     code = {tuple(row): index for index, row in enumerate(every.tokens.tolist())}
     rng, lists, _ = problem(6, 3, 2)
     drawn = data.sample_sequences(rng, 6, 3, 40_000, weights).tokens
-    on_device = sampler.Sampler(rng, lists, 3, 40_000, weights).tokens().numpy()
+    on_device = full.Sampler(rng, lists, 3, 40_000, weights).tokens().numpy()
     for tokens in (drawn, np.sort(on_device, axis=1)):
         share = np.bincount([code[tuple(row)] for row in tokens.tolist()], minlength=20) / 40_000
         np.testing.assert_allclose(share, every.probability, atol=0.01)
@@ -177,7 +180,7 @@ def test_sampled_sequences_follow_their_probabilities(exponent):
 def test_lists_end_with_their_own_token_and_repeat_none():
     lengths = np.array([1, 2, 3, 4, 5, 5, 1, 2])
     lists = data.random_lists(np.random.default_rng(0), 8, lengths)
-    assert lists.lengths.tolist() == lengths.tolist()
+    assert (lists.lists >= 0).sum(axis=1).tolist() == lengths.tolist()
     for a, (row, m) in enumerate(zip(lists.lists.tolist(), lengths, strict=True)):
         assert row[m - 1] == a
         assert len(set(row[:m])) == m
@@ -190,7 +193,7 @@ def test_lists_end_with_their_own_token_and_repeat_none():
 @pytest.mark.parametrize(("L", "m"), [(12, 2), (12, 3), (16, 2), (16, 4)])
 def test_uniform_attention_pushes_v_toward_p_without_solving_the_task(L, m):
     _, lists, sequences = problem(L, 4, m)
-    last = joint.train_value(lists, model.rows_of(lists, sequences), 10.0, 100).history.iloc[-1]
+    last = joint.train_value(lists, model.rows_of(lists, sequences), 10.0, 100)[1].iloc[-1]
     assert last["argmax_accuracy"] == 1.0
     assert last["centred_cosine"] >= 0.8
     assert last["task_accuracy"] < 0.6
@@ -205,7 +208,7 @@ def test_training_both_near_cp_is_perfect_within_100_steps(epsilon, scale):
     if scale == "theorem 2":
         c = constants.theorem_2_scale(12, 4, epsilon)
     W, V = joint.perturbed_start(rng, lists, c, epsilon, runs=4)
-    eta = 1 / hessian.largest_eigenvalue(rng, W[0], V[0], rows, 1e-3)
+    eta = 1 / joint.largest_eigenvalue(rng, W[0], V[0], rows, 1e-3)
     runs = joint.train_joint(W, V, rows, eta, 100)
     assert (runs.first_perfect <= 100).all()
 
@@ -244,11 +247,11 @@ def test_theorem_2_starts_within_half_of_epsilon_of_cp():
 def test_a_query_that_is_wrong_again_has_no_time():
     _, lists, sequences = problem(6, 3, 2)
     source = full.AllSequences(lists, sequences)
-    training = full.Training(source, c=1.0, h=0.5)
+    training = full.Training(source, full.euler, c=1.0, h=0.5)
     for margin, times in ((1.0, 0.25), (-1.0, np.nan), (3.0, 1.125)):
-        source.column_margins = lambda _, margin=margin: np.full(6, margin)
+        source.margins = lambda _, margin=margin: torch.full((6,), margin).double()
         training.above = np.where(training.steps, training.above, -1.0)
-        training.advance(full.euler)
+        training.advance()
         np.testing.assert_allclose(training.crossing, np.full(6, times))
 
 
@@ -260,32 +263,3 @@ def test_scale_of_theorem_2_solves_its_own_equation():
     zero = torch.zeros(8, 8, dtype=torch.float64)
     at_start = model.loss(zero, torch.from_numpy(5 * lists.matrix), model.rows_of(lists, sequences))
     assert float(at_start) == pytest.approx(constants.starting_loss(8, 3, 5.0), rel=1e-12)
-
-
-# Bad settings
-
-
-@pytest.mark.parametrize(
-    ("make", "line"),
-    [
-        (lambda: Setting(16, 4, 5), "m = 5: .*n = 4"),
-        (lambda: Setting(4, 4, 5), "m = 5: .*L = 4"),
-        (lambda: Setting(4, 5, 2), "n = 5: .*L = 4"),
-        (lambda: Setting(16, 4, 0), "m = 0: .*at least 1"),
-        (lambda: Setting(16, 0, 1), "n = 0: .*at least 1"),
-        (lambda: Setting(16, 4, 2, delta=0.0), r"delta = 0.0: must be positive"),
-        (lambda: constants.theorem_1_scale(16, 4, -1.0), "delta = -1.0: must be positive"),
-        (lambda: constants.theorem_2_scale(16, 4, 0.0), "epsilon = 0.0: must be positive"),
-        (lambda: data.random_lists(np.random.default_rng(0), 4, 5), "m = 5: .*L = 4"),
-        (lambda: data.enumerate_sequences(4, 5), "n = 5: .*L = 4"),
-        (lambda: data.enumerate_sequences(64, 8), "too many to enumerate"),
-        (lambda: data.zipf_weights(8, -1.0), "exponent = -1.0: must be finite"),
-        (lambda: reduced.solve([Setting(16, 4, 2)], step=0.0), "step = 0.0: must be positive"),
-        (lambda: full.AllSequences(*problem(6, 2, 3)[1:]), "m = 3: .*n = 2"),
-        (lambda: sampler.Sampler(*problem(6, 2, 3)[:2], 2, 8), "m = 3: .*n = 2"),
-    ],
-)
-def test_bad_settings_get_one_clear_line(make, line):
-    with pytest.raises(ValueError, match=line) as refusal:
-        make()
-    assert "\n" not in str(refusal.value)

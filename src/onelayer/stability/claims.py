@@ -13,7 +13,7 @@ from onelayer.evidence.claims import tabulated
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import ALL, VALUE_COLUMNS, tidy
 from onelayer.papers import PAPERS
-from onelayer.papers.decision_lists import starts
+from onelayer.papers.decision_lists import joint
 from onelayer.papers.decision_lists import tables as decision_lists
 from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.local_to_global import training, training_tables
@@ -83,7 +83,7 @@ def joint_training(small: Sequence[SmallStart]) -> pd.DataFrame:
 
     Steps are a mean over the seeds that came to be perfect.
     """
-    table = decision_lists.joint_training(pd.DataFrame(), starts.small_runs(small)[0])
+    table = decision_lists.joint_training(pd.DataFrame(), joint.small_runs(small)[0])
     keys = ["start", *decision_lists.SIZES, "quantity"]
     rows = []
     for (start, L, n, m, shortest, quantity), runs in table.groupby(keys, sort=False):

@@ -12,8 +12,7 @@ Loss, gradients and strict accuracy, in closed form.
     model -> train_decision_list_attention, train_decision_list_value, train_decision_list_joint
 W_K and W_Q apart, as in the section's first equation, beside W = W_K^T W_Q.
     full.FactoredTraining, attention, tables.attention_training, claims
-    -> train_decision_list_attention
-    -> table_attention_training, table_decision_lists_claims
+    -> train_decision_list_attention -> table_attention_training, table_decision_lists_claims
 All claims of the paper, read from its other tables: what a theorem says of all is decided by the
 worst size, margin or run.
     claims -> table_decision_lists_claims
@@ -22,43 +21,38 @@ Section I.B: lists L_a = (a_1, ..., a_m = a), permutation pi, label-determining 
 
 Lists of equal length, or of unequal length m <= M; sequences of n distinct tokens, all of them or
 fresh ones for every step.
-    data, sampler
+    data, full.Sampler
     -> train_decision_list_attention, train_decision_list_value, train_decision_list_joint
 
 Section I.C.1: training only W, with V = cP (Theorem 1)
 
 Gradient flow from W = 0 classifies perfectly within time 4 M / (log(L) gamma).
-    constants.theorem_1_bound, reduced, sweep, tables.theorem_1, figures.time_to_perfect
-    -> solve_decision_lists
-    -> table_theorem_1, figure_time_to_perfect
+    constants.theorem_1_bound, reduced, tables.theorem_1, figures.time_to_perfect
+    -> solve_decision_lists -> table_theorem_1, figure_time_to_perfect
 The full matrix W does as the reduced flow says; so does SGD on fresh sequences.
     full, attention, tables.attention_training, figures.accuracy_over_time
     -> solve_decision_lists, train_decision_list_attention
     -> table_attention_training, figure_accuracy_over_time
 W orders every list, its first token highest; the own token is learned first.
-    model.certificate, model.order, reduced.trajectories, figures.attention_order
-    -> solve_decision_lists, train_decision_list_attention
-    -> figure_attention_order
+    model.Columns, reduced.trajectories, figures.attention_order
+    -> solve_decision_lists, train_decision_list_attention -> figure_attention_order
 
 Section I.C.2: training W and V (Theorem 2)
 
 Near V = cP, within a window of steps, gradient descent classifies perfectly: the slowest seed.
-    constants.theorem_2, hessian, joint, starts.near_runs, tables.theorem_2
-    -> train_decision_list_joint
+    constants.theorem_2, joint.near_runs, tables.theorem_2 -> train_decision_list_joint
     -> table_theorem_2
 The same against the noise epsilon on V = cP, seed by seed.
-    starts.near_runs, tables.joint_training, value_figures.joint_training
-    -> train_decision_list_joint
-    -> table_joint_training, figure_joint_training
+    joint.near_runs, tables.joint_training, value_figures.joint_training
+    -> train_decision_list_joint -> table_joint_training, figure_joint_training
 
 Section II: conclusion
 
 Uniform attention (W = 0) is sufficient to push V in the direction of P.
-    joint.train_value, starts.value_runs, tables.value_from_uniform_attention, value_figures
+    joint.value_runs, tables.value_from_uniform_attention, value_figures
     -> train_decision_list_value
     -> table_value_from_uniform_attention, figure_value_from_uniform_attention
-Left open by the authors: W and V from small random starts.
-    joint.small_start, starts.small_runs, tables.joint_training, value_figures.joint_training
-    -> train_decision_list_joint
-    -> table_joint_training, figure_joint_training
+Left open by the authors: W and V from small random joint.
+    joint.small_runs, tables.joint_training, value_figures.joint_training
+    -> train_decision_list_joint -> table_joint_training, figure_joint_training
 """

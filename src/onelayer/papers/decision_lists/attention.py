@@ -13,98 +13,67 @@ import pandas as pd
 from onelayer.compute.device import on_gpu
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
-from onelayer.papers.decision_lists.constants import gamma, theorem_1_bound, theorem_1_scale
-from onelayer.papers.decision_lists.data import (
-    DecisionLists,
-    enumerate_sequences,
-    lists_of_seed,
-    zipf_weights,
-)
-from onelayer.papers.decision_lists.full import (
-    AllSequences,
-    FactoredTraining,
-    FullFlow,
-    GpuTraining,
-    Training,
-    euler,
-    follow,
-    heun,
-)
+from onelayer.papers.decision_lists import constants, data, full
 from onelayer.papers.decision_lists.reduced import STEP, Setting, solve
-from onelayer.papers.decision_lists.sampler import Sampler
 from onelayer.settings.decision_lists import MOST_SHOWN, AttentionSettings, Run, size_of
-
-KEYS = ["L", "n", "m", "delta", "zipf", "method", "seed"]
 
 
 @dataclass(frozen=True)
 class AttentionRun:
-    """One seed of a run.
-
-    Attributes:
-        block: the run's settings.
-        seed: decides lists, permutation and drawn sequences.
-    """
+    """One run with one seed, which decides lists, permutation and drawn sequences."""
 
     block: Run
     seed: int
 
     @property
     def key(self) -> dict[str, object]:
-        """The values of `KEYS`."""
-        return {name: getattr(self.block, name) for name in KEYS[:-1]} | {"seed": self.seed}
+        """L, n, m, delta, zipf, method and seed."""
+        names = ("L", "n", "m", "delta", "zipf", "method")
+        return {name: getattr(self.block, name) for name in names} | {"seed": self.seed}
 
     @property
     def columns(self) -> dict[str, object]:
-        """What rows of tables begin with: the key, `shortest` and `deviation`.
-
-        `shortest` is m where all lists have m. `deviation` is that of the entries at the start: 0
-        where W starts from 0, as all methods do but that with W_K and W_Q apart.
-        """
+        """What rows begin with: the key, `shortest` and the start's `deviation`, 0 for W = 0."""
         block = self.block
         deviation = block.deviation if block.method == "factored" else 0.0
         return self.key | {"shortest": block.shortest or block.m, "deviation": deviation}
 
     @property
-    def lists(self) -> DecisionLists:
+    def lists(self) -> data.DecisionLists:
         """The same lists for every method and distribution of a seed."""
-        return lists_of_seed(self.block.L, self.block.m, self.seed, self.block.shortest)
+        return data.lists_of_seed(self.block.L, self.block.m, self.seed, self.block.shortest)
 
     @property
     def weights(self) -> np.ndarray | None:
         """The tokens' weights, or None for uniform subsets."""
-        return zipf_weights(self.block.L, self.block.zipf) if self.block.zipf else None
+        return data.zipf_weights(self.block.L, self.block.zipf) if self.block.zipf else None
 
 
-def train(run: AttentionRun, execution: Execution = Execution()) -> FullFlow:
+def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlow:
     """Train W from 0 until it classifies perfectly.
 
-    Args:
-        run: what to do.
-        execution: how. Runs with drawn sequences compute on its device, those on all sequences on
-            the CPU; goes on from its checkpoint and removes it at the end.
+    Runs with drawn sequences compute on the device of `execution`, those on all sequences on the
+    CPU. Goes on from its checkpoint and removes it at the end.
     """
     block, lists = run.block, run.lists
-    c = theorem_1_scale(block.L, block.n, block.delta)
-    if block.method == "full":
-        source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
-        training = Training(source, c, block.step * block.n / c)
-        return follow(training, heun, block, execution)
+    if block.method in ("sampled", "descent"):
+        rng = generator("decision lists, drawn", *run.key.values())
+        source = full.Sampler(rng, lists, block.n, block.batch, run.weights, execution.device)
+    else:
+        source = full.AllSequences(lists, data.enumerate_sequences(block.L, block.n, run.weights))
+    c = constants.theorem_1_scale(block.L, block.n, block.delta)
+    descent = block.method == "descent"
+    dynamics = (full.euler, c, block.eta) if descent else (full.heun, c, block.step * block.n / c)
     if block.method == "factored":
-        source = AllSequences(lists, enumerate_sequences(block.L, block.n, run.weights))
         named = run.key | {"method": f"factored, N(0, {block.deviation:.15g}^2)"}
-        drawn = *named.values(), block.shortest or block.m
-        rng = generator("decision lists, factors", *drawn)
+        rng = generator("decision lists, factors", *named.values(), block.shortest or block.m)
         factors = rng.normal(0.0, block.deviation, (2, block.L, block.L))
-        training = FactoredTraining(source, c, block.step * block.n / c, factors)
-        return follow(training, heun, block, execution)
-    rng = generator("decision lists, drawn", *run.key.values())
-    source = Sampler(rng, lists, block.n, block.batch, run.weights, execution.device)
-    of_device = GpuTraining if on_gpu(execution.device) else Training
-    if block.method == "sampled":
-        training = of_device(source, c, block.step * block.n / c, block.chunks)
-        return follow(training, heun, block, execution)
-    return follow(of_device(source, c, block.eta), euler, block, execution)
+        training = full.FactoredTraining(source, *dynamics, factors)
+    else:
+        of_device = full.GpuTraining if on_gpu(source.device) else full.Training
+        chunks = block.chunks if block.method == "sampled" else 1
+        training = of_device(source, *dynamics, chunks)
+    return full.follow(training, block, execution)
 
 
 def train_runs(
@@ -116,14 +85,14 @@ def train_runs(
     through the first two again, which must neither take that state for theirs nor remove it.
 
     Returns:
-        `summary` and `history` of all, and `scores_in_list_order` of those small enough to draw.
+        `summary`, `FullFlow.history`; `scores_in_list_order` of runs small enough to draw.
     """
     runs = [AttentionRun(block, seed) for block in settings.runs for seed in block.seeds]
     summaries, histories, scores = [], [], []
     for place, run in enumerate(runs):
         flow = train(run, execution.part(place, run))
         summaries.append(summary(run, flow))
-        histories.append(history(run, flow))
+        histories.append(pd.DataFrame(run.columns | dict(flow.history)))
         if run.block.L <= MOST_SHOWN:
             scores.append(scores_in_list_order(run, flow))
     return (
@@ -133,50 +102,37 @@ def train_runs(
     )
 
 
-def summary(run: AttentionRun, flow: FullFlow) -> dict[str, object]:
+def summary(run: AttentionRun, flow: full.FullFlow) -> dict[str, object]:
     """One row: `AttentionRun.columns`, and what the run reached beside exact flow and bound.
 
     `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise); the median column time
     is that of the median query token.
     """
     block, last = run.block, flow.history.iloc[-1]
-    mass = gamma(run.lists, block.n, run.weights)
+    mass = constants.gamma(run.lists, block.n, run.weights)
     return run.columns | {
         "t_star": flow.t_star,
         "median_column_time": float(np.median(flow.column_times)),
         "exact_t_star": np.nan if block.zipf else _exact_t_star(block),
         "gamma": mass,
-        "bound": theorem_1_bound(block.L, block.m, mass),
+        "bound": constants.theorem_1_bound(block.L, block.m, mass),
         "steps": flow.steps,
-        "accuracy": last["accuracy"],
-        "order": last["order"],
-        "certified": last["certified"],
+        **last[["accuracy", "order", "certified"]],
     }
 
 
 def _exact_t_star(block: Run) -> float:
-    """The reduced flow's, with the run's own step where it follows the flow.
-
-    Of lists of unequal length it is that of the slowest length.
-    """
+    """The reduced flow's, of the slowest length of lists; with the run's own step for a flow."""
     step = STEP if block.method == "descent" else block.step
     L, n, m = size_of(block)
     settings = [Setting(L, n, k, block.delta) for k in range(block.shortest or m, m + 1)]
     return float(solve(settings, step, max_steps=block.max_steps).t_star.max())
 
 
-def history(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
-    """`AttentionRun.columns` and `time`, `loss`, `accuracy`, `order`, `certified` over time."""
-    return flow.history.assign(**run.columns)[[*run.columns, *flow.history.columns]]
-
-
-def scores_in_list_order(run: AttentionRun, flow: FullFlow) -> pd.DataFrame:
-    """W at the end: `AttentionRun.columns`, `query`, `place`, `score`.
-
-    The place is 0 for a_1, and m and on for other tokens.
-    """
+def scores_in_list_order(run: AttentionRun, flow: full.FullFlow) -> pd.DataFrame:
+    """W at the end: `query`, `place` (0 for a_1, m and on for other tokens) and `score`."""
     order = run.lists.rank.argsort(axis=0, kind="stable")  # [L, query]
     scores = np.take_along_axis(flow.W, order, axis=0)
     place, query = np.indices(scores.shape)
     columns = {"query": query.ravel(), "place": place.ravel(), "score": scores.ravel()}
-    return pd.DataFrame(columns).assign(**run.columns)[[*run.columns, *columns]]
+    return pd.DataFrame(run.columns | columns)

@@ -14,32 +14,21 @@ from math import comb
 import numpy as np
 
 from onelayer.compute.seeds import generator
-from onelayer.settings.decision_list_sizes import check_enumerable, check_sizes
 
 PADDING = -1
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionLists:
-    """A list L_a = (a_1, ..., a_m = a) for every token a, and the permutation pi.
+    """A list L_a = (a_1, ..., a_m = a) for every token a, and the permutation pi."""
 
-    Attributes:
-        lists: int64 [L, M]; row a holds L_a, then -1 up to the longest list.
-        permutation: int64 [L], pi.
-    """
-
-    lists: np.ndarray
-    permutation: np.ndarray
+    lists: np.ndarray  # int64 [L, M]; row a holds L_a, then -1 up to the longest list
+    permutation: np.ndarray  # int64 [L], pi
 
     @property
     def vocabulary(self) -> int:
         """L."""
         return len(self.permutation)
-
-    @cached_property
-    def lengths(self) -> np.ndarray:
-        """Length m of every list, int64 [L]."""
-        return (self.lists != PADDING).sum(axis=1)
 
     @cached_property
     def rank(self) -> np.ndarray:
@@ -58,44 +47,24 @@ class DecisionLists:
         return matrix
 
     def determining_places(self, tokens: np.ndarray) -> np.ndarray:
-        """Place in the sequence of the label-determining token of every query.
-
-        Args:
-            tokens: int64 [S, n], distinct in every row.
-
-        Returns:
-            int64 [S, n]; entry [s, j] is the place of b* for the token at place j.
-        """
+        """Place of b*, the label-determining token, for every query of distinct tokens [S, n]."""
         return self.rank[tokens[:, None, :], tokens[:, :, None]].argmin(axis=2)  # [S, query, key]
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences of distinct tokens and their probabilities.
+    """Sequences of distinct tokens and their probabilities."""
 
-    Attributes:
-        tokens: int64 [S, n].
-        probability: float64 [S], sums to 1.
-    """
-
-    tokens: np.ndarray
-    probability: np.ndarray
+    tokens: np.ndarray  # int64 [S, n]
+    probability: np.ndarray  # float64 [S], sums to 1
 
 
 def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> DecisionLists:
     """Lists of uniformly drawn distinct other tokens, each ended by its own, and a random pi.
 
-    Args:
-        rng: source of all randomness.
-        L: number of tokens.
-        m: one length for all lists, or a length per token, int [L].
-
-    Raises:
-        ValueError: a length is below 1 or above L.
+    All have m tokens, or each token's as many as its entry of m, int [L], says.
     """
     lengths = np.broadcast_to(np.asarray(m, dtype=np.int64), (L,))
-    check_sizes(L, L, int(lengths.min()))
-    check_sizes(L, L, int(lengths.max()))
     # Keys of the own token are the largest, so that the first places go to others.
     keys = rng.random((L, L))
     np.fill_diagonal(keys, 2.0)
@@ -128,13 +97,7 @@ def dealt_lengths(L: int, shortest: int, m: int) -> np.ndarray:
 
 
 def zipf_weights(L: int, exponent: float) -> np.ndarray:
-    """Weights rank^-exponent of the tokens, float64 [L], mean 1; exponent 0 is uniform.
-
-    Raises:
-        ValueError: the exponent is negative or not finite.
-    """
-    if not (exponent >= 0 and np.isfinite(exponent)):
-        raise ValueError(f"exponent = {exponent}: must be finite and at least 0")
+    """Weights rank^-exponent of the tokens, float64 [L], mean 1; exponent 0 is uniform."""
     weights = np.arange(1, L + 1, dtype=np.float64) ** -exponent
     return weights / weights.mean()
 
@@ -142,15 +105,8 @@ def zipf_weights(L: int, exponent: float) -> np.ndarray:
 def enumerate_sequences(L: int, n: int, weights: np.ndarray | None = None) -> Sequences:
     """All n-subsets of the vocabulary in lexicographic order, with their probabilities.
 
-    Args:
-        L, n: sizes; there are comb(L, n) subsets.
-        weights: float64 [L], positive; None is uniform.
-
-    Raises:
-        ValueError: n < 1, n > L, or the subsets would not fit in memory.
+    Weights are of the tokens, float64 [L], positive; None is uniform.
     """
-    check_sizes(L, n)
-    check_enumerable(L, n)
     count = comb(L, n)
     flat = np.fromiter(chain.from_iterable(combinations(range(L), n)), np.int64, count * n)
     tokens = flat.reshape(count, n)
@@ -165,13 +121,7 @@ def sample_sequences(
 
     Walks through the vocabulary once and takes token i with its probability given how many tokens
     a sequence still needs: exact for every weights, which drawing without replacement is not.
-
-    Raises:
-        ValueError: n < 1, n > L or count < 1.
     """
-    check_sizes(L, n)
-    if count < 1:
-        raise ValueError(f"count = {count}: draw at least 1 sequence")
     chance = inclusion_chances(np.ones(L) if weights is None else weights, n)
     tokens = np.zeros((count, n), dtype=np.int64)
     needed = np.full(count, n)

@@ -6,11 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from onelayer.evidence.figures import (
     DIVERGING,
@@ -24,6 +23,7 @@ from onelayer.evidence.figures import (
 from onelayer.settings.decision_lists import Size, size_of
 
 Lengths = tuple[int, int, int]  # L, n, m
+Styles = Mapping[int, Mapping[str, str]]  # colour and marker of each m
 METHODS = {
     "full": "full flow, all sequences",
     "sampled": "flow, fresh sequences",
@@ -32,6 +32,7 @@ METHODS = {
 }
 KIND = ["zipf", "method", "deviation"]
 BOUND = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
+EXACT = {"color": "black", "linewidth": 2.2}
 
 
 @figure(
@@ -48,65 +49,51 @@ BOUND = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
 def accuracy_over_time(
     history: pd.DataFrame, runs: pd.DataFrame, followed: pd.DataFrame, sizes: list[Size]
 ) -> Figure:
-    """Loss and accuracy against time, W only: a column per size.
-
-    Args:
-        history: `attention.history` of every run.
-        runs: `attention.summary` of every run.
-        followed: `sweep.follow` of the sizes.
-        sizes: of the columns.
-    """
+    """Loss and accuracy against time, W only: a column per size."""
     sizes = [size_of(size) for size in sizes]
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(WIDTH, 4.7), sharex="col", sharey="row", squeeze=False
     )
-    shown = pd.concat([of_size(runs, size) for size in sizes])
-    styles = _run_styles(runs.loc[runs.index.isin(shown.index) & (runs["delta"] == 1)])
-    for (top, bottom), size in zip(axes.T, sizes, strict=True):
-        exact = of_size(followed, size)
-        top.plot(exact["time"], exact["loss"], color="black", linewidth=2.2)
-        bottom.plot(exact["time"], exact["accuracy"], color="black", linewidth=2.2)
-        here = of_size(history, size)
-        # time 0 is not on a logarithmic axis
-        here = here[(here["delta"] == 1) & (here["time"] > 0)]
-        for (*kind, _seed), path in here.groupby([*KIND, "seed"]):
-            colour, (zipf, method, _) = styles[tuple(kind)], kind
-            # the exact curve lies below this one: points show that both are there
-            shape = {"marker": "o", "markersize": 3, "linestyle": "none", "markevery": 0.05}
-            shape = shape if method == "full" and not zipf else {"linewidth": 1.0, "alpha": 0.8}
-            top.plot(path["time"], path["loss"], color=colour, **shape)
-            bottom.plot(path["time"], path["accuracy"], color=colour, **shape)
+    runs, history = (table[table["delta"] == 1] for table in (runs, history))
+    shown = runs.index.isin(pd.concat([of_size(runs, size) for size in sizes]).index)
+    kinds = dict.fromkeys(runs.loc[shown, KIND].itertuples(index=False, name=None))
+    colours = {kind: PALETTE[place % 6] for place, kind in enumerate(kinds)}
+    for column, size in zip(axes.T, sizes, strict=True):
+        exact, here = of_size(followed, size), of_size(history, size)
+        here = here[here["time"] > 0]  # time 0 is not on a logarithmic axis
         bounds = of_size(runs, size)
-        uniform = bounds.loc[(bounds["zipf"] == 0) & (bounds["delta"] == 1), "bound"]
-        if len(uniform):
-            for axis in (top, bottom):
-                axis.axvline(uniform.iloc[0], **BOUND)
-        top.set_title("L = {}, n = {}, m = {}".format(*size))
-        top.set_xscale("log")
-        bottom.set_xlabel("time (log scale; learning rate × steps)")
+        bounds = bounds.loc[bounds["zipf"] == 0, "bound"]
+        for axis, quantity in zip(column, ("loss", "accuracy"), strict=True):
+            axis.plot(exact["time"], exact[quantity], **EXACT)
+            for (zipf, method, deviation, _seed), path in here.groupby([*KIND, "seed"]):
+                style = {"linewidth": 1.0, "alpha": 0.8}
+                if _in_points(zipf, method):
+                    style = {"marker": "o", "markersize": 3, "linestyle": "none", "markevery": 0.05}
+                colour = colours[zipf, method, deviation]
+                axis.plot(path["time"], path[quantity], color=colour, **style)
+            for bound in bounds[:1]:
+                axis.axvline(bound, **BOUND)
         first = max(exact["time"].iloc[1], exact["time"].max() / 300)
-        top.set_xlim(first, 2 * uniform.iloc[0] if len(uniform) else None)
-        despine(top)
-        despine(bottom)
+        last = 2 * bounds.iloc[0] if len(bounds) else None
+        column[0].set(title="L = {}, n = {}, m = {}".format(*size), xscale="log")
+        column[0].set_xlim(first, last)
+        column[1].set_xlabel("time (log scale; learning rate × steps)")
     axes[0, 0].set_ylabel("population loss (nats)")
     axes[1, 0].set_ylabel("strict accuracy")
-    handles = [Line2D([], [], color="black", linewidth=2.2, label="reduced flow, exact (uniform)")]
-    for (zipf, method, deviation), colour in styles.items():
-        points = method == "full" and not zipf
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=colour,
-                marker="o" if points else "",
-                markersize=4,
-                linestyle="none" if points else "-",
-                label=f"{_method(method, deviation)} ({_distribution(zipf)})",
-            )
-        )
+    despine(*axes.flat)
+    handles = [Line2D([], [], label="reduced flow, exact (uniform)", **EXACT)]
+    for (zipf, method, deviation), colour in colours.items():
+        style = {"marker": "o", "linestyle": "none"} if _in_points(zipf, method) else {}
+        label = f"{_method(method, deviation)} ({_distribution(zipf)})"
+        handles.append(Line2D([], [], color=colour, markersize=4, label=label, **style))
     handles.append(Line2D([], [], label="Theorem 1's bound, γ ours (uniform)", **BOUND))
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+def _in_points(zipf: float, method: str) -> bool:
+    """Whether runs are drawn as points, so that the exact curve below theirs is seen."""
+    return method == "full" and not zipf
 
 
 def _method(method: str, deviation: float) -> str:
@@ -116,19 +103,6 @@ def _method(method: str, deviation: float) -> str:
 
 def _distribution(zipf: float) -> str:
     return f"Zipf {zipf:g}" if zipf else "uniform"
-
-
-def _run_styles(runs: pd.DataFrame) -> dict[tuple[float, str, float], str]:
-    """A colour for each of `KIND`, in the order of first appearance."""
-    kinds = list(dict.fromkeys(runs[KIND].itertuples(index=False, name=None)))
-    return {kind: PALETTE[place % 6] for place, kind in enumerate(kinds)}
-
-
-def label_log_axis(axis: Axis) -> None:
-    """1, 2, 5, 10, ... in plain numbers, however few decades there are."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def of_size(table: pd.DataFrame, size: Lengths) -> pd.DataFrame:
@@ -143,11 +117,7 @@ def of_size(table: pd.DataFrame, size: Lengths) -> pd.DataFrame:
     reads={"solved": "solve_decision_lists.solved"},
 )
 def time_to_perfect(solved: pd.DataFrame) -> Figure:
-    """t* against L with the bound, a panel per n; and t* / bound against delta.
-
-    Args:
-        solved: `sweep.solve_grids`.
-    """
+    """t* against L with the bound, a panel per n; and t* / bound against delta."""
     # Logarithmic axes, which NaN leaves too; lists of equal length.
     solved = solved[(solved["t_star"] > 0) & (solved["shortest"] == solved["m"])]
     main = solved[solved["delta"] == 1]
@@ -159,43 +129,41 @@ def time_to_perfect(solved: pd.DataFrame) -> Figure:
     figure, axes = plt.subplots(
         rows, columns, figsize=(WIDTH, 2.7 * rows + 0.5), squeeze=False, layout="constrained"
     )
-    places = sorted(main["m"].unique())
-    colours = dict(zip(places, PALETTE, strict=False))
+    styles = {
+        m: {"color": colour, "marker": marker}
+        for m, colour, marker in zip(sorted(main["m"].unique()), PALETTE, MARKERS, strict=False)
+    }
     for axis, n in zip(axes.flat, lengths, strict=False):
-        _draw_growth(axis, main[main["n"] == n], colours)
+        _draw_growth(axis, main[main["n"] == n], styles)
         axis.set_title(f"n = {n}")
     for axis in axes.flat[panels:]:
         axis.remove()
     for axis in axes.flat[1 : len(lengths)]:
         axis.sharey(axes.flat[0])
     if len(swept):
-        _draw_delta(axes.flat[panels - 1], swept, colours)
-    handles = [
-        Line2D([], [], color=c, marker=MARKERS[i], label=f"t*, m = {m}")
-        for i, (m, c) in enumerate(colours.items())
-    ]
+        _draw_delta(axes.flat[panels - 1], swept, styles)
+    handles = [Line2D([], [], label=f"t*, m = {m}", **style) for m, style in styles.items()]
     handles.append(Line2D([], [], label="Theorem 1's bound (m by colour)", **BOUND))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     return figure
 
 
-def _draw_growth(axis: Axes, rows: pd.DataFrame, colours: Mapping[int, str]) -> None:
-    for place, (m, colour) in enumerate(colours.items()):
+def _draw_growth(axis: Axes, rows: pd.DataFrame, styles: Styles) -> None:
+    for m, style in styles.items():
         line = rows[rows["m"] == m].sort_values("L")
         if line.empty:
             continue
-        axis.plot(line["L"], line["t_star"], color=colour, marker=MARKERS[place], markersize=4)
-        axis.plot(line["L"], line["bound"], **(BOUND | {"color": colour}))
+        axis.plot(line["L"], line["t_star"], markersize=4, **style)
+        axis.plot(line["L"], line["bound"], **(BOUND | {"color": style["color"]}))
     if len(set(rows["L"])) > 1:
         law = f"t* log L ∝ $L^{{{_growth_exponent(rows):.2f}}}$"
         axis.text(0.97, 0.05, law, transform=axis.transAxes, ha="right", fontsize=8)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.set_xticks(sorted(rows["L"].unique())[:: max(1, rows["L"].nunique() // 4)])
     axis.xaxis.set_minor_formatter(NullFormatter())
-    axis.set_xlabel("vocabulary L (tokens)")
-    axis.set_ylabel("time to perfect\nclassification")
+    axis.set(xlabel="vocabulary L (tokens)", ylabel="time to perfect\nclassification")
     despine(axis)
 
 
@@ -207,32 +175,27 @@ def _growth_exponent(rows: pd.DataFrame) -> float:
     return float((x * y).sum() / (x**2).sum())
 
 
-def _draw_delta(axis: Axes, swept: pd.DataFrame, colours: Mapping[int, str]) -> None:
-    markers = dict(zip(colours, MARKERS, strict=False))
-    shades = {}
+def _draw_delta(axis: Axes, swept: pd.DataFrame, styles: Styles) -> None:
+    dashes: dict[tuple[int, int], str] = {}
     for (L, n, m), rows in swept.groupby(["L", "n", "m"]):
         line = rows.sort_values("delta")
-        style = shades.setdefault((L, n), ["-", ":", "-."][len(shades) % 3])
-        axis.plot(
-            line["delta"],
-            line["t_star"] / line["bound"],
-            color=colours.get(m, "black"),
-            marker=markers.get(m, "o"),
-            markersize=3.5,
-            linewidth=1,
-            linestyle=style,
-        )
+        style = styles.get(m, {"color": "black", "marker": "o"})
+        dash = dashes.setdefault((L, n), ["-", ":", "-."][len(dashes) % 3])
+        share = line["t_star"] / line["bound"]
+        axis.plot(line["delta"], share, markersize=3.5, linewidth=1, linestyle=dash, **style)
+    last = swept["delta"].max() * 1.15
     axis.axhline(1, **BOUND)
-    axis.axvspan(1, swept["delta"].max() * 1.15, color="0.93", zorder=0, linewidth=0)
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_xlim(None, swept["delta"].max() * 1.15)
-    label_log_axis(axis.xaxis)
-    axis.set_xlabel("δ in c = 4 n log(L) / δ (ours to choose)")
-    axis.set_ylabel("t* / bound")
+    axis.axvspan(1, last, color="0.93", zorder=0, linewidth=0)
+    axis.set(xscale="log", yscale="log")
+    axis.set_xlim(None, last)
+    # plain numbers, however few decades there are
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set(xlabel="δ in c = 4 n log(L) / δ (ours to choose)", ylabel="t* / bound")
     names = [
-        Line2D([], [], color="0.3", linestyle=style, label=f"L = {L}, n = {n}")
-        for (L, n), style in shades.items()
+        Line2D([], [], color="0.3", linestyle=dash, label=f"L = {L}, n = {n}")
+        for (L, n), dash in dashes.items()
     ]
     names.append(Patch(color="0.93", label="δ > 1: no probability mass"))
     axis.legend(handles=names, frameon=False, fontsize=7, loc="lower right")
@@ -253,14 +216,7 @@ def _draw_delta(axis: Axes, swept: pd.DataFrame, colours: Mapping[int, str]) -> 
 def attention_order(
     scores: pd.DataFrame, followed: pd.DataFrame, solved: pd.DataFrame, sizes: list[Size]
 ) -> Figure:
-    """W[., a] in list order for one size, and the staircase of learning times.
-
-    Args:
-        scores: `attention.scores_in_list_order` of runs at that size.
-        followed: `sweep.follow`.
-        solved: `sweep.solve_grids`, for the staircases of other list lengths.
-        sizes: the first is drawn.
-    """
+    """W[., a] in list order for the first size, and the staircase of learning times."""
     size = L, n, m = size_of(sizes[0])
     here = of_size(scores[scores["delta"] == 1], size)
     kinds = list(here.groupby(KIND, sort=False))
@@ -297,36 +253,19 @@ def _place(k: int, m: int) -> str:
 def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Lengths) -> None:
     """Scores of the slots over time, with the time from which each is above all it must be."""
     m = size[2]
-    scores = np.array(path["scores"].tolist())
+    scores = np.array(path["scores"].tolist())  # [times, m + 1]
     colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 1, m + 2)[1:-1])
-    for k in range(m):
-        axis.plot(path["time"], scores[:, k], color=colours[k], linewidth=1.8)
-        axis.annotate(
-            _place(k, m),
-            (path["time"].iloc[-1], scores[-1, k]),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            color=colours[k],
-            fontsize=8,
-            annotation_clip=False,
-        )
-    axis.plot(path["time"], scores[:, -1], color="0.5", linewidth=1.4)
-    axis.annotate(
-        "others",
-        (path["time"].iloc[-1], scores[-1, -1]),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        color="0.4",
-        fontsize=8,
-        annotation_clip=False,
-    )
+    slots = [(_place(k, m), colour, colour, 1.8) for k, colour in enumerate(colours)]
+    slots.append(("others", "0.5", "0.4", 1.4))
+    for (name, colour, ink, width), line in zip(slots, scores.T, strict=True):
+        axis.plot(path["time"], line, color=colour, linewidth=width)
+        beside = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        end = path["time"].iloc[-1], line[-1]
+        axis.annotate(name, end, **beside, color=ink, fontsize=8, annotation_clip=False)
     times = of_size(solved[solved["delta"] == 1], size)["separation"]
     for k, time in enumerate(times.iloc[0] if len(times) else []):
         axis.axvline(time, color=colours[k], linestyle=":", linewidth=1.2)
-    axis.set_xlabel("time")
-    axis.set_ylabel("score W[b, a]")
+    axis.set(xlabel="time", ylabel="score W[b, a]")
     axis.set_title("reduced flow; dotted: learned from here on", fontsize=8.5)
     despine(axis)
 
@@ -342,8 +281,7 @@ def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
         axis.plot(np.arange(row.m), times, marker=MARKERS[place % 7], linewidth=1.2, **style)
     longest = int(here["m"].max()) if len(here) else 1
     axis.set_xticks(range(longest), ["own token a", *(_place(k, 0) for k in range(longest - 1))])
-    axis.set_ylim(-0.03, 1.05)
-    axis.set_ylabel("learned at time / t*")
+    axis.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*")
     axis.set_title(f"order of learning, L = {L}, n = {n}", fontsize=8.5)
     if len(here):
         axis.legend(frameon=False, loc="lower right")

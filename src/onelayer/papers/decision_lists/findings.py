@@ -6,27 +6,30 @@ named in the sentences. What a theorem says of all is decided by the worst size,
 
 from onelayer.evidence.findings import Finding, Remark
 
-_THEOREM_1 = "decision_lists/theorem_1"
-_THEOREM_2 = "decision_lists/theorem_2"
-_JOINT = "decision_lists/joint_training"
 _CLAIMS = "decision_lists/claims"
-# Why a run that must be perfect may not be.
-_BUDGET = "the steps that the settings allow may be too few"
+_THEOREM_1, _THEOREM_2 = "section I.C.1 (Theorem 1)", "section I.C.2 (Theorem 2)"
 
 
-def _of_claims(quantity: str) -> dict[str, str]:
-    """The one row of the table of claims that has a quantity."""
-    return {"quantity": quantity}
+def _claim(place: str, kind: str, quantity: str) -> tuple[str, str, str, dict[str, str]]:
+    """Place and kind of a claim, and the one row of the table of claims that decides it."""
+    return place, kind, _CLAIMS, {"quantity": quantity}
 
+
+def _is(what: str) -> dict[str, str]:
+    """The two verbs of a sentence."""
+    return {"does": f"is {what}", "does_not": f"is not {what}"}
+
+
+_PROVEN = _is("proven to classify every sequence") | {
+    "number": "the least share of query tokens with a proof over {it.n} runs is {it:3}",
+    "why": "the steps that the settings allow may be too few",
+}
 
 FINDINGS = [
     Finding(
         "theorem_1",
         "gradient flow on W from 0, with V = cP, classifies perfectly within time 4 M / (log(L) γ)",
-        "section I.C.1 (Theorem 1)",
-        "bound",
-        _CLAIMS,
-        _of_claims("largest_time_to_bound_ratio"),
+        *_claim(_THEOREM_1, "bound", "largest_time_to_bound_ratio"),
         subject="gradient flow on W from 0 (γ and δ ≤ 1 are ours)",
         does="is perfect within Theorem 1's time at every size and margin tried",
         does_not="is not perfect within Theorem 1's time at some size and margin",
@@ -35,10 +38,7 @@ FINDINGS = [
     Finding(
         "list_order",
         "W comes to rank the tokens of every list in the list's order",
-        "section I.B",
-        "theory",
-        _CLAIMS,
-        _of_claims("least_list_order"),
+        *_claim("section I.B", "theory", "least_list_order"),
         subject="gradient flow on W",
         does="ends with all tokens of all lists in the order of the lists",
         does_not="does not end with all tokens of all lists in the order of the lists",
@@ -47,37 +47,22 @@ FINDINGS = [
     Finding(
         "certified_perfect",
         "what gradient flow on W finds classifies all sequences perfectly",
-        "section I.C.1 (Theorem 1)",
-        "theory",
-        _CLAIMS,
-        _of_claims("certified_full"),
+        *_claim(_THEOREM_1, "theory", "certified_full"),
         subject="the whole matrix W, trained on the population loss with lists of one length,",
-        does="is proven to classify every sequence",
-        does_not="is not proven to classify every sequence",
-        number="the least share of query tokens with a proof over {it.n} runs is {it:3}",
-        why=_BUDGET,
+        **_PROVEN,
     ),
     Finding(
         "unequal_lists",
         "lists may be of any length m ≤ M",
-        "section I.B",
-        "theory",
-        _CLAIMS,
-        _of_claims("certified_full_unequal_lists"),
+        *_claim("section I.B", "theory", "certified_full_unequal_lists"),
         subject="the whole matrix W, trained on the population loss with lists of unequal length,",
-        does="is proven to classify every sequence",
-        does_not="is not proven to classify every sequence",
-        number="the least share of query tokens with a proof over {it.n} runs is {it:3}",
-        why=_BUDGET,
+        **_PROVEN,
     ),
     Finding(
         "theorem_2",
         "near V = cP gradient descent on W and V meets a perfect step up to every T of the window "
         "[2 m L_0 / (A^2 η), ε / (2 η)]",
-        "section I.C.2 (Theorem 2)",
-        "bound",
-        _CLAIMS,
-        _of_claims("largest_step_to_window_ratio"),
+        *_claim(_THEOREM_2, "bound", "largest_step_to_window_ratio"),
         subject="gradient descent on W and V from starts that meet Theorem 2's hypotheses "
         "(δ = 1 is ours)",
         does="is perfect in every run by the step at which the theorem's window begins",
@@ -87,10 +72,7 @@ FINDINGS = [
     Finding(
         "value_alone",
         "uniform attention (W = 0) is sufficient to push V in the direction of P",
-        "section II",
-        "claim",
-        _CLAIMS,
-        _of_claims("least_centred_cosine"),
+        *_claim("section II", "claim", "least_centred_cosine"),
         subject="training V alone under uniform attention",
         does="pushes V in the direction of P",
         does_not="does not push V in the direction of P",
@@ -99,10 +81,7 @@ FINDINGS = [
     Finding(
         "attention_crucial",
         "learning the attention head is crucial in solving the task",
-        "section I",
-        "claim",
-        _CLAIMS,
-        _of_claims("largest_task_accuracy_ceiling"),
+        *_claim("section I", "claim", "largest_task_accuracy_ceiling"),
         subject="the task",
         does="cannot be solved by any V under uniform attention",
         does_not="can be solved by some V under uniform attention",
@@ -111,45 +90,32 @@ FINDINGS = [
     Finding(
         "factors",
         "what is proven of W, with W_K and W_Q apart as in the paper's first equation",
-        "section I.A",
-        "analogue",
-        _CLAIMS,
-        _of_claims("time_to_bound_ratio_factored"),
+        *_claim("section I.A", "analogue", "time_to_bound_ratio_factored"),
         subject="gradient flow on W_K and W_Q from small random entries",
-        does="is perfect within the time that Theorem 1 gives to their product W",
-        does_not="is not perfect within the time that Theorem 1 gives to their product W",
+        **_is("perfect within the time that Theorem 1 gives to their product W"),
         number="the longest of {it.n} runs (seeds) takes {it:3} of it",
     ),
     Finding(
         "fresh_sequences",
         "what is proven of the population loss, with stochastic gradient descent on fresh "
         "sequences",
-        "section I.C.1 (Theorem 1)",
-        "analogue",
-        _CLAIMS,
-        _of_claims("time_to_bound_ratio_descent"),
+        *_claim(_THEOREM_1, "analogue", "time_to_bound_ratio_descent"),
         subject="stochastic gradient descent on W with fresh sequences",
-        does="is perfect within Theorem 1's time, counted as learning rate times steps",
-        does_not="is not perfect within Theorem 1's time, counted as learning rate times steps",
+        **_is("perfect within Theorem 1's time, counted as learning rate times steps"),
         number="the longest of {it.n} runs (seeds) takes {it:3} of it",
     ),
     Finding(
         "theorem_2_drawn_sequences",
         "what Theorem 2 says of the population loss, with sequences that are drawn once",
-        "section I.C.2 (Theorem 2)",
-        "analogue",
-        _CLAIMS,
-        _of_claims("largest_step_to_window_ratio_drawn_sequences"),
+        *_claim(_THEOREM_2, "analogue", "largest_step_to_window_ratio_drawn_sequences"),
         subject="gradient descent on W and V with sequences drawn once",
-        does="is perfect on these and on fresh ones by the step at which Theorem 2's window begins",
-        does_not="is not perfect on these and on fresh ones by the step at which Theorem 2's "
-        "window begins",
+        **_is("perfect on these and on fresh ones by the step at which Theorem 2's window begins"),
         number="the slowest of {it.n} runs (seeds) takes {it:4} of the steps to there, a mean "
         "over seeds",
     ),
     Remark(
         "theorem_1_margin",
-        _THEOREM_1,
+        "decision_lists/theorem_1",
         {"quantity": "t_star_to_bound_ratio", "delta": 20},
         "Theorem 1's bound does not depend on δ, but the time does: at δ = 20, which is no "
         "probability mass, it is {it:2} times the bound, at δ = 1 {one:4} times.",
@@ -157,7 +123,7 @@ FINDINGS = [
     ),
     Remark(
         "theorem_1_scaling",
-        _THEOREM_1,
+        "decision_lists/theorem_1",
         {"quantity": "t_star_gamma_log_l", "delta": 1},
         "The time to be perfect times γ log L, which Theorem 1 bounds by 4 M, is {it:3} over "
         "{it.rows} sizes at δ = 1, where γ is {gamma:5}.",
@@ -165,7 +131,7 @@ FINDINGS = [
     ),
     Remark(
         "theorem_2_hypotheses",
-        _THEOREM_2,
+        "decision_lists/theorem_2",
         {"quantity": "hypotheses_hold", "value": 1},
         "Theorem 2's hypotheses hold at {it.rows} of {all.rows} starts with its c; at the others "
         "it promises nothing.",
@@ -180,7 +146,7 @@ FINDINGS = [
     ),
     Remark(
         "small_starts",
-        _JOINT,
+        "decision_lists/joint_training",
         {"quantity": "accuracy", "start_kind": "small"},
         "From small random starts of W and V, which the paper leaves open, {it.rows} runs end "
         "with an accuracy of {it:2}; those that come to be perfect need {steps:0} steps.",

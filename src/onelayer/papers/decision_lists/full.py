@@ -1,36 +1,32 @@
 """Theorem 1's dynamics on the whole L x L matrix W: population gradient flow, sampled flow, SGD.
 
-A `Training` holds W and what is known of it; `heun` follows the gradient flow, `euler` is plain
-gradient descent. `AllSequences` give the population gradient, and so check the reduction in
-`reduced`; a `Sampler` draws fresh sequences for every step, for vocabularies too large to enumerate
-and for any distribution. With V = cP the permutation drops out of all of it.
+`heun` follows the gradient flow, `euler` is plain gradient descent. `AllSequences` give the
+population gradient, and so check the reduction in `reduced`; a `Sampler` draws fresh sequences for
+every step, for vocabularies too large to enumerate and for any distribution. With V = cP the
+permutation drops out of all of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.compute.device import to_device
+from onelayer.compute.device import on_gpu, to_device
 from onelayer.compute.execution import Execution
 from onelayer.compute.graphs import Graphed
-from onelayer.papers.decision_lists.data import DecisionLists, Sequences
+from onelayer.papers.decision_lists.data import DecisionLists, Sequences, inclusion_chances
 from onelayer.papers.decision_lists.model import (
     Batch,
+    Columns,
     batch_of,
-    certificate,
     gradient_w,
     loss_w,
     margins,
-    order,
     strict_accuracy,
 )
-from onelayer.papers.decision_lists.sampler import Sampler
-from onelayer.settings.decision_list_sizes import check_sizes
 from onelayer.settings.decision_lists import Run
 
 HISTORY = ["time", "loss", "accuracy", "order", "certified"]
@@ -40,62 +36,27 @@ Scheme = Callable[[Tensor, float, Callable[[Tensor], Tensor]], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class FullFlow:
-    """One run on W.
-
-    Attributes:
-        t_star: first time at which every query is strictly right, interpolated linearly inside
-            the step; NaN where the steps ran out.
-        column_times: float64 [L], the same for each query token alone.
-        W: float64 [L, L] at the end, entry [key, query].
-        steps: steps taken.
-        history: columns `time`, `loss`, `accuracy` (strict, over the sequences at hand), `order`
-            and `certified` (share of query tokens with a proof for all sequences).
-    """
+    """One run on W."""
 
     t_star: float
-    column_times: np.ndarray
-    W: np.ndarray
-    steps: int
+    """First time at which every query is strictly right, interpolated linearly inside the step; NaN
+    where the steps ran out."""
+    column_times: np.ndarray  # float64 [L], the same for each query token alone
+    W: np.ndarray  # float64 [L, L] at the end, entry [key, query]
+    steps: int  # taken
     history: pd.DataFrame
-
-
-class Source(Protocol):
-    """Where the sequences of every step come from, and what calls W perfect.
-
-    Attributes:
-        lists: the task.
-        device: where the sequences are.
-        generator: draws them; None where nothing is drawn.
-    """
-
-    lists: DecisionLists
-    device: str
-    generator: torch.Generator | None
-
-    def draw(self) -> Batch:
-        """The sequences of one chunk of a step."""
-
-    def column_margins(self, W: Tensor) -> np.ndarray:
-        """Float64 [L], positive for every query token that is strictly right."""
+    """`time`, `loss`, `accuracy` (strict, over the sequences at hand), `order` and `certified`
+    (share of query tokens with a proof for all sequences)."""
 
 
 class AllSequences:
-    """The same sequences at every step: all of the distribution, on the CPU.
-
-    Args:
-        lists: the task.
-        sequences: see `data.enumerate_sequences`.
-
-    Raises:
-        ValueError: a list never fits a sequence.
-    """
+    """The same sequences at every step: all of the distribution, on the CPU."""
 
     device = "cpu"
     generator = None
 
     def __init__(self, lists: DecisionLists, sequences: Sequences) -> None:
-        check_sizes(lists.vocabulary, sequences.tokens.shape[1], lists.lists.shape[1])
-        self.lists = lists
+        self.lists, self.columns = lists, Columns(lists)
         self._batch = batch_of(lists, sequences)
         self._query = torch.from_numpy(sequences.tokens).reshape(-1)
 
@@ -103,11 +64,100 @@ class AllSequences:
         """All of them."""
         return self._batch
 
-    def column_margins(self, W: Tensor) -> np.ndarray:
+    def margins(self, W: Tensor) -> Tensor:
         """Smallest `model.margins` of each query token over the sequences, float64 [L]."""
         smallest = torch.full((self.lists.vocabulary,), torch.inf, dtype=W.dtype)
         every = margins(W, self._batch).reshape(-1)
-        return smallest.scatter_reduce(0, self._query, every, "amin").numpy()
+        return smallest.scatter_reduce(0, self._query, every, "amin")
+
+
+class Sampler:
+    """Fresh sequences of n tokens for every step, drawn on the device that trains on them.
+
+    Args:
+        rng: seeds the device's own generator.
+        weights: float64 [L] of the tokens, or None for uniform.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        lists: DecisionLists,
+        n: int,
+        batch: int,
+        weights: np.ndarray | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.lists, self.n, self.batch, self.device = lists, n, batch, device
+        self.L = lists.vocabulary
+        self.generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
+        self.rank = to_device(lists.rank, device)
+        self.chance = None
+        if weights is not None:
+            self.chance = to_device(inclusion_chances(weights, n), device)
+        self.weight = torch.full((batch, 1, 1), 1 / (batch * n), dtype=torch.float64, device=device)
+        self.columns = Columns(lists, device)
+
+    def tokens(self) -> Tensor:
+        """Sequences of distinct tokens, int64 [batch, n]."""
+        if self.chance is not None:
+            return self._weighted_draws(self.chance)
+        if on_gpu(self.device):
+            return self._unwatched_draws()
+        if self.n**2 <= self.L:
+            return self._distinct_draws()
+        keys = torch.rand(self.batch, self.L, generator=self.generator)
+        return keys.topk(self.n, dim=1).indices
+
+    def _distinct_draws(self) -> Tensor:
+        """Uniform tokens, drawn again where one repeats: cheaper than a key for every token."""
+        options = {"generator": self.generator, "device": self.device}
+        tokens = torch.randint(self.L, (self.batch, self.n), **options)
+        while True:
+            ascending = tokens.sort(dim=1).values
+            repeats = (ascending[:, 1:] == ascending[:, :-1]).any(dim=1)
+            if not (again := int(repeats.sum())):
+                return tokens
+            tokens[repeats] = torch.randint(self.L, (again, self.n), **options)
+
+    def _unwatched_draws(self) -> Tensor:
+        """Uniform subsets of which the host reads nothing, by Floyd's algorithm.
+
+        Bentley & Floyd (1987), 'A sample of brilliance': token j is uniform among the first L - n +
+        j + 1, or the last of these where it repeats one.
+        """
+        tokens = torch.empty(self.batch, self.n, dtype=torch.int64, device=self.device)
+        options = {"generator": self.generator, "device": self.device}
+        for place, last in enumerate(range(self.L - self.n, self.L)):
+            drawn = torch.randint(last + 1, (self.batch,), **options)
+            repeats = (tokens[:, :place] == drawn[:, None]).any(dim=1)
+            tokens[:, place] = torch.where(repeats, last, drawn)
+        return tokens
+
+    def _weighted_draws(self, chance: Tensor) -> Tensor:
+        """Weighted subsets, of which the host reads nothing on a GPU."""
+        options = {"generator": self.generator, "device": self.device, "dtype": torch.float64}
+        coins = torch.rand(self.L, self.batch, **options)
+        needed = torch.full((self.batch,), self.n, device=self.device)
+        taken = torch.empty(self.L, self.batch, dtype=torch.bool, device=self.device)
+        for token in range(self.L):
+            torch.lt(coins[token], chance[token].index_select(0, needed), out=taken[token])
+            needed -= taken[token].long()
+        # Exactly n are taken, in ascending order.
+        if on_gpu(self.device):
+            return taken.T.long().argsort(dim=1, descending=True, stable=True)[:, : self.n]
+        return taken.T.nonzero()[:, 1].reshape(self.batch, self.n)
+
+    def draw(self) -> Batch:
+        """A fresh batch."""
+        tokens = self.tokens()
+        key, query = tokens[:, None, :], tokens[:, :, None]
+        target = self.rank[key, query].argmin(dim=2, keepdim=True)
+        return Batch(key * self.L + query, target, self.weight, self.L)
+
+    def margins(self, W: Tensor) -> Tensor:
+        """Those of `model.Columns`: what holds for all sequences, float64 [L]."""
+        return self.columns.margins(W)
 
 
 def heun(W: Tensor, h: float, gradient: Callable[[Tensor], Tensor]) -> Tensor:
@@ -126,12 +176,15 @@ class Training:
     """W on its way from 0.
 
     Args:
-        source: of the sequences.
+        source: draws the sequences of every step, and says of which query tokens W is strictly
+            right: those with positive margins.
+        scheme: `heun` or `euler`.
         c: scale of V = cP.
         h: length of a step, in the time of the flow. It is smooth on the scale of L n / c: a large
             vocabulary allows larger steps, to be checked on the reduced flow.
         chunks: draws per step, one after the other (memory is that of one). All stages of a step
             see the same ones, so the drift is unbiased and its noise averages out over time.
+        W: float64 [L, L], where it does not start from 0.
 
     Attributes:
         W: float64 [L, L].
@@ -144,11 +197,20 @@ class Training:
 
     settled = True
 
-    def __init__(self, source: Source, c: float, h: float, chunks: int = 1) -> None:
-        self.source, self.c, self.h, self.chunks = source, c, h, chunks
+    def __init__(
+        self,
+        source: AllSequences | Sampler,
+        scheme: Scheme,
+        c: float,
+        h: float,
+        chunks: int = 1,
+        W: Tensor | None = None,
+    ) -> None:
+        self.source, self.scheme = source, scheme
+        self.c, self.h, self.chunks = c, h, chunks
         L = source.lists.vocabulary
-        self.W = torch.zeros(L, L, dtype=torch.float64, device=source.device)
-        self.above = source.column_margins(self.W)
+        self.W = torch.zeros(L, L, dtype=torch.float64, device=source.device) if W is None else W
+        self.above = source.margins(self.W).cpu().numpy()
         self.crossing = np.where(self.above > 0, 0.0, np.nan)
         self.history: list[list[float]] = []
         self.steps = 0
@@ -164,41 +226,39 @@ class Training:
         """Gradient of the loss over the step's sequences, [L, L]."""
         return sum(gradient_w(W, self.c, batch) for batch in self._batches) / self.chunks
 
-    def step(self, scheme: Scheme, record_every: int) -> None:
+    def step(self, record_every: int) -> None:
         """Take one step, and record what is due."""
-        self.advance(scheme)
+        self.advance()
         if self.steps % record_every == 0 or self.perfect:
             self.record()
 
-    def advance(self, scheme: Scheme) -> None:
+    def advance(self) -> None:
         """Take one step on fresh sequences, and note which columns became right inside it."""
         self._draw()
-        self.move(scheme)
-        below, self.above = self.above, self.source.column_margins(self.W)
+        self.move()
+        below, self.above = self.above, self.source.margins(self.W).cpu().numpy()
         rose = (below <= 0) & (self.above > 0)
         inside = -below[rose] / (self.above[rose] - below[rose])
         self.crossing[rose] = self.h * (self.steps + inside)
         self.crossing[self.above <= 0] = np.nan
         self.steps += 1
 
-    def move(self, scheme: Scheme) -> None:
+    def move(self) -> None:
         """Take W one step further."""
-        self.W = scheme(self.W, self.h, self.gradient)
+        self.W = self.scheme(self.W, self.h, self.gradient)
 
     def record(self) -> None:
         """Add a row to the history, measured on the step's sequences."""
-        W, lists = self.W.cpu().numpy(), self.source.lists
-        losses = [float(loss_w(self.W, self.c, batch)) for batch in self._batches]
-        accuracies = [float(strict_accuracy(self.W, batch)) for batch in self._batches]
-        self.history.append(
-            [
-                self.h * self.steps,
-                float(np.mean(losses)),
-                float(np.mean(accuracies)),
-                order(W, lists),
-                float(certificate(W, lists).mean()),
-            ]
-        )
+        time = torch.tensor(self.h * self.steps, dtype=torch.float64, device=self.source.device)
+        self.history.append(self.measured(self._batches, time).tolist())
+
+    def measured(self, batches: Iterable[Batch], time: Tensor) -> Tensor:
+        """A row of the history, float64 [columns]."""
+        W, columns = self.W, self.source.columns
+        losses = torch.stack([loss_w(W, self.c, batch) for batch in batches])
+        accuracies = torch.stack([strict_accuracy(W, batch) for batch in batches])
+        certified = (columns.margins(W) > 0).double().mean()
+        return torch.stack([time, losses.mean(), accuracies.mean(), columns.order(W), certified])
 
     def tensors(self) -> dict[str, Tensor]:
         """All that a killed run needs to go on to the same numbers."""
@@ -221,16 +281,6 @@ class Training:
             self.source.generator.set_state(kept["generator"])
         self.steps = steps
 
-    def flow(self) -> FullFlow:
-        """What came of it so far."""
-        return FullFlow(
-            t_star=float(self.crossing.max()),
-            column_times=self.crossing,
-            W=self.W.cpu().numpy(),
-            steps=self.steps,
-            history=pd.DataFrame(self.history, columns=HISTORY),
-        )
-
     def settle(self, record_every: int) -> None:
         """Let the host know where the training is."""
 
@@ -243,15 +293,12 @@ class GpuTraining(Training):
 
     Whether every query is right stays on the device: from then on steps change nothing, and the
     host asks every `LOOK_EVERY` steps. What is recorded stays there until then.
-
-    Args:
-        source, c, h, chunks: as `Training`.
     """
 
     settled = False
 
-    def __init__(self, source: Sampler, c: float, h: float, chunks: int = 1) -> None:
-        super().__init__(source, c, h, chunks)
+    def __init__(self, source: Sampler, *how: object) -> None:
+        super().__init__(source, *how)
         self._above, self._crossing, self._taken = (
             to_device(values, source.device).clone()
             for values in (self.above, self.crossing, np.zeros((), dtype=np.int64))
@@ -260,13 +307,11 @@ class GpuTraining(Training):
             replace(b, pairs=b.pairs.clone(), target=b.target.clone()) for b in self._batches
         ]
         self._rows: list[tuple[int, Tensor]] = []
-        self._scheme: Scheme | None = None
         self._graphed = Graphed(self._advance, source.device)
 
-    def step(self, scheme: Scheme, record_every: int) -> None:
+    def step(self, record_every: int) -> None:
         """Launch one step, and what is to be recorded."""
         self._draw()
-        self._scheme = scheme
         self._graphed(self._batches)
         self.steps, self.settled = self.steps + 1, False
         if self.steps % record_every == 0:
@@ -281,7 +326,7 @@ class GpuTraining(Training):
             for old, fresh in ((held.pairs, new.pairs), (held.target, new.target)):
                 old.copy_(torch.where(active, fresh, old))
         self._batches = self._held
-        W = torch.where(active, self._scheme(self.W, self.h, self.gradient), self.W)
+        W = torch.where(active, self.scheme(self.W, self.h, self.gradient), self.W)
         below, above = self._above, self.source.margins(W)
         rose = (below <= 0) & (above > 0) & active
         time = self.h * (self._taken - below / (above - below))
@@ -291,30 +336,20 @@ class GpuTraining(Training):
         self._taken += active
 
     def _measured(self) -> Tensor:
-        """A row of the history, float64 [columns]."""
-        losses = [loss_w(self.W, self.c, batch) for batch in self._held]
-        accuracies = [strict_accuracy(self.W, batch) for batch in self._held]
-        certified = (self._above > 0).double().mean()
-        means = torch.stack(losses).mean(), torch.stack(accuracies).mean()
-        time = self.h * self._taken.double()
-        return torch.stack([time, *means, self.source.order(self.W), certified])
+        return self.measured(self._held, self.h * self._taken.double())
 
     def settle(self, record_every: int) -> None:
         """Fetch where the training is, and what was recorded on the way."""
         if self.settled:
             return
-        if self.perfect_at_last() and self.steps % record_every:
+        state = torch.stack([self._above, self._crossing, self._taken.expand_as(self._above)])
+        self.above, self.crossing, taken = state.cpu().numpy()
+        self.steps = int(taken[0])
+        if self.perfect and self.steps % record_every:
             self._rows.append((self.steps, self._measured()))
         kept = [row for step, row in self._rows if step <= self.steps]
         self.history += torch.stack(kept).tolist() if kept else []
         self._rows, self.settled = [], True
-
-    def perfect_at_last(self) -> bool:
-        """Fetch margins, times and steps; whether every query is right."""
-        found = torch.stack([self._above, self._crossing, self._taken.expand_as(self._above)])
-        above, crossing, taken = found.cpu().numpy()
-        self.above, self.crossing, self.steps = above, crossing, int(taken[0])
-        return self.perfect
 
     def restore(self, kept: Mapping[str, Tensor], steps: int) -> None:
         """Go back to where `tensors` were taken, after so many steps."""
@@ -333,17 +368,14 @@ class FactoredTraining(Training):
     W_Q = 0, and W_K W_K^T - W_Q W_Q^T stays what it was along the flow.
 
     Args:
-        source, c, h: as of `Training`.
         factors: float64 [2, d, L], W_K and W_Q at the start.
     """
 
-    def __init__(self, source: Source, c: float, h: float, factors: np.ndarray) -> None:
-        super().__init__(source, c, h)
-        self._hold(torch.from_numpy(factors))
-        self.above = source.column_margins(self.W)
-        self.crossing = np.where(self.above > 0, 0.0, np.nan)
-        self.history.clear()
-        self.record()
+    def __init__(
+        self, source: AllSequences, scheme: Scheme, c: float, h: float, factors: np.ndarray
+    ) -> None:
+        self.factors = torch.from_numpy(factors)
+        super().__init__(source, scheme, c, h, W=self.factors[0].T @ self.factors[1])
 
     def gradient_of_factors(self, factors: Tensor) -> Tensor:
         """Gradient of the loss over the step's sequences, [2, d, L]."""
@@ -351,9 +383,9 @@ class FactoredTraining(Training):
         G = self.gradient(W_K.T @ W_Q)
         return torch.stack([W_Q @ G.T, W_K @ G])
 
-    def move(self, scheme: Scheme) -> None:
+    def move(self) -> None:
         """Take W_K and W_Q one step further, and W with them."""
-        self._hold(scheme(self.factors, self.h, self.gradient_of_factors))
+        self._hold(self.scheme(self.factors, self.h, self.gradient_of_factors))
 
     def tensors(self) -> dict[str, Tensor]:
         """All that a killed run needs to go on to the same numbers."""
@@ -369,17 +401,12 @@ class FactoredTraining(Training):
         self.W = factors[0].T @ factors[1]
 
 
-def follow(training: Training, scheme: Scheme, run: Run, execution: Execution) -> FullFlow:
+def follow(training: Training, run: Run, execution: Execution) -> FullFlow:
     """Take steps until every query is strictly right, or `run.max_steps` of them.
 
-    Where sequences are drawn the last token to be learned is late by chance: compare the median of
-    `column_times` with the exact t*, and take `t_star` for the time of this run.
-
-    Args:
-        training: at W = 0; goes on from the state of a killed run, if there is one.
-        scheme: `heun` or `euler`.
-        run: says where to give up and how often to record.
-        execution: progress, and where the state is kept.
+    Goes on from the state of a killed run, if there is one. Where sequences are drawn the last
+    token to be learned is late by chance: compare the median of `column_times` with the exact t*,
+    and take `t_star` for the time of this run.
     """
     checkpoint = execution.checkpoint
     if kept := checkpoint.read():
@@ -387,9 +414,15 @@ def follow(training: Training, scheme: Scheme, run: Run, execution: Execution) -
     for _ in execution.progress(range(training.steps, run.max_steps), unit="step"):
         if training.perfect:
             break
-        training.step(scheme, run.record_every)
+        training.step(run.record_every)
         if training.settled:
             checkpoint.write_if_due(training.tensors, training.steps)
     training.settle(run.record_every)
     checkpoint.remove()
-    return training.flow()
+    return FullFlow(
+        t_star=float(training.crossing.max()),
+        column_times=training.crossing,
+        W=training.W.cpu().numpy(),
+        steps=training.steps,
+        history=pd.DataFrame(training.history, columns=HISTORY),
+    )

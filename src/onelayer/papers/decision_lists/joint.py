@@ -1,12 +1,14 @@
 """Training V alone under uniform attention, and W and V together (Theorem 2 and section II).
 
-The abstract states Theorem 2 near V = cP and reports, without numbers, that uniform attention
-(W = 0) "is sufficient to push V in the direction of P". It leaves open training from small random
-initialisation. Runs are batched along a leading dimension.
+First the trainings, then runs of them as rows of tables. The abstract states Theorem 2 near V = cP
+and reports, without numbers, that uniform attention (W = 0) "is sufficient to push V in the
+direction of P". It leaves open training from small random initialisation. Runs are batched along a
+leading dimension.
 
 Shapes: R runs, T steps, L tokens.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,45 +17,37 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.papers.decision_lists.data import DecisionLists
-from onelayer.papers.decision_lists.model import Rows, evaluate
+from onelayer.compute.execution import progress_bar
+from onelayer.compute.seeds import generator
+from onelayer.evidence.findings import ALL
+from onelayer.papers.decision_lists import constants, data
+from onelayer.papers.decision_lists.model import Columns, Rows, evaluate, loss, rows_of
 from onelayer.settings.decision_list_sizes import check_positive
+from onelayer.settings.decision_lists import (
+    ListedSize,
+    NearStart,
+    SmallStart,
+    ValueSettings,
+    size_of,
+)
 
-Optimiser = Literal["gd", "adam"]
 BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class ValueRun:
-    """V trained alone at W = 0 from V = 0.
-
-    Attributes:
-        V: float64 [L, L].
-        history: columns `step`, `loss`, `argmax_accuracy` (share of tokens b whose largest V[., b]
-            is at pi(b)), `centred_cosine` (of V and P, each minus its mean) and `task_accuracy`.
-    """
-
-    V: np.ndarray
-    history: pd.DataFrame
+EIGENVALUE_TOLERANCE = 1e-3  # of lambda_max, relative
+MOST_PRODUCTS = 2000  # of the Hessian and a vector, where power iteration gives up
+Progress = Callable[..., Iterable]
 
 
 @dataclass(frozen=True, eq=False)
 class JointRuns:
-    """R runs that trained W and V together.
+    """R runs that trained W and V together."""
 
-    Attributes:
-        loss: float64 [T + 1, R], before each step and at the end.
-        accuracy: float64 [T + 1, R], strict accuracy of the label over the sequences.
-        first_perfect: float64 [R], first step with accuracy 1, on the held-out sequences too where
-            there are some; NaN where there was none.
-        W, V: float64 [R, L, L] at the end.
-    """
-
-    loss: np.ndarray
-    accuracy: np.ndarray
+    loss: np.ndarray  # float64 [T + 1, R], before each step and at the end
+    accuracy: np.ndarray  # float64 [T + 1, R], strict, of the label over the sequences
     first_perfect: np.ndarray
-    W: np.ndarray
-    V: np.ndarray
+    """First step with accuracy 1, on the held-out sequences too where there are some; NaN where
+    there was none; float64 [R]."""
+    W: np.ndarray  # float64 [R, L, L] at the end
+    V: np.ndarray  # float64 [R, L, L] at the end
 
 
 def centred_cosine(V: np.ndarray, P: np.ndarray) -> float:
@@ -72,44 +66,39 @@ def argmax_accuracy(V: np.ndarray, permutation: np.ndarray) -> float:
 
 
 def train_value(
-    lists: DecisionLists, rows: Rows, eta: float, steps: int, record_every: int = 10
-) -> ValueRun:
+    lists: data.DecisionLists, rows: Rows, eta: float, steps: int, record_every: int = 10
+) -> tuple[np.ndarray, pd.DataFrame]:
     """Gradient descent on V alone from V = 0, attention held uniform by W = 0.
 
-    Raises:
-        ValueError: eta or steps is not positive.
+    Returns:
+        V at the end, float64 [L, L]; and `step`, `loss`, `argmax_accuracy` (share of tokens b whose
+        largest V[., b] is at pi(b)), `centred_cosine` (of V and P, each minus its mean) and
+        `task_accuracy` on the way.
     """
-    check_positive("eta", eta)
-    check_positive("steps", steps)
     W = torch.zeros(lists.vocabulary, lists.vocabulary, dtype=torch.float64)
     V = torch.zeros_like(W)
     history = []
     for step in range(steps + 1):
         here = evaluate(W, V, rows)
         if step % record_every == 0 or step == steps:
-            values = V.numpy()
             history.append(
                 {
                     "step": step,
                     "loss": float(here.loss),
-                    "argmax_accuracy": argmax_accuracy(values, lists.permutation),
-                    "centred_cosine": centred_cosine(values, lists.matrix),
+                    "argmax_accuracy": argmax_accuracy(V.numpy(), lists.permutation),
+                    "centred_cosine": centred_cosine(V.numpy(), lists.matrix),
                     "task_accuracy": float(here.accuracy),
                 }
             )
         if step < steps:
             V = V - eta * here.V
-    return ValueRun(V.numpy(), pd.DataFrame(history))
+    return V.numpy(), pd.DataFrame(history)
 
 
 def perturbed_start(
-    rng: np.random.Generator, lists: DecisionLists, c: float, epsilon: float, runs: int
+    rng: np.random.Generator, lists: data.DecisionLists, c: float, epsilon: float, runs: int
 ) -> tuple[Tensor, Tensor]:
-    """Theorem 2's start: W = 0, V = cP + noise, uniform with sup norm at most epsilon / 2.
-
-    Returns:
-        W and V, float64 [runs, L, L].
-    """
+    """Theorem 2's start, float64 [runs, L, L]: W = 0, V = cP + uniform noise within epsilon / 2."""
     L = lists.vocabulary
     noise = rng.uniform(-epsilon / 2, epsilon / 2, (runs, L, L))
     return torch.zeros(runs, L, L, dtype=torch.float64), torch.from_numpy(c * lists.matrix + noise)
@@ -118,13 +107,9 @@ def perturbed_start(
 def small_start(
     rng: np.random.Generator, L: int, runs: int, scale: float = 0.01
 ) -> tuple[Tensor, Tensor]:
-    """The regime the authors leave open: every entry of W and V from N(0, scale^2).
-
-    Returns:
-        W and V, float64 [runs, L, L].
-    """
-    W, V = rng.normal(0.0, scale, (2, runs, L, L))
-    return torch.from_numpy(W), torch.from_numpy(V)
+    """W and V, float64 [runs, L, L], of which every entry is from N(0, scale^2)."""
+    W, V = torch.from_numpy(rng.normal(0.0, scale, (2, runs, L, L)))
+    return W, V
 
 
 def train_joint(
@@ -133,14 +118,14 @@ def train_joint(
     rows: Rows,
     eta: float,
     steps: int,
-    optimiser: Optimiser = "gd",
+    optimiser: Literal["gd", "adam"] = "gd",
     held_out: Rows | None = None,
 ) -> JointRuns:
     """Train W and V on the population loss, all runs side by side, until each was perfect once.
 
     Args:
         W, V: float64 [R, L, L], the starts; left as they are.
-        rows: the sequences, see `model.rows_of`.
+        rows: the sequences.
         eta: learning rate. The abstract gives none but 1 / lambda_max near cP. From small random
             starts with n = 4, 10 (gd) and 0.1 (adam) are perfect in about 20-40 steps for L of 12
             and 16; eta = 1 (gd) takes 210-350: gradients carry P(s_j = a) = 1/L.
@@ -150,12 +135,9 @@ def train_joint(
             then means perfect on both.
 
     Raises:
-        ValueError: eta or steps is not positive, or the optimiser is neither.
+        ValueError: eta is not positive.
     """
     check_positive("eta", eta)
-    check_positive("steps", steps)
-    if optimiser not in ("gd", "adam"):
-        raise ValueError(f"optimiser = {optimiser}: allowed are gd, adam")
     updates = [_Adam(eta), _Adam(eta)] if optimiser == "adam" else [lambda g: eta * g] * 2
     losses, accuracies = [], []
     first = torch.full((len(W),), torch.nan, dtype=torch.float64)
@@ -189,3 +171,212 @@ class _Adam:
         mean = self.mean / (1 - BETAS[0] ** self.step)
         square = self.square / (1 - BETAS[1] ** self.step)
         return self.eta * mean / (square.sqrt() + ADAM_EPSILON)
+
+
+def largest_eigenvalue(
+    rng: np.random.Generator, W: Tensor, V: Tensor, rows: Rows, tolerance: float
+) -> float:
+    """Theorem 2's lambda_max of the Hessian of the loss at one (W, V), by power iteration.
+
+    The abstract does not say where lambda_max is taken; the start (W_0, V_0) is ours. Power
+    iteration finds the eigenvalue of largest magnitude. Where that one is negative, a second
+    iteration on the Hessian shifted by it finds the largest. Both stop where a step changes the
+    eigenvalue by less than `tolerance`, relatively; `rng` draws the first vector.
+
+    Raises:
+        ArithmeticError: the iteration did not settle.
+    """
+    product = _hessian_product(W, V, rows)
+    start = torch.from_numpy(rng.standard_normal(2 * W.numel()))
+    dominant = _power(product, start, tolerance)
+    if dominant >= 0:
+        return dominant
+    return _power(lambda x: product(x) - dominant * x, start, tolerance) + dominant
+
+
+def _hessian_product(W: Tensor, V: Tensor, rows: Rows) -> Callable[[Tensor], Tensor]:
+    """Maps a vector [2 L L] to the Hessian's product with it, by differentiating twice."""
+    point = [W.detach().clone().requires_grad_(), V.detach().clone().requires_grad_()]
+    gradient = torch.autograd.grad(loss(*point, rows), point, create_graph=True)
+    flat = torch.cat([part.reshape(-1) for part in gradient])
+
+    def product(vector: Tensor) -> Tensor:
+        parts = torch.autograd.grad(flat, point, vector, retain_graph=True)
+        return torch.cat([part.reshape(-1) for part in parts])
+
+    return product
+
+
+def _power(product: Callable[[Tensor], Tensor], start: Tensor, tolerance: float) -> float:
+    vector, before = start / start.norm(), np.inf
+    for _ in range(MOST_PRODUCTS):
+        image = product(vector)
+        value = float(vector @ image)
+        if abs(value - before) <= tolerance * abs(value):
+            return value
+        before, vector = value, image / image.norm()
+    raise ArithmeticError(f"lambda_max did not settle in {MOST_PRODUCTS} Hessian-vector products")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Lists and permutation of one seed, and the sequences to train on."""
+
+    size: ListedSize
+    seed: int  # decides lists, permutation and, where sequences are drawn, those
+    sequences: int | None = None  # how many are drawn; None lists all
+
+    @property
+    def key(self) -> dict[str, int]:
+        """L, n, m and seed."""
+        return {"L": self.size.L, "n": self.size.n, "m": self.size.m, "seed": self.seed}
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """What rows of tables begin with: the key, and `shortest`, m where all lists have m."""
+        return self.key | {"shortest": self.size.shortest or self.size.m}
+
+    @property
+    def lists(self) -> data.DecisionLists:
+        """The lists and the permutation."""
+        return data.lists_of_seed(self.size.L, self.size.m, self.seed, self.size.shortest)
+
+    def rows(self) -> Rows:
+        """All sequences, or those that are drawn to train on."""
+        if self.sequences is None:
+            return rows_of(self.lists, data.enumerate_sequences(self.size.L, self.size.n))
+        return self.drawn("trained on", self.sequences)
+
+    def drawn(self, purpose: str, count: int) -> Rows:
+        """Sequences that are drawn for a purpose, others for each."""
+        rng = generator("decision lists", purpose, *self.key.values())
+        return rows_of(self.lists, data.sample_sequences(rng, self.size.L, self.size.n, count))
+
+
+def value_runs(
+    settings: ValueSettings, progress: Progress = progress_bar
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """V alone, from 0, under uniform attention, for every size and seed.
+
+    Returns:
+        Three tables, each beginning with L, n, m, seed and `shortest`: `train_value`'s
+        history; `task_accuracy_ceiling`, see `uniform_attention_ceiling`; and V, see
+        `value_in_label_order`.
+    """
+    problems = [Problem(size, seed) for size in settings.sizes for seed in settings.seeds]
+    histories, ceilings, values = [], [], []
+    for problem in progress(problems, unit="run"):
+        how = settings.eta, settings.steps, settings.record_every
+        V, history = train_value(problem.lists, problem.rows(), *how)
+        histories.append(pd.DataFrame(problem.columns | dict(history)))
+        ceiling = uniform_attention_ceiling(problem)
+        ceilings.append(problem.columns | {"task_accuracy_ceiling": ceiling})
+        values.append(value_in_label_order(problem, V))
+    return (
+        pd.concat(histories, ignore_index=True),
+        pd.DataFrame(ceilings),
+        pd.concat(values, ignore_index=True),
+    )
+
+
+def uniform_attention_ceiling(problem: Problem) -> float:
+    """The largest task accuracy that any V can have at W = 0, over all sequences.
+
+    Uniform attention gives all queries of a sequence the same output, so at best it is the label
+    that most of them have.
+    """
+    n = problem.size.n
+    sequences = data.enumerate_sequences(problem.size.L, n)
+    places = problem.lists.determining_places(sequences.tokens)  # [S, n]
+    votes = (places[:, :, None] == np.arange(n)).sum(axis=1)
+    return float((sequences.probability * votes.max(axis=1)).sum() / n)
+
+
+def value_in_label_order(problem: Problem, V: np.ndarray) -> pd.DataFrame:
+    """V with its rows in the order of pi, so that P is the diagonal: `row`, `column`, `value`."""
+    values = V[problem.lists.permutation]
+    row, column = np.indices(values.shape)
+    columns = {"row": row.ravel(), "column": column.ravel(), "value": values.ravel()}
+    return pd.DataFrame(problem.columns | columns)
+
+
+def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) -> pd.DataFrame:
+    """W and V from W = 0 and V within epsilon / 2 of cP: one run per start, epsilon and seed.
+
+    The learning rate is 1 / lambda_max with lambda_max taken at the run's own start; that is ours.
+
+    Returns:
+        L, n, m, seed, `shortest`, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number),
+        `steps` (at most), `c`, all else of `constants.theorem_2` where it is Theorem 2's,
+        `lambda_max`, `first_perfect` and `accuracy` at the end.
+    """
+    return pd.DataFrame(
+        [
+            _near_run(start, epsilon, Problem(start, seed, start.sequences))
+            for start in progress(starts, unit="start")
+            for epsilon in start.epsilon
+            for seed in start.seeds
+        ]
+    )
+
+
+def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, object]:
+    """One row of `near_runs`."""
+    L, n, m = size_of(start)
+    rows = problem.rows()
+    rng = generator("decision lists, near", *problem.key.values(), start.scale, epsilon)
+    c = constants.theorem_1_scale(L, n, start.delta)
+    if start.scale == "theorem_2":
+        c = constants.theorem_2_scale(L, n, epsilon, start.delta)
+    W, V = perturbed_start(rng, problem.lists, c, epsilon, runs=1)
+    lambda_max = largest_eigenvalue(rng, W[0], V[0], rows, EIGENVALUE_TOLERANCE)
+    held_out = None if start.sequences is None else problem.drawn("fresh", start.fresh)
+    run = train_joint(W, V, rows, 1 / lambda_max, start.steps, held_out=held_out)
+    theorem = {"c": c}
+    if start.scale == "theorem_2":
+        theorem = constants.theorem_2(L, n, m, epsilon, lambda_max, start.delta)
+    return {
+        **problem.columns,
+        "scale": start.scale,
+        "epsilon": epsilon,
+        "delta": start.delta,
+        "trained_on": ALL if start.sequences is None else str(start.sequences),
+        "steps": start.steps,
+        **theorem,
+        "lambda_max": lambda_max,
+        "first_perfect": run.first_perfect[0],
+        "accuracy": run.accuracy[-1, 0],
+    }
+
+
+def small_runs(
+    starts: Iterable[SmallStart], progress: Progress = progress_bar
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """W and V from entries drawn from N(0, deviation^2), one run per start and seed.
+
+    Returns:
+        Runs: L, n, m, seed, `shortest`, `optimiser`, `eta`, `deviation`, `first_perfect`, and at
+        the end (the first perfect step, where there is one) `accuracy`, `order` of W,
+        `argmax_accuracy` and `centred_cosine` of V; and their histories with `step`, `loss`,
+        `accuracy`.
+    """
+    found, histories = [], []
+    for start in progress(starts, unit="start"):
+        for problem in (Problem(start, seed) for seed in start.seeds):
+            lists = problem.lists
+            rng = generator("decision lists, small", *problem.key.values(), start.deviation)
+            W, V = small_start(rng, start.L, runs=1, scale=start.deviation)
+            run = train_joint(W, V, problem.rows(), start.eta, start.steps, start.optimiser)
+            how = {name: getattr(start, name) for name in ("optimiser", "eta", "deviation")}
+            loss, accuracy = run.loss[:, 0], run.accuracy[:, 0]
+            history = {"step": np.arange(len(loss)), "loss": loss, "accuracy": accuracy}
+            histories.append(pd.DataFrame(problem.columns | how | history))
+            end = {
+                "first_perfect": run.first_perfect[0],
+                "accuracy": accuracy[-1],
+                "order": float(Columns(lists).order(torch.from_numpy(run.W[0]))),
+                "argmax_accuracy": argmax_accuracy(run.V[0], lists.permutation),
+                "centred_cosine": centred_cosine(run.V[0], lists.matrix),
+            }
+            found.append(problem.columns | how | end)
+    return pd.DataFrame(found), pd.concat(histories, ignore_index=True)

@@ -19,52 +19,32 @@ from onelayer.papers.decision_lists.data import PADDING, DecisionLists, Sequence
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sequences as the gradient for W with V = cP needs them.
+    """Sequences as the gradient for W with V = cP needs them."""
 
-    Attributes:
-        pairs: int64 [S, n, n], flat index of W[key, query] for [s, query place, key place].
-        target: int64 [S, n, 1], place of the label-determining token b*.
-        weight: float64 [S, 1, 1], probability of the sequence divided by n.
-        vocabulary: L.
-    """
-
-    pairs: Tensor
-    target: Tensor
-    weight: Tensor
-    vocabulary: int
+    pairs: Tensor  # int64 [S, n, n], flat index of W[key, query] for [s, query place, key place]
+    target: Tensor  # int64 [S, n, 1], place of the label-determining token b*
+    weight: Tensor  # float64 [S, 1, 1], probability of the sequence divided by n
+    vocabulary: int  # L
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Queries as the gradient for (W, V) needs them, one row per (sequence, query).
+    """Queries as the gradient for (W, V) needs them, one row per (sequence, query)."""
 
-    Attributes:
-        query: int64 [Q], the token that asks.
-        absent: float64 [Q, L], 0 for a present token and -inf for an absent one.
-        label: int64 [Q, 1], pi(b*).
-        weight: float64 [Q, 1], probability of the sequence divided by n; sums to 1.
-    """
-
-    query: Tensor
-    absent: Tensor
-    label: Tensor
-    weight: Tensor
+    query: Tensor  # int64 [Q], the token that asks
+    absent: Tensor  # float64 [Q, L], 0 for a present token and -inf for an absent one
+    label: Tensor  # int64 [Q, 1], pi(b*)
+    weight: Tensor  # float64 [Q, 1], probability of the sequence divided by n; sums to 1
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Loss, accuracy and gradients at one (W, V) of every run.
+    """Loss, accuracy and gradients at one (W, V) of every run."""
 
-    Attributes:
-        loss: [R], eq. (2) over the batch.
-        accuracy: [R], probability that the label's logit exceeds every other strictly.
-        W, V: [R, L, L], the gradients.
-    """
-
-    loss: Tensor
-    accuracy: Tensor
-    W: Tensor
-    V: Tensor
+    loss: Tensor  # [R], eq. (2) over the batch
+    accuracy: Tensor  # [R], probability that the label's logit exceeds every other strictly
+    W: Tensor  # [R, L, L], the gradient
+    V: Tensor  # [R, L, L], the gradient
 
 
 def batch_of(lists: DecisionLists, sequences: Sequences, device: str = "cpu") -> Batch:
@@ -187,32 +167,34 @@ def evaluate(W: Tensor, V: Tensor, rows: Rows) -> Evaluation:
     )
 
 
-def certificate(W: np.ndarray, lists: DecisionLists) -> np.ndarray:
-    """Whether W[a_1, a] > ... > W[a_m, a] > max over other tokens, bool [L], for every query a.
+class Columns:
+    """What column a of W, float64 [L, L], must be for every query a: in the order of its list."""
 
-    All True proves strict perfect classification of every sequence of distinct tokens (V = cP).
-    """
-    return certificate_margins(W, lists) > 0
+    def __init__(self, lists: DecisionLists, device: str = "cpu") -> None:
+        every = np.arange(lists.vocabulary)[:, None]
+        # places of the list in the flattened W, its padding repeating the own token
+        padded = np.where(lists.lists == PADDING, every, lists.lists)
+        self._places = to_device(padded * lists.vocabulary + every, device)
+        self._padding = to_device(lists.lists[:, 1:] == PADDING, device)
+        self._inside = to_device(lists.rank < lists.lists.shape[1], device)
 
+    def _steps(self, W: Tensor) -> Tensor:
+        """W[a_k, a] - W[a_{k+1}, a], float64 [L, M - 1], inf beyond the list."""
+        scores = W.reshape(-1)[self._places]
+        return (scores[:, :-1] - scores[:, 1:]).masked_fill(self._padding, torch.inf)
 
-def certificate_margins(W: np.ndarray, lists: DecisionLists) -> np.ndarray:
-    """Smallest difference in the chain of `certificate`, float64 [L] (inf for L = 1)."""
-    steps = _list_steps(W, lists)
-    outside = np.where(lists.rank == lists.lists.shape[1], W, -np.inf).max(axis=0)
-    own = W.diagonal()  # a_m = a
-    smallest = np.where(np.isnan(steps), np.inf, steps).min(axis=1, initial=np.inf)
-    return np.minimum(smallest, own - outside)
+    def margins(self, W: Tensor) -> Tensor:
+        """Smallest step of W[a_1, a] > ... > W[a_m, a] > max over other tokens, float64 [L].
 
+        Where all are positive, every sequence of distinct tokens is proven to be classified
+        strictly right (V = cP).
+        """
+        outside = W.masked_fill(self._inside, -torch.inf).amax(dim=0)
+        last = (W.diagonal() - outside)[:, None]  # a_m = a
+        return torch.cat([self._steps(W), last], dim=1).amin(dim=1)
 
-def order(W: np.ndarray, lists: DecisionLists) -> float:
-    """Share of adjacent list pairs with W[a_k, a] > W[a_{k+1}, a]; 1 if no list has a pair."""
-    steps = _list_steps(W, lists)
-    steps = steps[~np.isnan(steps)]
-    return float((steps > 0).mean()) if len(steps) else 1.0
-
-
-def _list_steps(W: np.ndarray, lists: DecisionLists) -> np.ndarray:
-    """W[a_k, a] - W[a_{k+1}, a], float64 [L, M - 1], NaN beyond the list."""
-    scores = np.take_along_axis(W.T, lists.lists, axis=1)  # [L, M], -1 picks a number unused
-    scores = np.where(lists.lists == PADDING, np.nan, scores)
-    return scores[:, :-1] - scores[:, 1:]
+    def order(self, W: Tensor) -> Tensor:
+        """Share of adjacent list pairs with W[a_k, a] > W[a_{k+1}, a]; 1 if no list has a pair."""
+        pairs = ~self._padding
+        right = ((self._steps(W) > 0) & pairs).sum()
+        return torch.where(pairs.any(), right / pairs.sum().clamp_min(1).double(), 1.0)

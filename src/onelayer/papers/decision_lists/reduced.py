@@ -12,105 +12,65 @@ presence patterns. Settings with shorter lists leave the slots between their own
 empty, with count 0.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 import pandas as pd
 from scipy.special import comb
+from tqdm import tqdm
 
-from onelayer.papers.decision_lists.constants import (
-    theorem_1_bound,
-    theorem_1_scale,
-    uniform_gamma,
-)
-from onelayer.settings.decision_list_sizes import check_positive, check_sizes
+from onelayer.errors import OnelayerError
+from onelayer.papers.decision_lists import constants
+from onelayer.papers.decision_lists.data import dealt_lengths
+from onelayer.settings.decision_lists import Size, Theorem1Settings, size_of
 
 STEP = 0.05  # of Heun's method, in units of n / c; a fixed step of .01 overshoots
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One problem: L tokens, sequences of n, lists of m, and the delta of c (ours).
-
-    Raises:
-        ValueError: sizes that fit no problem, or delta is not positive.
-    """
+    """One problem: L tokens, sequences of n, lists of m, and the delta of c (ours)."""
 
     L: int
     n: int
     m: int
     delta: float = 1.0
 
-    def __post_init__(self) -> None:
-        check_sizes(self.L, self.n, self.m)
-        check_positive("delta", self.delta)
-
     @property
     def c(self) -> float:
         """Theorem 1's scale of V."""
-        return theorem_1_scale(self.L, self.n, self.delta)
+        return constants.theorem_1_scale(self.L, self.n, self.delta)
 
 
 @dataclass(frozen=True, eq=False)
 class ReducedFlow:
-    """Perfect classification of B settings.
-
-    Attributes:
-        t_star: float64 [B], first time at which every pattern is strictly right, interpolated
-            linearly inside the step; NaN where `max_steps` came first.
-        separation: float64 [B, M], time from which on (up to t*) a list place's score exceeds all
-            that it must: the staircase. NaN beyond a setting's list. Its largest is t*.
-        scores: float64 [B, K], W[., a] just after t*: list places, then the outside tokens.
-        steps: int64 [B], Heun steps taken.
-    """
+    """Perfect classification of B settings."""
 
     t_star: np.ndarray
+    """First time at which every pattern is strictly right, interpolated linearly inside the step;
+    NaN where `max_steps` came first; float64 [B]."""
     separation: np.ndarray
+    """Time from which on (up to t*) a list place's score exceeds all that it must: the staircase;
+    NaN beyond a setting's list. Its largest is t*; float64 [B, M]."""
     scores: np.ndarray
+    """W[., a] just after t*: list places, then the outside tokens; float64 [B, K]."""
     steps: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Trajectories:
-    """B settings over time, at T times each.
-
-    Attributes:
-        time: float64 [T, B].
-        loss: float64 [T, B], population loss, eq. (2).
-        accuracy: float64 [T, B], probability of a strictly right query.
-        scores: float64 [T, B, K], list places, then the outside tokens.
-    """
-
-    time: np.ndarray
-    loss: np.ndarray
-    accuracy: np.ndarray
-    scores: np.ndarray
+    """Heun steps taken, int64 [B]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Presence patterns of a batch of settings.
+    """Presence patterns of a batch of settings."""
 
-    Attributes:
-        count: float64 [K, R, B], tokens of a slot in the sequence: 0 or 1 for list places.
-        probability: float64 [R, B], of the pattern given that the query is in s; sums to 1.
-        target: bool [K, R, B], the slot that determines the label.
-        members: float64 [K, B], tokens of the vocabulary in a slot: 1, or L - m for the group.
-        c, L, n: float64 [B].
-    """
-
-    count: np.ndarray
-    probability: np.ndarray
-    target: np.ndarray
-    members: np.ndarray
-    c: np.ndarray
-    L: np.ndarray
-    n: np.ndarray
-
-    def of(self, kept: np.ndarray) -> "Patterns":
-        """The patterns of some of the settings, by index or mask."""
-        return Patterns(*(value[..., kept].copy() for value in vars(self).values()))
+    count: np.ndarray  # float64 [K, R, B], tokens of a slot in the sequence: 0, 1 for list places
+    probability: np.ndarray  # float64 [R, B], given that the query is in s; sums to 1
+    target: np.ndarray  # bool [K, R, B], the slot that determines the label
+    members: np.ndarray  # float64 [K, B], tokens of the vocabulary in a slot: L - m in the group
+    c: np.ndarray  # float64 [B]
+    L: np.ndarray  # float64 [B]
+    n: np.ndarray  # float64 [B]
 
 
 def presence_patterns(settings: Sequence[Setting]) -> Patterns:
@@ -133,10 +93,8 @@ def presence_patterns(settings: Sequence[Setting]) -> Patterns:
     np.put_along_axis(target, (count > 0).argmax(axis=0)[None], True, axis=0)
     members = np.ones((M + 1, len(settings)))
     members[M] = np.maximum(L - m, 1)
-    c = np.array([s.c for s in settings])
-    return Patterns(
-        count, ways / comb(L - 1, n - 1), target, members, c, L.astype(float), n.astype(float)
-    )
+    c, probability = np.array([s.c for s in settings]), ways / comb(L - 1, n - 1)
+    return Patterns(count, probability, target, members, c, L.astype(float), n.astype(float))
 
 
 class _Flow:
@@ -210,11 +168,7 @@ def solve(
         settings: any mix of L, n, m and delta; all advance together, each with its own time.
         step: Heun step in units of n / c.
         max_steps: where to give up.
-
-    Raises:
-        ValueError: step is not positive.
     """
-    check_positive("step", step)
     everything = presence_patterns(settings)
     K, _, B = everything.count.shape
     crossing, scores = np.full((K, B), np.nan), np.zeros((K, B))
@@ -240,36 +194,20 @@ def solve(
             active = active[~done]
             flow, h, now, above = _restrict(everything, active, scores, step)
     scores[:, active], steps[active], crossing[:, active] = now, max_steps, np.nan
-    return _finished(settings, everything, crossing, scores, steps)
+    free = np.isinf(_Flow(everything).margins(np.zeros_like(scores)))  # exceeds by having no rival
+    times = np.where(free, 0.0, crossing)
+    in_list = np.arange(K - 1)[:, None] < np.array([setting.m for setting in settings])
+    separation = np.where(in_list, times[:-1], np.nan).T
+    return ReducedFlow(times.max(axis=0), separation, scores.T, steps)
 
 
 def _restrict(
     everything: Patterns, active: np.ndarray, scores: np.ndarray, step: float
 ) -> tuple[_Flow, np.ndarray, np.ndarray, np.ndarray]:
     """The flow, step lengths, scores and margins of the settings still under way."""
-    flow = _Flow(everything.of(active))
+    flow = _Flow(Patterns(*(value[..., active].copy() for value in vars(everything).values())))
     now = scores[:, active]
     return flow, step * flow.patterns.n / flow.patterns.c, now, flow.margins(now)
-
-
-def _finished(
-    settings: Sequence[Setting],
-    everything: Patterns,
-    crossing: np.ndarray,
-    scores: np.ndarray,
-    steps: np.ndarray,
-) -> ReducedFlow:
-    """Last crossings as separation times, and the largest of them as t*."""
-    free = np.isinf(_Flow(everything).margins(np.zeros_like(scores)))  # exceeds by having no rival
-    times = np.where(free, 0.0, crossing)
-    m = np.array([setting.m for setting in settings])
-    in_list = np.arange(len(times) - 1)[:, None] < m
-    return ReducedFlow(
-        t_star=times.max(axis=0),
-        separation=np.where(in_list, times[:-1], np.nan).T,
-        scores=scores.T,
-        steps=steps,
-    )
 
 
 def trajectories(
@@ -278,24 +216,22 @@ def trajectories(
     horizon: float = 1.5,
     points: int = 200,
     step: float = STEP,
-) -> Trajectories:
-    """Loss, accuracy and scores from time 0 to horizon * t*, at evenly spaced times.
+) -> dict[str, np.ndarray]:
+    """The settings at T evenly spaced times from 0 to horizon * t*.
 
     All settings take the same number of steps, each no longer than `step`.
 
     Args:
-        settings: the settings.
-        t_star: float64 [B] of `solve`.
+        settings: as of `solve`.
+        t_star: float64 [B] of `solve`, positive.
         horizon: where to end, in units of t*.
         points: how many times to record after time 0.
         step: longest Heun step in units of n / c.
 
-    Raises:
-        ValueError: step, horizon, points or a t* is not positive.
+    Returns:
+        Float64 [T, B]: `time`, `loss` (population loss, eq. (2)), `accuracy` (probability of a
+        strictly right query); and `scores` [T, B, K] of list places, then the outside tokens.
     """
-    for symbol, value in (("step", step), ("horizon", horizon), ("points", points)):
-        check_positive(symbol, value)
-    check_positive("t_star", float(np.min(t_star)))
     flow = _Flow(presence_patterns(settings))
     longest = step * flow.patterns.n / flow.patterns.c
     stride = int(np.ceil((horizon * t_star / longest).max() / points))
@@ -306,9 +242,10 @@ def trajectories(
         for _ in range(stride):
             now = flow.heun(now, h)
         record.append((flow.loss(now), flow.accuracy(now), now.T))
-    loss, accuracy, scores = (np.array(column) for column in zip(*record, strict=True))
-    time = np.arange(points + 1)[:, None] * stride * h
-    return Trajectories(time, loss, accuracy, scores)
+    found = dict(
+        zip(("loss", "accuracy", "scores"), map(np.array, zip(*record, strict=True)), strict=True)
+    )
+    return {"time": np.arange(points + 1)[:, None] * stride * h} | found
 
 
 def theorem_1_table(settings: Sequence[Setting], flow: ReducedFlow) -> pd.DataFrame:
@@ -316,23 +253,17 @@ def theorem_1_table(settings: Sequence[Setting], flow: ReducedFlow) -> pd.DataFr
 
     Returns:
         Columns `L`, `n`, `m`, `delta`, `c`, `t_star`, `gamma`, `bound`, `t_star_to_bound_ratio`,
-        `t_star_gamma_log_l` and `order` (share of adjacent list pairs in the right order; 1 if the
-        list has no pair).
-
-    Raises:
-        ValueError: a list place never determines a label, so that gamma is 0.
+        `t_star_gamma_log_l`, `order` (share of adjacent list pairs in the right order; 1 if the
+        list has no pair), `steps` and `separation` (list of m times, a_1 first).
     """
     rows = []
-    for setting, t_star, scores in zip(settings, flow.t_star, flow.scores, strict=True):
-        gamma = uniform_gamma(setting.L, setting.n, setting.m)
-        bound = theorem_1_bound(setting.L, setting.m, gamma)
-        pairs = -np.diff(scores[: setting.m]) > 0
+    for place, (setting, t_star) in enumerate(zip(settings, flow.t_star, strict=True)):
+        gamma = constants.uniform_gamma(setting.L, setting.n, setting.m)
+        bound = constants.theorem_1_bound(setting.L, setting.m, gamma)
+        pairs = -np.diff(flow.scores[place, : setting.m]) > 0
         rows.append(
-            {
-                "L": setting.L,
-                "n": setting.n,
-                "m": setting.m,
-                "delta": setting.delta,
+            vars(setting)
+            | {
                 "c": setting.c,
                 "t_star": t_star,
                 "gamma": gamma,
@@ -340,6 +271,78 @@ def theorem_1_table(settings: Sequence[Setting], flow: ReducedFlow) -> pd.DataFr
                 "t_star_to_bound_ratio": t_star / bound,
                 "t_star_gamma_log_l": t_star * gamma * np.log(setting.L),
                 "order": float(pairs.mean()) if len(pairs) else 1.0,
+                "steps": flow.steps[place],
+                "separation": flow.separation[place, : setting.m].tolist(),
             }
         )
     return pd.DataFrame(rows)
+
+
+def solve_grids(
+    settings: Theorem1Settings, shown: Sequence[Size], progress: Callable[..., Iterable] = tqdm
+) -> pd.DataFrame:
+    """`theorem_1_table` of every setting in a grid, and of the sizes shown.
+
+    A setting that comes twice is solved once, with the step of the grid that names it first.
+    Columns of W do not know of each other, so that lists of unequal length take as long as the
+    slowest of their lengths alone; their `separation` is that of the longest list. `shortest` is m
+    where all lists have m.
+    """
+    grids = [(starmap(Setting, g.settings()), g.step, g.shortest) for g in settings.grids]
+    grids.append((starmap(Setting, map(size_of, shown)), STEP, None))
+    parts, known = [], set()
+    for grid, step, shortest in progress(grids, unit="grid"):
+        new = [one for one in dict.fromkeys(grid) if (one, shortest) not in known]
+        known.update((one, shortest) for one in new)
+        if new and shortest is None:
+            table = theorem_1_table(new, solve(new, step, settings.max_steps))
+            parts.append(table.assign(shortest=table["m"]))
+        parts += [_unequal(one, shortest, step, settings.max_steps) for one in new if shortest]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd.DataFrame:
+    """The row of lists whose lengths are dealt from `shortest` to m."""
+    of_length = [replace(setting, m=m) for m in range(shortest, setting.m + 1)]
+    each = theorem_1_table(of_length, solve(of_length, step, max_steps))
+    tokens = np.bincount(dealt_lengths(setting.L, shortest, setting.m))[shortest:]
+    t_star, gamma = each["t_star"].max(skipna=False), each["gamma"].min()
+    bound = constants.theorem_1_bound(setting.L, setting.m, gamma)
+    return each.iloc[[-1]].assign(
+        shortest=shortest,
+        t_star=t_star,
+        gamma=gamma,
+        bound=bound,
+        t_star_to_bound_ratio=t_star / bound,
+        t_star_gamma_log_l=t_star * gamma * np.log(setting.L),
+        order=np.average(each["order"], weights=tokens * (each["m"] - 1)),
+        steps=each["steps"].max(),
+    )
+
+
+def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
+    """The sizes shown, from time 0 to 1.5 t*.
+
+    Returns:
+        A row per setting and time: `L`, `n`, `m`, `delta`, `shortest` (m), `time`, `loss`,
+        `accuracy` and `scores` (list of m + 1: the list places, then an outside token).
+
+    Raises:
+        OnelayerError: a setting is not perfect within `max_steps`, or at once.
+    """
+    shown = [Setting(*size_of(size)) for size in sizes]
+    flow = solve(shown, max_steps=max_steps)
+    for setting, t_star in zip(shown, flow.t_star, strict=True):
+        where = f"decision_lists.shown: {setting}"
+        if np.isnan(t_star):
+            raise OnelayerError(f"{where} is not perfect within {max_steps} steps")
+        if t_star == 0:
+            raise OnelayerError(f"{where} is perfect from the first step on; show a larger L")
+    path = trajectories(shown, flow.t_star)
+    parts = []
+    for index, setting in enumerate(shown):
+        key = vars(setting) | {"shortest": setting.m}
+        columns = {name: values[:, index] for name, values in path.items()}
+        columns["scores"] = columns["scores"][:, [*range(setting.m), -1]].tolist()
+        parts.append(pd.DataFrame(key | columns))
+    return pd.concat(parts, ignore_index=True)

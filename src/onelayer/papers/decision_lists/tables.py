@@ -5,77 +5,83 @@ The paper publishes no numbers but two bounds: Theorem 1's time 4 M / (log(L) ga
 that was not observed within the steps allowed is `not reached`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
-from onelayer.evidence.tables import ALL, number, table, tidy
+from onelayer.evidence.tables import ALL, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, UpperBound, judge
 from onelayer.papers.decision_lists.data import list_length
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
 # Lists have from `shortest_list` to `list_length` tokens: the same where all have as many.
-WORDS = {
-    "L": "vocabulary",
-    "n": "sequence_length",
-    "m": "list_length",
-    "shortest": "shortest_list",
-}
+WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length", "shortest": "shortest_list"}
 SIZES = list(WORDS.values())
 THEOREM_1_KEYS = [*SIZES, "delta"]
-THEOREM_1_QUANTITIES = [
-    "t_star",
-    "gamma",
-    "bound",
-    "t_star_to_bound_ratio",
-    "t_star_gamma_log_l",
-    "order",
-]
 ATTENTION_KEYS = [*SIZES, "delta", "zipf", "method", "deviation", "seed"]
 # The method that Theorem 1 speaks of: the flow of the population loss.
 POPULATION_FLOW = "full"
-TIMES = ("median_column_time", "time_to_exact_ratio")
 THEOREM_2_KEYS = [*SIZES, "delta", "epsilon", "trained_on"]
 VALUE_KEYS = [*SIZES, "seed"]
 # `start` is for readers; of what kind it is: `near` or `small`; whose c it has, and whether Theorem
 # 2's hypotheses hold or fail there. `none` where a start has neither.
-JOINT_FACTS = ["start_kind", "c_of", "hypotheses"]
-JOINT_KEYS = ["start", *JOINT_FACTS, *SIZES, "seed"]
+JOINT_KEYS = ["start", "start_kind", "c_of", "hypotheses", *SIZES, "seed"]
 
 NOT_PERFECT = {"verdict": NOT_REACHED, "note": "not perfect within the steps allowed"}
 TOO_LATE = {"verdict": NOT_REACHED, "note": "not reached within the steps allowed"}
 NO_MASS = "delta above 1 is no probability mass: ours alone, not judged"
+OURS = (
+    "γ and δ are ours: the abstract only says that they depend on the least probability mass of "
+    "'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k determines "
+    "its label); δ = 1 in c = 4 n log(L) / δ unless stated."
+)
 
 
-def in_words(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs with the paper's symbols in words."""
-    return runs.rename(columns=WORDS)
+def _rows(
+    key: Mapping[str, object], values: Mapping[str, float], missing: Mapping[str, str]
+) -> list[dict[str, object]]:
+    """A row for each quantity; `missing` stands in those that have no number."""
+    return [
+        {**key, "quantity": quantity, "value": value} | (missing if np.isnan(value) else {})
+        for quantity, value in values.items()
+    ]
 
 
-def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per setting."""
+def _beside_bound(
+    runs: pd.DataFrame, keys: Sequence[str], values_of: Callable[[dict], dict[str, float]]
+) -> pd.DataFrame:
+    """Quantities of every run, tidy; the first, its time, beside Theorem 1's bound.
+
+    Of a method that the theorem does not speak of, the time is an analogue.
+    """
     rows = []
-    for (L, n, m, shortest, delta), by in _settings(table, THEOREM_1_KEYS):
-        value = by["value"]
-        share = value["t_star_to_bound_ratio"]
-        rows.append(
-            {
-                "L": L,
-                "n": n,
-                "m": list_length(m, shortest),
-                "δ": f"{delta:g}",
-                "t*": _significant(value["t_star"]),
-                "γ": _significant(value["gamma"]),
-                "bound": _significant(value["bound"], 4),
-                "bound / t*": _significant(1 / share if share else np.nan, 2),
-                "t* γ log L": number(value["t_star_gamma_log_l"], 4),
-                "list order": number(value["order"], 3),
-                "verdict": by.loc["t_star", "verdict"] or "–",
-            }
-        )
-    return pd.DataFrame(rows)
+    for run in runs.rename(columns=WORDS).to_dict("records"):
+        time, *others = _rows({name: run[name] for name in keys}, values_of(run), NOT_PERFECT)
+        compared = {"note": NO_MASS} if run["delta"] > 1 else {"published": run["bound"]}
+        if run.get("method", POPULATION_FLOW) != POPULATION_FLOW:
+            compared["kind"] = "analogue"
+        rows += [compared | time, *others]
+    return judge(tidy(rows, keys), {"t_star": UpperBound()})
+
+
+@row_per(*THEOREM_1_KEYS)
+def readable_theorem_1(by: pd.DataFrame, *key: float) -> dict:
+    """A row per setting."""
+    (*size, delta), value = key, by["value"]
+    share = value["t_star_to_bound_ratio"]
+    return {
+        **_sizes(*size),
+        "δ": f"{delta:g}",
+        "t*": _significant(value["t_star"]),
+        "γ": _significant(value["gamma"]),
+        "bound": _significant(value["bound"], 4),
+        "bound / t*": _significant(1 / share if share else np.nan, 2),
+        "t* γ log L": number(value["t_star_gamma_log_l"], 4),
+        "list order": number(value["order"], 3),
+        "verdict": by.loc["t_star", "verdict"] or "–",
+    }
 
 
 @table(
@@ -92,9 +98,7 @@ def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
         "The paper publishes no numbers but the bound 4 m / (log(L) γ), which stands in "
         "'published' beside t_star; 'reproduced' means that t* is at most the bound, and 'bound / "
         "t*' how loose it is.",
-        "γ and δ are ours: the abstract only says that they depend on the least probability mass "
-        "of 'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k "
-        "determines its label); δ = 1 in c = 4 n log(L) / δ unless stated.",
+        OURS,
         "The bound does not depend on δ, t* grows about as δ², so how loose the bound is depends "
         "on δ. Rows with δ above 1, which is no probability mass, are not judged.",
     ],
@@ -102,60 +106,34 @@ def readable_theorem_1(table: pd.DataFrame) -> pd.DataFrame:
     reads={"solved": "solve_decision_lists.solved"},
 )
 def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
-    """t* beside the bound, tidy: `THEOREM_1_KEYS` and `VALUE_COLUMNS`.
-
-    Args:
-        solved: `sweep.solve_grids`.
-    """
-    rows = []
-    for setting in in_words(solved).to_dict("records"):
-        key = {name: setting[name] for name in THEOREM_1_KEYS}
-        for quantity in THEOREM_1_QUANTITIES:
-            row = {"quantity": quantity, "value": setting[quantity]}
-            if quantity == "t_star":
-                row |= against_bound(setting["t_star"], setting["bound"], setting["delta"])
-            elif np.isnan(row["value"]):
-                row |= NOT_PERFECT
-            rows.append(key | row)
-    return judge(tidy(rows, THEOREM_1_KEYS), UpperBound())
+    """t* beside the bound (`reduced.solve_grids`), tidy, by `THEOREM_1_KEYS`."""
+    quantities = ["t_star", "gamma", "bound"]
+    quantities += ["t_star_to_bound_ratio", "t_star_gamma_log_l", "order"]
+    return _beside_bound(
+        solved, THEOREM_1_KEYS, lambda setting: {q: setting[q] for q in quantities}
+    )
 
 
-def against_bound(
-    t_star: float, bound: float, delta: float, method: str = POPULATION_FLOW
-) -> dict[str, object]:
-    """What a time is compared with; of a method that Theorem 1 does not speak of, an analogue."""
-    compared = {"note": NO_MASS} if delta > 1 else {"published": bound}
-    analogue = {} if method == POPULATION_FLOW else {"kind": "analogue"}
-    return compared | analogue | (NOT_PERFECT if np.isnan(t_star) else {})
-
-
-def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
+@row_per(*ATTENTION_KEYS)
+def readable_attention_training(by: pd.DataFrame, *key: object) -> dict:
     """A row per run."""
-    rows = []
-    for key, by in _settings(table, ATTENTION_KEYS):
-        L, n, m, shortest, delta, zipf, method, deviation, seed = key
-        value = by["value"]
-        rows.append(
-            {
-                "L": L,
-                "n": n,
-                "m": list_length(m, shortest),
-                "δ": f"{delta:g}",
-                "sequences": f"Zipf {zipf:g}" if zipf else "uniform",
-                "method": method + (f", N(0, {deviation:g}^2)" if deviation else ""),
-                "seed": seed,
-                "t*": _significant(value["t_star"], 4),
-                "median token": _significant(value["median_column_time"], 4),
-                "exact t*": _significant(value.get("exact_t_star", np.nan), 4),
-                "ratio": number(value.get("time_to_exact_ratio", np.nan), 4),
-                "bound": _significant(value["bound"]),
-                "accuracy": number(value["accuracy"], 3),
-                "list order": number(value["order"], 3),
-                "certified": number(value["certified"], 3),
-                "verdict": by.loc["t_star", "verdict"] or "–",
-            }
-        )
-    return pd.DataFrame(rows)
+    (*size, delta, zipf, method, deviation, seed), value = key, by["value"]
+    return {
+        **_sizes(*size),
+        "δ": f"{delta:g}",
+        "sequences": f"Zipf {zipf:g}" if zipf else "uniform",
+        "method": method + (f", N(0, {deviation:g}^2)" if deviation else ""),
+        "seed": seed,
+        "t*": _significant(value["t_star"], 4),
+        "median token": _significant(value["median_column_time"], 4),
+        "exact t*": _significant(value.get("exact_t_star", np.nan), 4),
+        "ratio": number(value.get("time_to_exact_ratio", np.nan), 4),
+        "bound": _significant(value["bound"]),
+        "accuracy": number(value["accuracy"], 3),
+        "list order": number(value["order"], 3),
+        "certified": number(value["certified"], 3),
+        "verdict": by.loc["t_star", "verdict"] or "–",
+    }
 
 
 @table(
@@ -178,71 +156,53 @@ def readable_attention_training(table: pd.DataFrame) -> pd.DataFrame:
         "others, a proof for every sequence of distinct tokens; 'accuracy' is over all sequences "
         "for 'full' and over the last draw for the others.",
         "The bound is Theorem 1's, 4 m / (log(L) γ), for population flow; 'reproduced' means at "
-        "most that. The other methods, which the theorem does not speak of, are analogues. γ and "
-        "δ are ours: the abstract only says that they depend on the least probability mass of "
-        "'certain quantities'. γ = min over tokens a and list places k of P(s_j = a and a_k "
-        "determines its label); δ = 1 in c = 4 n log(L) / δ unless stated.",
+        f"most that. The other methods, which the theorem does not speak of, are analogues. {OURS}",
     ],
     readable=readable_attention_training,
     reads={"runs": "train_decision_list_attention.runs"},
 )
 def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
-    """Every run on the full matrix W, tidy: `ATTENTION_KEYS` and `VALUE_COLUMNS`.
+    """Every run on the full matrix W (`attention.summary`), tidy, by `ATTENTION_KEYS`."""
+    always = "median_column_time", "gamma", "bound", "accuracy", "order", "certified"
 
-    Args:
-        runs: rows of `attention.summary`.
-    """
-    rows = []
-    for run in in_words(runs).to_dict("records"):
-        key = {name: run[name] for name in ATTENTION_KEYS}
-        time = against_bound(run["t_star"], run["bound"], run["delta"], run["method"])
-        rows.append(key | {"quantity": "t_star", "value": run["t_star"]} | time)
-        drawn = run["method"] in ("sampled", "descent")
-        typical = run["median_column_time"] if drawn else run["t_star"]
-        quantities = {
-            name: run[name]
-            for name in ("median_column_time", "gamma", "bound", "accuracy", "order", "certified")
-        }
+    def values_of(run: dict) -> dict[str, float]:
+        values = {name: run[name] for name in ("t_star", *always)}
         if not np.isnan(exact := run["exact_t_star"]):
-            quantities["exact_t_star"] = exact
+            drawn = run["method"] in ("sampled", "descent")
+            typical = run["median_column_time"] if drawn else run["t_star"]
+            values["exact_t_star"] = exact
             # t* = 0: the first step, however short, is perfect
-            quantities["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
-        quantities["steps"] = run["steps"]
-        for name, value in quantities.items():
-            unseen = name in TIMES and np.isnan(value)
-            row = {"quantity": name, "value": value} | (NOT_PERFECT if unseen else {})
-            rows.append(key | row)
-    return judge(tidy(rows, ATTENTION_KEYS), {"t_star": UpperBound()})
+            values["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
+        return values | {"steps": run["steps"]}
+
+    return _beside_bound(runs, ATTENTION_KEYS, values_of)
 
 
-def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
+@row_per(*THEOREM_2_KEYS)
+def readable_theorem_2(by: pd.DataFrame, *key: object) -> dict:
     """A row per start."""
-    rows = []
-    for (L, n, m, shortest, delta, epsilon, trained_on), by in _settings(table, THEOREM_2_KEYS):
-        value, observed = by["value"], by.loc["observed_step"]
-        holds = value["hypotheses_hold"] == 1
-        first, last = value["window_first_step"], value["window_last_step"]
-        rows.append(
-            {
-                "L": L,
-                "n": n,
-                "m": list_length(m, shortest),
-                "δ": f"{delta:g}",
-                "ε": f"{epsilon:g}",
-                "sequences": trained_on,
-                "c": number(value["c"], 0),
-                "L₀": number(value["starting_loss"], 3),
-                "A must exceed": number(value["least_a"], 3),
-                "and stay below": number(value["largest_a"], 3),
-                "hypotheses": "hold" if holds else "fail",
-                "λ_max": _significant(value["lambda_max"]),
-                "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
-                "perfect at step, mean [95%]": _mean_and_interval(observed),
-                "latest": number(value["latest_step"], 0),
-                "verdict": by.loc["latest_step", "verdict"] if holds else "nothing promised",
-            }
-        )
-    return pd.DataFrame(rows)
+    (*size, delta, epsilon, trained_on), value, observed = key, by["value"], by.loc["observed_step"]
+    holds = value["hypotheses_hold"] == 1
+    first, last = value["window_first_step"], value["window_last_step"]
+    alike = number(observed["low"], 1) == number(observed["high"], 1)
+    return {
+        **_sizes(*size),
+        "δ": f"{delta:g}",
+        "ε": f"{epsilon:g}",
+        "sequences": trained_on,
+        "c": number(value["c"], 0),
+        "L₀": number(value["starting_loss"], 3),
+        "A must exceed": number(value["least_a"], 3),
+        "and stay below": number(value["largest_a"], 3),
+        "hypotheses": "hold" if holds else "fail",
+        "λ_max": _significant(value["lambda_max"]),
+        "window of T (steps)": f"{first:.0f} to {last:.0f}" if holds else "–",
+        "perfect at step, mean [95%]": (
+            number(observed["value"], 1) if alike else interval_of(observed, 1)
+        ),
+        "latest": number(value["latest_step"], 0),
+        "verdict": by.loc["latest_step", "verdict"] if holds else "nothing promised",
+    }
 
 
 @table(
@@ -268,47 +228,43 @@ def readable_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
     reads={"near": "train_decision_list_joint.near"},
 )
 def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
-    """Theorem 2's hypotheses, window and observed step, tidy: `THEOREM_2_KEYS`, `VALUE_COLUMNS`.
+    """Theorem 2's hypotheses, window and observed step, tidy, by `THEOREM_2_KEYS`.
 
     Means over seeds with 95% t-intervals, and `latest_step`, the first perfect step of the seed
     that took longest: the theorem speaks of every start. Where the hypotheses hold, its published
     value is the beginning of the window (a mean over the seeds, whose learning rates differ), the
-    earliest T for which the theorem promises a perfect step up to T.
-
-    Args:
-        near: runs of `starts.near_runs`; those with Theorem 2's c are shown.
+    earliest T for which the theorem promises a perfect step up to T. Of `joint.near_runs`, those
+    with Theorem 2's c are shown.
     """
     rows = []
-    with_its_c = in_words(near[near["scale"] == "theorem_2"])
-    for key, runs in with_its_c.groupby(THEOREM_2_KEYS, sort=False):
-        key = dict(zip(THEOREM_2_KEYS, key, strict=True))
-        for quantity in ("c", "starting_loss", "largest_a", "least_a"):
-            rows.append(key | {"quantity": quantity, "value": runs[quantity].iloc[0]})
-        holds = bool(runs["holds"].iloc[0])
-        rows.append(key | {"quantity": "hypotheses_hold", "value": float(holds)})
-        for quantity, column in (
-            ("lambda_max", "lambda_max"),
-            ("window_first_step", "first_step"),
-            ("window_last_step", "last_step"),
-        ):
-            rows.append(key | {"quantity": quantity, "runs": len(runs)} | mean(runs[column]))
-        rows += [key | row for row in _observed(runs, holds)]
-    return judged_theorem_2(tidy(rows, THEOREM_2_KEYS))
+    window = {"first_step": "window_first_step", "last_step": "window_last_step"}
+    with_its_c = near[near["scale"] == "theorem_2"].rename(columns=WORDS | window)
+    for values, runs in with_its_c.groupby(THEOREM_2_KEYS, sort=False):
+        key, first = dict(zip(THEOREM_2_KEYS, values, strict=True)), runs.iloc[0]
+        known = {name: first[name] for name in ("c", "starting_loss", "largest_a", "least_a")}
+        rows += _rows(key, known | {"hypotheses_hold": float(first["holds"])}, {})
+        for quantity in ("lambda_max", *window.values()):
+            rows.append(key | {"quantity": quantity, "runs": len(runs)} | mean(runs[quantity]))
+        rows += [key | row for row in _observed(runs, first["holds"], key["trained_on"] == ALL)]
+    return judge(tidy(rows, THEOREM_2_KEYS), {"latest_step": UpperBound()})
 
 
-def _observed(runs: pd.DataFrame, holds: bool) -> list[dict[str, object]]:
+def _observed(runs: pd.DataFrame, holds: bool, population: bool) -> list[dict[str, object]]:
     """First perfect steps: the mean over the seeds that got there, and the latest of all.
 
     A seed that was not perfect within the steps allowed took longer than those: so many count where
-    they reach into the window, and else its latest step is not known.
+    they reach into the window, and else its latest step is not known. Where only drawn sequences
+    were trained on, that is no population loss: an analogue.
     """
     perfect = runs["first_perfect"].notna()
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"
     promise = "" if holds else "the hypotheses do not hold: nothing is promised"
     notes = {"note": "; ".join(filter(None, [note, promise]))}
-    published = {"published": runs["first_step"].mean()} if holds else {}
-    seen = runs["first_perfect"].fillna(runs["steps"].where(runs["steps"] > runs["first_step"]))
+    begins, steps = runs["window_first_step"], runs["steps"]
+    published = {"published": begins.mean()} if holds else {}
+    seen = runs["first_perfect"].fillna(steps.where(steps > begins))
     latest = {"value": seen.max(), "n": len(runs)} | published | notes
+    latest["kind"] = "" if population else "analogue"
     # A seed that is known to be late decides, whatever became of the others.
     late = holds and seen.max() > published["published"]
     if seen.isna().any() and not late:
@@ -322,36 +278,19 @@ def _observed(runs: pd.DataFrame, holds: bool) -> list[dict[str, object]]:
     ]
 
 
-def judged_theorem_2(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `theorem_2`, judged: the latest step of all seeds beside the window's beginning.
-
-    Where only drawn sequences were trained on, that is no population loss: an analogue.
-    """
-    drawn = (table["trained_on"] != ALL) & (table["quantity"] == "latest_step")
-    table = table.assign(kind=np.where(drawn, "analogue", ""))
-    return judge(table, {"latest_step": UpperBound()})
-
-
-def readable_value(table: pd.DataFrame) -> pd.DataFrame:
+@row_per(*SIZES)
+def readable_value(by: pd.DataFrame, *size: int) -> dict:
     """A row per problem: mean over seeds, smallest to largest."""
-    rows = []
-    for (L, n, m, shortest), group in _groups(table, SIZES):
-        by = group.pivot(index="seed", columns="quantity", values="value")
-        rows.append(
-            {
-                "L": L,
-                "n": n,
-                "m": list_length(m, shortest),
-                "seeds": len(by),
-                "argmax of V is P": _spread(by["argmax_accuracy"], 3),
-                "from step": _spread(by["steps_to_argmax"], 0),
-                "centred cosine with P": _spread(by["centred_cosine"], 3),
-                "task accuracy": _spread(by["task_accuracy"], 3),
-                "most that any V can": _spread(by["task_accuracy_ceiling"], 3),
-                "loss": _spread(by["loss"], 3),
-            }
-        )
-    return pd.DataFrame(rows)
+    return {
+        **_sizes(*size),
+        "seeds": by["seed"].nunique(),
+        "argmax of V is P": _spread(by, "argmax_accuracy", 3),
+        "from step": _spread(by, "steps_to_argmax", 0),
+        "centred cosine with P": _spread(by, "centred_cosine", 3),
+        "task accuracy": _spread(by, "task_accuracy", 3),
+        "most that any V can": _spread(by, "task_accuracy_ceiling", 3),
+        "loss": _spread(by, "loss", 3),
+    }
 
 
 @table(
@@ -375,55 +314,37 @@ def readable_value(table: pd.DataFrame) -> pd.DataFrame:
     },
 )
 def value_from_uniform_attention(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
-    """What V becomes at W = 0, tidy: `VALUE_KEYS` and `VALUE_COLUMNS`.
-
-    Args:
-        history: `starts.value_history` of every problem.
-        ceilings: L, n, m, seed and `task_accuracy_ceiling`.
-    """
-    ceiling = in_words(ceilings).set_index(VALUE_KEYS)["task_accuracy_ceiling"]
+    """What V becomes at W = 0 (`joint.value_runs`), tidy, by `VALUE_KEYS`."""
+    ceiling = ceilings.rename(columns=WORDS).set_index(VALUE_KEYS)["task_accuracy_ceiling"]
     rows = []
-    for key, path in in_words(history).groupby(VALUE_KEYS, sort=False):
+    for key, path in history.rename(columns=WORDS).groupby(VALUE_KEYS, sort=False):
         last = path.iloc[-1]
-        reached = path.loc[path["argmax_accuracy"] == 1, "step"]
         values = {
             "argmax_accuracy": last["argmax_accuracy"],
-            "steps_to_argmax": reached.min(),
+            "steps_to_argmax": path.loc[path["argmax_accuracy"] == 1, "step"].min(),
             "centred_cosine": last["centred_cosine"],
             "task_accuracy": last["task_accuracy"],
             "task_accuracy_ceiling": ceiling[key],
             "loss": last["loss"],
         }
-        key = dict(zip(VALUE_KEYS, key, strict=True))
-        for quantity, value in values.items():
-            row = key | {"quantity": quantity, "value": value}
-            rows.append(row | (TOO_LATE if np.isnan(value) else {}))
+        rows += _rows(dict(zip(VALUE_KEYS, key, strict=True)), values, TOO_LATE)
     return tidy(rows, VALUE_KEYS)
 
 
-def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("start", *SIZES)
+def readable_joint(by: pd.DataFrame, start: str, *size: int) -> dict:
     """A row per start and size: mean over seeds, smallest to largest."""
-    rows = []
-    for (start, L, n, m, shortest), group in _groups(table, ["start", *SIZES]):
-        by = group.pivot(index="seed", columns="quantity", values="value")
-        perfect = by["steps_to_perfect"].dropna()
-        row = {
-            "start": start,
-            "L": L,
-            "n": n,
-            "m": list_length(m, shortest),
-            "perfect": f"{len(perfect)} of {len(by)} seeds",
-            "at step": _spread(perfect, 0),
-            "accuracy at the end": _spread(by["accuracy"], 4),
-        }
-        for quantity, name in (
-            ("order", "list order of W"),
-            ("argmax_accuracy", "argmax of V is P"),
-            ("centred_cosine", "centred cosine of V and P"),
-        ):
-            row[name] = _spread(by[quantity], 3) if quantity in by else "–"
-        rows.append(row)
-    return pd.DataFrame(rows)
+    perfect = by.loc[["steps_to_perfect"], "value"].notna()
+    return {
+        "start": start,
+        **_sizes(*size),
+        "perfect": f"{perfect.sum()} of {len(perfect)} seeds",
+        "at step": _spread(by, "steps_to_perfect", 0),
+        "accuracy at the end": _spread(by, "accuracy", 4),
+        "list order of W": _spread(by, "order", 3),
+        "argmax of V is P": _spread(by, "argmax_accuracy", 3),
+        "centred cosine of V and P": _spread(by, "centred_cosine", 3),
+    }
 
 
 @table(
@@ -445,69 +366,46 @@ def readable_joint(table: pd.DataFrame) -> pd.DataFrame:
     reads={"near": "train_decision_list_joint.near", "small": "train_decision_list_joint.small"},
 )
 def joint_training(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
-    """Training W and V together seed by seed, tidy: `JOINT_KEYS` and `VALUE_COLUMNS`.
-
-    Args:
-        near: runs of `starts.near_runs`.
-        small: runs of `starts.small_runs`.
-    """
-    at_the_end = ["accuracy", "order", "argmax_accuracy", "centred_cosine"]
+    """Training W and V together (`joint`) seed by seed, tidy, by `JOINT_KEYS`."""
     rows = []
+    at_the_end = ("accuracy", "order", "argmax_accuracy", "centred_cosine")
     for runs, quantities in ((near, at_the_end[:1]), (small, at_the_end)):
-        for run in in_words(runs).to_dict("records"):
-            key = {"start": start_name(run)} | start_facts(run)
-            key |= {name: run[name] for name in [*SIZES, "seed"]}
-            steps = {"quantity": "steps_to_perfect", "value": run["first_perfect"]}
-            if np.isnan(run["first_perfect"]):
-                steps |= TOO_LATE
-            rows.append(key | steps)
-            rows += [key | {"quantity": name, "value": run[name]} for name in quantities]
+        for run in runs.rename(columns=WORDS).to_dict("records"):
+            key = start_of(run) | {name: run[name] for name in VALUE_KEYS}
+            values = {"steps_to_perfect": run["first_perfect"]}
+            rows += _rows(key, values | {name: run[name] for name in quantities}, TOO_LATE)
     return tidy(rows, JOINT_KEYS)
 
 
-def start_name(run: dict) -> str:
-    """What a run of `starts` started from, and how it was trained, in words."""
+def start_of(run: Mapping[str, object]) -> dict[str, str]:
+    """What a run of `joint` started from, and how it was trained: the first of `JOINT_KEYS`.
+
+    With Theorem 1's c, Theorem 2 promises nothing.
+    """
     if "epsilon" in run:
         theorem = run["scale"].replace("theorem_", "Theorem ")
         delta = "" if run["delta"] == 1 else f", delta {run['delta']:.15g}"
         drawn = "" if run["trained_on"] == ALL else f", {run['trained_on']} sequences"
-        return f"near cP, c of {theorem}, epsilon {run['epsilon']:.15g}{delta}{drawn}"
+        start = f"near cP, c of {theorem}, epsilon {run['epsilon']:.15g}{delta}{drawn}"
+        holds = ("hold" if run["holds"] else "fail") if run["scale"] == "theorem_2" else "none"
+        return {"start": start, "start_kind": "near", "c_of": run["scale"], "hypotheses": holds}
     name = {"gd": "gradient descent", "adam": "Adam"}[run["optimiser"]]
-    return f"entries N(0, {run['deviation']:.15g}^2), {name}, eta {run['eta']:.15g}"
+    start = f"entries N(0, {run['deviation']:.15g}^2), {name}, eta {run['eta']:.15g}"
+    return {"start": start, "start_kind": "small", "c_of": "none", "hypotheses": "none"}
 
 
-def start_facts(run: dict) -> dict[str, str]:
-    """The values of `JOINT_FACTS`; with Theorem 1's c, Theorem 2 promises nothing."""
-    if "epsilon" not in run:
-        return {"start_kind": "small", "c_of": "none", "hypotheses": "none"}
-    of_theorem_2 = run["scale"] == "theorem_2"
-    hypotheses = ("hold" if run["holds"] else "fail") if of_theorem_2 else "none"
-    return {"start_kind": "near", "c_of": run["scale"], "hypotheses": hypotheses}
+def _sizes(L: int, n: int, m: int, shortest: int) -> dict[str, object]:
+    """The first columns for readers."""
+    return {"L": L, "n": n, "m": list_length(m, shortest)}
 
 
-def _settings(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:
-    """The rows of every setting in the table's order, by quantity."""
-    for key, group in table.groupby(list(keys), sort=False):
-        yield key, group.set_index("quantity")
-
-
-def _groups(table: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[tuple, pd.DataFrame]]:
-    yield from table.groupby(list(keys), sort=False)
-
-
-def _spread(values: pd.Series, digits: int) -> str:
+def _spread(by: pd.DataFrame, quantity: str, digits: int) -> str:
     """`0.88 (0.82 to 0.94)`; one number where all are alike to these digits."""
-    values = values.dropna()
+    values = by.loc[by.index == quantity, "value"].dropna()
     if values.empty:
         return "–"
-    mean, low, high = (number(v, digits) for v in (values.mean(), values.min(), values.max()))
-    return mean if low == high else f"{mean} ({low} to {high})"
-
-
-def _mean_and_interval(row: pd.Series) -> str:
-    low, high = number(row["low"], 1), number(row["high"], 1)
-    mean = number(row["value"], 1)
-    return mean if low == high or np.isnan(row["low"]) else f"{mean} [{low}, {high}]"
+    middle, low, high = (number(v, digits) for v in (values.mean(), values.min(), values.max()))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def _significant(value: float, digits: int = 3) -> str:

@@ -29,13 +29,7 @@ STRIP = 1.45  # each line of the strip of runs that were not perfect: times as m
 def value_from_uniform_attention(
     history: pd.DataFrame, ceilings: pd.DataFrame, values: pd.DataFrame
 ) -> Figure:
-    """V alone at W = 0: argmax accuracy and centred cosine over steps, V, and what it solves.
-
-    Args:
-        history: `starts.value_history` of every problem.
-        ceilings: L, n, m, seed and `task_accuracy_ceiling`.
-        values: `starts.value_in_label_order` of every problem; the first is drawn.
-    """
+    """V alone at W = 0: argmax accuracy and centred cosine over steps, V, and what it solves."""
     figure, axes = plt.subplots(2, 2, figsize=(MIDDLE, 5.4))
     sizes = list(history.groupby(LISTS, sort=False))
     # Most of the first lie at 1 from the first step on: the widest is drawn first.
@@ -48,27 +42,28 @@ def value_from_uniform_attention(
             style = {"color": PALETTE[place % 6], "linewidth": widths[place] if wide else 0.9}
             for _seed, path in rows.groupby("seed"):
                 axis.plot(path["step"], path[column], **style)
-        axis.set_ylim(0, 1.05)
+        axis.set(ylim=(0, 1.05), xlabel="steps on V", ylabel=label)
         _steps_axis(axis, history["step"].max())
-        axis.set_xlabel("steps on V")
-        axis.set_ylabel(label)
         despine(axis)
     _draw_solved(axes[1, 0], solved_share(history, ceilings))
     _draw_value(axes[1, 1], values)
-    handles = [
-        Line2D(
-            [], [], color=PALETTE[i % 6], marker=MARKERS[i % 7], markersize=4,
-            linewidth=widths[i], label="L = {}, n = {}, m = {}".format(*_sizes(*size)),
-        )
-        for i, (size, _) in enumerate(sizes)
-    ]  # fmt: skip
+    handles = []
+    for place, (size, _) in enumerate(sizes):
+        label = "L = {}, n = {}, m = {}".format(*_sizes(*size))
+        style = _style(place, 4) | {"linewidth": widths[place]}
+        handles.append(Line2D([], [], label=label, **style))
     handles.append(Line2D([], [], label="most that any V can, of each seed", **CEILING))
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
+def _style(place: int, markersize: float) -> dict[str, object]:
+    """Colour and marker of what comes at a place."""
+    return {"color": PALETTE[place % 6], "marker": MARKERS[place % 7], "markersize": markersize}
+
+
 def solved_share(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
-    """Task accuracy at the last step beside the largest that any V can have, of each problem.
+    """Task accuracy at the last step, and the largest that any V can have, of each problem.
 
     Columns L, n, m, shortest, seed, `task_accuracy`, `task_accuracy_ceiling`, in the order of
     `history`.
@@ -84,10 +79,7 @@ def _draw_solved(axis: Axes, problems: pd.DataFrame) -> None:
     for place, (size, rows) in enumerate(problems.groupby(LISTS, sort=False)):
         x = rows.index + 1.5 * place
         axis.plot(x, rows["task_accuracy_ceiling"], **CEILING)
-        axis.plot(
-            x, rows["task_accuracy"], marker=MARKERS[place % 7], color=PALETTE[place % 6],
-            markersize=4, linestyle="none",
-        )  # fmt: skip
+        axis.plot(x, rows["task_accuracy"], linestyle="none", **_style(place, 4))
         middles.append(x.to_numpy().mean())
         names.append("L {0}\nm {2}".format(*_sizes(*size)).replace(" to ", "–"))
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
@@ -121,41 +113,30 @@ def _draw_value(axis: Axes, values: pd.DataFrame) -> None:
 def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.DataFrame) -> Figure:
     """Steps to perfect against epsilon near cP, and accuracy over steps from small random starts.
 
-    Args:
-        near: runs of `starts.near_runs` with all sequences, and of those only sizes with several
-            epsilons are drawn.
-        small: runs of `starts.small_runs`.
-        small_history: their histories.
+    Near cP only sizes with several epsilons are drawn, where there are some.
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(1.15 * MIDDLE, 4.1))
     _draw_near(left, near)
     columns = [*LISTS, "optimiser", "eta"]
-    kinds = list(small.groupby(columns, sort=False))
-    for place, (key, runs) in enumerate(kinds):
-        *size, optimiser, eta = key
-        L, n, m = _sizes(*size)
+    for place, (key, runs) in enumerate(small.groupby(columns, sort=False)):
+        (*size, optimiser, eta), style = key, _style(place, 4)
         paths = small_history[(small_history[columns] == list(key)).all(axis=1)]
-        colour = PALETTE[place % 6]
         for _seed, path in paths.groupby("seed"):
-            right.plot(path["step"], path["accuracy"], color=colour, linewidth=0.9)
-            right.plot(
-                path["step"].iloc[-1:], path["accuracy"].iloc[-1:], color=colour, clip_on=False,
-                marker=MARKERS[place % 7], markersize=4,
-            )  # fmt: skip
+            right.plot(path["step"], path["accuracy"], color=style["color"], linewidth=0.9)
+            last = path.iloc[-1:]
+            right.plot(last["step"], last["accuracy"], clip_on=False, **style)
         name = {"gd": "GD", "adam": "Adam"}[optimiser]
-        last, seeds = runs["first_perfect"].max(), f"{len(runs)} seed" + "s" * (len(runs) > 1)
-        perfect = "not all perfect" if runs["first_perfect"].isna().any() else f"≤ {last:.0f} steps"
-        label = f"{name} {eta:g}, L {L}, n {n}, m {m}: {perfect}, {seeds}"
-        right.plot([], [], color=colour, marker=MARKERS[place % 7], markersize=4, label=label)
+        steps, seeds = runs["first_perfect"], f"{len(runs)} seed" + "s" * (len(runs) > 1)
+        perfect = "not all perfect" if steps.isna().any() else f"≤ {steps.max():.0f} steps"
+        label = "{} {:g}, L {}, n {}, m {}".format(name, eta, *_sizes(*size))
+        right.plot([], [], label=f"{label}: {perfect}, {seeds}", **style)
     right.set_ylim(0, 1.05)
     _steps_axis(right, small_history["step"].max())
-    right.set_xlabel("steps, to the first perfect one")
-    right.set_ylabel("strict accuracy, all sequences")
+    right.set(xlabel="steps, to the first perfect one", ylabel="strict accuracy, all sequences")
     right.set_title(f"W and V from N(0, {small['deviation'].iloc[0]:g}²)")
     for axis in (left, right):
-        axis.legend(
-            frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1
-        )
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
+        axis.legend(frameon=False, fontsize=7.5, ncols=1, **below)
         despine(axis)
     return figure
 
@@ -168,36 +149,32 @@ def _draw_near(axis: Axes, near: pd.DataFrame) -> None:
     kinds = list(shown.groupby(columns, sort=False))
     steps = shown["steps"].max()
     for place, ((*size, scale), rows) in enumerate(kinds):
-        L, n, m = _sizes(*size)
-        style = {"color": PALETTE[place % 6], "marker": MARKERS[place % 7], "markersize": 3.5}
+        style = _style(place, 3.5)
         # Seeds and settings side by side, not on each other.
         x = rows["epsilon"] * 1.04 ** (place - (len(kinds) - 1) / 2)
         perfect = rows["first_perfect"].notna()
         mean = rows[perfect].groupby(x[perfect])["first_perfect"].mean()
         axis.plot(mean.index, mean, color=style["color"], linewidth=1.2)
         axis.plot(x[perfect], rows["first_perfect"][perfect], linestyle="none", **style)
-        theorem = scale.replace("theorem_", "Theorem ")
-        axis.plot([], [], label=f"L {L}, n {n}, m {m}, c of {theorem}", **style)
+        label = "L {}, n {}, m {}, c of ".format(*_sizes(*size))
+        axis.plot([], [], label=label + scale.replace("theorem_", "Theorem "), **style)
+        text = {"color": style["color"], "fontsize": 7, "ha": "center", "va": "center"}
         for epsilon, (missed, runs) in unfinished(rows).iterrows():
             if missed:
-                axis.text(
-                    epsilon, steps * STRIP ** (place + 0.65), f"{missed:.0f}/{runs:.0f}",
-                    color=style["color"], fontsize=7, ha="center", va="center",
-                )  # fmt: skip
+                height = steps * STRIP ** (place + 0.65)
+                axis.text(epsilon, height, f"{missed:.0f}/{runs:.0f}", **text)
     axis.set(xscale="log", yscale="log", ylim=(1.5, steps))
     if shown["first_perfect"].isna().any():
-        axis.axhspan(
-            steps, steps * STRIP ** (len(kinds) + 0.3), color="0.92", linewidth=0, zorder=0
-        )
-        axis.set_ylim(top=steps * STRIP ** (len(kinds) + 0.3))
+        top = steps * STRIP ** (len(kinds) + 0.3)
+        axis.axhspan(steps, top, color="0.92", linewidth=0, zorder=0)
+        axis.set_ylim(top=top)
         axis.fill_between([], [], color="0.92", label=f"runs not perfect in {steps} steps, of all")
     axis.xaxis.set_major_formatter("{x:g}")
     axis.set_yticks([tick for tick in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= steps])
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.set_xlabel("ε: width of the noise on V = cP")
+    axis.set(xlabel="ε: width of the noise on V = cP", title="W and V near cP, W = 0")
     axis.set_ylabel("steps to perfect, η = 1 / $\\lambda_{max}$")
-    axis.set_title("W and V near cP, W = 0")
 
 
 def _sizes(L: int, n: int, m: int, shortest: int) -> tuple[int, int, int | str]:
