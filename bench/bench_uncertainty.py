@@ -1,6 +1,6 @@
 """Times the permutation nulls and the bootstrap of the probe; the authors have none of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -27,6 +27,13 @@ def _numbers(replicates: Replicates) -> Numbers:
     return {"same": replicates.same, "different": replicates.different}
 
 
+def _replicates(
+    vectors: np.ndarray, membership: np.ndarray, kind: str, drawn: Sequence[np.ndarray]
+) -> Replicates:
+    similarity = PairSimilarity(vectors, membership)
+    return Replicates.of(similarity.means(**{kind: one}) for one in drawn)
+
+
 def _mode(overlapping: bool) -> str:
     return "overlapping" if overlapping else "disjoint"
 
@@ -34,7 +41,7 @@ def _mode(overlapping: bool) -> str:
 def _embedding_null(words: int, topics: int, overlapping: bool, repeats: int) -> Case:
     rng, vectors, membership = labelled_vectors(words, topics, overlapping)
     strata = uncertainty.frequency_strata(rng.zipf(1.5, size=words))
-    drawn = list(uncertainty.label_permutations(membership, strata, repeats, rng))
+    drawn = [uncertainty.permute_within(strata, rng) for _ in range(repeats)]
     part = min(4, repeats)
     simple = Way("numpy: sums by topic, a product a permutation", lambda: _by_topic(vectors, moved))
     moved = [membership[permutation] for permutation in drawn]
@@ -48,7 +55,7 @@ def _embedding_null(words: int, topics: int, overlapping: bool, repeats: int) ->
         )
     return _of_embeddings(
         f"embedding null, {repeats} x {words:,} words, {_mode(overlapping)}",
-        lambda: uncertainty.permuted_similarity(PairSimilarity(vectors, membership), drawn),
+        lambda: _replicates(vectors, membership, "permutation", drawn),
         simple,
         lambda: _sums_work(membership, repeats),
     )
@@ -116,7 +123,7 @@ def _embedding_bootstrap(words: int, topics: int, overlapping: bool, repeats: in
         )
     return _of_embeddings(
         f"embedding bootstrap, {repeats} x {words:,} words, {_mode(overlapping)}",
-        lambda: uncertainty.resampled_similarity(PairSimilarity(vectors, membership), drawn),
+        lambda: _replicates(vectors, membership, "weights", drawn),
         simple,
         lambda: _sums_work(membership, repeats),
     )
@@ -143,7 +150,7 @@ def _attention_null(words: int, topics: int, overlapping: bool, repeats: int, pa
     query, key = query[query != key], key[query != key]
     word_pairs = WordPairs(query, key, rng.random(len(query)), rng.integers(1, 4, len(query)))
     strata = uncertainty.frequency_strata(rng.zipf(1.5, size=words))
-    drawn = list(uncertainty.label_permutations(membership, strata, repeats, rng))
+    drawn = [uncertainty.permute_within(strata, rng) for _ in range(repeats)]
 
     def simple() -> Numbers:
         """Sums and counts of the pairs whose labels meet, looked up for each permutation."""

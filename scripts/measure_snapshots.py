@@ -5,7 +5,7 @@ import pandas as pd
 from onelayer.compute.device import resolve_device
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.wikipedia.probe.snapshots import measure_snapshots
+from onelayer.papers.topic_structure.wikipedia.probe.repeated import measure_snapshots
 from onelayer.run.step import Step, run
 from onelayer.settings.block import Seed, Threads
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from onelayer.compute.device import resolve_device
-from onelayer.papers.topic_structure.wikipedia.probe import topic_models
+from onelayer.papers.topic_structure.wikipedia.probe import repeated
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.run.step import Step, run
 from onelayer.settings.block import Threads
@@ -22,11 +22,11 @@ def main(
 ) -> None:
     vocabulary = pd.read_parquet(step.inputs.vocabulary)
     step.device = resolve_device(attention.device)
-    measures = topic_models.measure_topic_models(
+    measures = repeated.measure_topic_models(
         load_checkpoint(step.inputs.model, step.device),
         load_tokenizer(step.inputs.model),
         sample_articles(step.inputs.articles, attention),
-        topic_models.kept_words(step.inputs.topics, vocabulary, ambiguity),
+        repeated.kept_words(step.inputs.topics, vocabulary, ambiguity),
         vocabulary,
         attention,
         uncertainty,

@@ -1625,8 +1625,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - level) / 2))",
-        "ndtr(stdtrit(n - 1, (1 - level) / 2))",
+        "ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2))",
+        "ndtr(stdtrit(n - 1, (1 - LEVEL) / 2))",
         "tests/unit/test_probe_statistics.py"
         "::test_an_expanded_interval_is_wider_for_few_units_and_plain_for_many",
         "the expanded interval forgets that a bootstrap divides by n",
@@ -1676,8 +1676,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "_quantiles(replicates, (1 - level) / 2, level)",
-        "_quantiles(replicates, 1 - level, level)",
+        "_quantiles(replicates, (1 - LEVEL) / 2)",
+        "_quantiles(replicates, 1 - LEVEL)",
         "tests/unit/test_probe_statistics.py"
         "::test_an_interval_leaves_a_fortieth_of_the_replicates_on_each_side",
         "a 90% interval is called a 95% one",
@@ -1698,8 +1698,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/pairs.py",
-        "np.where(places.behind, first * size + second, second * size + first)",
-        "np.where(places.behind, second * size + first, first * size + second)",
+        "np.where(document.behind, first * size + second, second * size + first)",
+        "np.where(document.behind, second * size + first, first * size + second)",
         "tests/oracle/test_pairs.py::test_random_documents_agree",
         "causal pairs of words are counted from key to query",
     ),
@@ -1742,7 +1742,7 @@ FAULTS = [
         "the words of all thresholds are called the tightest one's",
     ),
     Fault(
-        "papers/topic_structure/wikipedia/probe/topic_models.py",
+        "papers/topic_structure/wikipedia/probe/repeated.py",
         "sums.of_variant(place)",
         "sums.of_variant(0)",
         "tests/unit/test_topic_models.py"
@@ -1773,8 +1773,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/tables.py",
-        "[(one.overlap, row, thresholds[0]), (one.overlap, row, thresholds[-1])]",
-        "[(one.overlap, row, thresholds[-1]), (one.overlap, row, thresholds[0])]",
+        "(one.overlap, end) for end in ends",
+        "(one.overlap, end) for end in reversed(ends)",
         "tests/unit/test_wikipedia_tables.py::test_directions_are_differences_judged_against_zero",
         "the published direction is reversed",
     ),
@@ -1795,7 +1795,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/tables.py",
-        'like["published"] - 1',
+        'like["published"] - no_effect',
         'like["published"]',
         "tests/unit/test_wikipedia_tables.py"
         "::test_a_control_is_measured_in_units_of_what_it_is_a_control_of",
@@ -1833,7 +1833,7 @@ FAULTS = [
         "a topic carries the rarest of its human topics",
     ),
     Fault(
-        "papers/topic_structure/wikipedia/corpora.py",
+        "papers/topic_structure/wikipedia/topic_tables.py",
         'labelled = parts[parts["label"].notna()]',
         "labelled = parts",
         "tests/unit/test_corpus.py"
@@ -1842,8 +1842,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/over_tokens.py",
-        'by.loc[f"{quantity}_null_corrected"]',
-        "by.loc[quantity]",
+        "interval_of(by.loc[corrected], 3)",
+        "interval_of(by.loc[quantity], 3)",
         "tests/unit/test_topic_structure_tables.py"
         "::test_ratios_over_tokens_are_set_beside_their_null",
         "readers see the raw ratio under 'ratio / null'",
@@ -1858,8 +1858,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/head_removal.py",
-        "RANDOM: self._among(~self.largest, rng)",
-        "RANDOM: self._among(self.largest | ~self.largest, rng)",
+        "_draw(others.ravel(), counts.sum(), rng)",
+        "_draw(np.ones(others.size, bool), counts.sum(), rng)",
         "tests/unit/test_head_removal.py::test_other_heads_are_never_the_largest_ones",
         "the largest heads are among the random others",
     ),

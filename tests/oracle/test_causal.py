@@ -11,8 +11,8 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, va
 from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PairCounter
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
-    distance_standardised_ratio,
     permuted_attention,
+    standardised_means,
 )
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.text.models.checkpoints import is_causal, load_checkpoint, save_random_checkpoint
@@ -90,7 +90,7 @@ def test_uniform_attention_has_a_ratio_of_one_wherever_the_words_stand(seed):
         sums, counts = sums + one.distance_sums[0, BOTH], counts + one.distance_counts[0, BOTH]
     means = sums.sum(axis=1) / counts.sum(axis=1)
     assert means == pytest.approx(1 / LENGTH, rel=1e-6)
-    assert distance_standardised_ratio(sums, counts) == pytest.approx(1, rel=1e-6)
+    assert standardised_means(sums[None], counts[None]).ratio[0] == pytest.approx(1, rel=1e-6)
 
 
 def test_the_null_is_that_of_documents_whose_words_have_other_topics():

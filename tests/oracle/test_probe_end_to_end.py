@@ -241,15 +241,15 @@ def test_distances_over_documents_and_topics_add_as_squares() -> None:
     one = Sampled(
         Variant("disjoint", "x"), "ratio", np.array([1.3]), replicates, 50, null, topics, 9
     )
-    rows = {row.quantity: row for row in one.rows("all", [0])}
+    rows = {row["quantity"]: row for row in one.rows("all", [0])}
     plain, both = rows["ratio"], rows["ratio_over_topics"]
     low, high = bootstrap_interval(topics[0], 9)
-    assert both.low == pytest.approx(1.3 - np.hypot(1.3 - plain.low, 1.3 - low))
-    assert both.high == pytest.approx(1.3 + np.hypot(plain.high - 1.3, high - 1.3))
-    assert (both.n, plain.n) == (9, 50)
+    assert both["low"] == pytest.approx(1.3 - np.hypot(1.3 - plain["low"], 1.3 - low))
+    assert both["high"] == pytest.approx(1.3 + np.hypot(plain["high"] - 1.3, high - 1.3))
+    assert (both["n"], plain["n"]) == (9, 50)
     few = replace(one, topics=np.array([[np.nan, *topics[0, 1:]]]))
-    [last] = [row for row in few.rows("all", [0]) if row.quantity == "ratio_over_topics"]
-    assert np.isnan([last.low, last.high]).all() and last.value == 1.3
+    [last] = [row for row in few.rows("all", [0]) if row["quantity"] == "ratio_over_topics"]
+    assert np.isnan([last["low"], last["high"]]).all() and last["value"] == 1.3
 
 
 SEVERAL = UncertaintySettings(document_resamples=100, permutations=50)

@@ -7,8 +7,12 @@ import pytest
 from datasets import Dataset
 
 from onelayer.errors import OnelayerError
-from onelayer.papers.topic_structure.wikipedia.corpora import readable, summarise
+from onelayer.papers.topic_structure.wikipedia.topic_tables import (
+    corpora_table,
+    readable_corpora,
+)
 from onelayer.settings.corpus import CorpusSettings, Slice
+from onelayer.settings.topic_structure import NamedCorpus
 from onelayer.text.corpus.articles import count_articles_and_words, tokens, words
 from onelayer.text.corpus.formats import read_lead_sections
 from onelayer.text.corpus.mediawiki import read_dump
@@ -148,7 +152,8 @@ def test_the_table_of_corpora_counts_each_corpus_under_its_own_name() -> None:
         "zebra": count_articles_and_words(["one two", "three"], ["X", None]),
         "ant": count_articles_and_words(["one"], [None]),
     }
-    shown = readable(summarise(counted, settings))
+    corpora = [NamedCorpus(name=name, settings=one) for name, one in settings.items()]
+    shown = readable_corpora(corpora_table(list(counted.values()), corpora))
     assert shown["corpus"].tolist() == ["zebra", "ant"]
     assert shown["articles"].tolist() == ["2", "1"]
     assert shown["words"].tolist() == ["3", "1"]

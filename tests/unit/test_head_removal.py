@@ -11,7 +11,7 @@ import pytest
 from datasets import Dataset
 
 from onelayer.papers.topic_structure.wikipedia import head_removal
-from onelayer.papers.topic_structure.wikipedia.head_removal_figure import figure_removal
+from onelayer.papers.topic_structure.wikipedia.figures import head_removal as figure_of
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     Heads,
@@ -21,7 +21,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
 )
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import HeadRemovalSettings
+from onelayer.settings.topic_structure import HeadRemovalSettings, NamedModel
 from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.text.models.folder import published_bare
 from onelayer.text.models.tokenizer import load_tokenizer
@@ -197,13 +197,13 @@ def losses(seeds: list[str], rises: dict[str, float]) -> pd.DataFrame:
 
 MODEL = PretrainedModel(source="pretrain", family="bert", seeds=[0, 1, 2])
 SETTINGS = UncertaintySettings(document_resamples=200)
+RISES = {"largest": 0.3, "random": 0.1, "same_layers": 0.3}
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    rises = {"largest": 0.3, "random": 0.1, "same_layers": 0.3}
     return head_removal.assemble(
-        {"a": losses(["0", "1", "2"], rises), "b": head_removal.without_losses("bare")},
+        {"a": losses(["0", "1", "2"], RISES), "b": head_removal.without_losses("bare")},
         {"a": MODEL, "b": MODEL},
         SETTINGS,
     )
@@ -228,7 +228,7 @@ def test_differences_of_losses_are_those_put_in(table: pd.DataFrame) -> None:
     assert (own["low"] <= own["value"]).all() and (own["value"] <= own["high"]).all()
     without = by.loc["b", "zero", "same_topic", "largest_minus_random"]
     assert without["verdict"] == "not run" and without["note"] == "bare"
-    shown = head_removal.readable(table)
+    shown = head_removal.readable(table[(table["seed"] == "all") & (table["removal"] != "none")])
     assert len(shown) == 2 * 3 + 1 and shown["what it is"].iloc[-1] == "bare"
 
 
@@ -263,7 +263,6 @@ def test_a_file_keeps_what_the_loss_is_and_why_there_is_none(tmp_path: Path) -> 
     found = head_removal.assemble(read, models, SETTINGS)
     pd.testing.assert_frame_equal(found, head_removal.assemble(tables, models, SETTINGS))
     assert found.loc[found["model"] == "a", "note"].str.startswith("masked words").all()
-    assert head_removal.reasons(read) == {"b": "bare"}
 
 
 def test_notes_say_how_many_heads_are_removed() -> None:
@@ -272,9 +271,10 @@ def test_notes_say_how_many_heads_are_removed() -> None:
     assert "a share of 0.1 of all heads" in head_removal.notes(fewer)[0]
 
 
-def test_the_figure_has_a_mark_for_each_kind_of_heads(table: pd.DataFrame) -> None:
-    figure = figure_removal(table, {})
+def test_the_figure_has_a_mark_for_each_kind_of_heads() -> None:
+    models = [NamedModel(name=name, settings=MODEL) for name in "ab"]
+    bare = head_removal.without_losses("bare")
+    figure = figure_of([losses(["0", "1", "2"], RISES), bare], models, SETTINGS)
     assert [len(axis.containers) for axis in figure.axes] == [3, 3]
-    reasons = head_removal.reasons({"b": head_removal.without_losses("bare")})
-    empty = figure_removal(table[table["model"] == "b"], reasons)
+    empty = figure_of([bare], models[1:], SETTINGS)
     assert [text.get_text() for text in empty.texts] == ["b: bare"]

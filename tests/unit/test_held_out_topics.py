@@ -55,13 +55,14 @@ def test_tables_have_the_coherence_in_the_other_half(coherence: pd.DataFrame) ->
     worse = coherence["setting"].eq("sparse") & coherence["quantity"].eq("npmi_held_out")
     coherence = coherence.assign(value=coherence["value"].mask(worse, 0.5 + coherence["seed"] / 5))
     quality = pd.DataFrame({"quantity": ["npmi"], "value": [0.9], "n": [2]})
-    table = topic_tables.quality_table(quality, "tiny", [coherence])
+    table = topic_tables.topic_quality(quality, [coherence], "tiny").table
     assert table["quantity"].tolist() == ["npmi", "npmi_held_out"]
     assert table["value"].tolist() == [0.9, 1.0]
-    assert topic_tables.quality_table(quality, "tiny")["quantity"].tolist() == ["npmi"]
-    settings = topic_tables.settings_table(coherence, "tiny", MODELS)
-    shown = topic_tables.readable_settings(settings)
+    alone = topic_tables.topic_quality(quality, [], "tiny").table
+    assert alone["quantity"].tolist() == ["npmi"]
+    report = topic_tables.topic_settings(coherence, "tiny", MODELS)
+    shown = report.shown
     assert shown["topic model"].tolist() == ["topics.lda", "sparse"]
     assert shown["NPMI in the other half [95%]"].iloc[1].startswith("0.600 [")
     assert "eta 0.01" in shown["settings"].iloc[1]
-    assert set(settings["seed"]) == {"all", "0", "1"}
+    assert set(report.table["seed"]) == {"all", "0", "1"}

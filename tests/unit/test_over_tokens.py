@@ -7,6 +7,7 @@ from snakemake.utils import update_config
 from onelayer.papers.topic_structure.wikipedia import over_tokens
 from onelayer.settings.models import HubModel, LocalModel, SeriesModel
 from onelayer.settings.root import load_settings
+from onelayer.settings.topic_structure import NamedModel
 from tests.workflow.conftest import merged_config
 
 COMMITS = {64: "a" * 40, 8: "b" * 40}
@@ -58,7 +59,8 @@ def test_a_series_has_a_row_for_each_checkpoint_at_the_first_threshold(settings)
     models = {"way": settings.models["way"]}
     assert isinstance(models["way"], SeriesModel)
     gathered = over_tokens.gather([30, 2000], [measures(1.0), measures(1.5)])
-    table = over_tokens.assemble({"way": gathered}, models)
+    named = [NamedModel(name=name, settings=model) for name, model in models.items()]
+    table = over_tokens.ratios_over_tokens([gathered], named)
     ratios = table[table["quantity"] == "attention_ratio"].set_index("tokens_seen")["value"]
     assert ratios.to_dict() == {30: 1.0, 2000: 1.5}
     assert set(table["threshold"]) == {"top 1"} and set(table["overlap"]) == {"disjoint"}

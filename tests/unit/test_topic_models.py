@@ -8,7 +8,7 @@ import pytest
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia import robustness
-from onelayer.papers.topic_structure.wikipedia.probe import attention, snapshots, topic_models
+from onelayer.papers.topic_structure.wikipedia.probe import attention, repeated
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     Variant,
@@ -22,7 +22,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
 from onelayer.settings.models import RandomModel
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import RobustnessSettings
+from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 from onelayer.settings.topics import LdaSettings, Threshold, WordSettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
@@ -97,7 +97,8 @@ def tiny(tmp_path_factory):
 
 
 def cosine_ratio(vectors: dict[str, np.ndarray], labels: Labels) -> float:
-    return PairSimilarity(unit_vectors(vectors["output"]), labels.membership[0]).means().ratio
+    means = PairSimilarity(unit_vectors(vectors["output"]), labels.membership[0]).means()
+    return means.same_mean / means.different_mean
 
 
 @pytest.fixture
@@ -108,8 +109,7 @@ def plain_cosines(monkeypatch):
         row = ("embedding_cosine_ratio", cosine_ratio(checkpoints[0], labels))
         return pd.DataFrame([row], columns=["quantity", "value"])
 
-    for module in (topic_models, snapshots):
-        monkeypatch.setattr(module, "measure_embeddings", measured)
+    monkeypatch.setattr(repeated, "measure_embeddings", measured)
 
 
 def test_stacked_labels_are_those_of_every_topic_model() -> None:
@@ -130,9 +130,7 @@ def test_one_pass_measures_what_a_pass_for_each_topic_model_does(
     passes = []
     forward = attention.forward
     monkeypatch.setattr(attention, "forward", lambda *a: passes.append(1) or forward(*a))
-    together = topic_models.measure_topic_models(
-        *tiny, ARTICLES, KEPT, VOCABULARY, PROBE, UNCERTAINTY
-    )
+    together = repeated.measure_topic_models(*tiny, ARTICLES, KEPT, VOCABULARY, PROBE, UNCERTAINTY)
     assert len(passes) == len(TEXTS)
     for fit, words in KEPT.items():
         labels = labels_of(words, [words["word"]])
@@ -167,9 +165,7 @@ def test_a_topic_model_without_a_pair_of_some_class_is_named(tiny, plain_cosines
     one_topic = {**KEPT, Fit("gensim", 5, 2): kept("frog toad bach")}
     message = r"topic model \(gensim, 5 topics, seed 2\): .*different_topic: no pairs"
     with pytest.raises(OnelayerError, match=message):
-        topic_models.measure_topic_models(
-            *tiny, ARTICLES, one_topic, VOCABULARY, PROBE, UNCERTAINTY
-        )
+        repeated.measure_topic_models(*tiny, ARTICLES, one_topic, VOCABULARY, PROBE, UNCERTAINTY)
 
 
 # Words of several pieces: `froglet` is two, `zebra` unknown
@@ -186,7 +182,7 @@ def with_words_in_pieces(words: pd.DataFrame) -> pd.DataFrame:
 
 def test_topic_models_are_measured_on_their_words_of_one_piece(tiny, plain_cosines) -> None:
     whole, broken = (
-        topic_models.measure_topic_models(*tiny, MORE_TEXTS, topics, MORE_WORDS, PROBE, UNCERTAINTY)
+        repeated.measure_topic_models(*tiny, MORE_TEXTS, topics, MORE_WORDS, PROBE, UNCERTAINTY)
         for topics in (KEPT, {fit: with_words_in_pieces(words) for fit, words in KEPT.items()})
     )
     filtered = whole["quantity"] == "words_kept"  # what the filter keeps, whatever the model
@@ -197,7 +193,7 @@ def test_topic_models_are_measured_on_their_words_of_one_piece(tiny, plain_cosin
 def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -> None:
     model, tokenizer = tiny
     whole, broken = (
-        snapshots.measure_snapshots(
+        repeated.measure_snapshots(
             {0: [(8, model), (16, model)], 1: [(8, model), (16, model)]},
             tokenizer,
             MORE_TEXTS,
@@ -226,7 +222,7 @@ def test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold() -> None
 def test_a_topic_model_without_a_word_of_one_piece_is_named(tiny) -> None:
     message = r"topic model \(gensim, 5 topics, seed 2\): .*no word of any topic is one piece"
     with pytest.raises(OnelayerError, match=message):
-        topic_models.measure_topic_models(
+        repeated.measure_topic_models(
             *tiny,
             MORE_TEXTS,
             {**KEPT, Fit("gensim", 5, 2): kept("froglet", "zebra")},
@@ -258,10 +254,11 @@ SETTINGS = RobustnessSettings(
     documents=12,
     uncertainty=UNCERTAINTY,
 )
-MODELS = {
-    "real": RandomModel(source="random", like="x").model_copy(update={"source": "wheel"}),
-    "random": RandomModel(source="random", like="real"),
-}
+RANDOM = RandomModel(source="random", like="real")
+MODELS = [
+    NamedModel.model_construct(name="real", settings=RANDOM.model_copy(update={"source": "wheel"})),
+    NamedModel(name="random", settings=RANDOM),
+]
 FITS = [Fit(*key) for key in itertools.product(SETTINGS.backends, SETTINGS.topics, SETTINGS.seeds)]
 
 
@@ -286,7 +283,7 @@ QUALITY = pd.DataFrame(
 
 
 def assembled(ratio) -> pd.DataFrame:
-    ours = {"real": measures(ratio), "random": measures(lambda fit: 1.0)}
+    ours = [measures(ratio), measures(lambda fit: 1.0)]
     return robustness.assemble(ours, QUALITY, MODELS, SETTINGS)
 
 
@@ -379,8 +376,8 @@ def test_readers_see_means_and_the_share_of_each_choice() -> None:
 
 def test_one_seed_is_shown_without_a_spread() -> None:
     settings = SETTINGS.model_copy(update={"seeds": [1]})
-    ours = {"real": measures(lambda fit: 1.3).query("seed == 1")}
-    table = robustness.assemble(ours, QUALITY.query("seed == 1"), MODELS, settings)
+    ours = [measures(lambda fit: 1.3).query("seed == 1")]
+    table = robustness.assemble(ours, QUALITY.query("seed == 1"), MODELS[:1], settings)
     mean = cell(table, "real", "gensim", "50", "all", "attention_ratio")
     assert mean["value"] == 1.3 and np.isnan(mean["low"])
     assert robustness.readable(table).loc[0, "attention ratio"] == "1.300"

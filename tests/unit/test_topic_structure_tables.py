@@ -6,6 +6,7 @@ import pytest
 from onelayer.evidence.intervals import mean
 from onelayer.papers.topic_structure.wikipedia import losses, over_tokens, topic_tables
 from onelayer.settings.pretraining import PretrainedModel
+from onelayer.settings.topic_structure import NamedModel
 
 
 def test_a_topic_carries_the_commonest_of_its_human_topics() -> None:
@@ -78,8 +79,9 @@ def test_ratios_over_tokens_are_set_beside_their_null() -> None:
     measured = pd.DataFrame(rows, columns=["quantity", "value", "low", "high", "n"])
     measured = measured.assign(tokens=1024, overlap="disjoint", threshold="top 1", seed="all")
     alone = [measured.assign(seed=str(seed), value=measured["value"] + seed) for seed in (0, 1)]
-    models = {"small": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1])}
-    table = over_tokens.assemble({"small": pd.concat([measured, *alone])}, models)
+    model = PretrainedModel(source="pretrain", family="bert", seeds=[0, 1])
+    named = NamedModel(name="small", settings=model)
+    table = over_tokens.ratios_over_tokens([pd.concat([measured, *alone])], [named])
     assert table.groupby("seed")["runs"].first().to_dict() == {"all": 2, "0": 1, "1": 1}
     assert (table["verdict"] == "").all()  # nothing was published
     [row] = over_tokens.readable(table).to_dict("records")

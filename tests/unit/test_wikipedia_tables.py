@@ -14,15 +14,18 @@ from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import (
     HubModel,
     LocalModel,
+    ModelSettings,
     PretrainedModel,
     RandomModel,
     WheelFolder,
     WheelModel,
 )
+from onelayer.settings.topic_structure import NamedModel
 from onelayer.settings.topics import AmbiguitySettings, Threshold
 from tests.conftest import ROOT
 
-PUBLISHED = wikipedia.read_published(ROOT / "workflow/reference/topic_structure_wikipedia.csv")
+REFERENCE = ROOT / "workflow/reference/topic_structure_wikipedia.csv"
+PUBLISHED = wikipedia.read_published(REFERENCE)
 AMBIGUITY = AmbiguitySettings(
     thresholds=[Threshold(count=20, beside=0.0005), Threshold(fraction=0.001)]
 )
@@ -77,13 +80,28 @@ def measures_over_seeds(values: dict[str, float]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def assemble(ours: dict[str, pd.DataFrame], models: dict[str, ModelSettings]) -> pd.DataFrame:
+    """The table of disjoint topics, of measures by model."""
+    measures = list(ours.values()), [rows[:0] for rows in ours.values()]
+    named = [NamedModel(name=name, settings=model) for name, model in models.items()]
+    shown = [NamedModel(name=name, settings=models[name]) for name in ours]
+    return wikipedia.wikipedia(*measures, REFERENCE, shown, named, AMBIGUITY, "disjoint").table
+
+
+def directions(ours: dict[str, pd.DataFrame], models: dict[str, ModelSettings]) -> pd.DataFrame:
+    """The table of the paper's two directions, of measures by model."""
+    named = [NamedModel(name=name, settings=model) for name, model in models.items()]
+    shown = [NamedModel(name=name, settings=models[name]) for name in ours]
+    return wikipedia.wikipedia_claims(list(ours.values()), REFERENCE, shown, named, AMBIGUITY)
+
+
 @pytest.fixture
 def table() -> pd.DataFrame:
     ours = {
         "mini": measures(1.3, (0.05, 0.2)),
         "random": measures_over_seeds({"all": 1.0, "0": 0.99, "1": 1.0, "2": 1.01}),
     }
-    return wikipedia.assemble(ours, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    return assemble(ours, MODELS)
 
 
 def cell(
@@ -129,7 +147,7 @@ def test_a_ratio_is_judged_against_its_own_null_both_uncertain(table) -> None:
     assert found[["effect_low", "effect_high"]].tolist() == pytest.approx(ends)
     # A ratio above 1 that is its null is nothing.
     ours = {"mini": measures(NULL, (0.05, 0.2), half=0.004)}
-    none = wikipedia.assemble(ours, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    none = assemble(ours, MODELS)
     assert cell(none, "mini", "top 20", "attention_ratio")["verdict"] == "negligible"
 
 
@@ -137,7 +155,7 @@ def test_a_lopsided_null_counts_on_the_other_side() -> None:
     rows = measures(1.3, (0.05, 0.2))
     null = rows["quantity"] == "attention_ratio_null"
     rows.loc[null, ["low", "high"]] = [1.1 - 0.01, 1.1 + 0.12]
-    table = wikipedia.assemble({"mini": rows}, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    table = assemble({"mini": rows}, MODELS)
     found = cell(table, "mini", "top 20", "attention_ratio")
     unit = 1.32 - NULL
     assert found["effect_low"] == pytest.approx((0.2 - math.hypot(0.05, 0.12)) / unit)
@@ -152,7 +170,7 @@ def test_a_control_is_measured_in_units_of_what_it_is_a_control_of(table) -> Non
     assert embeddings["effect"] == pytest.approx(0.21)
     nothing_published = MODELS | {"mini": MODELS["mini"].model_copy(update={"published_as": None})}
     ours = {"random": measures_over_seeds({"all": 1.0, "0": 0.99, "1": 1.0, "2": 1.01})}
-    alone = wikipedia.assemble(ours, nothing_published, AMBIGUITY, PUBLISHED, "disjoint")
+    alone = assemble(ours, nothing_published)
     assert cell(alone, "random", "top 20", "attention_ratio")["verdict"] == ""
 
 
@@ -179,7 +197,7 @@ def test_a_run_with_the_papers_checkpoint_has_the_row_that_decides_its_claim() -
     claims = {one.name: one for one in WIKIPEDIA}
     for models, measured, kind in ((own, ours, "published"), (MODELS, {}, "published")):
         empty = {"mini": measures(1.3, (0.05, 0.2))}
-        table = wikipedia.assemble(measured or empty, models, AMBIGUITY, PUBLISHED, "disjoint")
+        table = assemble(measured or empty, models)
         tables = {"topic_structure/wikipedia_disjoint": table}
         for name, published in (("attention_bert", 1.32), ("embeddings_bert", 1.21)):
             row = primary_row(claims[name], tables)
@@ -213,13 +231,13 @@ def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
     }
     ours = {"one": measures(1.3, (0.05, 0.2))}
     own = MODELS | {"one": models[source]}
-    table = wikipedia.assemble(ours, own, AMBIGUITY, PUBLISHED, "disjoint")
+    table = assemble(ours, own)
     said = over_seeds.ONE_SEED[source]
     judged = cell(table, "one", "top 20", "attention_ratio")
     assert said in judged["note"] and judged["runs"] == 1
     assert (judged["verdict"] == "undecided") == (source == "pretrain")
     assert "one seed" in wikipedia.readable(table)["over seeds (attention; cosine)"].tolist()
-    claims = wikipedia.directions(ours, own, AMBIGUITY, PUBLISHED)
+    claims = directions(ours, own)
     assert claims["note"].str.contains(said, regex=False).all()
     assert set(wikipedia.readable_claims(claims)["over seeds"]) == {"one seed"}
 
@@ -240,7 +258,7 @@ def test_raw_ratios_of_two_zeros_are_not_compared(table) -> None:
 def test_no_ratio_is_compared_whose_denominator_may_be_0() -> None:
     rows = measures(1.3, (0.05, 0.2))
     rows.loc[rows["quantity"] == "embedding_cosine_different", "low"] = -0.01
-    table = wikipedia.assemble({"mini": rows}, MODELS, AMBIGUITY, PUBLISHED, "disjoint")
+    table = assemble({"mini": rows}, MODELS)
     assert cell(table, "mini", "top 20", "embedding_cosine_ratio")["verdict"] == ""
     assert cell(table, "mini", "top 20", "embedding_dot_ratio")["verdict"]
     assert cell(table, "mini", "top 20", "attention_ratio")["verdict"] == "reproduced"
@@ -255,7 +273,7 @@ def test_readers_see_a_row_per_model_and_threshold_in_the_order_given(table) -> 
 
 def test_a_claim_over_seeds_is_one_row_for_readers() -> None:
     ours = {"random": measures_over_seeds({"all": 1.0, "0": 0.9, "1": 1.0, "2": 1.1})}
-    table = wikipedia.directions(ours, MODELS, AMBIGUITY, PUBLISHED)
+    table = directions(ours, MODELS)
     assert set(table["seed"]) == {"all", "0", "1", "2"}
     assert (table.loc[table["seed"] != "all", "verdict"] == "").all()
     shown = wikipedia.readable_claims(table)
@@ -265,7 +283,7 @@ def test_a_claim_over_seeds_is_one_row_for_readers() -> None:
 
 def test_directions_are_differences_judged_against_zero() -> None:
     ours = {"mini": measures(1.3, (0.05, 0.2))}
-    table = wikipedia.directions(ours, MODELS, AMBIGUITY, PUBLISHED)
+    table = directions(ours, MODELS)
     falls = table[table["overlap"] == "disjoint"].iloc[0]
     assert falls["published"] == pytest.approx(1.32 - 1.28)
     assert falls["tolerance"] == pytest.approx(0.01)
@@ -275,7 +293,7 @@ def test_directions_are_differences_judged_against_zero() -> None:
     assert beats["published"] == pytest.approx(1.32 - 1.23)
     assert beats["published_threshold"] == 0.0005
     controls = {"random": measures_over_seeds({"all": 1.0, "0": 1.0, "1": 1.0, "2": 1.0})}
-    table = wikipedia.directions(controls, MODELS, AMBIGUITY, PUBLISHED)
+    table = directions(controls, MODELS)
     control = table[(table["overlap"] == "disjoint - overlapping") & (table["seed"] == "all")]
     assert control["effect"].tolist() == pytest.approx([1.32 - 1.23])
     assert set(control["kind"]) == {"control"}

@@ -9,7 +9,7 @@ from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia import losses
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.wikipedia.probe.snapshots import measure_snapshots
+from onelayer.papers.topic_structure.wikipedia.probe.repeated import measure_snapshots
 from onelayer.run.step import Step, scratch_folder
 from onelayer.settings.pretraining import PretrainModelSettings
 from onelayer.stability.claims import claims_of

@@ -82,13 +82,13 @@ The matrices behind it: W_K^T W_Q, and attention on one document.
 Experiment setting on Wikipedia
 
 Articles, of files or of a split of a dataset, or part by part.
-    onelayer.fetching.fetch, onelayer.fetching.hub, onelayer.text.corpus, wikipedia.corpora
+    onelayer.fetching.fetch, onelayer.fetching.hub, onelayer.text.corpus, wikipedia.topic_tables
     -> fetch_corpus, fetch_dataset, parse_articles, parse_part
     -> table_corpora
 Topic model: online LDA for 6 passes.
     onelayer.text.topics.bag_of_words, onelayer.text.topics.lda,
     onelayer.text.topics.quality, onelayer.text.topics.variation, wikipedia.topic_tables,
-    wikipedia.figures.topics
+    wikipedia.topic_figures.topics
     -> count_words, list_part_words, merge_words, count_part_words, fit_lda, measure_topics,
     measure_held_out_topics
     -> table_topics, table_topic_quality, table_topic_settings, figure_topics
@@ -101,7 +101,7 @@ Models: BERT, ALBERT, BART, ELECTRA, RoBERTa, and randomly initialised ones.
 Ours beside them: small models of these families, pretrained here.
     onelayer.text.pretraining.text, onelayer.text.pretraining.objectives,
     onelayer.text.pretraining.training, wikipedia.losses,
-    wikipedia.pretraining_figures.figure_losses
+    wikipedia.pretraining_figures
     -> encode_articles, pretrain_model
     -> table_pretraining_losses, figure_pretraining_losses
 
@@ -144,12 +144,12 @@ Beyond the paper
 
 When topic structure appears: the ratios of the models pretrained here, or of series of
 checkpoints from elsewhere, against tokens seen.
-    wikipedia.probe.snapshots, wikipedia.over_tokens,
-    wikipedia.pretraining_figures.figure_over_tokens
+    wikipedia.probe.repeated, wikipedia.over_tokens,
+    wikipedia.pretraining_figures
     -> measure_snapshots, gather_series
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
 Whether models need the heads that attend within topics: loss on words without them.
-    wikipedia.head_removal, wikipedia.head_removal_figure, wikipedia.probe.head_removal,
+    wikipedia.head_removal, wikipedia.figures, wikipedia.probe.head_removal,
     onelayer.text.models.head_removal, onelayer.text.models.word_heads,
     onelayer.text.models.folder
     -> measure_head_removal
@@ -162,8 +162,8 @@ Whether verdicts on the ratios are right: permuted topics, and articles of shuff
     wikipedia.probe.calibration -> calibrate_probe
 Whether the ratios depend on the topic model: its backend, size and seed; a mean over them whose
 interval covers their seeds, topics and articles.
-    onelayer.text.topics.variation, wikipedia.probe.topic_models,
-    wikipedia.robustness.over_topic_models, wikipedia.robustness_figure
+    onelayer.text.topics.variation, wikipedia.probe.repeated,
+    wikipedia.robustness.over_topic_models, wikipedia.topic_figures
     -> fit_topic_models, probe_topic_models
     -> table_topic_model_robustness, figure_topic_model_robustness
 """

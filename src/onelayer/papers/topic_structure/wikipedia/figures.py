@@ -1,5 +1,6 @@
 """The figures of the Wikipedia experiment of Li, Li & Risteski (2023)."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from onelayer.evidence.figures import (
     COLUMN,
@@ -23,10 +24,19 @@ from onelayer.evidence.figures import (
     plain,
 )
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
+from onelayer.papers.topic_structure.wikipedia.head_removal import (
+    LARGEST,
+    OTHER,
+    RANDOM,
+    REMOVALS,
+    SAME_LAYERS,
+    SAME_TOPIC,
+    assemble,
+)
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
-from onelayer.settings.models import ModelSettings
+from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topic_structure import NamedModel, WordGroup, by_name
 from onelayer.settings.topics import AmbiguitySettings
 
@@ -40,6 +50,14 @@ OURS, PAPER = PALETTE[:2]
 RATIO_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 8)
 MANY_LINES = 40  # layers of all models; beyond it they stand closer
 UNKNOWN = "0.75"  # grey: there is no number
+# Of removed heads: which, of which words, and how.
+LABELS = {
+    LARGEST: "largest topic ratios",
+    RANDOM: "random others",
+    SAME_LAYERS: "others of the same layers",
+}
+WORDS = {SAME_TOPIC: "same topic", OTHER: "other words"}
+TITLES = dict(zip(REMOVALS, ("heads give nothing", "heads attend uniformly"), strict=True))
 
 
 @figure(
@@ -61,18 +79,7 @@ def wikipedia_ratios(
     models: list[NamedModel],
     ambiguity: AmbiguitySettings,
 ) -> Figure:
-    """Ratio against threshold, ours with intervals beside the published values."""
-    measures = wikipedia.measures_by_model(models, attention, embeddings)
-    return ratios(measures, by_name(models), ambiguity, wikipedia.read_published(published))
-
-
-def ratios(
-    measures: Mapping[str, pd.DataFrame],
-    models: Mapping[str, ModelSettings],
-    ambiguity: AmbiguitySettings,
-    published: pd.DataFrame,
-) -> Figure:
-    """Ratio of every model: a panel per overlap mode and quantity, a line per model.
+    """Ratio against threshold: a panel per overlap mode and quantity, a line per model.
 
     A marker's shape says the threshold, the first on top. Ours: filled, with 95% intervals, over
     seeds where a model has several, and a dash for each of them. Published: open, on the line of
@@ -80,9 +87,11 @@ def ratios(
     random model's raw ratio, a quotient of two zeros, is left out; of several random models, which
     all lie at 1, the first is drawn.
     """
-    controls = [name for name in measures if models[name].source == "random"]
+    measures = wikipedia.measures_by_model(models, attention, embeddings)
+    known, printed = by_name(models), wikipedia.read_published(published)
+    controls = [name for name in measures if known[name].source == "random"]
     drawn = [name for name in measures if name not in controls[1:]]
-    beside = {name: models[name].published_as for name in drawn}
+    beside = {name: known[name].published_as for name in drawn}
     lonely = [name for name in CHECKPOINTS if name not in beside.values()]
     lines = [*(name for name in drawn if name not in controls), *lonely, *controls[:1]]
     figure, axes = plt.subplots(
@@ -96,18 +105,13 @@ def ratios(
     for row, overlap in enumerate(ambiguity.overlaps):
         for column, (quantity, label) in enumerate(PANELS.items()):
             axis = axes[row, column]
-            theirs = published[
-                (published["overlap"] == overlap) & (published["quantity"] == quantity)
-            ].set_index(["model", "threshold"])["published"]
             raw = quantity.startswith("embedding_raw")
             for line, name in enumerate(lines):
-                counterpart = beside.get(name) or name
-                _draw_published(axis, theirs, ambiguity.thresholds, counterpart, line)
+                theirs = _of(printed, overlap, quantity, model=beside.get(name) or name)
+                theirs, ours = theirs.set_index("threshold")["published"], None
                 if name in drawn and not (raw and name in controls):
-                    chosen = measures[name]
-                    chosen = chosen[(chosen["overlap"] == overlap)]
-                    chosen = chosen[chosen["quantity"] == quantity]
-                    _draw_ours(axis, chosen, ambiguity.thresholds, line)
+                    ours = _of(measures[name], overlap, quantity)
+                _draw_line(axis, theirs, ours, ambiguity.thresholds, line)
             _dress(axis, log=quantity != "attention_ratio")
             axis.set_title(label if row == 0 else "", fontsize=9)
         axes[row, 0].set_ylabel(f"{overlap} topics")
@@ -118,37 +122,36 @@ def ratios(
     return figure
 
 
+def _of(rows: pd.DataFrame, overlap: str, quantity: str, **others: str) -> pd.DataFrame:
+    """The rows with these values of their columns."""
+    for column, value in {"overlap": overlap, "quantity": quantity, **others}.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
 def _named(name: str) -> str:
     return NAMES.get(name, name.replace("-here", ", trained here"))
 
 
-def _places(thresholds: Sequence, line: int) -> np.ndarray:
-    """Heights of the thresholds on a model's line."""
-    return line + np.linspace(-0.26, 0.26, len(thresholds)) if len(thresholds) > 1 else [line]
-
-
-def _draw_published(
-    axis: Axes, theirs: pd.Series, thresholds: Sequence, name: str, line: int
+def _draw_line(
+    axis: Axes, theirs: pd.Series, ours: pd.DataFrame | None, thresholds: Sequence, line: int
 ) -> None:
-    for place, (y, threshold) in enumerate(zip(_places(thresholds, line), thresholds, strict=True)):
-        axis.plot(
-            theirs.get((name, threshold.published), np.nan), y, MARKERS[place % len(MARKERS)],
-            markersize=4.2, markerfacecolor="none", color=PAPER, zorder=5,
-        )  # fmt: skip
-
-
-def _draw_ours(axis: Axes, rows: pd.DataFrame, thresholds: Sequence, line: int) -> None:
-    for place, (y, threshold) in enumerate(zip(_places(thresholds, line), thresholds, strict=True)):
-        chosen = rows[rows["threshold"] == threshold.label].set_index(SEED)
+    """A model's line: the published ratio by threshold, and ours with the seeds behind it."""
+    heights = line + np.linspace(-0.26, 0.26, len(thresholds)) if len(thresholds) > 1 else [line]
+    for y, threshold, marker in zip(heights, thresholds, itertools.cycle(MARKERS), strict=False):
+        shape = {"marker": marker, "markersize": 4.2, "linestyle": ""}
+        printed = theirs.get(threshold.published, np.nan)
+        axis.plot(printed, y, markerfacecolor="none", color=PAPER, zorder=5, **shape)
+        if ours is None:
+            continue
+        chosen = ours[ours["threshold"] == threshold.label].set_index(SEED)
         seeds, mean = chosen.drop(index=ALL)["value"], chosen.loc[ALL]
         axis.plot(
             seeds, np.full(len(seeds), y), "|", markersize=4.5, markeredgewidth=0.7, color="0.35",
             zorder=4,
         )  # fmt: skip
         axis.plot([mean["low"], mean["high"]], [y, y], color=OURS, linewidth=1.3, zorder=2)
-        axis.plot(
-            mean["value"], y, MARKERS[place % len(MARKERS)], markersize=4.2, color=OURS, zorder=3
-        )
+        axis.plot(mean["value"], y, color=OURS, zorder=3, **shape)
 
 
 def _dress(axis: Axes, log: bool) -> None:
@@ -160,26 +163,24 @@ def _dress(axis: Axes, log: bool) -> None:
         axis.set_xticks([1, 2, 4, 8], minor=False)
         if axis.get_xlim()[0] < 0.5:  # the interval of few seeds that differ may reach 0
             axis.set_xlim(left=0.5)
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.xaxis.set_minor_formatter(NullFormatter())
     despine(axis)
 
 
 def _explain(figure: Figure, thresholds: Sequence) -> None:
     """A legend of colours and shapes, above the panels."""
-    known = [
+    handles = [
         Line2D([], [], color=OURS, marker="o", label="ours, 95% interval"),
         Line2D([], [], color="0.35", marker="|", linestyle="", label="one training"),
         Line2D([], [], color=PAPER, marker="o", markerfacecolor="white", linestyle="",
                label="the paper's checkpoint"),
     ]  # fmt: skip
-    for place, threshold in enumerate(thresholds):
+    for threshold, marker in zip(thresholds, itertools.cycle(MARKERS), strict=False):
         share = f" (paper: {threshold.published:g})" if threshold.published else ""
-        shape = MARKERS[place % len(MARKERS)]
-        known.append(
-            Line2D([], [], color="0.3", marker=shape, linestyle="", label=threshold.label + share)
-        )
-    figure.legend(handles=known, loc="outside upper center", ncols=3, frameon=False)
+        label = threshold.label + share
+        handles.append(Line2D([], [], color="0.3", marker=marker, linestyle="", label=label))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False)
 
 
 @figure(
@@ -195,30 +196,20 @@ def attention_heads(
     models: list[NamedModel],
     ambiguity: AmbiguitySettings,
 ) -> Figure:
-    """The attention ratio of every layer and head, and of all together."""
-    by_model = (wikipedia.measures_by_model(models, own) for own in (by_head, attention))
-    return heads(*by_model, by_name(models), ambiguity)
-
-
-def heads(
-    ratios_by_head: Mapping[str, pd.DataFrame],
-    measures: Mapping[str, pd.DataFrame],
-    models: Mapping[str, ModelSettings],
-    ambiguity: AmbiguitySettings,
-) -> Figure:
     """Attention ratio of every head: a panel per model, a line per layer, a dot per head and seed.
 
-    Random models share the last panel, of all their layers and heads.
+    Behind them the tables' ratio, of all heads together. Random models share the last panel, of all
+    their layers and heads. The first overlap mode and threshold are shown.
 
     Args:
-        ratios_by_head: rows of `probe.measures.measure_heads` by model.
-        measures: rows of `probe.measures.measure_attention` by model, for the tables' ratios.
-        models: their settings.
-        ambiguity: its first overlap mode and threshold are shown.
+        by_head: rows of `probe.measures.measure_heads`, model by model.
+        attention: rows of `probe.measures.measure_attention`.
     """
+    ratios, measures = (wikipedia.measures_by_model(models, each) for each in (by_head, attention))
+    known = by_name(models)
     overlap, threshold = ambiguity.overlaps[0], ambiguity.thresholds[0].label
-    shown = {name: own_heads(rows, overlap, threshold) for name, rows in ratios_by_head.items()}
-    controls = [name for name in shown if models[name].source == "random"]
+    shown = {name: own_heads(rows, overlap, threshold) for name, rows in ratios.items()}
+    controls = [name for name in shown if known[name].source == "random"]
     panels = {name: rows for name, rows in shown.items() if name not in controls}
     if controls:
         together = pd.concat([shown[name] for name in controls])
@@ -234,7 +225,12 @@ def heads(
         height_ratios=[count + 0.3 for count in layers],
     )
     for axis, (name, rows) in zip(axes.flat, panels.items(), strict=True):
-        _draw_heads(axis, rows)
+        lines = list(dict.fromkeys(rows["layer"]))
+        axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+        heights = rows["layer"].map(lines.index)
+        axis.plot(rows["ratio"], heights, "o", color=OURS, markersize=3, alpha=0.6, zorder=2)
+        axis.set(yticks=range(len(lines)), yticklabels=lines, ylim=(len(lines) - 0.35, -0.65))
+        axis.tick_params(axis="y", length=0, labelsize=7)
         if name in measures:
             tables = table_ratio(measures[name], overlap, threshold)
             axis.axvspan(tables["low"], tables["high"], color=PAPER, alpha=0.25, linewidth=0)
@@ -250,39 +246,22 @@ def heads(
         axis.tick_params(axis="x", which="both", length=0 if axis is not axes[-1, 0] else 3)
         despine(axis, bottom=axis is not axes[-1, 0])
     last = axes[-1, 0]
-    last.set_xticks([tick for tick in RATIO_TICKS if _within(last.get_xlim(), tick)], minor=False)
+    left, right = last.get_xlim()
+    last.set_xticks([tick for tick in RATIO_TICKS if left <= tick <= right], minor=False)
     last.xaxis.set_major_formatter("{x:g}")
     last.xaxis.set_minor_formatter(NullFormatter())
     last.set_xlabel("same-topic / different-topic attention")
+    dot = {"marker": "o", "markersize": 3, "linestyle": ""}
+    handles = [
+        Line2D([], [], color=OURS, label="one head of one seed", **dot),
+        Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
+    ]
     figure.legend(
-        handles=_heads_handles(), loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
+        handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
         columnspacing=1, handlelength=1.5,
     )  # fmt: skip
     figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
     return figure
-
-
-def _draw_heads(axis: Axes, rows: pd.DataFrame) -> None:
-    """A dot per head of every seed, a line per layer."""
-    names = list(dict.fromkeys(rows["layer"]))
-    heights = rows["layer"].map({layer: place for place, layer in enumerate(names)})
-    axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
-    axis.plot(rows["ratio"], heights, "o", color=OURS, markersize=3, alpha=0.6, zorder=2)
-    axis.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.35, -0.65))
-    axis.tick_params(axis="y", length=0, labelsize=7)
-
-
-def _heads_handles() -> list[Line2D]:
-    return [
-        Line2D(
-            [], [], color=OURS, marker="o", markersize=3, linestyle="", label="one head of one seed"
-        ),
-        Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
-    ]  # fmt: skip
-
-
-def _within(limits: tuple[float, float], value: float) -> bool:
-    return limits[0] <= value <= limits[1]
 
 
 def own_heads(rows: pd.DataFrame, overlap: str, threshold: str) -> pd.DataFrame:
@@ -294,12 +273,8 @@ def own_heads(rows: pd.DataFrame, overlap: str, threshold: str) -> pd.DataFrame:
 
 def table_ratio(measures: pd.DataFrame, overlap: str, threshold: str) -> pd.Series:
     """The tables' attention ratio: of means over all heads, not the mean of the heads' ratios."""
-    return measures[
-        (measures[SEED] == ALL)
-        & (measures["quantity"] == "attention_ratio")
-        & (measures["overlap"] == overlap)
-        & (measures["threshold"] == threshold)
-    ].iloc[0]
+    chosen = {SEED: ALL, "threshold": threshold}
+    return _of(measures, overlap, "attention_ratio", **chosen).iloc[0]
 
 
 @figure(
@@ -312,32 +287,26 @@ def table_ratio(measures: pd.DataFrame, overlap: str, threshold: str) -> pd.Seri
         "groups": "topic_structure.wikipedia.word_groups",
     },
 )
-def embeddings_of_words(
+def word_groups(
     words: list[pd.DataFrame],
     vectors: list[dict[str, np.ndarray]],
     models: list[str],
     groups: list[WordGroup],
 ) -> Figure:
-    """The dot products of the embeddings of a few words of a few topics, per model."""
-    by_topic = {group.topic: group.words for group in groups}
-    asked = [word for group in by_topic.values() for word in group]
-    dots = {
-        model: dot_products(asked, known["word"].tolist(), arrays["raw"])
-        for model, known, arrays in zip(models, words, vectors, strict=True)
-    }
-    return word_groups(dots, by_topic)
-
-
-def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[str]]) -> Figure:
     """Dot products of the raw embeddings of a few words, a panel per model.
 
     Args:
-        dots: [words, words] by model; NaN rows and columns where a word has no piece of its
-            own.
+        words, vectors: what `probe.vectors` reads, model by model; words without a piece of their
+            own are missing in it, and grey here.
         groups: words by topic, in the order of rows.
     """
-    words = [plain(word) for group in groups.values() for word in group]
-    edges = np.cumsum([len(group) for group in groups.values()])[:-1] - 0.5
+    asked = [word for group in groups for word in group.words]
+    dots = {}
+    for model, table, arrays in zip(models, words, vectors, strict=True):
+        raw = pd.DataFrame(arrays["raw"], index=table["word"]).reindex(asked).to_numpy()
+        dots[model] = raw @ raw.T  # NaN where a word is missing
+    ticks = list(map(plain, asked))
+    edges = np.cumsum([len(group.words) for group in groups])[:-1] - 0.5
     columns = min(4, len(dots) + 1)  # one more for what the colours mean
     lines = -(-(len(dots) + 1) // columns)
     figure, axes = plt.subplots(
@@ -353,8 +322,9 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
             axis.axvline(edge, color="black", linewidth=0.8)
         axis.set_title(_named(name), fontsize=8)
         left, lowest = place % columns == 0, place // columns == lines - 1
-        axis.set_yticks(range(len(words)), words if left else [""] * len(words), fontsize=7.5)
-        axis.set_xticks(range(len(words)), words if lowest else [""] * len(words), fontsize=7.5)
+        blank = [""] * len(ticks)
+        axis.set_yticks(range(len(ticks)), ticks if left else blank, fontsize=7.5)
+        axis.set_xticks(range(len(ticks)), ticks if lowest else blank, fontsize=7.5)
         axis.tick_params(length=0, axis="both")
         plt.setp(axis.get_xticklabels(), rotation=90)
     for axis in axes.flat[len(dots) :]:
@@ -364,8 +334,8 @@ def word_groups(dots: Mapping[str, np.ndarray], groups: Mapping[str, Sequence[st
     bar = figure.colorbar(image, cax=place, orientation="horizontal", extend="max")
     bar.set_label("dot product / largest", fontsize=7.5)
     bar.ax.tick_params(labelsize=7)
-    known = [Patch(color=UNKNOWN, label="a word without\na piece of its own")]
-    legend.legend(handles=known, loc="lower center", frameon=False, fontsize=7.5)
+    grey = [Patch(color=UNKNOWN, label="a word without\na piece of its own")]
+    legend.legend(handles=grey, loc="lower center", frameon=False, fontsize=7.5)
     return figure
 
 
@@ -377,84 +347,68 @@ def scaled_dots(dots: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], 
 
 
 @figure(
-    "topic_structure/topics",
-    "Wikipedia: data and topics",
-    "figure: topics",
-    reads={"words": "measure_topics.words", "shares": "measure_topics.shares"},
+    "topic_structure/head_removal",
+    "Wikipedia: results",
+    "figure: heads removed",
+    reads={"losses": "removal_losses"},
+    settings={"models": "trained_models", "uncertainty": "probe.uncertainty"},
+    made="trained_models",
 )
-def topics(words: pd.DataFrame, shares: pd.DataFrame, shown_words: int = 6) -> Figure:
-    """Each topic's top words beside the human topics of its articles and its prevalence.
+def head_removal(
+    losses: list[pd.DataFrame], models: list[NamedModel], uncertainty: UncertaintySettings
+) -> Figure:
+    """Increase of the loss without heads: a panel per kind of removal, two rows per model.
 
-    Args:
-        words: rows `topic`, `rank`, `word`, `prevalence`.
-        shares: rows `topic`, `label`, `share`; empty where the corpus has no human topics.
-        shown_words: words named per topic.
+    Where no model predicts words, the figure says why.
     """
-    import seaborn as sns  # takes a second, and not every figure needs it
-
-    first = words[words["rank"] <= shown_words].sort_values(["topic", "rank"])
-    names = first.groupby("topic")["word"].agg(", ".join)
-    prevalence = words.groupby("topic")["prevalence"].first()
-    grid = shares.pivot(index="topic", columns="label", values="share").fillna(0.0)
-    grid = grid.reindex(names.index, fill_value=0.0)
-    order = _grouped(grid, prevalence)
-    panels = 2 if grid.shape[1] else 1
+    known = by_name(models)
+    table = assemble(dict(zip(known, losses, strict=True)), known, uncertainty)
+    shown = table[(table["seed"] == ALL) & table["quantity"].str.startswith("increase_")]
+    names = list(shown["model"].unique())
+    if not names:
+        figure = plt.figure(figsize=(COLUMN, 1.0))
+        reasons = zip(known, (rows["missing"].iloc[0] for rows in losses), strict=True)
+        said = "\n".join(f"{model}: {reason}" for model, reason in reasons if reason)
+        figure.text(0.5, 0.5, said, ha="center", va="center", wrap=True, fontsize=7)
+        return figure
     figure, axes = plt.subplots(
-        1,
-        panels,
-        figsize=(WIDTH + 1.5, 0.19 * len(names) + 1.6),
-        squeeze=False,
-        width_ratios=[2.2, 1][-panels:],
+        len(REMOVALS), 1, figsize=(COLUMN, 1.2 + 0.85 * max(2, len(names))), sharex=True
     )
-    bars = axes[0, -1]
-    if grid.shape[1]:
-        sns.heatmap(
-            grid.loc[order].rename(columns=plain),
-            ax=axes[0, 0],
-            cmap="Blues",
-            vmin=0,
-            vmax=1,
-            yticklabels=[f"{names[t]}  [{t}]" for t in order],
-            linewidths=0.3,
-            cbar_kws={"label": "share of the topic's articles", "location": "top", "shrink": 0.6},
-        )
-        axes[0, 0].set(xlabel="human topic", ylabel="")
-        axes[0, 0].tick_params(left=False, bottom=False)
-        plt.setp(axes[0, 0].get_xticklabels(), rotation=40, ha="right")
-        plt.setp(axes[0, 0].get_yticklabels(), fontsize=7)
-        bars.set_yticks([])
-    else:
-        bars.set_yticks(
-            np.arange(len(order)) + 0.5, [f"{names[t]}  [{t}]" for t in order], fontsize=7
-        )
-    bars.barh(np.arange(len(order)) + 0.5, prevalence.loc[order] * 100, color=PALETTE[0])
-    bars.set(ylim=(len(order), 0), xlabel="prevalence (%)")
-    despine(bars, left=True)
-    figure.suptitle(f"{len(names)} topics and their most probable words")
+    for axis, removal in zip(axes, REMOVALS, strict=True):
+        _draw_removal(axis, shown[shown["removal"] == removal], names)
+        axis.set_title(TITLES[removal], loc="left", fontsize=9)
+        despine(axis)
+    axes[-1].set_xlabel("increase of the loss (nats a word)")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
     return figure
 
 
-def _grouped(grid: pd.DataFrame, prevalence: pd.Series) -> list[int]:
-    """Topics ordered by the human topic they cover most, then by prevalence."""
-    if not grid.shape[1]:
-        return prevalence.sort_values(ascending=False).index.tolist()
-    table = pd.DataFrame({"label": grid.to_numpy().argmax(axis=1), "prevalence": prevalence})
-    # Topics that are no article's most probable one have no label: last.
-    table.loc[grid.sum(axis=1) == 0, "label"] = grid.shape[1]
-    return table.sort_values(["label", "prevalence"], ascending=[True, False]).index.tolist()
-
-
-def dot_products(words: Sequence[str], known: Sequence[str], vectors: np.ndarray) -> np.ndarray:
-    """Dot products of every two words, [words, words]; NaN where a word has no single piece.
-
-    Args:
-        words: in the order of rows and columns.
-        known: words that `vectors` has rows for.
-        vectors: [known, d] float64.
-    """
-    place = {word: index for index, word in enumerate(known)}
-    rows = np.full((len(words), vectors.shape[1]), np.nan)
-    for row, word in enumerate(words):
-        if word in place:
-            rows[row] = vectors[place[word]]
-    return rows @ rows.T
+def _draw_removal(axis: Axes, rows: pd.DataFrame, names: list[str]) -> None:
+    places = {
+        (name, words): 2.5 * line + row
+        for line, name in enumerate(names)
+        for row, words in enumerate(WORDS)
+    }
+    for number, (chosen, label) in enumerate(LABELS.items()):
+        of = rows[(rows["quantity"] == f"increase_{chosen}") & rows["words"].isin(WORDS)]
+        heights = [places[key] for key in zip(of["model"], of["words"], strict=True)]
+        axis.errorbar(
+            of["value"],
+            [height + 0.26 * (number - 1) for height in heights],
+            xerr=[of["value"] - of["low"], of["high"] - of["value"]],
+            color=PALETTE[number],
+            marker=MARKERS[number],
+            markersize=3.5,
+            linestyle="",
+            elinewidth=0.9,
+            label=label,
+        )
+    axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
+    ticks = {
+        places[name, words]: f"{name}: {text}" if words == SAME_TOPIC else text
+        for name in names
+        for words, text in WORDS.items()
+    }
+    axis.set_yticks(list(ticks), list(ticks.values()), fontsize=7)
+    axis.invert_yaxis()

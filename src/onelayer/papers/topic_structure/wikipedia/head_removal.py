@@ -11,7 +11,7 @@ import pandas as pd
 
 from onelayer.compute.seeds import generator
 from onelayer.evidence import intervals
-from onelayer.evidence.tables import ALL, Report, interval, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import UNDECIDED, Direction, judge, worded
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
@@ -69,15 +69,10 @@ def without_losses(reason: str) -> pd.DataFrame:
     return pd.DataFrame([{"missing": reason}], columns=COLUMNS)
 
 
-def reasons(losses: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Why nothing was measured of some models, by model."""
-    return {name: why for name, own in losses.items() if (why := own["missing"].iloc[0])}
-
-
 def loosest_variant(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first overlap mode and its last threshold, which labels the most words."""
-    own = rows[rows["overlap"] == rows["overlap"].iloc[0]]
-    return own[own["threshold"] == own["threshold"].iloc[-1]]
+    of_first = rows[rows["overlap"] == rows["overlap"].iloc[0]]
+    return of_first[of_first["threshold"] == of_first["threshold"].iloc[-1]]
 
 
 def assemble(
@@ -91,6 +86,8 @@ def assemble(
     `largest_minus_<others>`. `words` are of one kind, or the difference of both kinds. Judged are
     the differences, of heads and of words.
 
+    A seed alone is there to be read, and has no verdict. Where nothing was measured a row says why.
+
     Args:
         losses: of `probe.head_removal.measure_removal`, by model.
         models: settings of those models.
@@ -99,31 +96,20 @@ def assemble(
     parts = []
     for name, measured in losses.items():
         if missing := measured["missing"].iloc[0]:
-            row = {
-                "removal": "zero",
-                "words": SAME_TOPIC,
-                SEED: ALL,
-                "quantity": DIFFERENCES[0],
-                "runs": over_seeds.runs(ALL, models[name]),
-            }
-            parts.append(pd.DataFrame([row | {"value": np.nan, "note": missing}]))
+            of = {"removal": "zero", "words": SAME_TOPIC, "quantity": DIFFERENCES[0], SEED: ALL}
+            runs = over_seeds.runs(ALL, models[name])
+            rows = [of | {"value": np.nan, "runs": runs, "note": missing}]
         else:
-            parts.append(pd.DataFrame(_rows(measured, models[name], settings)))
-        own = kind(models[name])
-        parts[-1] = parts[-1].assign(model=name, kind="claim" if own == "published" else own)
-    return judged(tidy(pd.concat(parts, ignore_index=True), KEYS))
-
-
-def judged(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its verdicts; a seed alone is there to be read, and has none.
-
-    Args:
-        table: tidy, with the kind of each row: what it is where it is judged.
-    """
-    sided = table["quantity"].isin(DIFFERENCES)
-    sided |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
-    sided &= table[SEED].eq(ALL)
-    return judge(table, [MORE if judged else None for judged in sided])
+            rows = _rows(measured, models[name], settings)
+        of = kind(models[name])
+        parts.append(
+            pd.DataFrame(rows).assign(model=name, kind="claim" if of == "published" else of)
+        )
+    table = tidy(pd.concat(parts, ignore_index=True), KEYS)
+    judged = table["quantity"].isin(DIFFERENCES)
+    judged |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
+    judged &= table[SEED].eq(ALL)
+    return judge(table, [MORE if one else None for one in judged])
 
 
 def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettings) -> Iterator:
@@ -131,25 +117,26 @@ def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettin
     seeds = table[SEED].unique()
     documents = table["document"].nunique()
     means = dict(_means(table, settings))
-    for (removal, words, quantity), own in _quantities(means).items():
-        measured = ~np.isnan(own).any(axis=1)
-        row = {"removal": removal, "words": words, "quantity": quantity, "n": documents}
-        parts = [(ALL, own[measured])]
+    for (removal, words, quantity), replicates in _quantities(means).items():
+        measured = ~np.isnan(replicates).any(axis=1)
+        parts = [(ALL, measured)]
         if len(seeds) > 1:
-            parts += [(seed, own[[i]]) for i, seed in enumerate(seeds) if measured[i]]
-        for seed, replicates in parts:
-            if not len(replicates):
+            parts += [(seed, measured & (seeds == seed)) for seed in seeds]
+        for seed, chosen in parts:
+            if not chosen.any():
                 continue
-            low, high = bootstrap_interval(replicates[:, 1:].mean(axis=0), documents)
-            found = intervals.over_seeds(replicates[:, 0], float(low), float(high))
-            ends = dict(zip(("value", "low", "high"), found, strict=True))
+            low, high = bootstrap_interval(replicates[chosen, 1:].mean(axis=0), documents)
+            mean = intervals.over_seeds(replicates[chosen, 0], float(low), float(high))
             says = [table["loss_of"].iloc[0], over_seeds.note(seed, model)]
-            alone, runs = over_seeds.undecided(model), over_seeds.runs(seed, model)
-            if seed == ALL and len(replicates) < len(seeds):
-                says.append(f"{len(replicates)} of them: in others a layer has too few other heads")
-                alone, runs = UNDECIDED if len(replicates) == 1 else "", len(replicates)
+            verdict, runs = over_seeds.undecided(model), over_seeds.runs(seed, model)
+            if seed == ALL and not measured.all():
+                runs = int(measured.sum())
+                says.append(f"{runs} of them: in others a layer has too few other heads")
+                verdict = UNDECIDED if runs == 1 else ""
             note = "; ".join(filter(None, says))
-            yield row | ends | {SEED: seed, "runs": runs, "note": note, "verdict": alone}
+            row = {"removal": removal, "words": words, "quantity": quantity, "n": documents}
+            row |= dict(zip(("value", "low", "high"), mean, strict=True))
+            yield row | {SEED: seed, "runs": runs, "note": note, "verdict": verdict}
 
 
 def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple]:
@@ -158,9 +145,9 @@ def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple
     rng = generator("documents", settings.seed)
     drawn = document_weights(len(documents), settings.document_resamples, rng)
     weights = np.vstack([np.ones(len(documents)), drawn])  # [1 + R, documents]
-    for key, own in table.groupby(["removal", "chosen", "words"], sort=False):
+    for key, rows in table.groupby(["removal", "chosen", "words"], sort=False):
         sums, counts = (
-            own.set_index([SEED, "document"])[column]
+            rows.set_index([SEED, "document"])[column]
             .unstack()
             .reindex(index=seeds, columns=documents)
             .to_numpy()
@@ -172,53 +159,47 @@ def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple
 
 def _quantities(means: Mapping[tuple, np.ndarray]) -> dict[tuple[str, str, str], np.ndarray]:
     """What the table says, from mean losses, by removal, words and quantity."""
-    found: dict[tuple[str, str, str], np.ndarray] = {}
+    quantities: dict[tuple[str, str, str], np.ndarray] = {}
     for words in (SAME_TOPIC, OTHER):
         intact = means[NONE, NONE, words]
-        found[NONE, words, "loss"] = intact
+        quantities[NONE, words, "loss"] = intact
         for removal in REMOVALS:
             rise = {
                 chosen: means[removal, chosen, words] - intact
                 for chosen in (LARGEST, *OTHERS)
                 if (removal, chosen, words) in means
             }
-            for chosen, value in rise.items():
-                found[removal, words, f"increase_{chosen}"] = value
-            for chosen in OTHERS:
-                if chosen in rise:
-                    name = f"{LARGEST}_minus_{chosen}"
-                    found[removal, words, name] = rise[LARGEST] - rise[chosen]
-    for removal, words, quantity in list(found):
+            quantities |= {
+                (removal, words, f"increase_{chosen}"): value for chosen, value in rise.items()
+            }
+            quantities |= {
+                (removal, words, f"{LARGEST}_minus_{chosen}"): rise[LARGEST] - rise[chosen]
+                for chosen in OTHERS
+                if chosen in rise
+            }
+    for removal, words, quantity in list(quantities):
         if words == SAME_TOPIC and removal != NONE:
-            both = (found[removal, one, quantity] for one in (SAME_TOPIC, OTHER))
-            found[removal, CONTRAST, quantity] = np.subtract(*both)
-    return found
+            both = (quantities[removal, one, quantity] for one in (SAME_TOPIC, OTHER))
+            quantities[removal, CONTRAST, quantity] = np.subtract(*both)
+    return quantities
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("model", "removal", "words")
+def readable(rows: pd.DataFrame, model: str, removal: str, words: str) -> dict[str, str]:
     """One row per model, removal and kind of words."""
-    rows = []
-    shown = table[(table[SEED] == ALL) & (table["removal"] != NONE)]
-    for (model, removal, words), group in shown.groupby(KEYS[:3], sort=False):
-        by = group.set_index("quantity")
-        row = {"model": model, "removal": removal, "words": words.replace("_", " ")}
-        for quantity, (name, verdict) in _SHOWN.items():
-            one = by.loc[quantity] if quantity in by.index else None
-            row[name] = "–" if one is None else interval(one["value"], one["low"], one["high"], 4)
-            if verdict:
-                row[verdict] = "–" if one is None else worded(one)
-        row["what it is"] = group["note"].iloc[0]
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-_SHOWN = {
-    f"increase_{LARGEST}": ("without the largest, more [95%]", "verdict on this"),
-    f"increase_{RANDOM}": ("without others", ""),
-    f"{LARGEST}_minus_{RANDOM}": ("difference", "verdict"),
-    f"increase_{SAME_LAYERS}": ("without others of these layers", ""),
-    f"{LARGEST}_minus_{SAME_LAYERS}": ("difference from these", "verdict on these"),
-}
+    by = dict(rows.iterrows())
+    row = {"model": model, "removal": removal, "words": words.replace("_", " ")}
+    for quantity, name, verdict in (
+        (f"increase_{LARGEST}", "without the largest, more [95%]", "verdict on this"),
+        (f"increase_{RANDOM}", "without others", ""),
+        (f"{LARGEST}_minus_{RANDOM}", "difference", "verdict"),
+        (f"increase_{SAME_LAYERS}", "without others of these layers", ""),
+        (f"{LARGEST}_minus_{SAME_LAYERS}", "difference from these", "verdict on these"),
+    ):
+        row[name] = interval_of(by.get(quantity), 4)
+        if verdict:
+            row[verdict] = worded(by[quantity]) if quantity in by else "–"
+    return row | {"what it is": rows["note"].iloc[0]}
 
 
 @table(
@@ -242,5 +223,6 @@ def head_removal(
     """Losses on words without the heads of the largest topic ratios, and without others."""
     title = "Loss on words without the heads of the largest topic ratios, and without others"
     known = by_name(models)
-    found = assemble(dict(zip(known, losses, strict=True)), known, uncertainty)
-    return Report(found, readable(found), title, [*notes(removal), over_seeds.NOTE])
+    table = assemble(dict(zip(known, losses, strict=True)), known, uncertainty)
+    shown = readable(table[(table[SEED] == ALL) & (table["removal"] != NONE)])
+    return Report(table, shown, title, [*notes(removal), over_seeds.NOTE])

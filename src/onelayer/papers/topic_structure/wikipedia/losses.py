@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
-from onelayer.evidence.tables import interval, table, tidy
+from onelayer.evidence.tables import interval_of, row_per, table, tidy
 from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
 from onelayer.settings.topic_structure import NamedModel
 
@@ -53,9 +53,14 @@ def assemble(histories: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
         for quantity, value in _at_the_end(history).items()
     ]
     parts = []
-    for _, rows in pd.DataFrame(ends).groupby("model", sort=False):
-        parts.append(_over_seeds(rows))
-        if (rows["seed"] != rows["seed"].iloc[0]).any():
+    for model, rows in pd.DataFrame(ends).groupby("model", sort=False):
+        means = [
+            {"quantity": quantity} | mean(values, 0.0, 1.0 if quantity in SHARES else math.inf)
+            for quantity, values in rows.groupby("quantity", sort=False)["value"]
+        ]
+        over_seeds = pd.DataFrame(means).assign(model=model, seed=ALL)
+        parts.append(over_seeds.assign(runs=over_seeds["n"]))
+        if len(rows["seed"].unique()) > 1:
             parts.append(rows)
     table = pd.concat(parts, ignore_index=True)
     return tidy(table.assign(note=table["quantity"].map(NOTES)), KEYS)
@@ -75,39 +80,26 @@ def _at_the_end(history: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _over_seeds(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over the seeds of one model, a row per quantity."""
-    means = [
-        {"quantity": quantity, **mean(own["value"], 0.0, 1.0 if quantity in SHARES else math.inf)}
-        for quantity, own in rows.groupby("quantity", sort=False)
-    ]
-    table = pd.DataFrame(means)
-    return table.assign(model=rows["model"].iloc[0], seed=ALL, runs=table["n"])
-
-
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("model")
+def readable(rows: pd.DataFrame, model: str) -> dict[str, str]:
     """One row per model: means over seeds with their intervals."""
-    rows = []
-    for model, group in table[table["seed"] == ALL].groupby("model", sort=False):
-        by = group.set_index("quantity")[["value", "low", "high", "n"]]
-        row = {
-            "model": model,
-            "seeds": f"{by['n'].iloc[0]:.0f}",
-            "tokens seen": f"{by.loc['tokens_seen', 'value']:,.0f}",
-        }
-        for quantity, name in (
-            ("words_loss_untrained", "words, untrained"),
-            ("words_loss", "words, held out"),
-            ("words_loss_training", "words, training"),
-            ("sentence_order_loss", "sentence order, held out"),
-            ("sentence_order_accuracy", "order right"),
-            ("replaced_tokens_loss", "replaced words, held out"),
-            ("replaced_tokens_found", "replaced found"),
-        ):
-            known = quantity in by.index
-            row[name] = interval(*by.loc[quantity, ["value", "low", "high"]], 3) if known else "–"
-        rows.append(row)
-    return pd.DataFrame(rows)
+    by = dict(rows[rows["seed"] == ALL].iterrows())
+    budget = by["tokens_seen"]
+    shown = {
+        "words, untrained": "words_loss_untrained",
+        "words, held out": "words_loss",
+        "words, training": "words_loss_training",
+        "sentence order, held out": "sentence_order_loss",
+        "order right": "sentence_order_accuracy",
+        "replaced words, held out": "replaced_tokens_loss",
+        "replaced found": "replaced_tokens_found",
+    }
+    row = {
+        "model": model,
+        "seeds": f"{budget['n']:.0f}",
+        "tokens seen": f"{budget['value']:,.0f}",
+    }
+    return row | {name: interval_of(by.get(quantity), 3) for name, quantity in shown.items()}
 
 
 @table(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
@@ -38,33 +38,11 @@ SERIES_NOTE = (
 )
 
 
-def assemble(
-    measures: Mapping[str, pd.DataFrame], models: Mapping[str, ModelSettings]
-) -> pd.DataFrame:
-    """The ratios of every model at every snapshot, over seeds and of each, tidy.
-
-    Args:
-        measures: rows of `probe.snapshots` by model.
-        models: settings of those models.
-    """
-    parts = []
-    for name, rows in measures.items():
-        runs = [over_seeds.runs(seed, models[name]) for seed in rows[SEED]]
-        notes = [over_seeds.note(seed, models[name]) for seed in rows[SEED]]
-        parts.append(rows.assign(model=name, runs=runs, note=notes))
-    table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
-    return tidy(table[table["quantity"].isin(QUANTITIES)], KEYS)
-
-
 def gather(tokens: Sequence[int], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Measures of a series of checkpoints as `probe.snapshots` gives those of a pretraining.
+    """Measures of a series of checkpoints as `measure_snapshots` gives those of a pretraining.
 
-    Args:
-        tokens: seen by each checkpoint.
-        tables: rows of `probe.measures` of each, of every overlap mode and threshold.
-
-    Returns:
-        The rows of the first overlap mode and threshold, with `tokens` behind them.
+    Of rows of `probe.measures`, a table by checkpoint, those of the first overlap mode and
+    threshold, with the `tokens` it has seen behind them.
     """
     parts = [
         tightest_variant(table).assign(tokens=seen)
@@ -82,26 +60,21 @@ def title(models: Mapping[str, ModelSettings]) -> str:
 def notes(models: Mapping[str, ModelSettings]) -> list[str]:
     """What stands below the table: on all models, and on series of checkpoints."""
     series = {name: m for name, m in models.items() if isinstance(m, SeriesModel)}
-    own = [f"{name}: {model.note}" for name, model in series.items() if model.note]
-    return [*NOTES, *([SERIES_NOTE.format(", ".join(series)), *own] if series else [])]
+    said = [f"{name}: {model.note}" for name, model in series.items() if model.note]
+    return [*NOTES, *([SERIES_NOTE.format(", ".join(series)), *said] if series else [])]
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("model", "tokens_seen")
+def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
     """One row per model and snapshot."""
-    rows = []
-    for (model, tokens), group in table.groupby(["model", "tokens_seen"], sort=False):
-        by = group[group[SEED] == ALL].set_index("quantity")
-        row = {"model": model, "tokens seen": f"{tokens:,}"}
-        for quantity, name in RATIOS.items():
-            ours = by.loc[f"{quantity}_null_corrected"]
-            row[f"{name}: ratio / null [95%]"] = interval(
-                ours["value"], ours["low"], ours["high"], 3
-            )
-            own = group[group["quantity"] == f"{quantity}_null_corrected"]
-            row[f"{name}: over seeds"] = over_seeds.spread(own, 3)
-            row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
-        rows.append(row)
-    return pd.DataFrame(rows)
+    by = rows[rows[SEED] == ALL]
+    row = {"model": model, "tokens seen": f"{tokens:,}"}
+    for quantity, name in RATIOS.items():
+        corrected = f"{quantity}_null_corrected"
+        row[f"{name}: ratio / null [95%]"] = interval_of(by.loc[corrected], 3)
+        row[f"{name}: over seeds"] = over_seeds.spread(rows.loc[[corrected]], 3)
+        row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
+    return row
 
 
 @table(
@@ -114,13 +87,23 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
 )
 def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Report:
     """The ratios of pretrained models against tokens seen."""
-    found, known = ratios_over_tokens(measures, models), by_name(models)
-    return Report(found, readable(found), title(known), notes(known))
+    table, known = ratios_over_tokens(measures, models), by_name(models)
+    return Report(table, readable(table), title(known), notes(known))
 
 
 def ratios_over_tokens(
     measures: Sequence[pd.DataFrame], models: Sequence[NamedModel]
 ) -> pd.DataFrame:
-    """`assemble` of measures in the order of models."""
-    known = by_name(models)
-    return assemble(dict(zip(known, measures, strict=True)), known)
+    """The ratios of every model at every snapshot, over seeds and of each, tidy.
+
+    Args:
+        measures: rows of `measure_snapshots`, model by model.
+        models: in the order of measures.
+    """
+    parts = []
+    for model, rows in zip(models, measures, strict=True):
+        runs = [over_seeds.runs(seed, model.settings) for seed in rows[SEED]]
+        notes = [over_seeds.note(seed, model.settings) for seed in rows[SEED]]
+        parts.append(rows.assign(model=model.name, runs=runs, note=notes))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
+    return tidy(table[table["quantity"].isin(QUANTITIES)], KEYS)

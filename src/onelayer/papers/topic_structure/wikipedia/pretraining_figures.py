@@ -1,6 +1,6 @@
 """Figures of the models pretrained here: losses, and the ratios, against tokens seen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,9 +31,10 @@ PANELS = (
 FOUND = 3.0
 
 
-def _colour(published_as: str | None, place: int) -> str:
+def _colour(model: ModelSettings, place: int) -> str:
+    """That of the published row beside which a model stands."""
     colours = dict(zip(CHECKPOINTS, PALETTE, strict=False))
-    return colours.get(published_as or "", PALETTE[place % len(PALETTE)])
+    return colours.get(model.published_as or "", PALETTE[place % len(PALETTE)])
 
 
 @figure(
@@ -45,19 +46,12 @@ def _colour(published_as: str | None, place: int) -> str:
     made="pretrained_models",
 )
 def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) -> Figure:
-    """The losses of every pretraining against tokens seen."""
-    families = {model.name: model.settings.published_as for model in models}
-    return figure_losses(histories_by_training(models, histories), families)
-
-
-def figure_losses(
-    histories: Mapping[tuple[str, int], pd.DataFrame], families: Mapping[str, str | None]
-) -> Figure:
     """Losses against tokens seen, a panel per kind: lines in training, dots held out.
 
     A line per seed; dots are means over seeds with Student's 95% interval.
     """
-    panels = [p for p in PANELS if any((h["quantity"] == p[0]).any() for h in histories.values())]
+    runs = histories_by_training(models, histories)
+    panels = [p for p in PANELS if any((h["quantity"] == p[0]).any() for h in runs.values())]
     figure, axes = plt.subplots(
         1,
         len(panels),
@@ -68,10 +62,13 @@ def figure_losses(
     for axis, (quantity, label, ignorance) in zip(axes.flat, panels, strict=True):
         if ignorance is not None:
             axis.axhline(ignorance, color="0.5", linewidth=0.8, linestyle="--")
-        for place, (model, published_as) in enumerate(families.items()):
-            own = [rows for (name, _), rows in histories.items() if name == model]
-            own = [rows[rows["quantity"] == quantity] for rows in own]
-            _draw_losses(axis, own, model, _colour(published_as, place))
+        for place, model in enumerate(models):
+            seeds = [
+                rows[rows["quantity"] == quantity]
+                for (name, _), rows in runs.items()
+                if name == model.name
+            ]
+            _draw_losses(axis, seeds, model.name, _colour(model.settings, place))
         axis.set_ylabel(label)
         despine(axis)
     axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
@@ -116,21 +113,13 @@ def _draw_losses(axis: Axes, seeds: Sequence[pd.DataFrame], model: str, colour: 
     made="models_over_tokens",
 )
 def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Figure:
-    """The ratios of pretrained models against tokens seen."""
-    return figure_over_tokens(ratios_over_tokens(measures, models), by_name(models))
-
-
-def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> Figure:
     """Ratio over its null against tokens seen: a row per model, a column per quantity.
 
     Thick: the mean over seeds with a band for its 95% interval; thin: each seed. Grey: the 95%
     range of the null of that mean. Circles: snapshots on the way; squares: the finished model.
     Filled: `found`. All models share a column's scale.
-
-    Args:
-        table: of `assemble`.
-        models: settings by model; each has the colour of the published row beside which it stands.
     """
+    table, known = ratios_over_tokens(measures, models), by_name(models)
     names = list(table["model"].unique())
     figure, axes = plt.subplots(
         len(names),
@@ -141,7 +130,7 @@ def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings])
         squeeze=False,
     )
     for place, name in enumerate(names):
-        colour = _colour(models[name].published_as, place)
+        colour = _colour(known[name], place)
         for axis, quantity in zip(axes[place], RATIOS, strict=True):
             rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
             _draw_null(axis, rows[rows["quantity"] == f"{quantity}_null"])
@@ -161,17 +150,9 @@ def figure_over_tokens(table: pd.DataFrame, models: Mapping[str, ModelSettings])
     figure.supylabel("ratio / mean of its permutation null", fontsize=9)
     first = table.iloc[0]
     figure.suptitle(f"{first['threshold']} words a topic, {first['overlap']}", fontsize=9)
-    figure.legend(
-        handles=_over_tokens_handles(), loc="outside lower center", ncols=2, frameon=False,
-        fontsize=7.5,
-    )  # fmt: skip
-    return figure
-
-
-def _over_tokens_handles() -> list:
-    """What lines, bands and markers are, in grey: colours are the models'."""
     marker = {"color": "0.3", "marker": "o", "markersize": 4.5, "linestyle": ""}
-    return [
+    # In grey: colours are the models'.
+    handles = [
         Line2D([], [], color="0.3", linewidth=1.8, label="mean over seeds"),
         Patch(color="0.3", alpha=0.35, linewidth=0, label="its 95% interval"),
         Line2D([], [], color="0.3", linewidth=0.7, label="one seed"),
@@ -181,6 +162,11 @@ def _over_tokens_handles() -> list:
         Line2D([], [], label="on the way", **marker),
         Line2D([], [], label="finished model", **(marker | {"marker": "s"})),
     ]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=2, frameon=False,
+        fontsize=7.5,
+    )  # fmt: skip
+    return figure
 
 
 def _tokens(tokens: float, _: int) -> str:
@@ -191,9 +177,7 @@ def _draw_null(axis: Axes, null: pd.DataFrame) -> None:
     """The null of the mean over seeds, over its own mean."""
     null = null[null[SEED] == ALL]
     ends = null[["low", "high"]].div(null["value"], axis=0)
-    axis.fill_between(
-        null.index, ends["low"], ends["high"], color="0.85", linewidth=0, zorder=0
-    )  # fmt: skip
+    axis.fill_between(null.index, ends["low"], ends["high"], color="0.85", linewidth=0, zorder=0)
     axis.axhline(1, color="0.5", linewidth=0.8, zorder=1)
 
 
@@ -217,10 +201,7 @@ def _draw_model(axis: Axes, rows: pd.DataFrame, quantity: str, colour: str) -> N
 def found(ratios: pd.DataFrame, z: pd.Series) -> pd.Series:
     """Where a ratio is far above its null, and its whole interval above 1; by tokens seen.
 
-    The second is the stricter where few seeds differ.
-
-    Args:
-        ratios: `low` of the ratio over its null, by tokens seen.
-        z: its distance from the null in standard deviations, by tokens seen.
+    The second is the stricter where few seeds differ. `ratios` has the `low` of the ratio over its
+    null, z is the ratio's distance from it in standard deviations.
     """
     return (z > FOUND) & (ratios["low"] > 1)

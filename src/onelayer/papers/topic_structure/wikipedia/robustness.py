@@ -3,18 +3,16 @@
 The paper uses one topic model. Here backend, number of topics and seed vary, all else stays.
 """
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
 from onelayer.evidence.intervals import half_width
-from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, number, table, tidy
 from onelayer.papers.topic_structure.wikipedia import over_seeds
-from onelayer.settings.models import ModelSettings
-from onelayer.settings.topic_structure import NamedModel, RobustnessSettings, by_name
+from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 
 KEYS = ["model", "backend", "topics", "seed"]
 RATIOS = [
@@ -63,17 +61,17 @@ FACTORS = {
 
 
 def assemble(
-    measures: Mapping[str, pd.DataFrame],
+    measures: Sequence[pd.DataFrame],
     quality: pd.DataFrame,
-    models: Mapping[str, ModelSettings],
+    models: Sequence[NamedModel],
     settings: RobustnessSettings,
 ) -> pd.DataFrame:
     """The table, tidy: every topic model, means over seeds, and all of them together.
 
     Args:
-        measures: rows of `probe.topic_models` with `backend`, `topics`, `seed`, by model.
+        measures: rows of `measure_topic_models` with `backend`, `topics`, `seed`, model by model.
         quality: rows `backend`, `topics`, `seed`, `quantity`, `value`, `n`.
-        models: settings of the models; of a random one no raw ratio, a quotient of two zeros.
+        models: of a random one no raw ratio, a quotient of two zeros.
         settings: backends, sizes and seeds in order.
 
     Returns:
@@ -84,22 +82,35 @@ def assemble(
         `_eta2_<factor>`, that factor's share of the sum of squares; and, where every topic model
         has it, `attention_ratio_over_topics` with the interval of `over_topic_models`.
     """
-    single = _ordered(_single(measures, quality, models), [*models, ALL], settings)
-    parts = [single, _over_seeds(single[single["quantity"] != OVER_TOPICS])]
+    single = _single(measures, quality, models, settings)
+    over_topics = single["quantity"] == OVER_TOPICS
+    parts = [single, _over_seeds(single[~over_topics])]
+    random = [model.name for model in models if model.settings.source == "random"]
+    overall = {"backend": ALL, "topics": ALL, "seed": ALL}
     compared = single[~single["quantity"].isin([*COUNTS, OVER_TOPICS])]
     for (model, quantity), rows in compared.groupby(["model", "quantity"], sort=False):
-        values = (
-            rows["value"]
-            .to_numpy()
-            .reshape(len(settings.backends), len(settings.topics), len(settings.seeds))
-        )
-        signed = quantity in RATIOS and models[model].source != "random"
-        summary = _summary(quantity, values, Sides.of(rows) if signed else None)
-        parts.append(pd.DataFrame(summary).assign(model=model, backend=ALL, topics=ALL, seed=ALL))
-    topics = single[single["quantity"] == OVER_TOPICS]
-    for model, rows in topics.groupby("model", sort=False):
-        mean = {"quantity": OVER_TOPICS, **over_topic_models(rows)}
-        parts.append(pd.DataFrame([mean]).assign(model=model, backend=ALL, topics=ALL, seed=ALL))
+        values = rows["value"].to_numpy()
+        values = values.reshape(*map(len, (settings.backends, settings.topics, settings.seeds)))
+        summary = [
+            {"quantity": quantity, "value": values.mean()},
+            {"quantity": f"{quantity}_min", "value": values.min()},
+            {"quantity": f"{quantity}_max", "value": values.max()},
+        ]
+        if values.size > 1:
+            summary.append({"quantity": f"{quantity}_sd", "value": values.std(ddof=1)})
+        if quantity in RATIOS and model not in random:
+            contrary, text = sides(rows)
+            changes = {"value": len(contrary), "note": text}
+            summary.append({"quantity": f"{quantity}_sign_changes"} | changes)
+        summary += [
+            {"quantity": f"{quantity}_eta2_{factor}", "value": share}
+            for factor, share in variance_shares(values).items()
+            if np.isfinite(share)
+        ]
+        parts.append(pd.DataFrame(summary).assign(model=model, n=values.size, **overall))
+    for model, rows in single[over_topics].groupby("model", sort=False):
+        mean = {"model": model, "quantity": OVER_TOPICS} | over_topic_models(rows) | overall
+        parts.append(pd.DataFrame([mean]))
     return tidy(pd.concat(parts, ignore_index=True), KEYS)
 
 
@@ -112,10 +123,6 @@ def over_topic_models(rows: pd.DataFrame) -> dict[str, float]:
     corpus's for all: their part is the mean over topic models of the distances from each ratio to
     the ends of its own interval. Distances are added as squares (MOVER). With one seed of each the
     interval leaves the seeds out.
-
-    Args:
-        rows: of one model, with `backend`, `topics`, and the interval of each over topics and
-            articles.
 
     Returns:
         `value`, `low`, `high`, and `n` and `runs`, the number of topic models.
@@ -134,28 +141,29 @@ def over_topic_models(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _single(
-    measures: Mapping[str, pd.DataFrame],
+    measures: Sequence[pd.DataFrame],
     quality: pd.DataFrame,
-    models: Mapping[str, ModelSettings],
+    models: Sequence[NamedModel],
+    settings: RobustnessSettings,
 ) -> pd.DataFrame:
-    """One row per topic model, model and quantity; what only concerns the topics once."""
+    """One row per topic model, model and quantity; what only concerns the topics once.
+
+    In the order of models, and of the settings' backends, sizes and seeds.
+    """
     parts = []
-    for name, rows in measures.items():
+    for model, rows in zip(models, measures, strict=True):
         shown = rows[rows["quantity"].isin([*RATIOS, *BESIDE])]
-        if models[name].source == "random":
+        if model.settings.source == "random":
             shown = shown[~shown["quantity"].str.startswith("embedding_raw")]
-        runs = over_seeds.runs("", models[name])
-        parts.append(shown.assign(model=name, runs=runs))
-    first = next(iter(measures.values()))
-    parts += [rows[rows["quantity"].isin(QUALITIES)].assign(model=ALL) for rows in (quality, first)]
-    return pd.concat(parts, ignore_index=True).drop(columns=["overlap", "threshold"])
-
-
-def _ordered(table: pd.DataFrame, models: list[str], settings: RobustnessSettings) -> pd.DataFrame:
-    levels = [models, settings.backends, settings.topics, settings.seeds]
+        parts.append(shown.assign(model=model.name, runs=over_seeds.runs("", model.settings)))
+    parts += [
+        rows[rows["quantity"].isin(QUALITIES)].assign(model=ALL) for rows in (quality, measures[0])
+    ]
+    table = pd.concat(parts, ignore_index=True).drop(columns=["overlap", "threshold"])
+    names = [*(model.name for model in models), ALL]
+    levels = names, settings.backends, settings.topics, settings.seeds
     places = [
-        table[key].map({level: place for place, level in enumerate(values)})
-        for key, values in zip(KEYS, levels, strict=True)
+        pd.Categorical(table[key], values).codes for key, values in zip(KEYS, levels, strict=True)
     ]
     order = np.lexsort(places[::-1])
     return table.iloc[order].astype(dict.fromkeys(KEYS, str)).reset_index(drop=True)
@@ -173,53 +181,21 @@ def _over_seeds(single: pd.DataFrame) -> pd.DataFrame:
     return both.assign(seed=ALL).sort_index(kind="stable")
 
 
-def _summary(quantity: str, values: np.ndarray, sides: "Sides | None") -> list[dict]:
-    """Rows over all topic models, of `values` [backends, topics, seeds]."""
-    numbers = {"": values.mean(), "_min": values.min(), "_max": values.max()}
-    if values.size > 1:
-        numbers["_sd"] = values.std(ddof=1)
-    rows = [{"quantity": quantity + kind, "value": value} for kind, value in numbers.items()]
-    if sides:
-        changes = {"value": len(sides.contrary), "note": str(sides)}
-        rows.append({"quantity": f"{quantity}_sign_changes"} | changes)
-    rows += [
-        {"quantity": f"{quantity}_eta2_{factor}", "value": share}
-        for factor, share in variance_shares(values).items()
-        if np.isfinite(share)
-    ]
-    return [row | {"n": values.size} for row in rows]
+def sides(rows: pd.DataFrame) -> tuple[list[str], str]:
+    """On which side of 1 one model's ratio is, a row for each topic model.
 
-
-class Sides(NamedTuple):
-    """On which side of 1 a ratio is under each topic model.
-
-    Attributes:
-        above: whether their mean is above 1.
-        contrary: names of the topic models that put it on the other side.
-        clear: how many have an interval that excludes 1.
-        n: how many topic models.
+    Returns:
+        Names of the topic models that put it on the other side of 1 than the mean; and in words how
+        many do not, how many have an interval that excludes 1, and those names.
     """
-
-    above: bool
-    contrary: list[str]
-    clear: int
-    n: int
-
-    @classmethod
-    def of(cls, rows: pd.DataFrame) -> "Sides":
-        """Of one model's ratio, a row for each topic model."""
-        above = bool(rows["value"].mean() > 1)
-        contrary = rows[(rows["value"] > 1) != above]
-        names = [f"{r.backend}, {r.topics} topics, seed {r.seed}" for r in contrary.itertuples()]
-        clear = int(((rows["low"] > 1) | (rows["high"] < 1)).sum())
-        return cls(above, names, clear, len(rows))
-
-    def __str__(self) -> str:
-        """In words."""
-        side, other = ("above", "below") if self.above else ("below", "above")
-        agree = self.n - len(self.contrary)
-        text = f"{agree} of {self.n} {side} 1; {self.clear} intervals exclude 1"
-        return f"{text}; {other}: {' | '.join(self.contrary)}" if self.contrary else text
+    above = bool(rows["value"].mean() > 1)
+    contrary = rows[(rows["value"] > 1) != above]
+    names = [f"{r.backend}, {r.topics} topics, seed {r.seed}" for r in contrary.itertuples()]
+    clear = int(((rows["low"] > 1) | (rows["high"] < 1)).sum())
+    side, other = ("above", "below") if above else ("below", "above")
+    agree = len(rows) - len(names)
+    text = f"{agree} of {len(rows)} {side} 1; {clear} intervals exclude 1"
+    return names, f"{text}; {other}: {' | '.join(names)}" if names else text
 
 
 def variance_shares(values: np.ndarray) -> dict[str, float]:
@@ -256,50 +232,39 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for model in [name for name in table["model"].unique() if name != ALL]:
         cells = table[(table["model"] == model) & (table["seed"] == ALL)]
         for backend, topics in cells[["backend", "topics"]].drop_duplicates().to_numpy():
-            rows.append(_row((model, backend, topics), by, "", _mean))
+            rows.append(_row((model, backend, topics), topics, by, "", _mean))
+        overall = (model, ALL, ALL)
         if f"{RATIOS[0]}_sign_changes" in set(cells["quantity"]):
-            overall = (model, ALL, ALL)
             if OVER_TOPICS in set(cells["quantity"]):
-                mean = _row(overall, by, "", _nothing) | _mean_over_all(by, model)
-                rows.append(mean | {"topics": "mean, topics like these"})
-            rows.append(_row(overall, by, "_sign_changes", _count) | {"topics": "sign changes"})
+                row = _row(overall, "mean, topics like these", by, "", lambda *_: "–")
+                mean = by.loc[(*overall, ALL, OVER_TOPICS)]
+                rows.append(row | {SHOWN["attention_ratio"][0]: interval_of(mean, 3)})
+            rows.append(_row(overall, "sign changes", by, "_sign_changes", _count))
             for factor, name in FACTORS.items():
-                row = _row(overall, by, f"_eta2_{factor}", _percent)
-                rows.append(row | {"topics": f"share: {name}"})
+                rows.append(_row(overall, f"share: {name}", by, f"_eta2_{factor}", _percent))
     return pd.DataFrame(rows)
 
 
-def _row(key: tuple[str, str, str], by: pd.DataFrame, kind: str, cell: Callable) -> dict[str, str]:
+def _row(
+    key: tuple[str, str, str], topics: str, by: pd.DataFrame, kind: str, cell: Callable
+) -> dict[str, str]:
     """One row of readers' cells: those of the model, then those of its topics."""
-    model, backend, topics = key
-    row = {"model": model, "backend": backend, "topics": topics}
+    model, *fit = key
+    row = {"model": model, "backend": fit[0], "topics": topics}
     for quantity, (name, digits) in SHOWN.items():
-        owner = ALL if quantity in QUALITIES else model
-        rows = by.loc[(owner, backend, topics, ALL)]
+        rows = by.loc[(ALL if quantity in QUALITIES else model, *fit, ALL)]
         row[name] = cell(rows, f"{quantity}{kind}", digits)
     return row
 
 
-def _mean_over_all(by: pd.DataFrame, model: str) -> dict[str, str]:
-    value = by.loc[(model, ALL, ALL, ALL, OVER_TOPICS), ["value", "low", "high"]]
-    name, digits = SHOWN["attention_ratio"]
-    return {name: interval(*value, digits)}
-
-
 def _mean(rows: pd.DataFrame, quantity: str, digits: int) -> str:
-    values = rows["value"]
-    value, sd = values.get(quantity, np.nan), values.get(f"{quantity}_sd", np.nan)
+    value, sd = (rows["value"].get(f"{quantity}{kind}", np.nan) for kind in ("", "_sd"))
     return number(value, digits) if np.isnan(sd) else f"{value:.{digits}f} ± {sd:.{digits}f}"
 
 
-def _nothing(*_: object) -> str:
-    return "–"
-
-
 def _count(rows: pd.DataFrame, quantity: str, _: int) -> str:
-    if quantity not in rows.index:
-        return "–"
-    return "{value:.0f} of {n:.0f}".format(**rows.loc[quantity])
+    known = quantity in rows.index
+    return "{value:.0f} of {n:.0f}".format(**rows.loc[quantity]) if known else "–"
 
 
 def _percent(rows: pd.DataFrame, quantity: str, _: int) -> str:
@@ -313,9 +278,9 @@ def reader_notes(table: pd.DataFrame, settings: RobustnessSettings) -> list[str]
     for (model, ratio), rows in single.groupby(["model", "quantity"], sort=False):
         counted = (table["model"] == model) & (table["quantity"] == f"{ratio}_sign_changes")
         if ratio in SHOWN and counted.any():
-            sides = Sides.of(rows)
-            changes = "YES" if sides.contrary else "no"
-            answers.append(f"{model}, {SHOWN[ratio][0]}: {changes} ({sides})")
+            contrary, text = sides(rows)
+            changes = "YES" if contrary else "no"
+            answers.append(f"{model}, {SHOWN[ratio][0]}: {changes} ({text})")
     answer = [f"Does any choice change the sign of the finding? {'; '.join(answers)}."]
     return (answer if answers else []) + [
         f"Mean ± standard deviation over {len(settings.seeds)} seeds; in rows 'all', over all "
@@ -350,8 +315,6 @@ def topic_model_robustness(
     robustness: RobustnessSettings,
 ) -> Report:
     """The ratios under every topic model, means over seeds, and what makes them differ."""
-    known = by_name(models)
-    measured = dict(zip(known, measures, strict=True))
-    found = assemble(measured, pd.concat(quality), known, robustness)
+    found = assemble(measures, pd.concat(quality), models, robustness)
     title = "Topic structure on Wikipedia: do the ratios depend on the topic model?"
     return Report(found, readable(found), title, reader_notes(found, robustness))

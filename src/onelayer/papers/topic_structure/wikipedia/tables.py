@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import (
     DIFFERENCE,
     NOT_RUN,
@@ -31,6 +31,8 @@ KEYS = ["overlap", "model", "threshold", "published_threshold"]
 # By which the published table names its rows.
 PUBLISHED_KEYS = ["overlap", "model", "threshold"]
 QUANTITIES = ["embedding_cosine_ratio", "embedding_dot_ratio", "attention_ratio"]
+# In the order in which readers have them.
+JUDGED = [*QUANTITIES[-1:], *QUANTITIES[:-1]]
 RAW = {
     "embedding_raw_cosine_ratio": "embedding_cosine_ratio",
     "embedding_raw_dot_ratio": "embedding_dot_ratio",
@@ -74,97 +76,73 @@ def kind(model: ModelSettings) -> str:
     return "published" if repository == CHECKPOINTS.get(model.published_as) else "analogue"
 
 
-def assemble(
-    measures: Mapping[str, pd.DataFrame],
+def _beside(
+    ours: pd.DataFrame,
+    name: str,
     models: Mapping[str, ModelSettings],
     ambiguity: AmbiguitySettings,
     published: pd.DataFrame,
-    overlap: str,
+    no_effect: float,
 ) -> pd.DataFrame:
-    """One of the two tables, tidy and judged.
+    """Measures of one model with the published numbers, and what decides their verdicts.
 
-    Args:
-        measures: rows of `probe.measures` by model.
-        models: settings of those models, and of those that random ones among them are like.
-        ambiguity: thresholds, with the published threshold beside which each stands.
-        published: `read_published`.
-        overlap: `disjoint` or `overlapping`.
-
-    Returns:
-        Measured rows, model by model, then the published rows that were not run. Rows of seed
-        `all`, over seeds where there are several, stand beside the published ones; those of a seed
-        alone are there to be read, and have no verdict.
+    `effect`, of a control: the published effect of the model that it is like.
     """
-    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
-    theirs = published[published["overlap"] == overlap]
-    numbers = theirs.set_index([*PUBLISHED_KEYS[1:], "quantity"])
-    parts = []
-    for name, rows in measures.items():
-        model = models[name]
-        ours = rows[(rows["overlap"] == overlap) & rows["threshold"].isin(beside)].copy()
-        ours["model"] = name
-        ours["published_threshold"] = ours["threshold"].map(beside).astype(float)
-        ours["kind"] = kind(model)
-        ours[["published", "tolerance"]] = _published(ours, model.published_as, numbers)
-        ours["effect"] = math.nan
-        if isinstance(model, RandomModel):
-            # What it is a control of.
-            like = _published(ours, models[model.like].published_as, numbers)
-            ours["effect"] = like["published"] - 1
-        nothing = meaningless(ours)
-        ours.loc[nothing, ["published", "tolerance", "effect"]] = math.nan
-        ours["runs"] = [over_seeds.runs(seed, model) for seed in ours[SEED]]
-        ours["verdict"] = over_seeds.undecided(model)
-        ours["note"] = _notes(ours, model, nothing)
-        parts.append(ours)
-    measured = {(name, beside[t.label]) for name in measures for t in ambiguity.thresholds}
-    here = [pair in measured for pair in zip(theirs["model"], theirs["threshold"], strict=True)]
-    missing = theirs[~np.array(here)].rename(columns={"threshold": "published_threshold"})
-    missing["threshold"] = missing["published_threshold"].map("{:.15g}".format)
-    missing[SEED] = ALL
-    missing["kind"] = np.where(missing["model"] == "random", "control", "published")
-    missing["note"] = "needs " + missing["model"].map(CHECKPOINTS) + " from a model hub"
-    return judged(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]))
+    model, thresholds = models[name], ambiguity.thresholds
+    labels = {threshold.label: threshold.published for threshold in thresholds}
+    ours = ours.assign(
+        model=name,
+        published_threshold=ours["threshold"].map(labels).astype(float),
+        kind=kind(model),
+        effect=math.nan,
+        runs=[over_seeds.runs(seed, model) for seed in ours[SEED]],
+        verdict=over_seeds.undecided(model),
+    )
+    ends = thresholds[0].published, thresholds[-1].published
+    ours[["published", "tolerance"]] = _published(ours, model.published_as, published, ends)
+    if isinstance(model, RandomModel):
+        like = _published(ours, models[model.like].published_as, published, ends)
+        ours["effect"] = like["published"] - no_effect
+    return ours
 
 
-def _published(ours: pd.DataFrame, row: str | None, numbers: pd.DataFrame) -> pd.DataFrame:
-    """`published` and `tolerance` beside each row over seeds; NaN beside those of a seed alone."""
-    keys = [
-        (row, threshold, RAW.get(quantity, quantity)) if seed == ALL else None
-        for threshold, quantity, seed in zip(
-            ours["published_threshold"], ours["quantity"], ours[SEED], strict=True
-        )
-    ]
-    columns = ["published", "tolerance"]
-    known = numbers[columns].to_dict("index")
-    nothing = dict.fromkeys(columns, math.nan)
-    found = [known.get(key, nothing) for key in keys]
-    return pd.DataFrame(found, ours.index, columns)
+def _published(
+    ours: pd.DataFrame, row: str | None, published: pd.DataFrame, ends: tuple[float, float]
+) -> pd.DataFrame:
+    """`published` and `tolerance` of a published row beside ours over seeds; NaN where none is.
+
+    Beside a contrast stands the difference of two, and the sum of their roundings; `ends` are the
+    thresholds that the first contrast is of.
+    """
+    numbers = published.set_index([*PUBLISHED_KEYS, "quantity"])[["published", "tolerance"]]
+    numbers = dict(zip(numbers.index, numbers.to_numpy().tolist(), strict=True))
+    beside = []
+    for one in ours.itertuples():
+        places = [(one.overlap, one.published_threshold)]
+        if one.quantity == BY_THRESHOLD:
+            places = [(one.overlap, end) for end in ends]
+        elif one.quantity == BY_OVERLAP:
+            places = [(mode, one.published_threshold) for mode in ("disjoint", "overlapping")]
+        ratio = "attention_ratio" if one.quantity in CONTRASTS else one.quantity
+        keys = [(mode, row, at, RAW.get(ratio, ratio)) for mode, at in places]
+        if one.seed == ALL and all(key in numbers for key in keys):
+            (value, *minus), roundings = zip(*(numbers[key] for key in keys), strict=True)
+            beside.append((value - sum(minus), sum(roundings)))
+        else:
+            beside.append((math.nan, math.nan))
+    return pd.DataFrame(beside, ours.index, ["published", "tolerance"])
 
 
 _PLACE = ["overlap", "model", "threshold", SEED, "quantity"]
 
 
-def _by_place(table: pd.DataFrame) -> dict[tuple, tuple[float, float, float]]:
-    """Value, low and high of every row, by what it is of."""
-    places = table[_PLACE].itertuples(index=False, name=None)
-    numbers = table[["value", "low", "high"]].itertuples(index=False, name=None)
-    return dict(zip(places, numbers, strict=True))
-
-
 def meaningless(table: pd.DataFrame) -> pd.Series:
     """Which rows are embedding ratios whose denominator is 0 within its interval."""
-    rows = _by_place(table)
-
-    def of_zero(*place: str) -> bool:
-        quantity = place[-1]
-        if quantity not in (*QUANTITIES, *RAW):
-            return False
-        denominator = (*place[:-1], quantity.removesuffix("ratio") + "different")
-        _, low, high = rows.get(denominator, (math.nan,) * 3)
-        return low <= 0 <= high
-
-    found = [of_zero(*place) for place in table[_PLACE].itertuples(index=False, name=None)]
+    denominator = table["quantity"].str.endswith("_different")
+    zero = table[denominator & (table["low"] <= 0) & (table["high"] >= 0)]
+    ratios = zero.assign(quantity=zero["quantity"].str.replace("_different", "_ratio"))
+    places = set(ratios[_PLACE].itertuples(index=False, name=None))
+    found = [place in places for place in table[_PLACE].itertuples(index=False, name=None)]
     return pd.Series(found, table.index, dtype=bool)
 
 
@@ -181,21 +159,22 @@ def beside_null(table: pd.DataFrame) -> pd.DataFrame:
     Returns:
         `reference`, `difference_low` and `difference_high`, a row for each; NaN without a null.
     """
-    rows = _by_place(table)
-    found = []
-    for *place, quantity in table[_PLACE].itertuples(index=False, name=None):
+    places = list(table[_PLACE].itertuples(index=False, name=None))
+    numbers = table[["value", "low", "high"]].itertuples(index=False, name=None)
+    rows, differences = dict(zip(places, numbers, strict=True)), []
+    for *place, quantity in places:
         null = rows.get((*place, f"{quantity}_null"))
         corrected = rows.get((*place, f"{quantity}_null_corrected"))
         if null is None or corrected is None:
-            found.append((math.nan,) * 3)
+            differences.append((math.nan,) * 3)
             continue
         centre, least, most = null
         share, low, high = corrected
         difference = rows[(*place, quantity)][0] - centre
         below = math.hypot(centre * (share - low), most - centre)
         above = math.hypot(centre * (high - share), centre - least)
-        found.append((centre, difference - below, difference + above))
-    return pd.DataFrame(found, table.index, ["reference", *DIFFERENCE])
+        differences.append((centre, difference - below, difference + above))
+    return pd.DataFrame(differences, table.index, ["reference", *DIFFERENCE])
 
 
 def judged(table: pd.DataFrame) -> pd.DataFrame:
@@ -223,64 +202,50 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, nothing: pd.Series) -> list
     """What a reader of each row must know: the checkpoint, and what stands beside it."""
     notes = []
     for row, without_meaning in zip(ours.itertuples(), nothing, strict=True):
-        parts = []
-        if row.quantity in QUANTITIES and not np.isnan(row.published):
-            parts.append(f"published: {model.published_as} at {row.published_threshold:g}")
-        parts.append(over_seeds.note(row.seed, model))
-        if row.quantity in QUANTITIES:
-            parts.append(model.note)
-        if without_meaning:
-            parts.append(MEANINGLESS)
+        ratio = row.quantity in QUANTITIES
+        beside = ratio and not math.isnan(row.published)
+        parts = (
+            f"published: {model.published_as} at {row.published_threshold:g}" if beside else "",
+            over_seeds.note(row.seed, model),
+            model.note if ratio else "",
+            MEANINGLESS if without_meaning else "",
+        )
         notes.append("; ".join(filter(None, parts)))
     return notes
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("model", "threshold")
+def readable(rows: pd.DataFrame, model: str, threshold: str) -> dict:
     """The table in the paper's shape: a row per model and threshold, ours beside theirs."""
-    rows, nothing = [], meaningless(table)
-    for (model, threshold), group in table.groupby(["model", "threshold"], sort=False):
-        by = group[group[SEED] == ALL].set_index("quantity")
-        row = {"model": model, "threshold": threshold}
-        for quantity, name, digits in (
-            ("attention_ratio", "attention", 3),
-            ("embedding_cosine_ratio", "cosine", 3),
-            ("embedding_dot_ratio", "dot", 3),
-        ):
-            ours = by.loc[quantity]
-            row[f"{name} ratio [95%]"] = interval(ours["value"], ours["low"], ours["high"], digits)
-            row[f"{name}, paper"] = number(ours["published"], digits)
-            null, z, p = (_value(by, f"{quantity}_{own}") for own in ("null", "z", "p"))
-            row[f"{name}, null / z / p"] = (
-                "–" if np.isnan(z) else f"{number(null, digits)} / {number(z, 1)} / {number(p, 3)}"
-            )
-        row["attention, for topics like these [95%]"] = _cell(by, "attention_ratio_over_topics")
-        row["attention at equal distance"] = number(
-            _value(by, "attention_ratio_distance_standardised"), 3
+    over = rows[rows[SEED] == ALL]
+    by, value = dict(over.iterrows()), over["value"]
+    row = {"model": model, "threshold": threshold}
+    for quantity, name in zip(JUDGED, ("attention", "cosine", "dot"), strict=True):
+        row[f"{name} ratio [95%]"] = interval_of(by[quantity], 3)
+        row[f"{name}, paper"] = number(by[quantity]["published"], 3)
+        null, z, p = (value.get(f"{quantity}_{what}", math.nan) for what in ("null", "z", "p"))
+        row[f"{name}, null / z / p"] = (
+            "–" if math.isnan(z) else f"{number(null, 3)} / {number(z, 1)} / {number(p, 3)}"
         )
-        zero = nothing[group.index[(group["quantity"] == RAW_COSINE) & (group[SEED] == ALL)]].any()
-        row["raw cosine ratio"] = "means ≈ 0" if zero else number(_value(by, RAW_COSINE))
-        shown = (group[group["quantity"] == q] for q in ("attention_ratio", QUANTITIES[0]))
-        row["over seeds (attention; cosine)"] = _once(over_seeds.spread(own, 3) for own in shown)
-        shown = by.loc[["attention_ratio", *QUANTITIES[:2]]]
-        verdicts = worded_all(shown)
-        alike = len(set(verdicts)) == 1
-        row["verdicts (attention, cosine, dot)"] = verdicts[0] if alike else ", ".join(verdicts)
-        rows.append(row)
-    return pd.DataFrame(rows)
+    row["attention, for topics like these [95%]"] = interval_of(
+        by.get("attention_ratio_over_topics"), 3
+    )
+    row["attention at equal distance"] = number(
+        value.get("attention_ratio_distance_standardised"), 3
+    )
+    zero = meaningless(over.reset_index()).set_axis(over.index).get(RAW_COSINE)
+    row["raw cosine ratio"] = "means ≈ 0" if zero else number(value.get(RAW_COSINE))
+    row["over seeds (attention; cosine)"] = _once(
+        "; ", (over_seeds.spread(rows.loc[[quantity]], 3) for quantity in JUDGED[:2])
+    )
+    row["verdicts (attention, cosine, dot)"] = _once(", ", worded_all(over.loc[JUDGED]))
+    return row
 
 
-def _once(cells: Iterable[str]) -> str:
+def _once(between: str, cells: Iterable[str]) -> str:
     """Cells side by side, or one of them where all say the same."""
-    return "; ".join(dict.fromkeys(cells))
-
-
-def _value(by: pd.DataFrame, quantity: str) -> float:
-    return float(by["value"].get(quantity, np.nan))
-
-
-def _cell(by: pd.DataFrame, quantity: str) -> str:
-    known = quantity in by.index
-    return interval(*by.loc[quantity, ["value", "low", "high"]], 3) if known else "–"
+    cells = list(cells)
+    return cells[0] if len(set(cells)) == 1 else between.join(cells)
 
 
 def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> list[str]:
@@ -325,98 +290,28 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
     ]
 
 
-def directions(
-    measures: Mapping[str, pd.DataFrame],
-    models: Mapping[str, ModelSettings],
-    ambiguity: AmbiguitySettings,
-    published: pd.DataFrame,
-) -> pd.DataFrame:
-    """The paper's two directions, each as a difference of attention ratios, tidy and judged.
-
-    A difference has the verdict of the one rule, with 0 as the value that means 'no effect'; its
-    interval comes from the same resampled documents on both sides. Arguments as `assemble`.
-    """
-    theirs = published[published["quantity"] == "attention_ratio"].set_index(PUBLISHED_KEYS)
-    parts = []
-    for name, rows in measures.items():
-        model = models[name]
-        ours = rows[rows["quantity"].isin(CONTRASTS)].copy()
-        ours["claim"] = ours["quantity"].map(CONTRASTS)
-        ours["model"] = name
-        labels = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
-        ours["published_threshold"] = ours["threshold"].map(labels).astype(float)
-        ours[["published", "tolerance"]] = _differences(theirs, model.published_as, ours, ambiguity)
-        ours["kind"], ours["effect"] = kind(model), math.nan
-        control = isinstance(model, RandomModel)
-        if control:
-            like = models[model.like].published_as
-            ours["effect"] = _differences(theirs, like, ours, ambiguity)["published"]
-        ours["runs"] = [over_seeds.runs(seed, model) for seed in ours[SEED]]
-        ours["verdict"] = over_seeds.undecided(model)
-        what = "control: no direction expected" if control else model.note
-        said = [(what, over_seeds.note(seed, model)) for seed in ours[SEED]]
-        ours["note"] = ["; ".join(filter(None, both)) for both in said]
-        parts.append(ours)
-    table = tidy(pd.concat(parts, ignore_index=True), ["claim", *KEYS, SEED])
-    compared = [
-        Number(0.0, "control", unit=effect) if own == "control" else Number(0.0)
-        for own, effect in zip(table["kind"], table["effect"], strict=True)
-    ]
-    return judge(table, compared)
-
-
-def _differences(
-    theirs: pd.DataFrame, row: str | None, ours: pd.DataFrame, ambiguity: AmbiguitySettings
-) -> pd.DataFrame:
-    """Published differences and their roundings, for rows over seeds; NaN where there is none."""
-    thresholds = [threshold.published for threshold in ambiguity.thresholds]
-    found = []
-    for one in ours.itertuples():
-        if one.quantity == BY_THRESHOLD:
-            keys = [(one.overlap, row, thresholds[0]), (one.overlap, row, thresholds[-1])]
-        else:
-            keys = [(mode, row, one.published_threshold) for mode in ("disjoint", "overlapping")]
-        if one.seed == ALL and all(key in theirs.index for key in keys):
-            first, second = (theirs.loc[key] for key in keys)
-            difference = first["published"] - second["published"]
-            found.append((difference, first["tolerance"] + second["tolerance"]))
-        else:
-            found.append((math.nan, math.nan))
-    return pd.DataFrame(found, ours.index, ["published", "tolerance"])
-
-
-def readable_claims(table: pd.DataFrame) -> pd.DataFrame:
+@row_per("claim", "overlap", "model", "threshold")
+def readable_claims(
+    rows: pd.DataFrame, claim: str, topics: str, model: str, threshold: str
+) -> dict[str, str]:
     """The claims for readers: a row per claim and model."""
-    rows = []
-    shown = ["claim", "overlap", "model", "threshold"]
-    for (claim, topics, model, threshold), group in table.groupby(shown, sort=False):
-        ours = group[group[SEED] == ALL].iloc[0]
-        rows.append(
-            {
-                "claim": claim,
-                "model": model,
-                "topics": topics,
-                "threshold": threshold,
-                "difference of attention ratios [95%]": interval(
-                    ours["value"], ours["low"], ours["high"], 4
-                ),
-                "over seeds": over_seeds.spread(group, 4),
-                "paper": number(ours["published"], 4),
-                "verdict": worded(ours),
-            }
-        )
-    return pd.DataFrame(rows)
+    ours = rows[rows[SEED] == ALL].iloc[0]
+    return {
+        "claim": claim,
+        "model": model,
+        "topics": topics,
+        "threshold": threshold,
+        "difference of attention ratios [95%]": interval_of(ours, 4),
+        "over seeds": over_seeds.spread(rows, 4),
+        "paper": number(ours["published"], 4),
+        "verdict": worded(ours),
+    }
 
 
 def measures_by_model(
     models: Sequence[NamedModel], *measures: Sequence[pd.DataFrame]
 ) -> dict[str, pd.DataFrame]:
-    """Measures of each model, joined from one table per model of each kind.
-
-    Args:
-        models: in the order of the tables.
-        *measures: e.g. the attention measures of every model, then the embedding measures.
-    """
+    """Measures of each model, joined from one table per model, in their order, of each kind."""
     return {
         model.name: pd.concat(tables, ignore_index=True)
         for model, *tables in zip(models, *measures, strict=True)
@@ -459,12 +354,32 @@ def wikipedia(
         originals: models that the random ones among them are like.
         ambiguity: thresholds, with the published threshold beside which each stands.
         overlap: which of the two tables.
+
+    Returns:
+        Measured rows, model by model, then the published rows that were not run. Rows of seed
+        `all`, over seeds where there are several, stand beside the published ones; those of a seed
+        alone are there to be read, and have no verdict.
     """
-    measures, known = (
-        measures_by_model(models, attention, embeddings),
-        by_name([*originals, *models]),
+    known, theirs = by_name([*originals, *models]), read_published(published)
+    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
+    parts = []
+    for name, rows in measures_by_model(models, attention, embeddings).items():
+        ours = rows[(rows["overlap"] == overlap) & rows["threshold"].isin(beside)]
+        ours = _beside(ours, name, known, ambiguity, theirs, no_effect=1)
+        nothing = meaningless(ours)
+        ours.loc[nothing, ["published", "tolerance", "effect"]] = math.nan
+        parts.append(ours.assign(note=_notes(ours, known[name], nothing)))
+    theirs = theirs[theirs["overlap"] == overlap]
+    measured = {(model.name, at) for model in models for at in beside.values()}
+    here = [pair in measured for pair in zip(theirs["model"], theirs["threshold"], strict=True)]
+    missing = theirs[~np.array(here)].rename(columns={"threshold": "published_threshold"})
+    missing = missing.assign(
+        threshold=missing["published_threshold"].map("{:.15g}".format),
+        kind=np.where(missing["model"] == "random", "control", "published"),
+        note="needs " + missing["model"].map(CHECKPOINTS) + " from a model hub",
+        **{SEED: ALL},
     )
-    found = assemble(measures, known, ambiguity, read_published(published), overlap)
+    found = judged(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]))
     title = f"Topic structure on Wikipedia, {overlap} topics: same-topic / different-topic"
     return Report(found, readable(found), title, reader_notes(found, known))
 
@@ -500,7 +415,24 @@ def wikipedia_claims(
     originals: list[NamedModel],
     ambiguity: AmbiguitySettings,
 ) -> pd.DataFrame:
-    """The paper's two directions on Wikipedia: differences of ratios, ours beside theirs."""
-    known = by_name([*originals, *models])
-    measures = measures_by_model(models, attention)
-    return directions(measures, known, ambiguity, read_published(published))
+    """The paper's two directions on Wikipedia: differences of ratios, ours beside theirs.
+
+    A difference has the verdict of the one rule, with 0 as the value that means 'no effect'; its
+    interval comes from the same resampled documents on both sides.
+    """
+    known, theirs = by_name([*originals, *models]), read_published(published)
+    parts = []
+    for model, rows in zip(models, attention, strict=True):
+        ours = rows[rows["quantity"].isin(CONTRASTS)]
+        ours = _beside(ours, model.name, known, ambiguity, theirs, no_effect=0)
+        random = isinstance(model.settings, RandomModel)
+        what = "control: no direction expected" if random else model.settings.note
+        said = [(what, over_seeds.note(seed, model.settings)) for seed in ours[SEED]]
+        note = ["; ".join(filter(None, both)) for both in said]
+        parts.append(ours.assign(claim=ours["quantity"].map(CONTRASTS), note=note))
+    table = tidy(pd.concat(parts, ignore_index=True), ["claim", *KEYS, SEED])
+    compared = [
+        Number(0.0, "control", unit=effect) if of == "control" else Number(0.0)
+        for of, effect in zip(table["kind"], table["effect"], strict=True)
+    ]
+    return judge(table, compared)

@@ -1,11 +1,11 @@
-"""Topics for readers: the tables of topics and of the topic model's quality."""
+"""The tables of corpora, of their topics and of the topic model's quality."""
 
-from collections.abc import Sequence
-
+import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
-from onelayer.evidence.tables import ALL, Report, interval, number, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
+from onelayer.settings.topic_structure import NamedCorpus
 from onelayer.settings.topics import NamedLda
 
 LDA = "topics.lda"
@@ -47,76 +47,26 @@ TOPIC_NOTES = [
 ]
 
 
-def quality_table(
-    quality: pd.DataFrame, corpus: str, held_out: Sequence[pd.DataFrame] = ()
-) -> pd.DataFrame:
-    """Quality of the topic model, tidy; a quantity without a value keeps its row.
-
-    Args:
-        quality: rows of `onelayer.text.topics.quality`.
-        corpus: its name.
-        held_out: rows of `onelayer.text.topics.variation`, where they were measured.
-    """
-    table = quality.assign(corpus=corpus, note="")
-    for coherence in held_out:
-        own = coherence[coherence["setting"] == LDA]
-        rows = _over_halves(own[own["quantity"] == "npmi_held_out"], ["quantity"])
-        table = pd.concat([table, rows.assign(corpus=corpus, n=own["n"].iloc[0])])
-    table = table.fillna({"note": ""}).reset_index(drop=True)
-    missing = table["value"].isna()
-    table.loc[missing, "note"] = "the corpus has no human topics"
-    return tidy(table, ["corpus"])
-
-
 def _over_halves(coherence: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Means over seeds with their intervals; `n` and `runs` are the number of seeds."""
     groups = coherence.groupby(keys, sort=False)["value"]
-    found = [dict(zip(keys, key, strict=True)) | mean(own) for key, own in groups]
-    return pd.DataFrame([row | {"runs": row["n"]} for row in found])
+    means = pd.DataFrame([dict(zip(keys, key, strict=True)) | mean(of) for key, of in groups])
+    return means.assign(runs=means["n"])
 
 
-def settings_table(
-    coherence: pd.DataFrame, corpus: str, models: Sequence[NamedLda]
-) -> pd.DataFrame:
-    """Coherence of every compared topic model, tidy: over seeds, and of each.
-
-    Args:
-        coherence: rows of `onelayer.text.topics.variation`.
-        corpus: its name.
-        models: the topic models, whose settings are the rows' notes.
-    """
-    notes = {m.name: _settings(m) for m in models}
-    means = _over_halves(coherence, ["setting", "quantity"]).assign(seed=ALL)
-    alone = coherence.assign(seed=coherence["seed"].astype(str), n=1, runs=1)
-    several = len(coherence["seed"].unique()) > 1
-    table = pd.concat([means, alone] if several else [means])
-    table = table.assign(corpus=corpus, note=table["setting"].map(notes))
-    return tidy(table, ["corpus", "setting", "seed"])
-
-
-def _settings(model: NamedLda) -> str:
-    own = model.model_dump(exclude_defaults=True, exclude={"name"})
-    return ", ".join(f"{key} {value}" for key, value in own.items()) or "all defaults"
-
-
-def readable_settings(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per topic model, the most coherent one first."""
-    table = table[table["seed"] == ALL]
-    rows = []
-    for setting, group in table.groupby("setting", sort=False):
-        by = group.set_index("quantity")
-        other, own = by.loc["npmi_held_out"], by.loc["npmi_fitted"]
-        rows.append(
-            {
-                "topic model": setting,
-                "NPMI in the other half [95%]": interval(*other[["value", "low", "high"]], 3),
-                "in the half fitted": number(own["value"], 3),
-                "halves": number(other["n"], 0),
-                "settings": other["note"],
-                "order": -other["value"],
-            }
-        )
-    return pd.DataFrame(rows).sort_values("order", kind="stable").drop(columns="order")
+@row_per("setting")
+def readable_settings(rows: pd.DataFrame, setting: str) -> dict[str, str]:
+    """One row per topic model."""
+    other, fitted = (
+        rows[rows["seed"] == ALL].loc[quantity] for quantity in ("npmi_held_out", "npmi_fitted")
+    )
+    return {
+        "topic model": setting,
+        "NPMI in the other half [95%]": interval_of(other, 3),
+        "in the half fitted": number(fitted["value"], 3),
+        "halves": number(other["n"], 0),
+        "settings": other["note"],
+    }
 
 
 def readable_quality(table: pd.DataFrame) -> pd.DataFrame:
@@ -131,32 +81,71 @@ def readable_quality(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def topic_table(words: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """Top words of each topic, tidy: keys `corpus`, `topic`, `rank`, `word`."""
-    table = words.rename(columns={"probability": "value"}).drop(columns=["npmi", "prevalence"])
-    table = table.assign(corpus=corpus, quantity="probability")
-    return tidy(table, ["corpus", "topic", "rank", "word"])
-
-
 def readable_topics(words: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     """One row per topic, most prevalent first."""
-    rows = []
-    for topic, group in words.groupby("topic"):
-        covered = shares[shares["topic"] == topic].sort_values(
-            ["share", "label"], ascending=[False, True]
-        )
-        label = f"{covered.iloc[0].label} ({covered.iloc[0].share:.0%})" if len(covered) else "–"
-        rows.append(
-            {
-                "topic": topic,
-                "prevalence": group["prevalence"].iloc[0],
-                "NPMI": number(group["npmi"].iloc[0]),
-                "most probable words": ", ".join(group.sort_values("rank")["word"]),
-                "human topic": label,
-            }
-        )
-    shown = pd.DataFrame(rows).sort_values(["prevalence", "topic"], ascending=[False, True])
+    shares = shares.sort_values(["share", "label"], ascending=[False, True])
+    commonest = shares.drop_duplicates("topic")
+    labels = {row.topic: f"{row.label} ({row.share:.0%})" for row in commonest.itertuples()}
+    topics = words.sort_values("rank").groupby("topic")
+    shown = pd.DataFrame(
+        {
+            "prevalence": topics["prevalence"].first(),
+            "NPMI": topics["npmi"].first().map(number),
+            "most probable words": topics["word"].agg(", ".join),
+        }
+    )
+    shown["human topic"] = [labels.get(topic, "–") for topic in shown.index]
+    shown = shown.reset_index().sort_values(["prevalence", "topic"], ascending=[False, True])
     return shown.assign(prevalence=shown["prevalence"].map("{:.1%}".format))
+
+
+def readable_corpora(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per corpus."""
+    shown = table.pivot(index="corpus", columns="quantity", values="value")
+    shown = shown[table["quantity"].unique()].map("{:,.0f}".format)
+    by_corpus = table.groupby("corpus", sort=False)
+    shown = shown.loc[list(by_corpus.groups)].assign(credit=by_corpus["note"].first())
+    shown = shown.reset_index().rename(columns=lambda name: name.replace("_", " "))
+    return shown[["corpus", "articles", "words", "human topics", "labelled articles", "credit"]]
+
+
+@table(
+    "topic_structure/corpora",
+    "Wikipedia: data and topics",
+    "table: corpora",
+    title="The corpora",
+    notes=[
+        "Words are lower-cased runs of letters. Human topics come with the corpus; articles "
+        "without one are probed like any other and left out of NMI."
+    ],
+    readable=readable_corpora,
+    reads={"summaries": "corpus_summaries"},
+    settings={"corpora": "named_corpora"},
+)
+def corpora_table(summaries: list[pd.DataFrame], corpora: list[NamedCorpus]) -> pd.DataFrame:
+    """The corpora: how many articles, words and human topics, and whose text it is.
+
+    Args:
+        summaries: of `corpus.articles.count_articles_and_words`, part by part of each corpus.
+        corpora: in the order of rows and of their summaries.
+
+    Returns:
+        Of each corpus `articles`, `words`, `human_topics` and `labelled_articles`, tidy.
+    """
+    unread, rows = iter(summaries), []
+    for corpus in corpora:
+        parts = pd.concat([next(unread) for _ in range(corpus.settings.parts)], ignore_index=True)
+        labelled = parts[parts["label"].notna()]
+        articles = int(parts["articles"].sum())
+        counts = {
+            "articles": articles,
+            "words": int(parts["words"].sum()),
+            "human_topics": labelled["label"].nunique(),
+            "labelled_articles": int(labelled["articles"].sum()),
+        }
+        of = {"corpus": corpus.name, "n": articles, "note": corpus.settings.credit}
+        rows += [of | {"quantity": name, "value": count} for name, count in counts.items()]
+    return tidy(rows, ["corpus"])
 
 
 @table(
@@ -168,8 +157,10 @@ def readable_topics(words: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
 )
 def topics(words: pd.DataFrame, shares: pd.DataFrame, corpus: str) -> Report:
     """The topics: the most probable words of each, and the human topic it covers."""
-    shown, title = readable_topics(words, shares), f"The topics of {corpus}"
-    return Report(topic_table(words, corpus), shown, title, TOPIC_NOTES)
+    table = words.rename(columns={"probability": "value"}).drop(columns=["npmi", "prevalence"])
+    table = table.assign(corpus=corpus, quantity="probability")
+    table = tidy(table, ["corpus", "topic", "rank", "word"])
+    return Report(table, readable_topics(words, shares), f"The topics of {corpus}", TOPIC_NOTES)
 
 
 @table(
@@ -181,10 +172,26 @@ def topics(words: pd.DataFrame, shares: pd.DataFrame, corpus: str) -> Report:
     made="topic_models_compared",
 )
 def topic_settings(held_out: pd.DataFrame, corpus: str, models: list[NamedLda]) -> Report:
-    """The settings of topic models beside their coherence in articles held out from them."""
-    found = settings_table(held_out, corpus, models)
+    """The settings of topic models beside their coherence in articles held out from them.
+
+    Over seeds, and of each: rows of `onelayer.text.topics.variation`. Readers see the most coherent
+    one first.
+    """
+    settings = {one.name: one.model_dump(exclude_defaults=True, exclude={"name"}) for one in models}
+    notes = {
+        name: ", ".join(f"{key} {value}" for key, value in changed.items()) or "all defaults"
+        for name, changed in settings.items()
+    }
+    means = _over_halves(held_out, ["setting", "quantity"]).assign(seed=ALL)
+    alone = held_out.assign(seed=held_out["seed"].astype(str), n=1, runs=1)
+    several = len(held_out["seed"].unique()) > 1
+    table = pd.concat([means, alone] if several else [means])
+    table = table.assign(corpus=corpus, note=table["setting"].map(notes))
+    table = tidy(table, ["corpus", "setting", "seed"])
+    order = means[means["quantity"] == "npmi_held_out"]["value"].to_numpy()
+    shown = readable_settings(table).iloc[np.argsort(-order, kind="stable")]
     title = f"Topic models of {corpus} by their coherence in articles held out"
-    return Report(found, readable_settings(found), title, SETTINGS_NOTES)
+    return Report(table, shown, title, SETTINGS_NOTES)
 
 
 @table(
@@ -195,9 +202,17 @@ def topic_settings(held_out: pd.DataFrame, corpus: str, models: list[NamedLda]) 
     settings={"corpus": "topic_structure.wikipedia.corpus"},
 )
 def topic_quality(quality: pd.DataFrame, held_out: list[pd.DataFrame], corpus: str) -> Report:
-    """The quality of the topic model: NMI, NPMI, topics used."""
-    found, title = (
-        quality_table(quality, corpus, held_out),
-        f"Quality of the topic model on {corpus}",
-    )
-    return Report(found, readable_quality(found), title, QUALITY_NOTES)
+    """The quality of the topic model: NMI, NPMI, topics used.
+
+    A quantity without a value keeps its row. `held_out` are rows of
+    `onelayer.text.topics.variation`, where they were measured.
+    """
+    table = quality.assign(corpus=corpus, note="")
+    for coherence in held_out:
+        of_default = coherence[coherence["setting"] == LDA]
+        rows = _over_halves(of_default[of_default["quantity"] == "npmi_held_out"], ["quantity"])
+        table = pd.concat([table, rows.assign(corpus=corpus, n=of_default["n"].iloc[0])])
+    table = table.fillna({"note": ""}).reset_index(drop=True)
+    table.loc[table["value"].isna(), "note"] = "the corpus has no human topics"
+    table, title = tidy(table, ["corpus"]), f"Quality of the topic model on {corpus}"
+    return Report(table, readable_quality(table), title, QUALITY_NOTES)

@@ -40,11 +40,7 @@ def sample_articles(
     """Draw the articles to probe, without replacement, in corpus order.
 
     The draw depends on the seed and the corpus alone, so that all models see the same articles.
-
-    Args:
-        paths: the corpus's articles.
-        settings: how many articles, in how many parts, and the seed.
-        part: which part of the drawn articles (counted from 0); None: all of them.
+    `part` says which part of those drawn (counted from 0); None: all of them.
     """
     articles = read_articles(paths)
     order = generator("probed articles", settings.seed).permutation(len(articles))
@@ -62,15 +58,7 @@ def probe_articles(
     settings: AttentionProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> AttentionSums:
-    """`probe_attention` for the kept words that are one piece in the checkpoint's tokenizer.
-
-    Args:
-        model, tokenizer: the checkpoint.
-        articles: see `sample_articles`.
-        kept: the table of `onelayer.text.topics.ambiguity`.
-        settings: how long the articles are.
-        progress: wraps the articles in a progress bar.
-    """
+    """`probe_attention` for the words of the table `kept` that are one piece in the tokenizer."""
     labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
     return probe_attention(
         model, tokenizer, articles, labels, variants_of(kept), settings, progress
@@ -86,7 +74,7 @@ def probe_attention(
     settings: AttentionProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> AttentionSums:
-    """Run the model over the articles and sum its attention weights by pair class.
+    """Run the model over the articles (see `sample_articles`) and sum its attention by pair class.
 
     Of a causal model, in which no token attends to a later one, those of the lower triangle; see
     `PairCounter`. What a model is, its weights show.
@@ -99,8 +87,7 @@ def probe_attention(
     shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
     head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)
     texts = articles["text"].tolist()
-    found = sums_by_document(model, tokenizer, texts, labels, settings, progress)
-    for place, one in found:
+    for place, one in sums_by_document(model, tokenizer, texts, labels, settings, progress):
         head_sums = head_sums + one.head_sums
         distance_sums[place], distance_counts[place] = one.distance_sums, one.distance_counts
         pairs.add(one.word_pairs)
@@ -133,7 +120,12 @@ def sums_by_document(
     Raises:
         OnelayerError: `max_tokens` exceeds what the model can read.
     """
-    _check_length(model, settings.max_tokens)
+    longest = longest_text(model)
+    if settings.max_tokens > longest:
+        raise OnelayerError(
+            f"probe.attention.max_tokens: {settings.max_tokens}; this model reads at most "
+            f"{longest} tokens"
+        )
     index = {word: place for place, word in enumerate(labels.words)}
     causal = is_causal(model, encode(tokenizer, " ".join(labels.words[:8]), 8).ids)
     counter = PairCounter(labels, settings.reference_length, causal)
@@ -141,23 +133,10 @@ def sums_by_document(
     def read(text: str) -> EncodedText:
         return encode(tokenizer, text, settings.max_tokens)
 
+    def one(encoded: EncodedText) -> PairSums:
+        attention = forward(model, encoded.ids)
+        return counter.pair_sums(attention, encoded.positions, encoded.indices(index))
+
     if on_gpu(model.device):
         return sums_in_batches(model, [read(text) for text in texts], index, counter, progress)
-    return enumerate(
-        _document_sums(model, read(text), index, counter) for text in progress(texts, unit="doc")
-    )
-
-
-def _check_length(model: PreTrainedModel, max_tokens: int) -> None:
-    longest = longest_text(model)
-    if max_tokens > longest:
-        raise OnelayerError(
-            f"probe.attention.max_tokens: {max_tokens}; this model reads at most {longest} tokens"
-        )
-
-
-def _document_sums(
-    model: PreTrainedModel, encoded: EncodedText, index: dict[str, int], counter: PairCounter
-) -> PairSums:
-    word_index = encoded.indices(index)
-    return counter.pair_sums(forward(model, encoded.ids), encoded.positions, word_index)
+    return enumerate(one(read(text)) for text in progress(texts, unit="doc"))

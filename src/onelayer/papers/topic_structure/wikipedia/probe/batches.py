@@ -42,7 +42,6 @@ def sums_in_batches(
         texts: what it reads.
         index: of the labelled words.
         counter: makes the sums.
-        progress: wraps the batches in a progress bar.
 
     Raises:
         OnelayerError: rows of attention do not sum to 1, or see `attention_weights`.
@@ -86,9 +85,9 @@ def _ends(documents: Sequence[Document], weights: Sequence[Tensor]) -> np.ndarra
     """Where the parts of `_reduced` end, but for the last."""
     sizes = [1, 1]
     for document in documents:
-        places, variants = document.places, len(document.classes)
-        sizes.append(variants * len(PAIR_CLASSES) * len(weights) * weights[0].shape[1])
-        sizes += [len(flat) for flat in (places.forward, places.backward, places.outside)]
+        classes = len(document.classes) * len(PAIR_CLASSES)
+        sizes.append(classes * len(weights) * weights[0].shape[1])
+        sizes += map(len, document.flats)
     return np.cumsum(sizes)[:-1]
 
 
@@ -109,14 +108,9 @@ def _reduced(weights: Sequence[Tensor], documents: Sequence[Document], causal: b
 
 
 def _document_sums(weights: Tensor, document: Document) -> list[Tensor]:
-    """`pairs._layer_sums` of one text with all layers and heads at once, on their device.
-
-    Args:
-        weights: [layers * heads, T * T].
-        document: whose they are.
-    """
-    places, gathered = document.places, []
-    for flat in (places.forward, places.backward, places.outside):
+    """`pairs._layer_sums` of one text, of its weights [layers * heads, T * T], on their device."""
+    gathered = []
+    for flat in document.flats:
         chosen = weights.index_select(1, to_device(flat, weights.device)).double()
         if document.keys is not None:
             chosen *= to_device(document.keys[flat // document.tokens], weights.device)

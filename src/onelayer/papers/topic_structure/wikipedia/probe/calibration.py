@@ -27,8 +27,12 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     labels_of,
     variants_of,
 )
-from onelayer.papers.topic_structure.wikipedia.probe.measures import Measure, Sampled
-from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairSums
+from onelayer.papers.topic_structure.wikipedia.probe.measures import Sampled
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
+    Labels,
+    PairSums,
+    WordPairs,
+)
 from onelayer.settings.calibration import ProbeCalibrationSettings
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.tokenizer import piece_ids
@@ -38,22 +42,10 @@ AT_ONCE = 100  # permutations whose resamples are in memory together
 
 
 @dataclass(frozen=True, eq=False)
-class PairsOfArticles:
-    """Attention between different labelled words of each article, one row per ordered pair.
-
-    Attributes:
-        article: int [rows], counted from 0.
-        query, key: int [rows], words.
-        sums: float64 [rows], length-corrected attention, mean over layers and heads.
-        counts: int [rows], pairs of positions.
-        articles: D.
-    """
+class PairsOfArticles(WordPairs):
+    """Those of each article: `article` [rows] counted from 0, `articles` their number D."""
 
     article: np.ndarray
-    query: np.ndarray
-    key: np.ndarray
-    sums: np.ndarray
-    counts: np.ndarray
     articles: int
 
     def by_class(
@@ -68,22 +60,21 @@ class PairsOfArticles:
         places = permutation[self.query] * len(together) + permutation[self.key]
         other = ~together.ravel().take(places)
         code = 2 * self.article + other
-        size = 2 * self.articles
         return tuple(
-            np.bincount(code, column, size).reshape(self.articles, 2)
+            np.bincount(code, column, 2 * self.articles).reshape(self.articles, 2)
             for column in (self.sums, self.counts)
         )
 
 
 def pairs_of(found: Iterable[tuple[int, PairSums]], articles: int) -> PairsOfArticles:
     """The word pairs of every article, from the sums of each with its place."""
-    parts = [(place, one.word_pairs) for place, one in found]
+    places, parts = zip(*((place, one.word_pairs) for place, one in found), strict=True)
     columns = {
-        field.name: np.concatenate([getattr(pairs, field.name) for _, pairs in parts])
-        for field in fields(parts[0][1])
+        field.name: np.concatenate([getattr(pairs, field.name) for pairs in parts])
+        for field in fields(WordPairs)
     }
-    places, rows = zip(*((place, len(pairs.query)) for place, pairs in parts), strict=True)
-    return PairsOfArticles(np.repeat(places, rows), **columns, articles=articles)
+    rows = [len(pairs.query) for pairs in parts]
+    return PairsOfArticles(**columns, article=np.repeat(places, rows), articles=articles)
 
 
 def shuffled(
@@ -91,11 +82,8 @@ def shuffled(
 ) -> list[str]:
     """The texts with their words, numbers and marks in random places; each as long as before.
 
-    Args:
-        texts: what is shuffled.
-        across: over all texts; else each within itself.
-        longest: words of a text that count, those that a model may come to read.
-        rng: source of randomness.
+    `across` all texts, or each within itself; of each the `longest` first words count, those that a
+    model may come to read.
     """
     words = [tokens(text)[:longest] for text in texts]
     if not across:
@@ -116,15 +104,11 @@ def calibrate(
     """Ratios of one checkpoint under topics and permuted topics, in texts and shuffled texts.
 
     Args:
-        model, tokenizer: the checkpoint.
-        articles: what it reads.
         kept: the words of one variant.
         vocabulary: rows `word`, `occurrences` of the bag of words.
-        settings: how often, and the settings of the probe.
-        progress: wraps the articles in a progress bar.
 
     Returns:
-        Rows of `probe.measures.Measure` with `text`, whether it is `shuffled`, whether topics are
+        Rows of `probe.measures.Sampled` with `text`, whether it is `shuffled`, whether topics are
         `permuted`, and `runs`, shuffles behind the mean: of the topics themselves those of seed
         `all` of each text; of permuted ones, in articles as they are, a row's seed is the number of
         the draw.
@@ -163,14 +147,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Measures articles under one variant of the topics.
-
-    Attributes:
-        labels: [1, W, K], every word in some topic.
-        variant: of the labels.
-        frequencies: occurrences of each word, [W].
-        settings: of the calibration.
-    """
+    """Measures articles under one variant of the topics, in which every word has some topic."""
 
     labels: Labels
     variant: Variant
@@ -180,7 +157,7 @@ class Measured:
     def topics(self, texts: Sequence[PairsOfArticles]) -> pd.DataFrame:
         """Rows of the mean over several readings of the same articles, and of its null."""
         own = np.arange(len(self.labels.words))
-        drawn = list(self._permutations(self.settings.uncertainty.permutations, "null"))
+        drawn = self._permutations(self.settings.uncertainty.permutations, "null")
         values, replicates, null = [], [], []
         for pairs in texts:
             sums, counts = self._stacked(pairs, [own])
@@ -196,12 +173,12 @@ class Measured:
         Permutations form a group: topics that were permuted and are permuted again are distributed
         as those permuted once. The null of one draw is therefore a sample of the other draws.
         """
-        drawn = list(self._permutations(self.settings.texts.permutations, "permuted topics"))
+        drawn = self._permutations(self.settings.texts.permutations, "permuted topics")
         sums, counts = self._stacked(pairs, drawn)
         values = _ratios(sums, counts)
         rng = generator("nulls of permuted topics", self.settings.seed)
         size = min(self.settings.uncertainty.permutations, len(values) - 1)
-        rows: list[Measure] = []
+        rows: list[dict] = []
         for first in range(0, len(values), AT_ONCE):
             some = slice(first, first + AT_ONCE)
             resampled = self._resampled(sums[..., some], counts[..., some]).T
@@ -212,22 +189,16 @@ class Measured:
         return pd.DataFrame(rows)
 
     def _rows(
-        self,
-        seed: str,
-        values: np.ndarray,
-        replicates: np.ndarray,
-        null: np.ndarray,
-        articles: int,
-    ) -> list[Measure]:
+        self, seed: str, values: np.ndarray, replicates: np.ndarray, null: np.ndarray, articles: int
+    ) -> list[dict]:
         sampled = Sampled(self.variant, "attention_ratio", values, replicates, articles, null)
         return sampled.rows(seed, range(len(values)))
 
-    def _permutations(self, count: int, purpose: str) -> Iterable[np.ndarray]:
-        membership = self.labels.membership[0]
+    def _permutations(self, count: int, purpose: str) -> list[np.ndarray]:
         bins = self.settings.uncertainty.frequency_bins
         strata = uncertainty.frequency_strata(self.frequencies, bins)
         rng = generator("calibration", purpose, self.settings.seed)
-        return uncertainty.label_permutations(membership, strata, count, rng)
+        return [uncertainty.permute_within(strata, rng) for _ in range(count)]
 
     def _stacked(
         self, pairs: PairsOfArticles, permutations: Sequence[np.ndarray]

@@ -52,7 +52,6 @@ def unseen_articles(
         encoded: their text as it is trained on, which says what is held out; none of either where
             no model is.
         attention: the probe whose articles are left out.
-        settings: how many, and the seed of the draw.
 
     Returns:
         As many of them as there are at most, maybe none, in the corpus's order.
@@ -70,9 +69,7 @@ def unseen_articles(
 class Heads:
     """Which heads are removed: those with the largest ratios, or as many others.
 
-    Args:
-        ratios: attention ratio of each head, [layers, heads].
-        share: of all heads that are removed, at most a half; at least one head is.
+    By `ratios` [layers, heads], so many that they are `share` of all, at most a half, at least one.
     """
 
     def __init__(self, ratios: np.ndarray, share: float) -> None:
@@ -87,14 +84,13 @@ class Heads:
         `random`: any others. `same_layers`: others of which each layer has as many as there are
         among the largest; left out where a layer has too few.
         """
-        sets = {LARGEST: self.largest, RANDOM: self._among(~self.largest, rng)}
-        of_layer = list(zip(~self.largest, self.largest.sum(axis=1), strict=True))
-        if all(others.sum() >= count for others, count in of_layer):
-            sets[SAME_LAYERS] = np.array([_draw(*one, rng) for one in of_layer])
+        others, counts = ~self.largest, self.largest.sum(axis=1)
+        anywhere = _draw(others.ravel(), counts.sum(), rng).reshape(others.shape)
+        sets = {LARGEST: self.largest, RANDOM: anywhere}
+        if (others.sum(axis=1) >= counts).all():
+            by_layer = zip(others, counts, strict=True)
+            sets[SAME_LAYERS] = np.array([_draw(*of_layer, rng) for of_layer in by_layer])
         return sets
-
-    def _among(self, others: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return _draw(others.ravel(), self.largest.sum(), rng).reshape(others.shape)
 
 
 def _draw(others: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -109,8 +105,7 @@ class Questions:
     """A text in which words are hidden, or replaced.
 
     Attributes:
-        ids: what the model reads, [tokens].
-        truth: the text itself, [tokens].
+        ids, truth: what the model reads, and the text itself, [tokens].
         positions: words that are asked for, [words].
         targets: their ids; or whether they were replaced, [words].
         same_topic: whether another word of its topic can be seen in the text, [words] bool.
@@ -129,7 +124,6 @@ class Questioner:
     Only words of the topic model's vocabulary that are one piece are asked for.
 
     Args:
-        tokenizer: of the model.
         vocabulary: rows `word`, `occurrences` of the bag of words.
         topics: topics of each word that has some.
         settings: share of the words, and the seed of the draws.
@@ -160,9 +154,7 @@ class Questioner:
     def ask(self, document: str, text: str) -> Questions | None:
         """Questions about a text; None where it holds no word that can be asked for.
 
-        Args:
-            document: the article's id, on which, beside the seed, the draws depend.
-            text: its text.
+        The draws depend on the seed and on `document`, the article's id.
         """
         encoded = encode(self.tokenizer, text, self.max_tokens)
         places = np.flatnonzero([word in self._words for word in encoded.words])
@@ -177,39 +169,32 @@ class Questioner:
         ids, truth = np.array(encoded.ids), np.array(encoded.ids)
         if self.mask is None:
             ids[pieces[hidden]] = rng.choice(self._pieces, len(hidden), p=self._chances)
-            of = places
-            targets = (ids != truth)[pieces[of]]
+            of, answers = places, (ids != truth).astype(np.int64)
         else:
             ids[pieces[hidden]] = self.mask
-            of = hidden
-            targets = truth[pieces[of]]
+            of, answers = hidden, truth
         seen = self._seen(encoded, set(hidden), of)
         positions = pieces[of]
-        return Questions(ids.tolist(), truth.tolist(), positions, targets.astype(np.int64), seen)
+        return Questions(ids.tolist(), truth.tolist(), positions, answers[positions], seen)
 
     def _seen(self, encoded: EncodedText, hidden: set[int], of: np.ndarray) -> np.ndarray:
         """Whether a different word of its topic is not hidden, of each of some words, bool."""
         visible = {word for place, word in enumerate(encoded.words) if place not in hidden}
         topics = {word: self.topics[word] for word in visible if word in self.topics}
+        own = [(word, self.topics.get(word, frozenset())) for word in encoded.words]
         return np.array(
             [
-                any(
-                    other != word and own & self.topics.get(word, frozenset())
-                    for other, own in topics.items()
-                )
-                for word in (encoded.words[place] for place in of)
+                any(other != word and shown & asked for other, shown in topics.items())
+                for word, asked in (own[place] for place in of)
             ]
         )
 
 
 @dataclass(frozen=True)
 class Condition:
-    """How a document is read: which heads are gone, and what is there instead.
+    """How a document is read: without which heads, [layers, heads] bool, and what is there instead.
 
-    Attributes:
-        removal: `none`, `zero` or `uniform`.
-        chosen: `none`, `largest`, `random` or `same_layers`.
-        heads: [layers, heads] bool.
+    `removal` is one of `REMOVALS`, `chosen` a key of `Heads.drawn`; both are `none` with all heads.
     """
 
     removal: str
@@ -236,13 +221,6 @@ def removal_losses(
     Other heads than the largest are drawn anew for every document: an interval over documents is
     one over draws, too.
 
-    Args:
-        model: the checkpoint with its head for words.
-        questioner: hides words, with the checkpoint's tokenizer.
-        heads: to be removed.
-        articles: rows `id`, `text`.
-        progress: wraps the articles in a progress bar.
-
     Returns:
         Rows `document`, `removal`, `chosen`, `words` (`same_topic`, `other`), `loss` (nats, summed
         over the words) and `asked` (how many).
@@ -261,11 +239,10 @@ def removal_losses(
         rng = generator("other heads", questioner.settings.seed, document)
         conditions = conditions_of(heads.drawn(rng))
         losses = read_without(model, switch, conditions, questions)
-        keys = pd.DataFrame([(c.removal, c.chosen) for c in conditions])
-        keys.columns = ["removal", "chosen"]
-        for words, own in ((SAME_TOPIC, questions.same_topic), (OTHER, ~questions.same_topic)):
-            sums = losses[:, own].sum(axis=1)
-            parts.append(keys.assign(document=document, words=words, loss=sums, asked=own.sum()))
+        keys = pd.DataFrame([{"removal": c.removal, "chosen": c.chosen} for c in conditions])
+        for words, of in ((SAME_TOPIC, questions.same_topic), (OTHER, ~questions.same_topic)):
+            sums = losses[:, of].sum(axis=1)
+            parts.append(keys.assign(document=document, words=words, loss=sums, asked=of.sum()))
     if not parts:
         raise OnelayerError(f"none of {len(articles)} articles holds a word to ask for")
     return pd.concat(parts, ignore_index=True)
@@ -310,10 +287,6 @@ def measure_removal(
         kept: the table of `onelayer.text.topics.ambiguity`.
         vocabulary: rows `word`, `occurrences` of the bag of words.
         ratios: rows of `probe.measures.measure_heads`.
-        settings: share of words and heads, seed.
-        max_tokens: of a text.
-        device: where the model is.
-        progress: wraps articles in a progress bar.
 
     Returns:
         Rows of `removal_losses` with `seed`, `loss_of`, what the loss is, and `missing`, empty; or
@@ -332,8 +305,8 @@ def measure_removal(
         if isinstance(model, str):
             return without_losses(model)
         questioner = Questioner(tokenizer, vocabulary, topics, settings, max_tokens, model.mask)
-        own = ratios[ratios["seed"] == seed].pivot_table("ratio", "layer", "head").to_numpy()
-        heads = Heads(own, settings.heads_share)
+        by_head = ratios[ratios["seed"] == seed].pivot_table("ratio", "layer", "head")
+        heads = Heads(by_head.to_numpy(), settings.heads_share)
         losses = removal_losses(model, questioner, heads, articles, progress)
         parts.append(losses.assign(seed=seed))
         kinds.add(model.kind)

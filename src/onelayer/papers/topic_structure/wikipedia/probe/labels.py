@@ -56,9 +56,9 @@ def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Label
     whole = kept
     for known in one_piece:
         whole = whole[whole["word"].isin(set(known))]
-    left = variants_of(whole)
+    probed = variants_of(whole)
     for variant in variants:
-        if variant not in left:
+        if variant not in probed:
             raise OnelayerError(
                 f"topics.ambiguity: threshold {variant}: no word of any topic is one piece in this "
                 "model's tokenizer; name the model in topics.words.single_piece_in"
@@ -75,12 +75,8 @@ def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Label
 def stack_labels(parts: Sequence[Labels]) -> Labels:
     """Labels of several topic models as one, so that one pass over the documents serves all.
 
-    Args:
-        parts: labels of each topic model, over words and topics of its own.
-
-    Returns:
-        Labels over the union of the words, alphabetically; the variants of the parts one after the
-        other; as many topics as the largest part has.
+    Over the union of the words, alphabetically; the variants of the parts one after the other; as
+    many topics as the largest part has.
     """
     words = tuple(sorted(set().union(*(part.words for part in parts))))
     column = {word: index for index, word in enumerate(words)}
@@ -97,8 +93,6 @@ def stack_labels(parts: Sequence[Labels]) -> Labels:
 def frequencies_of(labels: Labels, vocabulary: pd.DataFrame) -> np.ndarray:
     """Occurrences of each labelled word in the corpus, [words].
 
-    Args:
-        labels: the words.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
+    `vocabulary` has rows `word`, `occurrences` of the bag of words.
     """
     return vocabulary.set_index("word")["occurrences"].loc[list(labels.words)].to_numpy()

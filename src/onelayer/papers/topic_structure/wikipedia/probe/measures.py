@@ -7,9 +7,10 @@ comes from elsewhere, or a single seed, has rows of seed `all` alone, whose inte
 training out.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.similarity import (
     unit_vectors,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import Replicates
 from onelayer.settings.probe import UncertaintySettings
 
 BOTH = [SAME_TOPIC, DIFFERENT_TOPIC]
@@ -40,31 +42,16 @@ OVER_TOPICS = "_over_topics"
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One measured quantity: its value, its 95% interval and what it rests on."""
-
-    seed: str
-    overlap: str
-    threshold: str
-    quantity: str
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True)
 class Sampled:
     """A quantity of every checkpoint of one model, and how far chance alone would move it.
 
     Attributes:
-        variant, quantity: what was measured.
         values: of each checkpoint, [S].
         replicates: with documents or words resampled, the same for all, [S, R]; None: no interval.
-        null: with topics permuted, in the same way for all, [S, P]; None: not a ratio.
         n: documents or words.
-        topics: with whole topics resampled, the same for all, [S, R]; None: not measured.
-        topics_drawn: how many topics.
+        null: with topics permuted, in the same way for all, [S, P]; None: not a ratio.
+        topics: with `topics_drawn` whole topics resampled, the same for all, [S, R]; None: not
+            measured.
     """
 
     variant: Variant
@@ -76,29 +63,33 @@ class Sampled:
     topics: np.ndarray | None = None
     topics_drawn: int = 0
 
-    def rows(self, seed: str, chosen: Sequence[int]) -> list[Measure]:
-        """Rows of the mean over the chosen checkpoints: of a ratio also its null, z and p."""
+    def rows(self, seed: str, chosen: Sequence[int]) -> list[dict]:
+        """Rows of the mean over the chosen checkpoints: of a ratio also its null, z and p.
+
+        Columns: `seed`, `overlap`, `threshold`, `quantity`, `value`, its 95% interval `low` and
+        `high`, and `n`.
+        """
+        row = functools.partial(self._row, seed)
         values = self.values[chosen]
         if self.replicates is None:
-            return [self._row(seed, "", values.mean(), np.nan, np.nan)]
+            return [row("", values.mean())]
         replicates = self.replicates[chosen]
-        found = self._over_seeds(values, replicates)
-        rows = [self._row(seed, "", *found)]
+        mean = self._over_seeds(values, replicates)
+        rows = [row("", *mean)]
         if self.null is not None:
             null = self.null[chosen]
             mean_null, centres = null.mean(axis=0), null.mean(axis=1)
             ends = uncertainty.percentile_interval(mean_null)
             corrected = self._over_seeds(values / centres, replicates / centres[:, None])
-            z, p = uncertainty.z_score(values, null), uncertainty.permutation_p(values, null)
             rows += [
-                self._row(seed, "_null", mean_null.mean(), *ends),
-                self._row(seed, "_null_corrected", *corrected),
-                self._row(seed, "_z", z, np.nan, np.nan),
-                self._row(seed, "_p", p, np.nan, np.nan),
+                row("_null", mean_null.mean(), *ends),
+                row("_null_corrected", *corrected),
+                row("_z", uncertainty.z_score(values, null)),
+                row("_p", uncertainty.permutation_p(values, null)),
             ]
         if self.topics is not None:
-            ends = self._over_topics(*found, self.topics[chosen].mean(axis=0))
-            rows.append(self._row(seed, OVER_TOPICS, found[0], *ends))
+            ends = self._over_topics(*mean, self.topics[chosen].mean(axis=0))
+            rows.append(row(OVER_TOPICS, mean[0], *ends) | {"n": self.topics_drawn})
         return rows
 
     def _over_seeds(self, values: np.ndarray, replicates: np.ndarray) -> tuple[float, float, float]:
@@ -118,11 +109,12 @@ class Sampled:
         below, above = max(value - least, 0.0), max(most - value, 0.0)
         return value - np.hypot(value - low, below), value + np.hypot(high - value, above)
 
-    def _row(self, seed: str, suffix: str, value: float, low: float, high: float) -> Measure:
-        overlap, threshold = self.variant.overlap, self.variant.threshold
-        ends = float(value), float(low), float(high)
-        n = self.topics_drawn if suffix == OVER_TOPICS else self.n
-        return Measure(seed, overlap, threshold, f"{self.quantity}{suffix}", *ends, n)
+    def _row(
+        self, seed: str, suffix: str, value: float, low: float = np.nan, high: float = np.nan
+    ) -> dict:
+        numbers = {"value": float(value), "low": float(low), "high": float(high), "n": self.n}
+        of = {"seed": seed} | asdict(self.variant) | {"quantity": f"{self.quantity}{suffix}"}
+        return of | numbers
 
 
 def _rows(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame:
@@ -147,11 +139,10 @@ def measure_attention(
         checkpoints: sums of each checkpoint, over the same documents.
         labels: topic labels, [variants, words, topics].
         frequencies: occurrences of each labelled word in the corpus, [words].
-        settings: resamples, permutations, strata, seed.
         seeds: of each checkpoint, where there are several.
 
     Returns:
-        Rows of `Measure`. Quantities: `attention_ratio`, `_null` (mean and 95% range),
+        Rows of `Sampled`. Quantities: `attention_ratio`, `_null` (mean and 95% range),
         `_null_corrected`, `_z`, `_p` (one-sided, of the permutations), `_distance_standardised`; of
         disjoint topics `_over_topics`, with an interval for topics like these, n their number, and
         not for these alone; the mean weight of each pair class (with an interval where there are
@@ -175,16 +166,20 @@ def measure_attention(
     quantities: list[Sampled] = []
     ratios: dict[Variant, Sampled] = {}
     for place, variant in enumerate(variants):
+        membership = labels.membership[place]
         try:
-            replicates = np.array([_resampled(sums, place, weights) for sums in checkpoints])
-            values = np.array([_ratio(sums, place) for sums in checkpoints])
-            null = _attention_null(checkpoints, labels, place, frequencies, settings)
-            standardised = _standardised(checkpoints, place, weights)
-            topics = _topics(checkpoints, labels.membership[place], settings)
+            ratio = _ratios(checkpoints, place, weights, by_distance=False)
+            permutations = _permutations(membership, frequencies, settings)
+            null = [
+                uncertainty.permuted_attention(sums.word_pairs, membership, permutations).ratio
+                for sums in checkpoints
+            ]
+            standardised = _ratios(checkpoints, place, weights, by_distance=True)
         except ValueError as error:
             raise _empty(variant, error) from None
+        topics = _topics(checkpoints, membership, settings)
         ratios[variant] = Sampled(
-            variant, "attention_ratio", values, replicates, documents, null, *topics
+            variant, "attention_ratio", *ratio, documents, np.array(null), *topics
         )
         name = "attention_ratio_distance_standardised"
         quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
@@ -193,16 +188,13 @@ def measure_attention(
 
 
 def measure_heads(checkpoints: Sequence[AttentionSums], seeds: Sequence[int] = ()) -> pd.DataFrame:
-    """Attention ratio of every layer and head: one row per seed, layer and head.
+    """Attention ratio of every layer and head under every variant: one row per seed of each.
 
     Heads of one layer are exchangeable: which of them a training gives which part is chance, and
     the mean over seeds of 'head 1' means nothing. In rows of seed `all` of several checkpoints
     `head` is therefore the rank within the layer, the largest ratio first, and the value the mean
     over seeds of the ratio of that rank. Rows of one seed, or of the only checkpoint, have the
     head's own number.
-
-    Args:
-        checkpoints, seeds: as for `measure_attention`.
     """
     tables = []
     for place, variant in enumerate(checkpoints[0].variants):
@@ -242,132 +234,73 @@ def measure_embeddings(
         variants, labels, frequencies, settings, seeds: as for attention.
 
     Returns:
-        Rows of `Measure`: `embedding_cosine_ratio` and `embedding_dot_ratio` on the embedding
+        Rows of `Sampled`: `embedding_cosine_ratio` and `embedding_dot_ratio` on the embedding
         layer's output, `embedding_raw_...` on the raw word embeddings, each with `_null`,
         `_null_corrected`, `_z`, `_p`, and the means and difference that the ratio comes from.
 
     Raises:
         OnelayerError: a variant has no pair of some class, or vectors are zero or not finite.
     """
-    spaces = (("output", "embedding"), ("raw", "embedding_raw"))
     vectors = {
-        f"{prefix}_{kind}": [_vectors(checkpoint[space], kind) for checkpoint in checkpoints]
-        for space, prefix in spaces
-        for kind in ("cosine", "dot")
+        f"{prefix}_{kind}": [prepare(checkpoint[space]) for checkpoint in checkpoints]
+        for space, prefix in (("output", "embedding"), ("raw", "embedding_raw"))
+        for kind, prepare in (("cosine", unit_vectors), ("dot", np.asarray))
     }
-    # By variant, whose permutations and resamples all vectors share; shown by kind of vectors.
-    found: dict[str, list[Sampled]] = {name: [] for name in vectors}
-    shared: _Drawn | None = None
+
+    @functools.lru_cache(maxsize=1)
+    def drawn(place: int) -> tuple[TopicSets, list[np.ndarray], list[np.ndarray]]:
+        """What all vectors share under a variant: topic sets, resamples and permutations."""
+        membership, rng = labels.membership[place], generator("words", settings.seed)
+        resamples = uncertainty.word_multiplicities(membership, settings.word_resamples, rng)
+        permutations = _permutations(membership, frequencies, settings)
+        return TopicSets(membership), resamples, permutations
+
+    by_vectors: dict[str, list[Sampled]] = {name: [] for name in vectors}
     for (place, variant), name in progress(
         list(itertools.product(enumerate(variants), vectors)), unit="ratio"
     ):
         try:
-            if shared is None or shared.place != place:
-                shared = _drawn(place, labels.membership[place], frequencies, settings)
-            found[name] += _similarities(vectors[name], variant, name, shared)
+            by_vectors[name] += _similarities(vectors[name], variant, name, *drawn(place))
         except ValueError as error:
             raise _empty(variant, error) from None
-    return _rows(list(itertools.chain(*found.values())), seeds)
+    return _rows(list(itertools.chain(*by_vectors.values())), seeds)
 
 
-def _vectors(vectors: np.ndarray, kind: str) -> np.ndarray:
-    try:
-        return unit_vectors(vectors) if kind == "cosine" else vectors
-    except ValueError as error:
-        raise OnelayerError(f"word embeddings: {error}") from None
-
-
-@dataclass(frozen=True, eq=False)
-class _Drawn:
-    """What the vectors of all checkpoints share under one variant.
-
-    Attributes:
-        place: the variant's.
-        sets: topic sets of the words.
-        resamples: how often each word is drawn, int [W] each.
-        permutations: of the labelled words within strata of frequency, int [W] each.
-    """
-
-    place: int
-    sets: TopicSets
-    resamples: list[np.ndarray]
-    permutations: list[np.ndarray]
-
-
-def _drawn(
-    place: int, membership: np.ndarray, frequencies: np.ndarray, settings: UncertaintySettings
-) -> _Drawn:
-    strata = uncertainty.frequency_strata(
-        frequencies, settings.frequency_bins, membership.any(axis=1)
-    )
-    rng = generator("words", settings.seed)
-    resamples = uncertainty.word_multiplicities(membership, settings.word_resamples, rng)
-    rng = generator("permutations", settings.seed)
-    permutations = uncertainty.label_permutations(membership, strata, settings.permutations, rng)
-    return _Drawn(place, TopicSets(membership), list(resamples), list(permutations))
+def _permutations(
+    membership: np.ndarray, frequencies: np.ndarray, settings: UncertaintySettings
+) -> list[np.ndarray]:
+    """Of the labelled words within strata of frequency, int [W] each."""
+    labelled, rng = membership.any(axis=1), generator("permutations", settings.seed)
+    strata = uncertainty.frequency_strata(frequencies, settings.frequency_bins, labelled)
+    return [uncertainty.permute_within(strata, rng) for _ in range(settings.permutations)]
 
 
 def _similarities(
-    vectors: list[np.ndarray], variant: Variant, name: str, shared: _Drawn
+    vectors: Sequence[np.ndarray],
+    variant: Variant,
+    name: str,
+    sets: TopicSets,
+    resamples: Sequence[np.ndarray],
+    permutations: Sequence[np.ndarray],
 ) -> list[Sampled]:
-    words = len(shared.sets.labelled)
-    similarities = [PairSimilarity(v, shared.sets) for v in vectors]
-    means = [similarity.means() for similarity in similarities]
-    boots = [uncertainty.resampled_similarity(one, shared.resamples) for one in similarities]
-    nulls = [uncertainty.permuted_similarity(one, shared.permutations) for one in similarities]
-    null = np.array([null.ratio for null in nulls])
-    parts = (
-        ("ratio", [m.ratio for m in means], [b.ratio for b in boots]),
-        ("same", [m.same_mean for m in means], [b.same for b in boots]),
-        ("different", [m.different_mean for m in means], [b.different for b in boots]),
-        ("difference", [m.difference for m in means], [b.difference for b in boots]),
-    )
+    """Ratio, means and difference of one kind of vectors."""
+    means, boots, nulls = [], [], []
+    for similarity in [PairSimilarity(one, sets) for one in vectors]:
+        means.append(Replicates.of([similarity.means()]))
+        boots.append(Replicates.of(similarity.means(weights=drawn) for drawn in resamples))
+        null = Replicates.of(similarity.means(permutation=moved) for moved in permutations)
+        nulls.append(null.ratio)
     return [
         Sampled(
             variant,
             f"{name}_{part}",
-            np.array(values),
-            np.array(replicates),
-            words,
-            null if part == "ratio" else None,
+            np.concatenate([getattr(mean, part) for mean in means]),
+            np.array([getattr(boot, part) for boot in boots]),
+            len(sets.labelled),
+            np.array(nulls) if part == "ratio" else None,
         )
-        for part, values, replicates in parts
+        for part in ("ratio", "same", "different", "difference")
     ]
-
-
-def _ratio(sums: AttentionSums, place: int) -> float:
-    totals, pairs = (part[:, BOTH].sum(axis=0) for part in sums.of_documents(place))
-    same, different = totals / pairs
-    return float(same / different)
-
-
-def _resampled(sums: AttentionSums, place: int, weights: np.ndarray) -> np.ndarray:
-    totals, pairs = (part[:, BOTH] for part in sums.of_documents(place))
-    return uncertainty.resampled_attention(totals, pairs, weights).ratio
-
-
-def _attention_null(
-    checkpoints: Sequence[AttentionSums],
-    labels: Labels,
-    place: int,
-    frequencies: np.ndarray,
-    settings: UncertaintySettings,
-) -> np.ndarray:
-    membership = labels.membership[place]
-    strata = uncertainty.frequency_strata(
-        frequencies, settings.frequency_bins, membership.any(axis=1)
-    )
-    nulls = [
-        uncertainty.attention_null(
-            sums.word_pairs,
-            membership,
-            strata,
-            settings.permutations,
-            generator("permutations", settings.seed),
-        ).ratio
-        for sums in checkpoints
-    ]
-    return np.array(nulls)
 
 
 def _topics(
@@ -390,14 +323,22 @@ def _topics(
     return np.array(drawn), topics
 
 
-def _standardised(
-    checkpoints: Sequence[AttentionSums], place: int, weights: np.ndarray
+def _ratios(
+    checkpoints: Sequence[AttentionSums], place: int, weights: np.ndarray, by_distance: bool
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Of a variant, as measured [S] and with documents resampled [S, R]."""
     values, replicates = [], []
     for sums in checkpoints:
-        totals = sums.distance_sums[:, place, BOTH], sums.distance_counts[:, place, BOTH]
-        values.append(uncertainty.distance_standardised_ratio(*(t.sum(axis=0) for t in totals)))
-        replicates.append(uncertainty.resampled_standardised(*totals, weights).ratio)
+        if by_distance:
+            totals = sums.distance_sums[:, place, BOTH], sums.distance_counts[:, place, BOTH]
+            whole = uncertainty.standardised_means(*(total.sum(axis=0)[None] for total in totals))
+            values.append(whole.ratio[0])
+            replicates.append(uncertainty.resampled_standardised(*totals, weights).ratio)
+        else:
+            totals, pairs = (part[:, BOTH] for part in sums.of_documents(place))
+            replicates.append(uncertainty.resampled_attention(totals, pairs, weights).ratio)
+            same, different = totals.sum(axis=0) / pairs.sum(axis=0)
+            values.append(same / different)
     return np.array(values), np.array(replicates)
 
 
@@ -438,13 +379,12 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
         for threshold in thresholds:
             ends = Variant("disjoint", threshold), Variant("overlapping", threshold)
             pairs.append((Variant("disjoint - overlapping", threshold), name, *ends))
-    quantities = []
-    for variant, name, first, second in pairs:
-        minuend, subtrahend = ratios[first], ratios[second]
-        values = minuend.values - subtrahend.values
-        replicates = minuend.replicates - subtrahend.replicates
-        quantities.append(Sampled(variant, name, values, replicates, minuend.n))
-    return quantities
+    contrasts = []
+    for variant, name, *ends in pairs:
+        first, second = (ratios[end] for end in ends)
+        difference = first.values - second.values, first.replicates - second.replicates
+        contrasts.append(Sampled(variant, name, *difference, first.n))
+    return contrasts
 
 
 def _empty(variant: Variant, error: ValueError) -> OnelayerError:

@@ -105,18 +105,24 @@ class PairSums:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Where the pairs of one document lie in its attention matrix, and how far apart they are.
+class Document:
+    """All of a document but its attention: where its pairs lie, how far apart, of which class.
 
     Attributes:
+        tokens: T.
+        words: int [C], word of each candidate.
         first, second: int [P], two candidates, first < second, as indices of the C candidates.
         forward, backward: int [P], flat index of (first, second) and of (second, first).
         outside: int [Q], flat index of ordered pairs with a word that no variant labels.
         bins, outside_bins: int [P] and [Q], distance bins.
         behind: bool [P], whether `first` stands behind `second`, where attention is causal and only
             the later of two can attend; None: both do.
+        keys: float64 [T], share of the tokens that each row can attend to; None: all of them.
+        classes: int8 [V, P].
     """
 
+    tokens: int
+    words: np.ndarray
     first: np.ndarray
     second: np.ndarray
     forward: np.ndarray
@@ -125,25 +131,13 @@ class Places:
     bins: np.ndarray
     outside_bins: np.ndarray
     behind: np.ndarray | None
-
-
-@dataclass(frozen=True, eq=False)
-class Document:
-    """All of a document but its attention.
-
-    Attributes:
-        tokens: T.
-        words: int [C], word of each candidate.
-        places: of the pairs.
-        classes: int8 [V, P].
-        keys: float64 [T], share of the tokens that each row can attend to; None: all of them.
-    """
-
-    tokens: int
-    words: np.ndarray
-    places: Places
-    classes: np.ndarray
     keys: np.ndarray | None
+    classes: np.ndarray
+
+    @property
+    def flats(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Flat indices of all pairs: forward [P], backward [P], outside [Q]."""
+        return self.forward, self.backward, self.outside
 
 
 class PairCounter:
@@ -170,14 +164,9 @@ class PairCounter:
         labels: topic labels of all variants.
         reference_length: number of tokens at which a weight counts as it is.
         causal: whether no token attends to a later one.
-
-    Raises:
-        ValueError: when `reference_length` is not positive.
     """
 
     def __init__(self, labels: Labels, reference_length: float, causal: bool = False) -> None:
-        if not reference_length > 0:
-            raise ValueError(f"reference_length must be positive, not {reference_length}")
         self.labels = labels
         self.reference_length = float(reference_length)
         self.causal = causal
@@ -203,42 +192,49 @@ class PairCounter:
             other class.
 
         Raises:
-            ValueError: when shapes or indices are out of range, attention is not finite, or it
-                looks ahead and is said to be causal.
+            ValueError: when attention is not finite, or it looks ahead and is said to be causal.
         """
-        attention = _as_array(attention)
-        if attention.ndim != 4 or attention.shape[2] != attention.shape[3]:
-            raise ValueError(
-                f"attention must be [layers, heads, tokens, tokens], not {list(attention.shape)}"
-            )
-        if attention.shape[0] * attention.shape[1] == 0:
-            raise ValueError("attention has no layers or heads; is attn_implementation 'eager'?")
+        attention = np.asarray(attention)
         looks_ahead = self.causal and np.triu(attention, 1).any()
         document = self.document(attention.shape[-1], positions, word_index)
-        found = _layer_sums(attention, document.places, document.classes, document.keys)
-        return self.sums_of(document, *found, looks_ahead)
+        return self.sums_of(document, *_layer_sums(attention, document), looks_ahead)
 
     def document(self, tokens: int, positions: ArrayLike, word_index: ArrayLike) -> Document:
-        """What the sums of a document of so many tokens need beside its attention.
-
-        Args:
-            tokens: T.
-            positions, word_index: as `pair_sums`.
-
-        Raises:
-            ValueError: when shapes or indices are out of range.
-        """
+        """What the sums of a document of T tokens need beside its attention; see `pair_sums`."""
         positions = np.asarray(positions, dtype=np.int64)
         word_index = np.asarray(word_index, dtype=np.int64)
-        self._check(tokens, positions, word_index)
         if self.causal:
             positions, word_index = positions[positions > 0], word_index[positions > 0]
-        positions, word_index, candidates = self._candidates_first(positions, word_index)
-        words = word_index[:candidates]
-        places = _places(positions, candidates, tokens, self.causal)
-        classes = self._pair_classes(words, places)  # [V, P]
-        keys = np.arange(1, tokens + 1) / tokens if self.causal else None
-        return Document(tokens, words, places, classes, keys)
+        # Words labelled in some variant first: only they can be in a class other than no_topic, so
+        # only pairs of them are cast to float64 and multiplied with the class masks.
+        candidate = word_index >= 0
+        candidate[candidate] = self._labelled_any[word_index[candidate]]
+        order = np.argsort(~candidate, kind="stable")
+        positions, candidates = positions[order], int(candidate.sum())
+        words = word_index[order][:candidates]
+
+        bin_of = np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="right") - 1
+        flat = positions[:, None] * tokens + positions  # [S, S]
+        bins = bin_of[np.abs(positions[:, None] - positions)]  # [S, S]
+        first, second = np.triu_indices(candidates, 1)
+        is_outside = ~np.eye(len(positions), dtype=bool)
+        is_outside[:candidates, :candidates] = False
+        if self.causal:
+            is_outside &= positions[:, None] > positions
+        return Document(
+            tokens=tokens,
+            words=words,
+            first=first,
+            second=second,
+            forward=flat[first, second],
+            backward=flat[second, first],
+            outside=flat[is_outside],
+            bins=bins[first, second],
+            outside_bins=bins[is_outside],
+            behind=positions[first] > positions[second] if self.causal else None,
+            keys=np.arange(1, tokens + 1) / tokens if self.causal else None,
+            classes=self._pair_classes(words, first * candidates + second),
+        )
 
     def sums_of(
         self,
@@ -247,64 +243,29 @@ class PairCounter:
         means: Sequence[np.ndarray],
         looks_ahead: bool,
     ) -> PairSums:
-        """The sums of a document, from what was added up over its attention.
-
-        Args:
-            document: what else is known of it.
-            head_sums: float64 [V, classes, layers, heads].
-            means: over heads, of the pairs forward [P], backward [P], outside [Q].
-            looks_ahead: whether any token attends to a later one, where attention is causal.
+        """The sums of a document, from what was added up over its attention, as `_layer_sums` does.
 
         Raises:
-            ValueError: as `pair_sums`.
+            ValueError: as `pair_sums`; `looks_ahead`, whether any token attends to a later one, is
+                asked of causal attention alone.
         """
         if looks_ahead:
             raise ValueError("causal attention has weights on later tokens")
         if not np.isfinite(head_sums).all():
             raise ValueError("attention has values that are not finite")
-        places, scale = document.places, document.tokens / self.reference_length
+        scale = document.tokens / self.reference_length
         forward, backward, outside = (scale * mean for mean in means)
-        distance_sums, distance_counts = _distance_sums(
-            forward + backward, outside, places, document.classes
-        )
+        distance_sums, distance_counts = _distance_sums(forward + backward, outside, document)
         return PairSums(
             head_sums=scale * head_sums,
             counts=distance_counts.sum(axis=2),
             distance_sums=distance_sums,
             distance_counts=distance_counts,
-            word_pairs=_word_pairs(forward, backward, document.words, places),
+            word_pairs=_word_pairs(forward, backward, document),
         )
 
-    def _check(self, tokens: int, positions: np.ndarray, word_index: np.ndarray) -> None:
-        if positions.ndim != 1 or positions.shape != word_index.shape:
-            raise ValueError(
-                f"positions {list(positions.shape)} and word_index {list(word_index.shape)} "
-                "must be one-dimensional and of one length"
-            )
-        if positions.size == 0:
-            return
-        if positions.min() < 0 or positions.max() >= tokens:
-            raise ValueError(f"positions must lie in 0..{tokens - 1}")
-        if np.bincount(positions).max() > 1:
-            raise ValueError("positions must be distinct")
-        if word_index.min() < -1 or word_index.max() >= len(self.labels.words):
-            raise ValueError(f"word_index must lie in -1..{len(self.labels.words) - 1}")
-
-    def _candidates_first(
-        self, positions: np.ndarray, word_index: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Reorders the positions so that words labelled in some variant come first.
-
-        Only they can be in a class other than no_topic, so only pairs of them are cast to float64
-        and multiplied with the class masks.
-        """
-        candidate = word_index >= 0
-        candidate[candidate] = self._labelled_any[word_index[candidate]]
-        order = np.concatenate([np.flatnonzero(candidate), np.flatnonzero(~candidate)])
-        return positions[order], word_index[order], int(candidate.sum())
-
-    def _pair_classes(self, words: np.ndarray, places: Places) -> np.ndarray:
-        """Pair class of every two candidates in every variant: int8 [V, P]."""
+    def _pair_classes(self, words: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Class in every variant, int8 [V, P], of pairs of candidates by their place in [C, C]."""
         membership = self._membership[:, words]  # [V, C, K]
         labelled = self._labelled[:, words]  # [V, C]
         shared = membership @ membership.transpose(0, 2, 1)  # topics in common, [V, C, C]
@@ -312,18 +273,14 @@ class PairCounter:
         np.copyto(classes, np.int8(SAME_WORD), where=words[:, None] == words)
         both_labelled = labelled[:, :, None] & labelled[:, None, :]
         np.copyto(classes, np.int8(NO_TOPIC), where=~both_labelled)
-        upper = places.first * len(words) + places.second
-        return classes.reshape(len(classes), len(words) ** 2).take(upper, axis=1)
+        return classes.reshape(len(classes), len(words) ** 2).take(pairs, axis=1)
 
 
 class WordPairTotal:
     """Adds up the word pairs of documents as they come.
 
     Beside the total wait at most `ROWS_AT_ONCE` rows. Sums grow in the order of the documents, to
-    the last bit, however often what waits is added.
-
-    Args:
-        words: number of words W that the indices refer to.
+    the last bit, however often what waits is added. Indices refer to `words` words.
     """
 
     def __init__(self, words: int) -> None:
@@ -334,13 +291,7 @@ class WordPairTotal:
         self._rows_waiting = 0
 
     def add(self, pairs: WordPairs) -> None:
-        """Add the word pairs of a document, or the total of some; no pair stands there twice.
-
-        Raises:
-            ValueError: when an index is not below `words`.
-        """
-        if pairs.query.size and max(pairs.query.max(), pairs.key.max()) >= self._words:
-            raise ValueError(f"word pairs refer to words beyond the {self._words} given")
+        """Add the word pairs of a document, or the total of some; no pair stands there twice."""
         self._waiting.append((pairs.query * self._words + pairs.key, pairs))
         self._rows_waiting += len(pairs.query)
         if self._rows_waiting > ROWS_AT_ONCE:
@@ -371,61 +322,26 @@ class WordPairTotal:
         self._waiting, self._rows_waiting = [], 0
 
 
-def _as_array(attention: ArrayLike) -> np.ndarray:
-    if hasattr(attention, "detach"):  # a torch tensor; torch itself is not needed here
-        attention = attention.detach().cpu().numpy()
-    return np.asarray(attention)
-
-
-def _places(positions: np.ndarray, candidates: int, tokens: int, causal: bool) -> Places:
-    bin_of = np.searchsorted(DISTANCE_EDGES, np.arange(tokens), side="right") - 1
-    flat = positions[:, None] * tokens + positions  # [S, S]
-    bins = bin_of[np.abs(positions[:, None] - positions)]  # [S, S]
-    first, second = np.triu_indices(candidates, 1)
-    is_outside = ~np.eye(len(positions), dtype=bool)
-    is_outside[:candidates, :candidates] = False
-    if causal:
-        is_outside &= positions[:, None] > positions
-    return Places(
-        first=first,
-        second=second,
-        forward=flat[first, second],
-        backward=flat[second, first],
-        outside=flat[is_outside],
-        bins=bins[first, second],
-        outside_bins=bins[is_outside],
-        behind=positions[first] > positions[second] if causal else None,
-    )
-
-
-def _layer_sums(
-    attention: np.ndarray, places: Places, classes: np.ndarray, keys: np.ndarray | None
-) -> tuple[np.ndarray, list[np.ndarray]]:
+def _layer_sums(attention: np.ndarray, document: Document) -> tuple[np.ndarray, list[np.ndarray]]:
     """Attention sums by class for every head, and means over heads for every pair.
 
     Goes layer by layer so that what is gathered stays small. Both directions of a pair have one
     class, so that half the products do (one of them is 0 in causal attention). All sums are of
     non-negative terms (no differences of totals), so that small classes keep their precision.
 
-    Args:
-        attention: [layers, heads, T, T].
-        places: of the pairs.
-        classes: int8 [V, P].
-        keys: float64 [T], share of the tokens that each row can attend to; None: all of them.
-
     Returns:
         float64 [V, classes, layers, heads], and the means forward [P], backward [P], outside [Q].
     """
+    flats, classes, keys = document.flats, document.classes, document.keys
     layers, heads, tokens = attention.shape[:3]
     variants = len(classes)
     chosen = classes[:, None] == np.arange(len(PAIR_CLASSES), dtype=np.int8)[:, None]
     masks = chosen.reshape(variants * len(PAIR_CLASSES), -1).T.astype(np.float64, order="F")
-    flats = (places.forward, places.backward, places.outside)
     means = [np.zeros(len(flat)) for flat in flats]
     # Written to anew for every layer: fresh memory would cost as much as the sums themselves.
     dtype = attention.dtype if keys is None else np.float64
     gathered = [np.empty((heads, len(flat)), dtype=dtype) for flat in flats]
-    both = np.empty((heads, len(places.forward)))
+    both = np.empty((heads, len(document.forward)))
     head_sums = np.empty((layers, heads, variants, len(PAIR_CLASSES)))
     for layer in range(layers):
         weights = attention[layer] if keys is None else attention[layer] * keys[:, None]
@@ -441,64 +357,47 @@ def _layer_sums(
 
 
 def _distance_sums(
-    both: np.ndarray, outside: np.ndarray, places: Places, classes: np.ndarray
+    both: np.ndarray, outside: np.ndarray, document: Document
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of the mean attention and counts of pairs, by class and distance: two [V, classes, B].
 
-    Args:
-        both: float64 [P], mean attention of two candidates, both directions added.
-        outside: float64 [Q], mean attention of the other ordered pairs.
-        places: positions and distance bins of the pairs.
-        classes: int8 [V, P].
+    Means are float64, of two candidates both directions added [P], and of other ordered pairs [Q].
     """
-    variants, bins = len(classes), len(DISTANCE_EDGES)
+    variants, bins = len(document.classes), len(DISTANCE_EDGES)
     shape = (variants, len(PAIR_CLASSES), bins)
     size = variants * len(PAIR_CLASSES) * bins
-    row = np.arange(variants)[:, None] * len(PAIR_CLASSES) + classes
-    code = (row * bins + places.bins).ravel()
+    row = np.arange(variants)[:, None] * len(PAIR_CLASSES) + document.classes
+    code = (row * bins + document.bins).ravel()
     sums = _sums_by_code(code, np.tile(both, variants), size).reshape(shape)
-    directions = 2 if places.behind is None else 1
+    directions = 2 if document.behind is None else 1
     counts = directions * np.bincount(code, minlength=size).reshape(shape)
-    sums[:, NO_TOPIC] += _sums_by_code(places.outside_bins, outside, bins)
-    counts[:, NO_TOPIC] += np.bincount(places.outside_bins, minlength=bins)
+    sums[:, NO_TOPIC] += _sums_by_code(document.outside_bins, outside, bins)
+    counts[:, NO_TOPIC] += np.bincount(document.outside_bins, minlength=bins)
     return sums, counts
 
 
-def _word_pairs(
-    forward: np.ndarray, backward: np.ndarray, words: np.ndarray, places: Places
-) -> WordPairs:
+def _word_pairs(forward: np.ndarray, backward: np.ndarray, document: Document) -> WordPairs:
     """Mean attention between different words, added up within the document.
 
-    Args:
-        forward: float64 [P], mean attention from the first candidate of a pair to the second.
-        backward: float64 [P], the same from the second to the first.
-        words: int [C], word of each candidate.
-        places: the candidates of each pair.
-
-    Returns:
-        One row per ordered pair of the D distinct words of which one attends to the other: all D *
-        (D - 1), or where attention is causal those whose query stands behind a key; sorted by
-        (query, key).
+    One row per ordered pair of the D distinct words of which one attends to the other: all D *
+    (D - 1), or where attention is causal those whose query stands behind a key; sorted by (query,
+    key). `forward` [P] is from the first candidate of a pair to the second, `backward` the reverse.
     """
-    distinct, row = np.unique(words, return_inverse=True)
+    distinct, row = np.unique(document.words, return_inverse=True)
     size = len(distinct)
-    first, second = row[places.first], row[places.second]
+    first, second = row[document.first], row[document.second]
     sums = _sums_by_code(first * size + second, forward, size * size)
     sums += _sums_by_code(second * size + first, backward, size * size)
-    if places.behind is None:
+    if document.behind is None:
         occurrences = np.bincount(row, minlength=size)
         counts = np.outer(occurrences, occurrences)
     else:
-        code = np.where(places.behind, first * size + second, second * size + first)
+        code = np.where(document.behind, first * size + second, second * size + first)
         counts = np.bincount(code, minlength=size * size).reshape(size, size)
     np.fill_diagonal(counts, 0)
     query, key = np.nonzero(counts)
-    return WordPairs(
-        query=distinct[query],
-        key=distinct[key],
-        sums=sums.reshape(size, size)[query, key],
-        counts=counts[query, key],
-    )
+    sums = sums.reshape(size, size)[query, key]
+    return WordPairs(distinct[query], distinct[key], sums, counts[query, key])
 
 
 def _sums_by_code(code: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:

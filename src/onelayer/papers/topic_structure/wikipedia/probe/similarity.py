@@ -10,13 +10,14 @@ Shapes: W words, N labelled words, K topics, G distinct topic sets, d embedding 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+
+from onelayer.errors import OnelayerError
 
 # A topic set of more than this many topics is never expanded into its 2^n - 1 subsets.
 _LARGEST_EXPANDED_SET = 8
@@ -24,15 +25,11 @@ _LARGEST_EXPANDED_SET = 8
 _DENSE_SPEEDUP = 12
 
 
-@dataclass(frozen=True)
-class PairMeans:
+class PairMeans(NamedTuple):
     """Mean similarity of same-topic and different-topic pairs of distinct words.
 
-    Attributes:
-        same_mean: mean over unordered pairs whose topic sets meet.
-        different_mean: mean over unordered pairs of labelled words whose topic sets do not meet.
-        same_pairs: number of same-topic pairs (weighted, see `PairSimilarity.means`).
-        different_pairs: number of different-topic pairs.
+    Means and numbers of unordered pairs of labelled words whose topic sets meet, and do not meet;
+    numbers are weighted, see `PairSimilarity.means`.
     """
 
     same_mean: float
@@ -40,34 +37,20 @@ class PairMeans:
     same_pairs: int
     different_pairs: int
 
-    @property
-    def ratio(self) -> float:
-        """Same over different; meaningless where the means are near 0 (raw random vectors)."""
-        return self.same_mean / self.different_mean if self.different_mean else math.nan
-
-    @property
-    def difference(self) -> float:
-        """Same minus different."""
-        return self.same_mean - self.different_mean
-
 
 def unit_vectors(vectors: ArrayLike) -> np.ndarray:
-    """Scales every row to length 1, so that the mean dot product of the result is the mean cosine.
-
-    Args:
-        vectors: [words, d].
-
-    Returns:
-        float64 [words, d].
+    """Word embeddings [words, d] at length 1, whose mean dot product is their mean cosine: float64.
 
     Raises:
-        ValueError: when rows are zero or not finite, with their number.
+        OnelayerError: when rows are zero or not finite, with their number.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     lengths = np.linalg.norm(vectors, axis=1)
     bad = int((~(np.isfinite(lengths) & (lengths > 0))).sum())
     if bad:
-        raise ValueError(f"{bad} of {len(vectors)} vectors are zero or not finite: no cosine")
+        raise OnelayerError(
+            f"word embeddings: {bad} of {len(vectors)} vectors are zero or not finite: no cosine"
+        )
     return vectors / lengths[:, None]
 
 
@@ -87,18 +70,9 @@ class TopicSets:
     Attributes:
         words: number W of all words.
         labelled: int [N], those with a topic.
-
-    Raises:
-        ValueError: when `membership` is not a bool matrix.
     """
 
-    def __init__(self, membership: ArrayLike) -> None:
-        membership = np.asarray(membership)
-        if membership.ndim != 2 or membership.dtype != np.bool_ or membership.shape[1] == 0:
-            raise ValueError(
-                "membership must be a bool array [words, topics >= 1], "
-                f"not {membership.dtype} {list(membership.shape)}"
-            )
+    def __init__(self, membership: np.ndarray) -> None:
         self.words = len(membership)
         self.labelled = np.flatnonzero(membership.any(axis=1))  # [N]
         self.sets, self.group = _distinct_rows(membership[self.labelled])  # [G, K], [N]
@@ -112,8 +86,7 @@ class TopicSets:
     def meeting_sum(self, group_sums: np.ndarray) -> float:
         """Sum over ordered pairs (g, h) of groups whose sets meet, g = h included, of S_g . S_h.
 
-        Args:
-            group_sums: float64 [G, columns].
+        With S `group_sums`, float64 [G, columns].
         """
         expanded = self._subsets @ group_sums  # [subsets, columns]
         total = self._signs @ np.einsum("sd,sd->s", expanded, expanded)
@@ -156,17 +129,11 @@ class PairSimilarity:
         labels: bool [W, K], or the topic sets of such, which several vectors can share.
 
     Raises:
-        ValueError: when shapes disagree or vectors of labelled words are not finite.
+        ValueError: when vectors of labelled words are not finite.
     """
 
-    def __init__(self, vectors: ArrayLike, labels: ArrayLike | TopicSets) -> None:
+    def __init__(self, vectors: np.ndarray, labels: np.ndarray | TopicSets) -> None:
         self.sets = labels if isinstance(labels, TopicSets) else TopicSets(labels)
-        vectors = np.asarray(vectors)
-        self.words = self.sets.words
-        if vectors.ndim != 2 or len(vectors) != self.words:
-            raise ValueError(
-                f"vectors {list(vectors.shape)} must have one row for each of {self.words} words"
-            )
         self._rows = np.ascontiguousarray(vectors[self.sets.labelled], dtype=np.float64)
         self._squares = np.einsum("wd,wd->w", self._rows, self._rows)  # [N]
         bad = int((~np.isfinite(self._squares)).sum())
@@ -183,15 +150,16 @@ class PairSimilarity:
         """Pair means with resampled words, permuted labels, both or neither.
 
         Args:
-            weights: non-negative integers [W], multiplicities of the words in a bootstrap sample:
-                a pair w != w' counts n_w * n_w' times, a word never pairs with its own copies.
+            weights: int [W], multiplicities of the words in a bootstrap sample: a pair w != w'
+                counts n_w * n_w' times, a word never pairs with its own copies.
             permutation: int [W]; word w takes the topic set of word permutation[w]. It must keep
                 the labelled words among themselves.
 
         Raises:
-            ValueError: when a class has no pairs (it is named), or arguments are out of range.
+            ValueError: when a class has no pairs (it is named).
         """
-        multiplicity = self._multiplicity(weights)  # [N]
+        drawn = np.ones(self.sets.words) if weights is None else np.asarray(weights, np.float64)
+        multiplicity = drawn[self.sets.labelled]  # [N]
         members = self._members if permutation is None else self._permuted(permutation)
         shape = (len(self._starts) - 1, len(members))
         indicator = sparse.csr_matrix(
@@ -208,38 +176,20 @@ class PairSimilarity:
         different = whole @ whole - own @ self._squares - same
         return _means(same, different, round(same_pairs) // 2, round(pairs - same_pairs) // 2)
 
-    def _multiplicity(self, weights: ArrayLike | None) -> np.ndarray:
-        if weights is None:
-            return np.ones(len(self._rows))
-        weights = np.asarray(weights)
-        if weights.shape != (self.words,):
-            raise ValueError(f"weights {list(weights.shape)} must be one per word [{self.words}]")
-        if not np.issubdtype(weights.dtype, np.integer) or (weights.size and weights.min() < 0):
-            raise ValueError("weights must be non-negative integers")
-        return weights[self.sets.labelled].astype(np.float64)
-
     def _permuted(self, permutation: ArrayLike) -> np.ndarray:
         """Members of the groups after the labels moved: the word that now holds each label."""
-        permutation = np.asarray(permutation)
-        holder = np.full(self.words, -1, dtype=np.int32)
-        if permutation.shape == (self.words,):
-            holder[permutation[self.sets.labelled]] = np.arange(len(self._rows), dtype=np.int32)
-        members = holder[self.sets.labelled][self._members]
-        if members.size and members.min() < 0:
-            raise ValueError("permutation must map the labelled words onto themselves")
-        return members
+        holder = np.full(self.sets.words, -1, dtype=np.int32)
+        moved = np.asarray(permutation)[self.sets.labelled]
+        holder[moved] = np.arange(len(self._rows), dtype=np.int32)
+        return holder[self.sets.labelled][self._members]
 
 
 def _means(same: float, different: float, same_pairs: int, different_pairs: int) -> PairMeans:
     for name, pairs in (("same_topic", same_pairs), ("different_topic", different_pairs)):
         if pairs == 0:
             raise ValueError(f"{name}: no pair of distinct labelled words in this class")
-    return PairMeans(
-        same_mean=float(same) / (2 * same_pairs),
-        different_mean=float(different) / (2 * different_pairs),
-        same_pairs=same_pairs,
-        different_pairs=different_pairs,
-    )
+    means = float(same) / (2 * same_pairs), float(different) / (2 * different_pairs)
+    return PairMeans(*means, same_pairs, different_pairs)
 
 
 def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,8 +3,7 @@
 No step that only measures needs the model that the sums come from.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,23 +65,21 @@ def merge_attention_sums(parts: Iterable[AttentionSums]) -> AttentionSums:
 
     Sums over documents come out as those of one part but for rounding.
     """
-    first, documents, head_sums, distances, pairs = None, [], 0.0, [], None
+    documents, head_sums, distances, pairs = [], 0.0, [], None
     for part in parts:
-        first = first or part
         pairs = pairs or WordPairTotal(len(part.words))
         documents += part.documents
         head_sums = head_sums + part.head_sums
         distances.append((part.distance_sums, part.distance_counts))
         pairs.add(part.word_pairs)
     distance_sums, distance_counts = map(np.concatenate, zip(*distances, strict=True))
-    return AttentionSums(
-        documents,
-        first.variants,
-        head_sums,
-        distance_sums,
-        distance_counts,
-        pairs.total(),
-        first.words,
+    return replace(
+        part,
+        documents=documents,
+        head_sums=head_sums,
+        distance_sums=distance_sums,
+        distance_counts=distance_counts,
+        word_pairs=pairs.total(),
     )
 
 
@@ -93,31 +90,31 @@ def write_attention_sums(
 
     Sums by head over all documents, by distance for each document, and by pair of words.
     """
-    names = [str(variant) for variant in sums.variants]
-    layers, heads = sums.head_sums.shape[-2:]
-    axes = {"variant": names, "pair_class": list(PAIR_CLASSES)}
-    pairs = sums.distance_counts.sum(axis=(0, -1))
-    table = _tidy(
-        axes | {"layer": _numbered(layers), "head": _numbered(heads)},
-        sum=sums.head_sums,
-        pairs=np.broadcast_to(pairs[..., None, None], sums.head_sums.shape),
-    )
-    table.to_parquet(by_head, index=False, compression="zstd")
-    table = _tidy(
-        {"document": sums.documents} | axes | {"distance": list(DISTANCE_LABELS)},
-        sum=sums.distance_sums,
-        pairs=sums.distance_counts,
-    )
-    table.to_parquet(by_distance, index=False, compression="zstd")
-    table = pd.DataFrame(
-        {
-            "query": pd.Categorical.from_codes(sums.word_pairs.query, list(sums.words)),
-            "key": pd.Categorical.from_codes(sums.word_pairs.key, list(sums.words)),
-            "sum": sums.word_pairs.sums,
-            "pairs": sums.word_pairs.counts,
-        }
-    )
-    table.to_parquet(by_words, index=False, compression="zstd")
+    axes = {"variant": [str(variant) for variant in sums.variants], "pair_class": PAIR_CLASSES}
+    # Words, because Parquet keeps the levels of a categorical column only where they are words.
+    layers, heads = (map(str, range(1, n + 1)) for n in sums.head_sums.shape[-2:])
+    pairs = sums.distance_counts.sum(axis=(0, -1))[..., None, None]
+    words = {
+        name: pd.Categorical.from_codes(getattr(sums.word_pairs, name), list(sums.words))
+        for name in ("query", "key")
+    }
+    tables = {
+        by_head: _tidy(
+            axes | {"layer": layers, "head": heads},
+            sum=sums.head_sums,
+            pairs=np.broadcast_to(pairs, sums.head_sums.shape),
+        ),
+        by_distance: _tidy(
+            {"document": sums.documents} | axes | {"distance": DISTANCE_LABELS},
+            sum=sums.distance_sums,
+            pairs=sums.distance_counts,
+        ),
+        by_words: pd.DataFrame(
+            words | {"sum": sums.word_pairs.sums, "pairs": sums.word_pairs.counts}
+        ),
+    }
+    for path, table in tables.items():
+        table.to_parquet(path, index=False, compression="zstd")
 
 
 def read_attention_sums(by_head: Path, by_distance: Path, by_words: Path) -> AttentionSums:
@@ -141,20 +138,14 @@ def read_attention_sums(by_head: Path, by_distance: Path, by_words: Path) -> Att
     )
 
 
-def _numbered(count: int) -> list[str]:
-    # Words, because Parquet keeps the levels of a categorical column only where they are words.
-    return [str(place + 1) for place in range(count)]
-
-
-def _tidy(axes: dict[str, Sequence], **values: np.ndarray) -> pd.DataFrame:
+def _tidy(axes: dict[str, Iterable[str]], **values: np.ndarray) -> pd.DataFrame:
     """Arrays as one row per cell, with a categorical column per axis."""
-    shape = tuple(len(levels) for levels in axes.values())
-    columns = {}
-    for place, (name, levels) in enumerate(axes.items()):
-        behind = math.prod(shape[place + 1 :])
-        codes = np.repeat(np.arange(len(levels), dtype=np.int32), behind)
-        codes = np.tile(codes, math.prod(shape[:place]))
-        columns[name] = pd.Categorical.from_codes(codes, list(levels))
+    levels = {name: list(names) for name, names in axes.items()}
+    codes = np.indices([len(names) for names in levels.values()], np.int32)
+    columns = {
+        name: pd.Categorical.from_codes(place.ravel(), names)
+        for place, (name, names) in zip(codes, levels.items(), strict=True)
+    }
     return pd.DataFrame(columns | {name: array.ravel() for name, array in values.items()})
 
 

@@ -1,9 +1,9 @@
-"""The probe of one checkpoint under many topic models: all share one pass over the documents."""
+"""The probe many times in one process: at every snapshot of a pretraining, or by topic model."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
@@ -28,6 +28,52 @@ from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
 from onelayer.text.topics.model import Fit, read_topic_models
 
+Snapshots = Iterable[tuple[int, PreTrainedModel]]
+
+
+def measure_snapshots(
+    seeds: Mapping[int, Snapshots],
+    tokenizer: Tokenizer,
+    articles: pd.DataFrame,
+    kept: pd.DataFrame,
+    vocabulary: pd.DataFrame,
+    attention: AttentionProbeSettings,
+    uncertainty: UncertaintySettings,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """Attention and embedding ratios at each snapshot, over seeds and of each.
+
+    Args:
+        seeds: by seed, tokens seen and the model at every snapshot.
+        tokenizer: of all of them.
+        articles: what their attention is probed on.
+        kept: the words of one variant.
+        vocabulary: rows `word`, `occurrences` of the bag of words.
+
+    Returns:
+        Rows of `probe.measures` with `tokens` seen behind them: the mean over seeds, whose
+        snapshots end with the batch that reaches the same number.
+
+    Raises:
+        OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.
+    """
+    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
+    variants = variants_of(kept)
+    one = (labels, frequencies_of(labels, vocabulary), uncertainty)
+    parts = []
+    for moment in progress(zip(*seeds.values(), strict=True), unit="snapshot"):
+        sums, vectors = [], []
+        for _, model in moment:
+            sums.append(probe_attention(model, tokenizer, articles, labels, variants, attention))
+            vectors.append(extract_embeddings(model, tokenizer, labels.words).of(labels.words))
+        measured = [
+            measure_attention(sums, *one, seeds=list(seeds)),
+            measure_embeddings(vectors, variants, *one, seeds=list(seeds)),
+        ]
+        tokens = sum(tokens for tokens, _ in moment) // len(moment)
+        parts += [table.assign(tokens=tokens) for table in measured]
+    return pd.concat(parts, ignore_index=True)
+
 
 def kept_words(
     paths: Sequence[Path], vocabulary: pd.DataFrame, ambiguity: AmbiguitySettings
@@ -51,14 +97,11 @@ def measure_topic_models(
     uncertainty: UncertaintySettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
-    """Attention and embedding ratios of a checkpoint, once per topic model.
+    """Attention and embedding ratios of a checkpoint, by topic model, in one pass over documents.
 
     Args:
-        model, tokenizer: the checkpoint.
-        articles: what it reads.
         kept: words that the ambiguity filter kept, by topic model; one overlap mode and threshold.
         vocabulary: rows `word`, `occurrences` of the bag of words.
-        attention, uncertainty: of the probe and of the measures.
         progress: wraps articles, and then topic models, in a progress bar.
 
     Returns:
@@ -69,7 +112,10 @@ def measure_topic_models(
         OnelayerError: a topic model leaves no word that is one piece, or no pair of some class (it
             is named), or see `probe_attention`.
     """
-    parts = [_labels(fit, words, tokenizer) for fit, words in kept.items()]
+    parts = []
+    for fit, words in kept.items():
+        with _named(fit):
+            parts.append(labels_of(words, [piece_ids(tokenizer, words["word"].unique())]))
     variants = [variant for words in kept.values() for variant in variants_of(words)]
     labels = stack_labels(parts)
     sums = probe_attention(model, tokenizer, articles, labels, variants, attention, progress)
@@ -77,23 +123,23 @@ def measure_topic_models(
     frequencies = frequencies_of(labels, vocabulary)
     measures = []
     for place, (fit, words) in enumerate(progress(kept.items(), unit="model")):
-        alone = Labels(labels.words, labels.membership[[place]])
-        one = (alone, frequencies, uncertainty)
-        try:
+        one = Labels(labels.words, labels.membership[[place]]), frequencies, uncertainty
+        with _named(fit):
             rows = [
                 measure_attention([sums.of_variant(place)], *one),
                 measure_embeddings([vectors], [variants[place]], *one),
+                _kept(words),
             ]
-        except OnelayerError as error:
-            raise OnelayerError(f"topic model ({fit}): {error}") from None
         # `seed` is the topic model's from here on: of one checkpoint there is nothing over seeds.
-        measures += [part.assign(**fit._asdict()) for part in (*rows, _kept(words))]
+        measures += [part.assign(**fit._asdict()) for part in rows]
     return pd.concat(measures, ignore_index=True)
 
 
-def _labels(fit: Fit, words: pd.DataFrame, tokenizer: Tokenizer) -> Labels:
+@contextmanager
+def _named(fit: Fit) -> Iterator[None]:
+    """Errors name the topic model."""
     try:
-        return labels_of(words, [piece_ids(tokenizer, words["word"].unique())])
+        yield
     except OnelayerError as error:
         raise OnelayerError(f"topic model ({fit}): {error}") from None
 
@@ -101,9 +147,6 @@ def _labels(fit: Fit, words: pd.DataFrame, tokenizer: Tokenizer) -> Labels:
 def _kept(words: pd.DataFrame) -> pd.DataFrame:
     """How much of a topic model the filter left."""
     counts = {"words_kept": words["word"].nunique(), "topics_kept": words["topic"].nunique()}
-    rows = [
-        (*words.iloc[0][["overlap", "threshold"]], name, float(count), np.nan, np.nan, count)
-        for name, count in counts.items()
-    ]
-    columns = ["overlap", "threshold", "quantity", "value", "low", "high", "n"]
-    return pd.DataFrame(rows, columns=columns)
+    rows = pd.DataFrame({"quantity": counts.keys(), "n": counts.values()})
+    of = words.iloc[0][["overlap", "threshold"]]
+    return rows.assign(**of, value=rows["n"].astype(float))
