@@ -10,7 +10,11 @@ import atexit
 import gc
 import re
 import shlex
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
@@ -33,6 +37,7 @@ from onelayer.run.portable import assignments
 from onelayer.run.provenance import script
 from onelayer.report.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
+from onelayer.settings.local_to_global import IntegrationSettings
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
 
@@ -46,10 +51,8 @@ atexit.register(gc.freeze)
 # After `kill -9` the same command goes on, without --unlock. Of another workflow's jobs, whose
 # module this is, nothing is known here.
 if workflow.is_main_process and not is_module:
-    try:
+    with in_one_line():
         check_writable()
-    except OnelayerError as error:
-        raise WorkflowError(str(error)) from None
     if memory_lost():
         logger.warning(
             "Snakemake's memory, .snakemake/metadata, is lost: it sees no change of settings or code "
@@ -59,10 +62,8 @@ if workflow.is_main_process and not is_module:
 
 
 onstart:
-    try:
+    with in_one_line():
         occupy()
-    except OnelayerError as error:
-        raise WorkflowError(str(error)) from None
     # Unless told otherwise Snakemake 9.27 limits jobs to 100 a second, which no run here comes near,
     # and for that has one more timer after every job that ended look through all waiting jobs each
     # second: a third of a core after 100 jobs. The last of them keep the process alive.
@@ -86,12 +87,10 @@ resource_scopes:
     gpu="local",
 
 
-try:
+with in_one_line():
     if is_module:
         config = overlay_of_module(config)
     settings = load_settings(config)
-except OnelayerError as error:
-    raise WorkflowError(str(error)) from None
 
 # Every table, figure and animation, as the rules that make them declare it.
 results = Registry(Path(checkout) / "workflow/report")

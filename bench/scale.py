@@ -142,7 +142,7 @@ def measure(source: Path, folder: Path, documents: int, size: int) -> list[dict]
     for part in range(parts):
         run(
             "probe_attention_part",
-            {"attention": attention, "part": part, "threads": 1},
+            {"attention": attention, "part": part},
             articles=articles,
             kept_words=kept,
             model=MODEL,

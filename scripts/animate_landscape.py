@@ -7,21 +7,17 @@ from onelayer.evidence.figures import house_style, save
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_figures import Landscape
 from onelayer.papers.local_to_global.theory import shown_chains
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.local_to_global import ChainSettings
 
 
+@program(inputs="paths", outputs="figures* animations*")
 def main(step: Step, chains: list[ChainSettings], extent: float) -> None:
-    paths = load_file(step.inputs.paths)
     shown = shown_chains([Chain.of(one) for one in chains])
     gif, png = step.outputs.animations
     with house_style():
-        landscape = Landscape(paths, shown, extent)
+        landscape = Landscape(load_file(step.inputs.paths), shown, extent)
         landscape.draw(landscape.frames - 1)
         save(landscape.figure, *step.outputs.figures)
         landscape.animation().save(gif, writer="pillow", fps=10, dpi=100)
     animate(gif, png)
-
-
-if __name__ == "__main__":
-    run(main, inputs=["paths"], outputs=["figures*", "animations*"])

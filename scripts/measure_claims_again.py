@@ -1,11 +1,16 @@
 """Measure claims of the papers again, as on another machine."""
 
 from onelayer.run.portable import describe_processor
-from onelayer.run.step import Step, log, run
+from onelayer.run.step import Step, log, program
 from onelayer.settings.stability import ClaimsAgainSettings
 from onelayer.stability.machines import become, missing_instructions
 
 
+@program(
+    settings=ClaimsAgainSettings,
+    inputs="text* vocabulary* tokenizer* articles* kept_words* words*",
+    outputs="claims",
+)
 def main(step: Step) -> None:
     machine = step.settings.machine
     missing = missing_instructions(machine, describe_processor())
@@ -28,9 +33,4 @@ def main(step: Step) -> None:
             from onelayer.stability import pretrained
 
             found.append(pretrained.measure(step, execution))
-    pd.concat(found, ignore_index=True).to_parquet(step.outputs.claims, index=False)
-
-
-if __name__ == "__main__":
-    inputs = ["text*", "vocabulary*", "tokenizer*", "articles*", "kept_words*", "words*"]
-    run(main, ClaimsAgainSettings, inputs, ["claims"])
+    step.write(claims=pd.concat(found, ignore_index=True))

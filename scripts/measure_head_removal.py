@@ -5,56 +5,32 @@ import pandas as pd
 from onelayer.compute.device import resolve_device
 from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia.head_removal import without_losses
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Seed, Threads
-from onelayer.settings.probe import AttentionProbeSettings
-from onelayer.settings.topic_structure import HeadRemovalSettings
+from onelayer.run.step import Step, program
+from onelayer.settings.block import Seed
+from onelayer.settings.probe import AttentionProbeSettings as Attention
+from onelayer.settings.topic_structure import HeadRemovalSettings as Removal
 from onelayer.text.models.folder import published_bare
 
 
-def main(
-    step: Step,
-    removal: HeadRemovalSettings,
-    attention: AttentionProbeSettings,
-    checkpoint_seeds: list[Seed],
-    threads: Threads,
-) -> None:
-    folders = list(dict.fromkeys(path.parent for path in step.inputs.models))
-    seeds = list(map(str, checkpoint_seeds)) if len(folders) > 1 else [ALL]
-    named = dict(zip(seeds, folders, strict=True))
-    bare = published_bare(folders[0])
-    losses = without_losses(bare) if bare else measured(step, named, removal, attention)
-    losses.to_parquet(step.outputs.losses, index=False, compression="zstd")
-
-
-def measured(
-    step: Step, folders: dict, removal: HeadRemovalSettings, attention: AttentionProbeSettings
-) -> pd.DataFrame:
+@program(
+    inputs="articles* trained_on* encoded* kept_words vocabulary heads models*", outputs="losses"
+)
+def main(step: Step, removal: Removal, attention: Attention, checkpoint_seeds: list[Seed]) -> None:
+    inputs = step.inputs
+    folders = list(dict.fromkeys(path.parent for path in inputs.models))
+    if bare := published_bare(folders[0]):
+        step.write(losses=without_losses(bare))
+        return
     # transformers takes seconds, which a model without a head does not need
-    from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
-        measure_removal,
-        unseen_articles,
-    )
+    from onelayer.papers.topic_structure.wikipedia.probe import head_removal
     from onelayer.text.models.tokenizer import load_tokenizer
 
-    inputs = step.inputs
     step.device = resolve_device(attention.device)
-    articles = unseen_articles(
-        inputs.articles, inputs.trained_on, inputs.encoded, attention, removal
-    )
-    return measure_removal(
-        folders,
-        load_tokenizer(next(iter(folders.values()))),
-        articles,
-        *map(pd.read_parquet, (inputs.kept_words, inputs.vocabulary, inputs.heads)),
-        removal,
-        attention.max_tokens,
-        step.device,
-        step.progress,
-    )
-
-
-if __name__ == "__main__":
-    inputs = ["articles*", "trained_on*", "encoded*", "kept_words", "vocabulary", "heads"]
-    inputs += ["models*"]
-    run(main, inputs=inputs, outputs=["losses"])
+    seeds = map(str, checkpoint_seeds) if len(folders) > 1 else [ALL]
+    texts = inputs.articles, inputs.trained_on, inputs.encoded
+    articles = head_removal.unseen_articles(*texts, attention, removal)
+    words = map(pd.read_parquet, (inputs.kept_words, inputs.vocabulary, inputs.heads))
+    checkpoints, tokenizer = dict(zip(seeds, folders, strict=True)), load_tokenizer(folders[0])
+    how = removal, attention.max_tokens, step.device, step.progress
+    losses = head_removal.measure_removal(checkpoints, tokenizer, articles, *words, *how)
+    step.write(losses=losses)

@@ -1,17 +1,13 @@
 """Measure how coherent topics fitted to a half of the articles are in the other half."""
 
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
 from onelayer.settings.topics import NamedLda
 from onelayer.text.topics.bag_of_words import read_bag_of_words
 from onelayer.text.topics.variation import held_out_coherence
 
 
+@program(inputs="vocabulary counts", outputs="coherence")
 def main(step: Step, models: list[NamedLda], seeds: list[Seed], top_words: int) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, [step.inputs.counts])
-    coherence = held_out_coherence(bag, models, seeds, top_words, step.progress)
-    coherence.to_parquet(step.outputs.coherence, index=False)
-
-
-if __name__ == "__main__":
-    run(main, inputs=["vocabulary", "counts"], outputs=["coherence"])
+    step.write(coherence=held_out_coherence(bag, models, seeds, top_words, step.progress))

@@ -2,29 +2,15 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.norms import stage_gradients
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
-from onelayer.settings.topic_structure_synthetic import (
-    StageGradientsSettings,
-    TopicModelSettings,
-    TwoStageSettings,
-)
+from onelayer.run.step import Step, program
+from onelayer.settings import topic_structure_synthetic as synthetic
 
 
+@program(settings=synthetic.SyntheticTraining, outputs="gradients")
 def main(
-    step: Step,
-    model: TopicModelSettings,
-    stages: TwoStageSettings,
-    followed: StageGradientsSettings,
-    batch: int,
-    chunk: int,
-    device: Device,
-    threads: Threads,
+    step: Step, stages: synthetic.TwoStageSettings, followed: synthetic.StageGradientsSettings
 ) -> None:
-    execution = execution_of(step, step.outputs.gradients)
-    gradients = stage_gradients(model, stages, followed, batch, chunk, execution)
-    gradients.to_parquet(step.outputs.gradients, index=False)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["gradients"])
+    base, execution = step.settings, execution_of(step, step.outputs.gradients)
+    step.write(
+        gradients=stage_gradients(base.model, stages, followed, base.batch, base.chunk, execution)
+    )

@@ -1,12 +1,13 @@
 """Parse a downloaded corpus into articles (id, title, text, human topic), and count its words."""
 
-from onelayer.run.step import Step, run, scratch_folder
+from onelayer.run.step import Step, program, scratch_folder
 from onelayer.settings.corpus import ParseSettings
 from onelayer.text.corpus.articles import count_articles_and_words
 from onelayer.text.corpus.formats import articles_of, keep_articles, whole
 from onelayer.text.corpus.storage import read_column
 
 
+@program(inputs="source*", outputs="articles summary")
 def main(step: Step, parse: ParseSettings) -> None:
     pieces, articles = whole(step.inputs.source), step.outputs.articles
     source = ", ".join(str(piece.path) for piece in pieces)
@@ -14,8 +15,4 @@ def main(step: Step, parse: ParseSettings) -> None:
         found = step.progress(articles_of(pieces, parse, scratch), unit=" articles")
         keep_articles(found, parse.max_articles, articles, scratch, source)
     texts, labels = read_column([articles], "text"), read_column([articles], "label")
-    count_articles_and_words(texts, labels).to_parquet(step.outputs.summary, index=False)
-
-
-if __name__ == "__main__":
-    run(main, inputs=["source*"], outputs=["articles", "summary"])
+    step.write(summary=count_articles_and_words(texts, labels))

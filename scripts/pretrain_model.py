@@ -3,13 +3,14 @@
 import shutil
 
 from onelayer.compute.execution import execution_of
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.models import TOKENIZER_FILES
-from onelayer.settings.pretraining import PretrainModelSettings
+from onelayer.settings.pretraining import PretrainModelSettings as Settings
 from onelayer.text.pretraining.storage import read_task, save_model, save_snapshots
 from onelayer.text.pretraining.training import train
 
 
+@program(settings=Settings, inputs="text vocabulary tokenizer/", outputs="model/ snapshots history")
 def main(step: Step) -> None:
     execution = execution_of(step, step.outputs.snapshots)
     task = read_task(step.inputs.text, step.inputs.vocabulary, step.settings)
@@ -18,10 +19,5 @@ def main(step: Step) -> None:
     for name in TOKENIZER_FILES:
         shutil.copyfile(step.inputs.tokenizer / name, step.outputs.model / name)
     save_snapshots(training.snapshots, step.outputs.snapshots)
-    training.history_table().to_parquet(step.outputs.history, index=False, compression="zstd")
+    step.write(history=training.history_table())
     execution.checkpoint.remove()
-
-
-if __name__ == "__main__":
-    inputs = ["text", "vocabulary", "tokenizer/"]
-    run(main, PretrainModelSettings, inputs, ["model/", "snapshots", "history"])

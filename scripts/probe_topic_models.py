@@ -2,39 +2,16 @@
 
 import pandas as pd
 
-from onelayer.compute.device import resolve_device
 from onelayer.papers.topic_structure.wikipedia.probe import repeated
-from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Threads
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.papers.topic_structure.wikipedia.probe.attention import opened
+from onelayer.run.step import Step, program
+from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.text.models.checkpoints import load_checkpoint
-from onelayer.text.models.tokenizer import load_tokenizer
 
 
-def main(
-    step: Step,
-    ambiguity: AmbiguitySettings,
-    attention: AttentionProbeSettings,
-    uncertainty: UncertaintySettings,
-    threads: Threads,
-) -> None:
-    vocabulary = pd.read_parquet(step.inputs.vocabulary)
-    step.device = resolve_device(attention.device)
-    measures = repeated.measure_topic_models(
-        load_checkpoint(step.inputs.model, step.device),
-        load_tokenizer(step.inputs.model),
-        sample_articles(step.inputs.articles, attention),
-        repeated.kept_words(step.inputs.topics, vocabulary, ambiguity),
-        vocabulary,
-        attention,
-        uncertainty,
-        step.progress,
-    )
-    measures.to_parquet(step.outputs.measures, index=False)
-
-
-if __name__ == "__main__":
-    inputs = ["articles*", "vocabulary", "topics*", "model/"]
-    run(main, inputs=inputs, outputs=["measures"])
+@program(settings=ProbeSettings, inputs="articles* vocabulary topics* model/", outputs="measures")
+def main(step: Step, ambiguity: AmbiguitySettings) -> None:
+    probe, vocabulary = step.settings, pd.read_parquet(step.inputs.vocabulary)
+    words = repeated.kept_words(step.inputs.topics, vocabulary, ambiguity), vocabulary
+    probed, how = opened(step, probe.attention), (probe.attention, probe.uncertainty)
+    step.write(measures=repeated.measure_topic_models(*probed, *words, *how, step.progress))

@@ -4,28 +4,15 @@ from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import simulation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import critical_points_with_attention
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Seed, Threads
-from onelayer.settings.local_to_global import AttentionFlowSettings, ChainSettings
+from onelayer.run.step import Step, program
+from onelayer.settings.local_to_global import AttentionFlowSettings, IntegrationSettings
 
 
-def main(
-    step: Step,
-    starts: AttentionFlowSettings,
-    chains: list[ChainSettings],
-    tolerance: float,
-    at_rest: float,
-    seed: Seed,
-    device: Device,
-    threads: Threads,
-) -> None:
-    own, execution = [Chain.of(one) for one in chains], execution_of(step, step.outputs.ends)
-    found = simulation.attention_starts(own, starts, tolerance, at_rest, seed, execution)
-    found.to_parquet(step.outputs.ends)
+@program(settings=IntegrationSettings, outputs="ends neighbours")
+def main(step: Step, starts: AttentionFlowSettings) -> None:
+    flow, execution = step.settings, execution_of(step, step.outputs.ends)
+    chains, precision = [Chain.of(one) for one in flow.chains], (flow.tolerance, flow.at_rest)
+    ends = simulation.attention_starts(chains, starts, *precision, flow.seed, execution)
     points = critical_points_with_attention
-    found = simulation.neighbours(own, tolerance, at_rest, execution, points)
-    found.to_parquet(step.outputs.neighbours)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["ends", "neighbours"])
+    neighbours = simulation.neighbours(chains, *precision, execution, points)
+    step.write(ends=ends, neighbours=neighbours)

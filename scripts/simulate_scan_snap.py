@@ -2,14 +2,10 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.scan_snap.simulation import simulate
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.scan_snap import SimulationSettings
 
 
+@program(settings=SimulationSettings, outputs="attention")
 def main(step: Step) -> None:
-    table = simulate(step.settings, execution_of(step, step.outputs.attention))
-    table.to_parquet(step.outputs.attention, index=False, compression="zstd")
-
-
-if __name__ == "__main__":
-    run(main, settings=SimulationSettings, outputs=["attention"])
+    step.write(attention=simulate(step.settings, execution_of(step, step.outputs.attention)))

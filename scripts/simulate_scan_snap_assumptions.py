@@ -2,21 +2,12 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.scan_snap.simulation import simulate_changes
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
+from onelayer.run.step import Step, program
+from onelayer.settings.block import Computing
 from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings
 
 
-def main(
-    step: Step,
-    scan: SimulationSettings,
-    changes: AssumptionSettings,
-    device: Device,
-    threads: Threads,
-) -> None:
-    table = simulate_changes(scan, changes, execution_of(step, step.outputs.attention))
-    table.to_parquet(step.outputs.attention, index=False, compression="zstd")
-
-
-if __name__ == "__main__":
-    run(main, outputs=["attention"])
+@program(settings=Computing, outputs="attention")
+def main(step: Step, scan: SimulationSettings, changes: AssumptionSettings) -> None:
+    execution = execution_of(step, step.outputs.attention)
+    step.write(attention=simulate_changes(scan, changes, execution))

@@ -2,29 +2,14 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.components import all_components
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
-from onelayer.settings.topic_structure_synthetic import (
-    ComponentSettings,
-    ComponentsOverStepsSettings,
-    TopicModelSettings,
-)
+from onelayer.run.step import Step, program
+from onelayer.settings import topic_structure_synthetic as synthetic
 
 
+@program(settings=synthetic.SyntheticTraining, outputs="components")
 def main(
-    step: Step,
-    model: TopicModelSettings,
-    components: ComponentSettings,
-    components_over_steps: ComponentsOverStepsSettings,
-    batch: int,
-    chunk: int,
-    device: Device,
-    threads: Threads,
+    step: Step, components: synthetic.ComponentSettings, over: synthetic.ComponentsOverStepsSettings
 ) -> None:
-    execution = execution_of(step, step.outputs.components)
-    found = all_components(model, components, components_over_steps, batch, chunk, execution)
-    found.to_parquet(step.outputs.components, index=False)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["components"])
+    base, execution = step.settings, execution_of(step, step.outputs.components)
+    found = all_components(base.model, components, over, base.batch, base.chunk, execution)
+    step.write(components=found)

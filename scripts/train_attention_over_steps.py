@@ -2,34 +2,20 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.trained_attention import attention_over_steps
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
-from onelayer.settings.topic_structure_synthetic import (
-    AttentionTableSettings,
-    OptimizerKind,
-    OverStepsSettings,
-    TopicModelSettings,
-)
+from onelayer.run.step import Step, program
+from onelayer.settings import topic_structure_synthetic as synthetic
 
 
+@program(settings=synthetic.SyntheticTraining, outputs="averages")
 def main(
     step: Step,
-    model: TopicModelSettings,
-    attention: AttentionTableSettings,
-    longer: OverStepsSettings,
-    optimizer: OptimizerKind,
+    attention: synthetic.AttentionTableSettings,
+    longer: synthetic.OverStepsSettings,
+    optimizer: synthetic.OptimizerKind,
     released_steps: int,
-    batch: int,
-    chunk: int,
-    device: Device,
-    threads: Threads,
 ) -> None:
-    execution = execution_of(step, step.outputs.averages)
+    base, execution = step.settings, execution_of(step, step.outputs.averages)
     averages = attention_over_steps(
-        model, attention, longer, optimizer, released_steps, batch, chunk, execution
+        base.model, attention, longer, optimizer, released_steps, base.batch, base.chunk, execution
     )
-    averages.to_parquet(step.outputs.averages, index=False)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["averages"])
+    step.write(averages=averages)

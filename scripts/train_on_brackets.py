@@ -2,24 +2,12 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.dyck import dyck
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
-from onelayer.settings.topic_structure_synthetic import DyckSettings, TopicModelSettings
+from onelayer.run.step import Step, program
+from onelayer.settings.topic_structure_synthetic import DyckSettings, SyntheticTraining
 
 
-def main(
-    step: Step,
-    model: TopicModelSettings,
-    brackets: DyckSettings,
-    batch: int,
-    chunk: int,
-    device: Device,
-    threads: Threads,
-) -> None:
-    found, norms = dyck(model, brackets, batch, chunk, execution_of(step, step.outputs.found))
-    found.to_parquet(step.outputs.found, index=False)
-    norms.to_parquet(step.outputs.norms, index=False)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["found", "norms"])
+@program(settings=SyntheticTraining, outputs="found norms")
+def main(step: Step, brackets: DyckSettings) -> None:
+    base, execution = step.settings, execution_of(step, step.outputs.found)
+    found, norms = dyck(base.model, brackets, base.batch, base.chunk, execution)
+    step.write(found=found, norms=norms)

@@ -2,20 +2,16 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.scan_snap import text, text_training
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.storage import read_articles, subset
 
 
+@program(settings=LanguageModelSettings, inputs="articles", outputs="measures maps")
 def main(step: Step) -> None:
     settings, execution = step.settings, execution_of(step, step.outputs.measures)
     articles = subset(read_articles([step.inputs.articles]), settings.max_articles)
     encoded = text.encode(articles.to_pandas(), settings)
     trained = text_training.train_language_model(encoded, settings, execution)
-    measures = text_training.tabulate_measures(trained)
-    measures.to_parquet(step.outputs.measures, index=False, compression="zstd")
+    step.write(measures=text_training.tabulate_measures(trained))
     text_training.write_maps(trained, encoded, settings.maps_at, 0, step.outputs.maps)
-
-
-if __name__ == "__main__":
-    run(main, settings=LanguageModelSettings, inputs=["articles"], outputs=["measures", "maps"])

@@ -4,18 +4,15 @@ from safetensors.numpy import save_file
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import training
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.local_to_global import InitialisationSettings
 
 
+@program(settings=InitialisationSettings, outputs="curves weights")
 def main(step: Step) -> None:
     settings, execution = step.settings, execution_of(step, step.outputs.curves)
     group = training.group((name, name, settings.training) for name in training.STARTS)[0]
     trained = training.train_group(group, settings, settings.snapshots, execution)
-    training.curves(group, trained, settings.seeds).to_parquet(step.outputs.curves)
+    step.write(curves=training.curves(group, trained, settings.seeds))
     weights = training.snapshots_of(group, trained, settings.snapshots, settings.seeds)
     save_file(weights, step.outputs.weights)
-
-
-if __name__ == "__main__":
-    run(main, settings=InitialisationSettings, outputs=["curves", "weights"])

@@ -2,24 +2,11 @@
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
-from onelayer.settings.topic_structure_synthetic import TopicModelSettings, TwoStageSettings
+from onelayer.run.step import Step, program
+from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
 
 
-def main(
-    step: Step,
-    model: TopicModelSettings,
-    stages: TwoStageSettings,
-    batch: int,
-    chunk: int,
-    device: Device,
-    threads: Threads,
-) -> None:
-    execution = execution_of(step, step.outputs.norms)
-    norms = two_stages(model, stages, batch, chunk, execution)
-    norms.to_parquet(step.outputs.norms, index=False)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["norms"])
+@program(settings=SyntheticTraining, outputs="norms")
+def main(step: Step, stages: TwoStageSettings) -> None:
+    base, execution = step.settings, execution_of(step, step.outputs.norms)
+    step.write(norms=two_stages(base.model, stages, base.batch, base.chunk, execution))

@@ -4,31 +4,17 @@ import numpy as np
 
 from onelayer.compute.execution import execution_of
 from onelayer.papers.topic_structure.synthetic.gaps import uniform_attention
-from onelayer.run.step import Step, run
-from onelayer.settings.block import Device, Threads
-from onelayer.settings.topic_structure_synthetic import (
-    ComponentSettings,
-    TheorySettings,
-    TopicModelSettings,
-)
+from onelayer.run.step import Step, program
+from onelayer.settings import topic_structure_synthetic as synthetic
 
 
+@program(settings=synthetic.SyntheticTraining, outputs="gaps matrices")
 def main(
-    step: Step,
-    model: TopicModelSettings,
-    theory: TheorySettings,
-    components: ComponentSettings,
-    batch: int,
-    chunk: int,
-    device: Device,
-    threads: Threads,
+    step: Step, theory: synthetic.TheorySettings, components: synthetic.ComponentSettings
 ) -> None:
-    execution = execution_of(step, step.outputs.gaps)
-    gaps, matrices = uniform_attention(model, theory, components, batch, chunk, execution)
-    gaps.to_parquet(step.outputs.gaps, index=False)
-    with open(step.outputs.matrices, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **matrices)
-
-
-if __name__ == "__main__":
-    run(main, outputs=["gaps", "matrices"])
+    base, execution = step.settings, execution_of(step, step.outputs.gaps)
+    gaps, matrices = uniform_attention(
+        base.model, theory, components, base.batch, base.chunk, execution
+    )
+    step.write(gaps=gaps)
+    np.savez_compressed(step.outputs.matrices, allow_pickle=False, **matrices)

@@ -3,13 +3,10 @@
 from onelayer.evidence.sentences import page
 from onelayer.evidence.tables import read_tables
 from onelayer.papers.findings import BY_TITLE
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 
 
+@program(inputs="tables*", outputs="findings")
 def main(step: Step) -> None:
     tables = read_tables(step.inputs.tables)
     step.outputs.findings.write_text(page(BY_TITLE, tables), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    run(main, inputs=["tables*"], outputs=["findings"])

@@ -5,11 +5,14 @@ from onelayer.evidence.tables import read_tables
 from onelayer.report.index import MEANINGS, SCOREBOARD, count_rows, forms_of, index_page, summary
 from onelayer.report.overview import overview_page
 from onelayer.report.scoreboard import readable
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 
 COUNTED = "Verdicts of all rows, by paper"
 
 
+@program(
+    inputs="tables* figures* animations* captions* findings", outputs="index verdicts overview"
+)
 def main(step: Step, captions: dict[str, str]) -> None:
     """Captions are names of files by the path of a result without its suffix."""
     inputs, outputs = step.inputs, step.outputs
@@ -33,11 +36,3 @@ def main(step: Step, captions: dict[str, str]) -> None:
     every_claim = readable(made[SCOREBOARD], made, "tables")
     overview = overview_page(findings, every_claim, counts, shown)
     outputs.overview.write_text(overview, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    run(
-        main,
-        inputs=["tables*", "figures*", "animations*", "captions*", "findings"],
-        outputs=["index", "verdicts", "overview"],
-    )

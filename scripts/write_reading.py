@@ -5,7 +5,7 @@ import pandas as pd
 from onelayer.compute.device import resolve_device
 from onelayer.papers.topic_structure.wikipedia import reading
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step, program
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import ReadingSettings
 from onelayer.text.models.checkpoints import load_checkpoint
@@ -13,6 +13,7 @@ from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.storage import read_snapshots
 
 
+@program(inputs="articles* kept_words models* heads* snapshots* template", outputs="page")
 def main(
     step: Step,
     attention: AttentionProbeSettings,
@@ -40,8 +41,3 @@ def main(
     data = {"articles": articles, "topics": reading.names_of_topics(kept, articles)}
     text = reading.page(inputs.template.read_text("utf-8"), data | {"models": found})
     step.outputs.page.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    inputs = ["articles*", "kept_words", "models*", "heads*", "snapshots*", "template"]
-    run(main, inputs=inputs, outputs=["page"])

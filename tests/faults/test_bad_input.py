@@ -277,7 +277,7 @@ def probe(tmp_path: Path, articles: Path, model: Path) -> Callable[..., str]:
             *("--articles", articles, "--kept-words", kept_words(tmp_path, TWO_TOPICS)),
             *("--model", model, "--by-head", out / "h", "--by-distance", out / "d"),
             *("--by-words", out / "w", "--words", out / "p", "--vectors", out / "v"),
-            *("--settings", json.dumps({"attention": attention, "words": [], "threads": 1})),
+            *("--settings", json.dumps({"attention": attention, "words": []})),
         )
         assert not list(out.glob("*"))
         return line
@@ -342,7 +342,7 @@ def test_a_pair_class_without_attention_is_named(topics, text, empty_class, tmp_
     table = {"word": WORDS, "documents": 20, "occurrences": range(10, 16)}
     pd.DataFrame(table).to_parquet(vocabulary)
     uncertainty = {"document_resamples": 100}
-    settings = {"uncertainty": uncertainty, "checkpoint_seeds": [], "threads": 1}
+    settings = {"uncertainty": uncertainty, "checkpoint_seeds": []}
     line = step_line(
         "measure_attention",
         *("--kept-words", tmp_path / "kept_words.parquet", "--vocabulary", vocabulary),

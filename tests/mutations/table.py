@@ -33,8 +33,8 @@ FAULTS = [
     ),
     Fault(
         "run/step.py",
-        'threads = getattr(block, "threads", 1)',
-        "threads = os.cpu_count() or 1",
+        'next((one.threads for one in blocks if hasattr(one, "threads")), 1)',
+        "os.cpu_count() or 1",
         "tests/faults/test_step.py::test_threads_come_from_settings_and_from_nowhere_else",
         "as many threads as cores: sums depend on the machine",
     ),
@@ -277,8 +277,8 @@ FAULTS = [
     ),
     Fault(
         "settings/root.py",
-        "originals = [k for k, m in settings.models.items() if not isinstance(m, RandomModel)]",
-        "originals = list(settings.models)",
+        "[name for name, model in models.items() if not isinstance(model, RandomModel)]",
+        "list(models)",
         "tests/unit/test_settings.py::test_a_wrong_value_is_refused_in_one_line",
         "a random model may be like itself",
     ),

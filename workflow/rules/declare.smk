@@ -5,26 +5,9 @@ record = "results/records/<step>.json"
 every = {}
 
 
-def table(name, section, label, **options):
-    """All forms of a table, for `tables=` of its rule; see `Registry.declare`."""
-    return declared("table", name, section, label, **options)
-
-
-def figure(name, section, label, **options):
-    """All forms of a figure, for `figures=` of its rule."""
-    return declared("figure", name, section, label, **options)
-
-
-def animation(name, section, label, **options):
-    """All forms of an animation, for `animations=` of its rule."""
-    return declared("animation", name, section, label, **options)
-
-
 def declared(kind, name, section, label, **options):
-    try:
+    with in_one_line():
         result = results.declare(kind, name, section, label, **options)
-    except OnelayerError as error:
-        raise WorkflowError(str(error)) from None
     *others, shown = result.files
     described = report(
         shown,
@@ -34,6 +17,10 @@ def declared(kind, name, section, label, **options):
         labels={"result": label},
     )
     return [*others, described]
+
+
+# All forms of a result, for `tables=`, `figures=` and `animations=` of its rule.
+table, figure, animation = (partial(declared, kind) for kind in ("table", "figure", "animation"))
 
 
 def declared_files(declaration):
@@ -109,3 +96,57 @@ command = (
     "{params.switches}python {params.script:q}{params.function} {params.files} "
     "--settings {params.settings:q}{params.portable} --log {log:q}"
 )
+# What declared.smk makes rules of: steps that read settings alone, then tables and figures.
+from_settings_alone = []
+
+
+def from_settings(place, measured, outputs, *blocks, priority=0, local=False, **values):
+    """Declare a step that reads settings alone, which say its threads and its device.
+
+    `place` is as in `pathvars`, `measured` memory (MB) and time (minutes), `blocks` and `values` are
+    as `script` takes them.
+    """
+    said = {name: value for block in blocks for name, value in block} | values
+    from_settings_alone.append(
+        SimpleNamespace(
+            place=place,
+            read={},
+            outputs=outputs,
+            priority=priority,
+            local=local,
+            threads=said.get("threads", 1),
+            resources=asks(*measured, device=said.get("device")),
+            params=script(place.partition("/")[0], *blocks, **values),
+        )
+    )
+
+
+def from_declaration(declaration):
+    """A declared result in the same form."""
+    with in_one_line():
+        read, told = files_of(declaration), settings_for(declaration)
+    return SimpleNamespace(
+        place=declaration.place,
+        read=read,
+        outputs={f"{declaration.kind}s": declared_files(declaration)},
+        priority=declaration.priority,
+        local=True,
+        threads=1,
+        resources=asks(1000, minutes=10),
+        params=script(declaration.step, purpose=declaration.purpose, **told),
+    )
+
+
+def articles_of(corpus):
+    """The files of a corpus's articles: one, or one a part."""
+    return settings.corpora[corpus].articles(f"results/corpus/{corpus}")
+
+
+def of_checkpoints(pattern):
+    """The files of a model's checkpoints."""
+    return lambda w: expand(pattern, corpus=w.corpus, checkpoint=settings.checkpoints(w.model))
+
+
+def of_series(pattern):
+    """The files of a series' checkpoints, each of which is a model of its own."""
+    return lambda w: expand(pattern, corpus=w.corpus, model=settings.checkpoints(w.series))

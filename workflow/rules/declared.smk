@@ -1,39 +1,34 @@
-# A rule for every table and figure that stands at its function: see onelayer.evidence.declarations. Without
-# wildcards it has its target's name, and is it.
-try:
+# What `from_settings` declared, and every table and figure that stands at its function: see
+# onelayer.evidence.declarations. Without wildcards these have their target's name, and are it.
+with in_one_line():
     declarations = read_declarations()
-except OnelayerError as error:
-    raise WorkflowError(str(error)) from None
-for declaration in sorted(declarations, key=lambda d: [*FOLDERS, d.folder].index(d.folder)):
-    try:
-        read, told = files_of(declaration), settings_for(declaration)
-    except OnelayerError as error:
-        raise WorkflowError(str(error)) from None
+declarations.sort(key=lambda d: [*FOLDERS, d.folder].index(d.folder))
+for made in chain(from_settings_alone, map(from_declaration, declarations)):
 
     rule:
         name:
-            declaration.rule
+            made.place.partition("/")[0]
         input:
-            **read,
+            **made.read,
         output:
-            **{f"{declaration.kind}s": declared_files(declaration)},
+            **made.outputs,
             record=record,
         log:
             "results/logs/<step>.log",
         benchmark:
             "results/benchmarks/<step>.tsv"
         pathvars:
-            step=declaration.place,
-        priority: declaration.priority
-        localrule: True
+            step=made.place,
+        priority: made.priority
+        localrule: made.local
         conda:
             "../../envs/onelayer.yaml"
-        threads: 1
+        threads: made.threads
         resources:
-            **asks(1000, minutes=10),
+            **made.resources,
         params:
             **step_params,
-            **script(declaration.step, purpose=declaration.purpose, **told),
+            **made.params,
         message:
             "{params.message}"
         shell:

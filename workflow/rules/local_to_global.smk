@@ -1,49 +1,32 @@
 # Makkuva et al. (2024), Local to Global: gradient flow, and transformers on Markov chains.
 local_to_global = settings.local_to_global
-
-
-use rule step as simulate_flow with:
-    output:
-        maps="results/local_to_global/maps.safetensors",
-        gaussian="results/local_to_global/gaussian_starts.parquet",
-        neighbours="results/local_to_global/neighbours.parquet",
-        paths="results/local_to_global/paths.safetensors",
-        record=record,
-    pathvars:
-        step="simulate_flow",
-    threads: local_to_global.flow.threads
-    resources:
-        **asks(900, minutes=10, device=local_to_global.flow.device),
-    params:
-        **script("simulate_flow", local_to_global.flow),
-
-
-use rule step as simulate_attention_flow with:
-    output:
-        ends="results/local_to_global/attention_ends.parquet",
-        neighbours="results/local_to_global/attention_neighbours.parquet",
-        record=record,
-    pathvars:
-        step="simulate_attention_flow",
-    threads: local_to_global.flow.threads
-    resources:
-        **asks(900, minutes=10, device=local_to_global.flow.device),
-    params:
-        **script(
-            "simulate_attention_flow",
-            starts=local_to_global.attention_flow,
-            chains=local_to_global.flow.chains,
-            tolerance=local_to_global.flow.tolerance,
-            at_rest=local_to_global.flow.at_rest,
-            seed=local_to_global.flow.seed,
-            device=local_to_global.flow.device,
-            threads=local_to_global.flow.threads,
-        ),
+flow, transformer = local_to_global.flow, local_to_global.transformer
+from_settings(
+    "simulate_flow",
+    (900, 10),
+    {
+        "maps": "results/local_to_global/maps.safetensors",
+        "gaussian": "results/local_to_global/gaussian_starts.parquet",
+        "neighbours": "results/local_to_global/neighbours.parquet",
+        "paths": "results/local_to_global/paths.safetensors",
+    },
+    flow,
+)
+from_settings(
+    "simulate_attention_flow",
+    (900, 10),
+    {
+        "ends": "results/local_to_global/attention_ends.parquet",
+        "neighbours": "results/local_to_global/attention_neighbours.parquet",
+    },
+    **{name: getattr(flow, name) for name in IntegrationSettings.model_fields},
+    starts=local_to_global.attention_flow,
+)
 
 
 use rule step as animate_landscape with:
     input:
-        paths=rules.simulate_flow.output.paths,
+        paths="results/local_to_global/paths.safetensors",
     output:
         figures=figure("local_to_global/landscape", "Gradient flow", "figure: loss landscape"),
         animations=animation(
@@ -55,54 +38,30 @@ use rule step as animate_landscape with:
     resources:
         **asks(700, minutes=10),
     params:
-        **script(
-            "animate_landscape",
-            chains=local_to_global.flow.chains,
-            extent=local_to_global.flow.extent,
-        ),
+        **script("animate_landscape", chains=flow.chains, extent=flow.extent),
 
 
-use rule step as train_transformers with:
-    output:
-        curves="results/local_to_global/curves.parquet",
-        weights="results/local_to_global/weights.safetensors",
-        record=record,
-    pathvars:
-        step="train_transformers",
-    threads: local_to_global.transformer.threads
-    resources:
-        **asks(1500, minutes=60, device=local_to_global.transformer.device),
-    params:
-        **script("train_transformers", local_to_global.transformer),
-
-
-use rule step as ablate_transformers with:
-    output:
-        curves="results/local_to_global/ablation.parquet",
-        record=record,
-    pathvars:
-        step="ablate_transformers",
-    priority: 1
-    threads: local_to_global.transformer.threads
-    resources:
-        **asks(1500, minutes=60, device=local_to_global.transformer.device),
-    params:
-        **script("ablate_transformers", local_to_global.ablated),
-
-
-use rule step as train_open_problems with:
-    output:
-        curves="results/local_to_global/open_problems.parquet",
-        record=record,
-    pathvars:
-        step="train_open_problems",
-    threads: local_to_global.transformer.threads
-    resources:
-        **asks(1200, minutes=30, device=local_to_global.transformer.device),
-    params:
-        **script(
-            "train_open_problems",
-            open_problems=local_to_global.open_problems,
-            device=local_to_global.transformer.device,
-            threads=local_to_global.transformer.threads,
-        ),
+from_settings(
+    "train_transformers",
+    (1500, 60),
+    {
+        "curves": "results/local_to_global/curves.parquet",
+        "weights": "results/local_to_global/weights.safetensors",
+    },
+    transformer,
+)
+from_settings(
+    "ablate_transformers",
+    (1500, 60),
+    {"curves": "results/local_to_global/ablation.parquet"},
+    local_to_global.ablated,
+    priority=1,
+)
+from_settings(
+    "train_open_problems",
+    (1200, 30),
+    {"curves": "results/local_to_global/open_problems.parquet"},
+    open_problems=local_to_global.open_problems,
+    device=transformer.device,
+    threads=transformer.threads,
+)

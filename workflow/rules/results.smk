@@ -19,14 +19,12 @@ use rule step as tabulate_scoreboard with:
         **script("tabulate_scoreboard"),
 
 
-try:
+with in_one_line():
     results.check()
     check_findings(FINDINGS, results.names("table"), Path(reference))
-except OnelayerError as error:
-    raise WorkflowError(str(error)) from None
 
 
-use rule step as write_manifest with:
+use rule tabulate_scoreboard as write_manifest with:
     input:
         results=[file for kind in FORMS for made in results.made(kind) for file in made.files],
     output:
@@ -35,13 +33,11 @@ use rule step as write_manifest with:
     pathvars:
         step="write_manifest",
     localrule: True
-    resources:
-        **asks(500, minutes=5),
     params:
         **script("write_manifest"),
 
 
-use rule step as write_index with:
+use rule tabulate_scoreboard as write_index with:
     input:
         tables=[f"{table.base}.csv" for table in results.made("table")],
         figures=[f"{figure.base}.png" for figure in results.made("figure")],
@@ -56,13 +52,11 @@ use rule step as write_index with:
     pathvars:
         step="write_index",
     localrule: True
-    resources:
-        **asks(500, minutes=5),
     params:
         **script("write_index", captions={r.base: r.caption for r in results.declared.values()}),
 
 
-use rule step as write_findings with:
+use rule tabulate_scoreboard as write_findings with:
     input:
         tables=[f"{table.base}.csv" for table in results.made("table")],
     output:
@@ -71,8 +65,6 @@ use rule step as write_findings with:
     pathvars:
         step="write_findings",
     localrule: True
-    resources:
-        **asks(500, minutes=5),
     params:
         **script("write_findings"),
 

@@ -12,7 +12,7 @@ wildcard_constraints:
 
 use rule step as fit_topic_models with:
     input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         vocabulary=rules.count_words.output.vocabulary,
         counts=lambda w: counts[w.corpus],
     output:
@@ -37,7 +37,7 @@ use rule step as fit_topic_models with:
 
 use rule step as probe_topic_models with:
     input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         vocabulary=rules.count_words.output.vocabulary,
         topics=lambda w: expand(
             rules.fit_topic_models.output.topics, corpus=w.corpus, topics=robustness.topics
@@ -49,9 +49,9 @@ use rule step as probe_topic_models with:
     pathvars:
         step="probe_topic_models/{corpus}/{checkpoint}",
     priority: 3
-    threads: settings.probe.attention.threads
+    threads: probing.threads
     resources:
-        **asks(2500, minutes=60, device=settings.probe.attention.device),
+        **asks(2500, minutes=60, device=probing.device),
     params:
         **script(
             "probe_topic_models",
@@ -59,11 +59,8 @@ use rule step as probe_topic_models with:
                 "overlaps": [robustness.overlap],
                 "thresholds": [robustness.threshold.model_dump()],
             },
-            attention=settings.probe.attention.model_copy(
-                update={"documents": robustness.documents}
-            ),
+            attention=probing.of(robustness.documents),
             uncertainty=robustness.uncertainty,
-            threads=settings.probe.attention.threads,
         ),
 
 

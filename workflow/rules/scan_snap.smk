@@ -30,23 +30,15 @@ scan_simulation, entropy_sweep_simulation, phase_map_simulation, transition_simu
 )
 
 
-use rule step as simulate_scan_snap_assumptions with:
-    output:
-        attention="results/scan_snap/assumptions.parquet",
-        record=record,
-    pathvars:
-        step="simulate_scan_snap_assumptions",
-    threads: scan_snap.scan.threads
-    resources:
-        **asks(1500, minutes=60, device=scan_snap.scan.device),
-    params:
-        **script(
-            "simulate_scan_snap_assumptions",
-            scan=scan_snap.changed_scan,
-            changes=scan_snap.assumptions,
-            device=scan_snap.scan.device,
-            threads=scan_snap.scan.threads,
-        ),
+from_settings(
+    "simulate_scan_snap_assumptions",
+    (1500, 60),
+    {"attention": "results/scan_snap/assumptions.parquet"},
+    scan=scan_snap.changed_scan,
+    changes=scan_snap.assumptions,
+    device=scan_snap.scan.device,
+    threads=scan_snap.scan.threads,
+)
 
 
 use rule step as train_text_model with:

@@ -11,7 +11,7 @@ if stability.pretraining.families:
 if pretrained_again and stability.pretraining.probed:
     probed_again = settings.topic_structure.wikipedia.corpus
     pretrained_again |= {
-        "articles": settings.corpora[probed_again].articles(f"results/corpus/{probed_again}"),
+        "articles": articles_of(probed_again),
         "kept_words": expand(rules.filter_ambiguous_words.output.kept_words, corpus=probed_again),
         "words": expand(rules.count_words.output.vocabulary, corpus=probed_again),
     }

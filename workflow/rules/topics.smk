@@ -51,7 +51,7 @@ use rule step as merge_words with:
         **script("merge_words", words=settings.topics.words),
 
 
-use rule step as count_part_words with:
+use rule list_part_words as count_part_words with:
     input:
         articles=rules.parse_part.output.articles,
         vocabulary=rules.merge_words.output.vocabulary,
@@ -60,8 +60,6 @@ use rule step as count_part_words with:
         record=record,
     pathvars:
         step="count_part_words/{corpus}/{part}",
-    resources:
-        **asks(1500, minutes=30),
     params:
         **script("count_part_words"),
 
@@ -96,7 +94,7 @@ use rule step as fit_lda with:
 
 use rule step as measure_topics with:
     input:
-        articles=lambda w: settings.corpora[w.corpus].articles(f"results/corpus/{w.corpus}"),
+        articles=lambda w: articles_of(w.corpus),
         vocabulary=rules.count_words.output.vocabulary,
         counts=lambda w: counts[w.corpus],
         topics=rules.fit_lda.output.topics,

@@ -72,6 +72,11 @@ class Step:
         """
         return output.with_name(f".part-checkpoint-{output.name.removeprefix('.part-')}")
 
+    def write(self, **tables: Any) -> None:
+        """Write `pandas` tables as Parquet, each to the output of its name; no index is kept."""
+        for name, table in tables.items():
+            table.to_parquet(getattr(self.outputs, name), index=False, compression="zstd")
+
     def identity(self) -> str:
         """A digest of all that decides the outputs: settings, code, libraries, device, inputs."""
         decided_by = [
@@ -85,12 +90,15 @@ class Step:
         return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
 
 
-def settings_of(function: Callable, others: Iterable[str] = ("step",)) -> type[Block]:
+def settings_of(
+    function: Callable, others: Iterable[str] = ("step",), base: type[Block] = Block
+) -> type[Block]:
     """The settings that a function's parameters ask for, each with its type.
 
     Args:
         function: its parameters are annotated; those with a default are not asked for.
         others: names of those that are no settings.
+        base: a block of further settings.
     """
     typed = inspect.get_annotations(function, eval_str=True)
     names = [
@@ -98,37 +106,53 @@ def settings_of(function: Callable, others: Iterable[str] = ("step",)) -> type[B
         for name, parameter in inspect.signature(function).parameters.items()
         if name not in others and parameter.default is parameter.empty
     ]
-    return pydantic.create_model("Settings", __base__=Block, **{n: (typed[n], ...) for n in names})
+    return pydantic.create_model("Settings", __base__=base, **{n: (typed[n], ...) for n in names})
+
+
+def program(inputs: str = "", outputs: str = "", **options: Any) -> Callable[[Callable], Callable]:
+    """Declare a script's `main`, which `run` runs where the script is the program.
+
+    Args:
+        inputs, outputs, **options: as `run` takes them; names stand apart by spaces.
+    """
+
+    def started(main: Callable[..., None]) -> Callable[..., None]:
+        if main.__module__ == "__main__":
+            run(main, inputs=inputs.split(), outputs=outputs.split(), inherits=True, **options)
+        return main
+
+    return started
 
 
 def run(
     main: Callable[..., None],
-    settings: type[pydantic.BaseModel] | None = None,
+    settings: type[Block] = Block,
     inputs: Iterable[str] = (),
     outputs: Iterable[str] = (),
     downloads: bool = False,
     name: str = "",
+    inherits: bool = False,
 ) -> None:
     """Run a step from the command line and exit: 0 when every output is in place, else 1.
 
     Args:
         main: reads `step.inputs`, writes `step.outputs`; its parameters beside `step` are the
             settings.
-        settings: the block that `--settings` must fit, for a `main` that takes `step` alone. A
-            setting `threads` bounds the threads of BLAS, OpenMP and torch.
+        settings: a block of others, `step.settings` has both. A setting `threads` bounds the
+            threads of BLAS, OpenMP and torch.
         inputs: names of inputs: `articles` is one file, `counts*` any number of files, `model/` a
             folder, given as such or by the files in it that the step reads.
         outputs: names of outputs in the same way; a folder is given by the files that are wanted.
             `models/*` is any number of folders, in the order in which their files are given.
         downloads: whether the step may ask a model hub for anything.
         name: the step's, where it is not the script's.
+        inherits: whether `threads` may be those of its first block that has some; a table or figure
+            may be told of a block that computed what it shows.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     name = name or Path(sys.argv[0]).stem
-    told = ()
-    if settings is None:
-        settings = settings_of(main)
-        told = settings.model_fields
+    settings = settings_of(main, base=settings)
+    asked = [name for name in inspect.signature(main).parameters if name in settings.model_fields]
     arguments = _parser(inputs, outputs).parse_args()
     count_as_alive()
     _start_log(arguments.log)
@@ -158,8 +182,8 @@ def run(
                     job=_job(name, arguments.log),
                     portable=arguments.portable,
                 )
-                with threadpool_limits(limits=_use_threads(block)):
-                    main(step, **{setting: getattr(block, setting) for setting in told})
+                with threadpool_limits(limits=_use_threads(block, inherits)):
+                    main(step, **{setting: getattr(block, setting) for setting in asked})
             if step.portable:
                 portable.finish()
             if record:
@@ -344,13 +368,15 @@ def _check_inputs(given: Mapping[str, Sequence[Path]]) -> None:
             raise OnelayerError(f"{flag}: files of one folder are needed, found {names}")
 
 
-def _use_threads(block: pydantic.BaseModel) -> int:
+def _use_threads(block: pydantic.BaseModel, inherits: bool) -> int:
     """Bound torch's threads by the settings and return the bound for BLAS and OpenMP.
 
     The count decides the order of floating-point sums, so it comes from the settings and never
     from the number of cores at hand.
     """
-    threads = getattr(block, "threads", 1)
+    inside = [value for _, value in block if isinstance(value, Block)] if inherits else []
+    blocks = [block, *inside]
+    threads = next((one.threads for one in blocks if hasattr(one, "threads")), 1)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(threads)
     return threads

@@ -143,3 +143,17 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
 Threads = Annotated[int, Field(ge=1, le=256)]
 Device = Literal["auto", "cpu", "cuda"]
+
+
+class Threaded(Block):
+    """Of a step whose numbers depend on how many threads add them."""
+
+    threads: Threads = 1
+    """torch and BLAS threads; part of what decides the numbers."""
+
+
+class Computing(Threaded):
+    """Of a step that trains or runs models."""
+
+    device: Device = "auto"
+    """Where it computes; `auto` takes a GPU if there is one."""

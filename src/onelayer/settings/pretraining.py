@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Device, Name, Seed, Share, Threads
+from onelayer.settings.block import Block, Computing, Name, Seed, Share, Threads
 
 FamilyName = Literal["bert", "roberta", "albert", "electra", "bart"]
 Tokens = Annotated[int, Field(ge=1)]
@@ -80,7 +80,7 @@ class ObjectiveSettings(Block):
     """Weight of ELECTRA's discriminator loss beside its generator's."""
 
 
-class TrainingSettings(Block):
+class TrainingSettings(Computing):
     """Size, objective, budget and optimizer of one training."""
 
     size: SizeSettings = SizeSettings()
@@ -95,12 +95,8 @@ class TrainingSettings(Block):
     """At most so many held-out tokens are read for the held-out loss, always the same (tokens)."""
     first_snapshot: int = Field(32_768, ge=1)
     """Snapshots are kept at every power of two of tokens seen from here on, and at the end."""
-    device: Device = "auto"
-    """Where models are trained; `auto` takes a GPU if there is one."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of matrix products; under `bfloat16` weights stay float32, on a CPU attention as well."""
-    threads: Threads = 1
-    """torch threads; part of what decides the numbers."""
 
 
 class PretrainingSettings(TrainingSettings):
@@ -140,7 +136,16 @@ class PretrainModelSettings(TrainingSettings):
     """Seed of weights, order and masks."""
 
 
-class PretrainedModel(Block):
+class ShownModel(Block):
+    """What tables say of a model, wherever it comes from."""
+
+    published_as: str | None = None
+    """Row of the published table beside which this model is set (a series: whose colour it has)."""
+    note: str = ""
+    """What a reader of the table must know about this model."""
+
+
+class PretrainedModel(ShownModel):
     """A small model that the pipeline pretrains itself."""
 
     source: Literal["pretrain"]
@@ -149,7 +154,3 @@ class PretrainedModel(Block):
     """Architecture, and with it the objective."""
     seeds: list[Seed] = Field([0], min_length=1)
     """One model per seed; tables show their mean."""
-    published_as: str | None = None
-    """Row of the published table beside which this model is set."""
-    note: str = ""
-    """What a reader of the table must know about this model."""

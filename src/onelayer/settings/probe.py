@@ -2,10 +2,10 @@
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Device, Seed, Threads, part_names
+from onelayer.settings.block import Block, Computing, Seed, Threaded, part_names
 
 
-class AttentionProbeSettings(Block):
+class AttentionProbeSettings(Computing):
     """One forward pass per document; all thresholds and both overlap modes at once."""
 
     documents: int = Field(500, ge=2)
@@ -18,10 +18,6 @@ class AttentionProbeSettings(Block):
     """Weights are multiplied by length / this, so that documents of any length compare (tokens)."""
     seed: Seed = 0
     """Seed of the draw of articles."""
-    device: Device = "auto"
-    """Where the model runs; `auto` takes a GPU if there is one."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
 
     @model_validator(mode="after")
     def _two_documents_in_every_part(self) -> "AttentionProbeSettings":
@@ -31,12 +27,16 @@ class AttentionProbeSettings(Block):
             )
         return self
 
+    def of(self, documents: int, **changes: int) -> "AttentionProbeSettings":
+        """The same for so many documents."""
+        return self.model_copy(update={"documents": documents} | changes)
+
     def part_names(self) -> list[str]:
         """Names of the parts, in order; none if the documents are probed at once."""
         return part_names(self.parts)
 
 
-class UncertaintySettings(Block):
+class UncertaintySettings(Threaded):
     """Bootstrap intervals and the permutation null."""
 
     document_resamples: int = Field(1000, ge=100)
@@ -49,8 +49,6 @@ class UncertaintySettings(Block):
     """Frequency strata within which topics are permuted (bins)."""
     seed: Seed = 0
     """Seed of resamples and permutations."""
-    threads: Threads = 1
-    """BLAS threads; part of what decides the numbers."""
 
 
 class ProbeSettings(Block):

@@ -10,7 +10,7 @@ from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Name, check_plain, describe, nearest, shown
 from onelayer.settings.calibration import CalibrationSettings
 from onelayer.settings.corpus import CorpusSettings
-from onelayer.settings.decision_lists import DecisionListSettings, size_of
+from onelayer.settings.decision_lists import DecisionListSettings, Size, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
 from onelayer.settings.models import LocalModel, ModelSettings, RandomModel, SeriesModel
 from onelayer.settings.pretraining import (
@@ -118,7 +118,6 @@ class Settings(Block):
             scan=again.scan.of(self.scan_snap.scan, machine),
             pretraining=again.pretraining.of(self.pretraining, machine),
             probe=again.pretraining.probe_of(self.probe, machine),
-            threads=machine.threads,
         )
 
 
@@ -158,43 +157,54 @@ def _with_series(models: Mapping[str, ModelSettings]) -> dict[str, ModelSettings
 
 
 def _check_references(settings: Settings) -> None:
-    wikipedia = settings.topic_structure.wikipedia
-    _known("topic_structure.wikipedia.corpus", wikipedia.corpus, settings.corpora)
-    text = settings.scan_snap.language_model
-    _known("scan_snap.language_model.corpus", text.corpus, settings.corpora)
-    for corpus in text.corpora:
-        _known("scan_snap.language_model.trainings: corpus", corpus, settings.corpora)
-    series = [name for name, m in settings.models.items() if isinstance(m, SeriesModel)]
-    for name in wikipedia.over_tokens.series:
-        _known("topic_structure.wikipedia.over_tokens.series", name, series)
-    single = [name for name in settings.models if name not in series]
-    for name in wikipedia.models:
-        _known("topic_structure.wikipedia.models", name, single)
-    for name in settings.topic_structure.robustness.models:
-        _known("topic_structure.robustness.models", name, single)
-    for name in settings.topics.words.single_piece_in:
-        _known("topics.words.single_piece_in", name, settings.models)
-    _known("pretraining.corpus", settings.pretraining.corpus, settings.corpora)
+    corpora, models, again = settings.corpora, settings.models, settings.stability
+    topics, text = settings.topic_structure, settings.scan_snap.language_model
+    series = [name for name, model in models.items() if isinstance(model, SeriesModel)]
+    single = [name for name in models if name not in series]
+    originals = [name for name, model in models.items() if not isinstance(model, RandomModel)]
+    stages = [one.name for one in topics.synthetic.two_stages.settings]
+    variants = [variant.name for variant in settings.local_to_global.ablation.variants]
+    small = dict.fromkeys(map(_size_name, settings.decision_lists.joint.small))
+    named = [
+        ("topic_structure.wikipedia.corpus", [topics.wikipedia.corpus], corpora),
+        ("scan_snap.language_model.corpus", [text.corpus], corpora),
+        ("scan_snap.language_model.trainings: corpus", text.corpora, corpora),
+        (
+            "topic_structure.wikipedia.over_tokens.series",
+            topics.wikipedia.over_tokens.series,
+            series,
+        ),
+        ("topic_structure.wikipedia.models", topics.wikipedia.models, single),
+        ("topic_structure.robustness.models", topics.robustness.models, single),
+        ("topics.words.single_piece_in", settings.topics.words.single_piece_in, models),
+        ("pretraining.corpus", [settings.pretraining.corpus], corpora),
+        *((f"models.{n}.like", [models[n].like], originals) for n in models if n not in originals),
+        ("topic_structure.robustness.corpus", [topics.robustness_corpus], corpora),
+        ("stability.two_stages.settings", again.two_stages.settings, stages),
+        ("stability.transformers.variants", again.transformers.variants, variants),
+        ("stability.joint_training.sizes", map(_size_name, again.joint_training.sizes), small),
+    ]
+    for key, values, known in named:
+        for value in values:
+            _known(key, value, known)
     longest = settings.pretraining.size.longest
-    made_here = [n for n in wikipedia.models if isinstance(settings.models[n], PretrainedModel)]
+    made_here = [n for n in topics.wikipedia.models if isinstance(models[n], PretrainedModel)]
     if made_here and settings.probe.attention.max_tokens > longest:
         raise OnelayerError(
             f"config: probe.attention.max_tokens: {settings.probe.attention.max_tokens}; "
             f"{made_here[0]} reads at most pretraining.size.longest tokens, {longest}"
         )
-    for name, model in settings.models.items():
-        if isinstance(model, RandomModel):
-            originals = [k for k, m in settings.models.items() if not isinstance(m, RandomModel)]
-            _known(f"models.{name}.like", model.like, originals)
     _check_parts(settings)
-    _check_stability(settings)
+
+
+def _size_name(size: Size) -> str:
+    return "L {}, n {}, m {}".format(*size_of(size))
 
 
 def _check_parts(settings: Settings) -> None:
     """A corpus in parts is for those steps that can stream it."""
     wikipedia, robustness = settings.topic_structure.wikipedia, settings.topic_structure.robustness
     compared, text = settings.topic_structure.robustness_corpus, settings.scan_snap.language_model
-    _known("topic_structure.robustness.corpus", compared, settings.corpora)
     samples = "tomotopy" in robustness.backends
     reads_whole = [
         ("topic_structure.robustness.backends: tomotopy", compared, samples),
@@ -212,21 +222,6 @@ def _check_parts(settings: Settings) -> None:
                 f"config: corpora.{corpus}.parts: {settings.corpora[corpus].parts}; {what} needs a "
                 "corpus in one piece (parts: 1)"
             )
-
-
-def _check_stability(settings: Settings) -> None:
-    """What is measured again is what the papers' own blocks name."""
-    again = settings.stability
-    stages = [one.name for one in settings.topic_structure.synthetic.two_stages.settings]
-    for name in again.two_stages.settings:
-        _known("stability.two_stages.settings", name, stages)
-    variants = [variant.name for variant in settings.local_to_global.ablation.variants]
-    for name in again.transformers.variants:
-        _known("stability.transformers.variants", name, variants)
-    small = ["L {}, n {}, m {}".format(*size_of(s)) for s in settings.decision_lists.joint.small]
-    for size in again.joint_training.sizes:
-        name = "L {}, n {}, m {}".format(*size_of(size))
-        _known("stability.joint_training.sizes", name, dict.fromkeys(small))
 
 
 def _known(key: str, value: str, names: Iterable[str]) -> None:

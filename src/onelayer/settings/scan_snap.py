@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Name, Share, Threads
+from onelayer.settings.block import Block, Computing, Name, Share
 
 Rate = Annotated[float, Field(gt=0, le=1000)]
 Count = Annotated[int, Field(ge=1)]
@@ -38,7 +38,7 @@ class RateGrid(Block):
 Rates = Annotated[list[Rate], Field(min_length=1)] | RateGrid
 
 
-class SimulationSettings(Block):
+class SimulationSettings(Computing):
     """Trainings on synthetic sequences: every combination of sizes, learning rates and seeds."""
 
     num_last: list[Count] = Field(min_length=1)
@@ -65,10 +65,6 @@ class SimulationSettings(Block):
     """Keep attention every so many iterations up to `iterations`; null: only at their end."""
     longer: Count = 1
     """Train so many times `iterations` in all, keeping attention every half of `iterations`."""
-    device: Device = "auto"
-    """Where the runs train; `auto` takes a GPU if there is one."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
 
     def rates(self, name: Literal["lr_Z", "lr_Y_multiplier"]) -> list[float]:
         """The values of a list or grid of rates."""
@@ -120,7 +116,7 @@ class TextTrainingSettings(Block):
     """Updates in place of the language model's; null: those."""
 
 
-class LanguageModelSettings(Block):
+class LanguageModelSettings(Computing):
     """The one-layer causal transformer on real text (Fig. 7)."""
 
     corpus: Name
@@ -155,10 +151,6 @@ class LanguageModelSettings(Block):
     """Seeds of start, place in the text and dropout (runs of every training)."""
     trainings: list[TextTrainingSettings] = Field(min_length=1)
     """Ways to train it, in the order of the figures' rows."""
-    device: Device = "auto"
-    """Where the model trains; `auto` takes a GPU if there is one."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
 
     @pydantic.model_validator(mode="after")
     def _check_iterations(self) -> "LanguageModelSettings":

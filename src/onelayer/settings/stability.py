@@ -206,5 +206,3 @@ class ClaimsAgainSettings(Block):
     """Topic structure: models pretrained here."""
     probe: ProbeSettings | None
     """How they are probed; null: they are not."""
-    threads: Threads = 1
-    """torch and BLAS threads; the machine's."""

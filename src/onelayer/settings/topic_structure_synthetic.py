@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Device, Name, Threads, Title, each_once
+from onelayer.settings.block import Block, Computing, Name, Title, each_once
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
@@ -350,8 +350,8 @@ class DyckSettings(DocumentSettings):
     """Draws of documents, and runs (seeds)."""
 
 
-class SyntheticSettings(Block):
-    """The synthetic experiments."""
+class SyntheticTraining(Computing):
+    """What all trainings on synthetic documents have in common."""
 
     model: TopicModelSettings = TopicModelSettings()
     """The words and their masking."""
@@ -359,10 +359,11 @@ class SyntheticSettings(Block):
     """Documents in a training step (documents)."""
     chunk: int = Field(20, ge=1)
     """Most runs in one tensor program on a CPU; a GPU takes what its memory holds (runs)."""
-    device: Device = "auto"
-    """Where models are trained; `auto` takes a GPU if there is one."""
-    threads: Threads = 1
-    """torch and BLAS threads; part of what decides the numbers."""
+
+
+class SyntheticSettings(SyntheticTraining):
+    """The synthetic experiments."""
+
     theory: TheorySettings = TheorySettings()
     """The gap of W_V and of the embeddings."""
     gap_grid: GapGridSettings = GapGridSettings()

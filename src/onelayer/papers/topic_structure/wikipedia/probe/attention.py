@@ -13,7 +13,7 @@ import pandas as pd
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
-from onelayer.compute.device import on_gpu
+from onelayer.compute.device import on_gpu, resolve_device
 from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.batches import sums_in_batches
@@ -27,11 +27,12 @@ from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
     WordPairTotal,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums
+from onelayer.run.step import Step
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.storage import at, read_articles
 from onelayer.text.models.architecture import longest_text
-from onelayer.text.models.checkpoints import forward, is_causal
-from onelayer.text.models.tokenizer import EncodedText, encode, piece_ids
+from onelayer.text.models.checkpoints import forward, is_causal, load_checkpoint
+from onelayer.text.models.tokenizer import EncodedText, encode, load_tokenizer, piece_ids
 
 
 def sample_articles(
@@ -48,6 +49,16 @@ def sample_articles(
     if part is not None:
         places = np.array_split(places, settings.parts)[part]
     return at(articles, places).to_pandas()
+
+
+def opened(
+    step: Step, settings: AttentionProbeSettings, part: int | None = None
+) -> tuple[PreTrainedModel, Tokenizer, pd.DataFrame]:
+    """What a step probes, of its inputs `model` and `articles`: checkpoint, tokenizer, articles."""
+    step.device = resolve_device(settings.device)
+    model = load_checkpoint(step.inputs.model, step.device)
+    articles = sample_articles(step.inputs.articles, settings, part)
+    return model, load_tokenizer(step.inputs.model), articles
 
 
 def probe_articles(
