@@ -16,7 +16,7 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
   { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report verify compare same-bytes reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
+.PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,10 @@ results: install ## run everything: tables, figures, results/index.md; CONFIG=co
 
 report: results ## one self-contained HTML with all tables and figures: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) --report results/report.html --report-stylesheet $(CURDIR)/workflow/report/report.css
+
+crate: install ## one zip of the run to hand on, a Workflow Run RO-Crate: results.crate.zip
+	@$(CHECK_CONFIG)
+	@onelayer pack $(RUN)/results
 
 verify: install ## compare every file in results/ with the record of the step that made it
 	@$(CHECK_CONFIG)
@@ -76,7 +80,7 @@ test-faults: install ## kill runs, steps and trainings at random moments; count 
 test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ## do the tests notice faults? 230 slips, one at a time: minutes
+mutate: install ## do the tests notice faults? 240 slips, one at a time: minutes
 	python -m tests.mutations
 
 lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema

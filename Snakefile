@@ -37,6 +37,7 @@ from onelayer.run.portable import assignments
 from onelayer.run.provenance import script
 from onelayer.report.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
+from onelayer.settings.kept import keep_settings
 from onelayer.settings.local_to_global import IntegrationSettings
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
@@ -64,6 +65,8 @@ if workflow.is_main_process and not is_module:
 onstart:
     with in_one_line():
         occupy()
+        if not is_module:
+            keep_settings(config, Path("results"))
     # Unless told otherwise Snakemake 9.27 limits jobs to 100 a second, which no run here comes near,
     # and for that has one more timer after every job that ended look through all waiting jobs each
     # second: a third of a core after 100 jobs. The last of them keep the process alive.
@@ -118,7 +121,7 @@ include: "workflow/rules/results.smk"
 rule all:
     default_target: True
     input:
-        rules.write_manifest.output,
+        rules.write_crate.output,
         rules.write_index.output,
         rules.write_findings.output,
         rules.write_reading.output,

@@ -60,17 +60,53 @@ def _parser() -> argparse.ArgumentParser:
     for name, (module, purpose, options) in OTHERS.items():
         command = commands.add_parser(name, help=purpose)
         command.set_defaults(run=_run_main, module=module)
-        if name != "schema":
-            own = "a run's folder; default: %(default)s"
-            command.add_argument("results", nargs="?", type=Path, default="results", help=own)
+        own = "a run's folder; default: %(default)s"
+        if name == "again":
+            command.add_argument("archive", type=Path, help="a zip of `onelayer pack`")
+            one = "a table's or figure's target, or all; default: the cheapest table"
+            command.add_argument("target", nargs="?", help=one)
+        elif name == "cite":
+            command.add_argument("tables", nargs="*", metavar="TABLE", help="default: all")
+            command.add_argument("--results", type=Path, default="results", help=own)
+        elif name != "schema":
+            also = f"{own}; or a zip of `onelayer pack`" if name == "verify" else own
+            command.add_argument("results", nargs="?", type=Path, default="results", help=also)
         for option, does in options.items():
-            command.add_argument(f"--{option}", action="store_true", help=does)
+            named = PATHS.get(option) or {"action": "store_true"}
+            command.add_argument(f"--{option}", help=does, **named)
     return parser
+
+
+# Options that name something; the others are given or not.
+PATHS = {"to": {"type": Path}, "cores": {"default": "all"}}
 
 
 # Each asks the `main` of a module: its purpose, and its options.
 OTHERS = {
-    "verify": ("report.manifest", "compare every file of a run with the record of its step", {}),
+    "verify": (
+        "report.crate.verification",
+        "compare every file of a run, or of its zip, with the record of its step",
+        {},
+    ),
+    "pack": (
+        "report.crate.packing",
+        "put a run into one zip, a Workflow Run RO-Crate, to hand on",
+        {
+            "to": "the zip; default: results.crate.zip beside the folder",
+            "with-data": "checkpoints, corpora and all else that steps made, too",
+        },
+    ),
+    "again": (
+        "report.crate.again",
+        "make a table of a zip again, by the zip's own code, and compare bytes",
+        {
+            "to": "where code and results go; default: a folder beside the zip",
+            "yes": "run the zip's code without asking",
+            "no-install": "use this environment in place of the zip's lock",
+            "cores": "how many cores it may use; default: %(default)s",
+        },
+    ),
+    "cite": ("report.crate.citation", "print BibTeX of what a run's tables rest on", {}),
     "compare": (
         "report.comparison",
         "set a run's tables beside those of the reference run",

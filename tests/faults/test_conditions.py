@@ -52,7 +52,7 @@ def unchanged(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def differing(project: Path, smoke_run: Path) -> list[str]:
-    """Results that are not those of the undisturbed run; the manifest is made anew elsewhere."""
+    """Results that are not those of the undisturbed run; the crate is made anew elsewhere."""
     found, expected = results(project), results(smoke_run)
     assert set(found) == set(expected)
     return [name for name in expected if found[name] != expected[name]]

@@ -120,26 +120,26 @@ FAULTS = [
     ),
     # What decided a result
     Fault(
-        "report/manifest.py",
+        "report/records.py",
         "if (path, found) in self.steps:",
         "if path in self.newest:",
-        "tests/unit/test_manifest_and_index.py"
+        "tests/unit/test_records_and_index.py"
         "::test_a_result_without_a_record_or_changed_since_is_refused",
         "a stale record vouches for a changed file",
     ),
     Fault(
-        "report/manifest.py",
+        "report/records.py",
         'self.steps |= dict.fromkeys(record["outputs"].items(), record)',
         'self.steps = dict.fromkeys(record["outputs"].items(), record) | self.steps',
-        "tests/unit/test_manifest_and_index.py"
+        "tests/unit/test_records_and_index.py"
         "::test_of_two_records_of_the_same_bytes_the_newer_counts",
         "of two records of the same bytes the older one counts",
     ),
     Fault(
-        "report/manifest.py",
-        "_refuse(_unmade(found, records) | _read_unmade(found, records))",
-        "_refuse(_unmade(found, records))",
-        "tests/unit/test_manifest_and_index.py::test_what_was_made_of_edited_files_is_no_result",
+        "report/records.py",
+        "refuse(unmade(found, records) | read_unmade(found, records))",
+        "refuse(unmade(found, records))",
+        "tests/unit/test_records_and_index.py::test_what_was_made_of_edited_files_is_no_result",
         "a table made of an edited file passes for a result",
     ),
     Fault(
@@ -150,18 +150,17 @@ FAULTS = [
         "a user's matplotlibrc changes the figures",
     ),
     Fault(
-        "report/manifest.py",
+        "report/records.py",
         'waiting.extend(record["inputs"].items())',
         'waiting.extend(record["outputs"].items())',
-        "tests/unit/test_manifest_and_index.py"
-        "::test_a_manifest_names_every_step_that_led_to_a_result",
+        "tests/unit/test_records_and_index.py::test_every_step_that_led_to_a_result_is_behind_it",
         "a result names its own step alone",
     ),
     Fault(
-        "report/manifest.py",
+        "report/records.py",
         'return commit + ("+" if changes else "")',
         "return commit",
-        "tests/unit/test_manifest_and_index.py"
+        "tests/unit/test_records_and_index.py"
         "::test_a_commit_is_marked_where_tracked_files_differ_from_it",
         "results of edited code carry the commit's name",
     ),
@@ -196,8 +195,8 @@ FAULTS = [
     ),
     Fault(
         "run/provenance.py",
-        "waiting.extend(_own_imports(path))",
-        "seen.update(_own_imports(path))",
+        "waiting.extend(_own_imports(path, root))",
+        "seen.update(_own_imports(path, root))",
         "tests/unit/test_provenance.py"
         "::test_a_closure_holds_the_script_and_what_it_imports_and_nothing_else",
         "a step is not rerun when what its modules import changes",
@@ -2336,10 +2335,10 @@ FAULTS = [
         "a killed training goes on portably from a state that was not",
     ),
     Fault(
-        "report/manifest.py",
+        "report/records.py",
         'all(step["portable"] for step in own)',
         'any(step["portable"] for step in own)',
-        "tests/unit/test_portable.py::test_a_manifest_says_whether_a_run_was_portable",
+        "tests/unit/test_portable.py::test_a_run_is_portable_where_all_its_own_steps_were",
         "a run of which one step was portable is called portable",
     ),
     Fault(
@@ -2377,11 +2376,110 @@ FAULTS = [
         "tests/unit/test_portable.py::test_every_library_that_chooses_kernels_has_its_switch",
         "oneDNN chooses its kernels by the processor",
     ),
+    # A run that is handed on
+    Fault(
+        "report/crate/archive.py",
+        "if kind not in (0, stat.S_IFREG) or entry.is_dir():",
+        "if entry.is_dir():",
+        "tests/unit/test_crate.py::test_an_archive_that_onelayer_did_not_write_is_one_line",
+        "a stranger's archive may hold links and devices",
+    ),
+    Fault(
+        "report/crate/archive.py",
+        '{"", ".", ".."}',
+        '{"", "."}',
+        "tests/unit/test_crate.py::test_an_archive_that_onelayer_did_not_write_is_one_line",
+        "a stranger's archive writes outside of its folder",
+    ),
+    Fault(
+        "report/crate/archive.py",
+        "if unpacked > most_bytes(packed):",
+        "if unpacked > packed << 40:",
+        "tests/unit/test_crate.py::test_an_archive_that_onelayer_did_not_write_is_one_line",
+        "a bomb fills the disk",
+    ),
+    Fault(
+        "report/crate/archive.py",
+        "if directory > LARGEST_DIRECTORY:",
+        "if directory < 0:",
+        "tests/unit/test_crate.py::test_a_million_entries_are_refused_before_anything_reads_them",
+        "a million names fill the memory",
+    ),
+    Fault(
+        "report/crate/archive.py",
+        "zipfile.ZipInfo(name, _DATE)",
+        'zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, __import__("secrets").randbelow(60)))',
+        "tests/unit/test_crate.py::test_the_same_run_is_the_same_bytes_and_what_it_holds_is_what_was_made",
+        "a zip has other bytes each time",
+    ),
+    Fault(
+        "report/crate/packing.py",
+        'if code_digest(step["step"], root) != step["code"]:',
+        'if not code_digest(step["step"], root):',
+        "tests/unit/test_crate.py::test_a_run_of_other_code_than_the_commits_is_not_packed",
+        "a run is packed with code that did not make it",
+    ),
+    Fault(
+        "report/crate/code.py",
+        "if tree != _tree(folder, folder, modes):",
+        "if not _tree(folder, folder, modes):",
+        "tests/unit/test_crate.py::test_an_archive_that_onelayer_did_not_write_is_one_line",
+        "an archive's code is not that of its commit",
+    ),
+    Fault(
+        "report/crate/verification.py",
+        "graphlib.TopologicalSorter(before).prepare()",
+        "graphlib.TopologicalSorter(before)",
+        "tests/unit/test_crate.py::test_metadata_that_contradicts_the_files_is_one_line",
+        "a step may have read what came of it",
+    ),
+    Fault(
+        "report/crate/verification.py",
+        "read_unmade(made, records)",
+        "{}",
+        "tests/unit/test_crate.py::test_metadata_that_contradicts_the_files_is_one_line",
+        "a chain of steps has a hole",
+    ),
+    Fault(
+        "report/crate/verification.py",
+        "        if own != code:",
+        "        if not own:",
+        "tests/unit/test_crate.py::test_metadata_that_contradicts_the_files_is_one_line",
+        "a step ran with code that is not the archive's",
+    ),
+    Fault(
+        "report/crate/predictions.py",
+        "before = before and bool(begun) and at < datetime.fromisoformat(begun).timestamp()",
+        "before = before and bool(begun)",
+        "tests/unit/test_crate.py::test_a_prediction_is_sealed_by_a_commit_older_than_the_first_step",
+        "what was written after the run counts as predicted",
+    ),
+    Fault(
+        "report/crate/predictions.py",
+        "bool(newest) and _is_ancestor(newest, commit, root)",
+        "bool(newest)",
+        "tests/unit/test_crate.py::test_a_prediction_is_sealed_by_a_commit_older_than_the_first_step",
+        "a prediction of another branch counts",
+    ),
+    Fault(
+        "report/crate/again.py",
+        "if not sys.stdin.isatty():",
+        "if sys.stdin is None:",
+        "tests/unit/test_crate.py::test_nothing_of_an_archive_runs_before_somebody_agreed",
+        "an archive's code runs though nobody was asked",
+    ),
+    Fault(
+        "report/crate/metadata.py",
+        'if path in self.inside else f"#results/{inner}"',
+        'if inner else f"#results/{inner}"',
+        "tests/unit/test_crate.py::test_an_action_names_what_decided_it_and_works_their_authors",
+        "the metadata names files that the crate does not hold",
+    ),
     Fault(
         "report/index.py",
         "        if name != SCOREBOARD\n    ]",
         "    ]",
-        "tests/unit/test_manifest_and_index.py"
+        "tests/unit/test_records_and_index.py"
         "::test_rows_are_counted_by_paper_with_analogues_and_controls_apart",
         "verdicts that the scoreboard restates are counted twice",
     ),
@@ -2389,7 +2487,7 @@ FAULTS = [
         "report/index.py",
         "for name in dict.fromkeys([*tables, *figures]):",
         "for name in tables:",
-        "tests/unit/test_manifest_and_index.py"
+        "tests/unit/test_records_and_index.py"
         "::test_the_index_opens_with_the_score_and_has_each_papers_figure_beside_its_table",
         "a figure without a table of its name is missing in the index",
     ),
@@ -2397,7 +2495,7 @@ FAULTS = [
         "report/overview.py",
         "if not place else _closed(title, said)",
         "if place else _closed(title, said)",
-        "tests/unit/test_manifest_and_index.py"
+        "tests/unit/test_records_and_index.py"
         "::test_the_report_opens_on_the_score_and_what_did_not_reproduce",
         "what did not reproduce is hidden behind a click",
     ),

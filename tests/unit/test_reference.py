@@ -23,6 +23,7 @@ from onelayer.evidence.tables import VALUE_COLUMNS, markdown_table, read_csv, re
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import BY_TITLE, CLAIMS
 from onelayer.report.comparison import REFERENCE, main
+from onelayer.report.crate.metadata import METADATA, Contents, describe
 from onelayer.report.reference import (
     README,
     SCOREBOARD,
@@ -207,16 +208,17 @@ def test_blocks_are_renewed_and_unknown_ones_are_named():
 def test_an_unfinished_run_is_not_kept(tmp_path):
     reference = tmp_path / "reference"
     reference.mkdir()
-    with pytest.raises(OnelayerError, match=r"manifest\.json does not exist"):
+    with pytest.raises(OnelayerError, match=r"ro-crate-metadata\.json does not exist"):
         keep_run(tmp_path / "results", reference)
     assert reference.is_dir()
 
 
 def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     results, reference = tmp_path / "results", tmp_path / "reference"
-    for name in ("manifest.json", "findings.md", "tables/paper/one.csv"):
+    for name in ("findings.md", "tables/paper/one.csv"):
         (results / name).parent.mkdir(parents=True, exist_ok=True)
-        (results / name).write_text('{"commit": "c"}')
+        (results / name).write_text("x")
+    (results / METADATA).write_bytes(describe(Contents(results, {}, [], "c", frozenset())))
     (reference / "tables/paper").mkdir(parents=True)
     (reference / "tables/paper/old.csv").touch()
     keep_run(results, reference)

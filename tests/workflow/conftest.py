@@ -15,6 +15,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from onelayer.report.crate.metadata import METADATA, Described, read_metadata
 from tests.conftest import ROOT, SMOKE, clean_environment, copy_project, snakemake
 
 DOWNSTREAM = "input files updated by another job"
@@ -184,6 +185,6 @@ def smoke(answer: Callable[[str], Answer]) -> Answer:
 
 
 @pytest.fixture(scope="session")
-def manifest(smoke_run: Path) -> dict:
-    """The manifest of the finished smoke run."""
-    return json.loads((smoke_run / "results/manifest.json").read_text(encoding="utf-8"))
+def crate(smoke_run: Path) -> Described:
+    """What the finished smoke run says of itself."""
+    return read_metadata(smoke_run / "results" / METADATA)

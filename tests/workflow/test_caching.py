@@ -18,7 +18,7 @@ from tests.workflow.conftest import CAPTIONS, DOWNSTREAM, executed, plan, produc
 pytestmark = pytest.mark.workflow
 
 CODE = "params have changed since last execution"
-LAST = {"write_manifest", "write_index", "write_findings", "all"}
+LAST = {"write_crate", "write_index", "write_findings", "all"}
 TOPICS = "results/topics/vital-articles/lda.safetensors"
 DISJOINT = "results/tables/topic_structure/wikipedia_disjoint.md"
 
@@ -196,13 +196,13 @@ def test_a_new_checkout_beside_kept_results_reruns_nothing(smoke_run, tmp_path):
 
 
 @pytest.mark.parametrize("caption", CAPTIONS)
-def test_a_named_target_plans_just_the_jobs_that_led_to_its_files(smoke, manifest, caption):
+def test_a_named_target_plans_just_the_jobs_that_led_to_its_files(smoke, crate, caption):
     named = {declaration.rule: declaration.step for declaration in read_declarations()}
     for result in (result for result in smoke.results if result.caption == caption):
         rules = smoke.count(smoke.below(result.target))
         planned = Counter({named.get(rule, rule): jobs for rule, jobs in rules.items()})
         for path in result.files:
-            steps = manifest["results"][path]["steps"]
+            steps = crate.records.before(path, crate.results[path])
             assert planned == Counter(step["step"] for step in steps), path
 
 

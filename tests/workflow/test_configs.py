@@ -56,7 +56,7 @@ def test_the_default_plans_everything_with_the_default_profile(code):
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_overlay_plans_everything(answers, overlay):
     planned = {job.rule for job in answers[overlay].jobs}
-    assert {"write_index", "write_manifest"} <= planned
+    assert {"write_index", "write_crate"} <= planned
 
 
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from onelayer.__main__ import _parser
 from onelayer.settings.topics import WordSettings
 from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
 from tests.conftest import ROOT, copy_project, run_command
@@ -103,8 +104,10 @@ def test_a_console_snippet_works_as_written(block, shell):
             for line in printed.replace("\\\n", " ").splitlines():
                 if line.startswith("snakemake "):
                     shell(planned(line))
-        elif command.startswith("onelayer "):
+        elif command.startswith("onelayer probe "):
             assert "probe_attention " in shell(f"python -m {command} --dry-run")
+        elif command.startswith("onelayer "):
+            _parser().parse_args(shlex.split(command)[1:])
         elif command.startswith("python scripts/"):
             shell(command)
         else:

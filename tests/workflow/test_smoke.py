@@ -1,7 +1,6 @@
 """The smoke overlay, end to end: every rule runs, and every promise about `results/` holds."""
 
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -17,10 +16,11 @@ from onelayer.evidence.sentences import scores
 from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import CLAIMS
+from onelayer.report.crate.metadata import METADATA, read_metadata
 from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims
 from onelayer.run.provenance import code_closure, library_versions
-from tests.conftest import SMOKE, cpu_seconds, run_script, snakemake
+from tests.conftest import SMOKE, cpu_seconds, run_command, run_script, snakemake
 from tests.workflow.conftest import CAPTIONS, executed, products
 
 pytestmark = pytest.mark.workflow
@@ -237,16 +237,17 @@ def test_the_index_counts_the_verdicts_of_the_tables(smoke_run):
     assert page.count("<tr>") == len(rows)  # the rule of the head stands among them, the head not
 
 
-def test_the_manifest_has_the_sum_of_every_table_and_figure(smoke_run, manifest):
+def test_the_crate_has_the_sum_of_every_table_and_figure(smoke_run, crate):
     files = products(smoke_run)
     del files["results/index.md"]
     sums = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
-    assert {path: entry["sha256"] for path, entry in manifest["results"].items()} == sums
+    assert crate.results == sums
+    assert (smoke_run / "results" / METADATA).stat().st_size < 1e6
 
 
-def test_the_manifest_tells_what_decided_every_result(smoke_run, manifest):
-    for path, entry in manifest["results"].items():
-        for record in entry["steps"]:
+def test_the_crate_tells_what_decided_every_result(smoke_run, crate):
+    for path, sha256 in crate.results.items():
+        for record in crate.records.before(path, sha256):
             step = record["step"]
             files = {name: (smoke_run / name).read_bytes() for name in code_closure(step)}
             lines = [
@@ -257,11 +258,12 @@ def test_the_manifest_tells_what_decided_every_result(smoke_run, manifest):
             assert record["libraries"] == library_versions(step), path
             assert record["device"] in ("cpu", "cuda"), path
             assert isinstance(record["settings"], dict), path
-    assert manifest["platform"]
+            assert record["started"] <= record["ended"], path
 
 
-def test_the_manifest_follows_a_table_back_to_its_downloads(manifest):
-    steps = manifest["results"][f"{WIKIPEDIA}/wikipedia_disjoint.csv"]["steps"]
+def test_the_crate_follows_a_table_back_to_its_downloads(crate):
+    table = f"{WIKIPEDIA}/wikipedia_disjoint.csv"
+    steps = crate.records.before(table, crate.results[table])
     assert (
         steps[0]["step"] == "make_table:onelayer.papers.topic_structure.wikipedia.tables.wikipedia"
     )
@@ -272,28 +274,40 @@ def test_the_manifest_follows_a_table_back_to_its_downloads(manifest):
     assert lda["topics"] == 8 and lda["passes"] == 2
 
 
-def test_the_manifest_names_the_commit_and_marks_changed_files(finished):
+def test_the_crate_names_the_commit_and_marks_changed_files(finished):
     def git(*words: str) -> str:
         author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
         command = ["git", *author, *words]
         run = subprocess.run(command, cwd=finished, capture_output=True, text=True, check=True)
         return run.stdout.strip()
 
-    def commit_in_new_manifest() -> str:
-        path = finished / "results/manifest.json"
+    def commit_in_new_crate() -> str:
+        path = finished / "results" / METADATA
         path.unlink()
-        run = snakemake(finished, "--cores", "1", *SMOKE, "--", "results/manifest.json")
+        run = snakemake(finished, "--cores", "1", *SMOKE, "--", f"results/{METADATA}")
         assert run.returncode == 0, run.stdout
-        return json.loads(path.read_text(encoding="utf-8"))["commit"]
+        return read_metadata(path).commit
 
     git("init", "--quiet")
     git("add", "Snakefile")
     git("commit", "--quiet", "--message", "A checkout")
     head = git("rev-parse", "HEAD")
-    assert commit_in_new_manifest() == head
+    assert commit_in_new_crate() == head
     with (finished / "Snakefile").open("a") as file:
         file.write("# changed\n")
-    assert commit_in_new_manifest() == f"{head}+"
+    assert commit_in_new_crate() == f"{head}+"
+
+
+def test_a_finished_run_packs_and_its_archive_holds(finished):
+    author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "A checkout"]):
+        run_command("git", *words, folder=finished)
+    pack = run_script(sys.executable, "-m", "onelayer", "pack", "results", folder=finished)
+    assert pack.returncode == 0, pack.stderr
+    archive = pack.stdout.splitlines()[-1]
+    verify = run_script(sys.executable, "-m", "onelayer", "verify", archive, folder=finished)
+    assert verify.returncode == 0, verify.stderr
+    assert "Beside the reference run" in verify.stdout
 
 
 def test_verify_holds_until_one_byte_changes(finished):

@@ -1,4 +1,4 @@
-# What is written last: the scoreboard, the manifest, the index of all tables and figures. And the
+# What is written last: the scoreboard, the crate, the index of all tables and figures. And the
 # targets: each result by its name, each paper and its parts by theirs.
 decisive = {finding.table for findings in CLAIMS.values() for finding in findings}
 
@@ -24,17 +24,17 @@ with in_one_line():
     check_findings(FINDINGS, results.names("table"), Path(reference))
 
 
-use rule tabulate_scoreboard as write_manifest with:
+use rule tabulate_scoreboard as write_crate with:
     input:
         results=[file for kind in FORMS for made in results.made(kind) for file in made.files],
     output:
-        manifest="results/manifest.json",
+        metadata="results/ro-crate-metadata.json",
         record=record,
     pathvars:
-        step="write_manifest",
+        step="write_crate",
     localrule: True
     params:
-        **script("write_manifest"),
+        **script("write_crate"),
 
 
 use rule tabulate_scoreboard as write_index with:

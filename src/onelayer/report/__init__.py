@@ -1,1 +1,1 @@
-"""What is said of a whole run: scoreboard, index, manifest, comparison with the reference."""
+"""What is said of a whole run: scoreboard, index, records, crate, comparison with the reference."""

@@ -30,6 +30,7 @@ from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
 from onelayer.papers.findings import BY_TITLE, CLAIMS
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
+from onelayer.report.crate.metadata import METADATA, read_metadata
 from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
@@ -44,15 +45,15 @@ def keep_run(results: Path, reference: Path) -> None:
     """Replace the reference run by the run in a folder.
 
     Args:
-        results: a finished run, with its manifest.
+        results: a finished run, with its crate's metadata.
         reference: where its tables (CSV) and `machine.json` go.
 
     Raises:
         OnelayerError: the run is not finished.
     """
-    if not (results / "manifest.json").is_file():
-        raise OnelayerError(f"{results}/manifest.json does not exist: run `make results` first")
-    described = json.loads((results / "manifest.json").read_text("utf-8"))
+    if not (results / METADATA).is_file():
+        raise OnelayerError(f"{results / METADATA} does not exist: run `make results` first")
+    described = read_metadata(results / METADATA)
     kept = reference / SUMS
     sums = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
     shutil.rmtree(reference, ignore_errors=True)
@@ -60,10 +61,11 @@ def keep_run(results: Path, reference: Path) -> None:
         copy = reference / table.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)
-    known = machine() | {"commit": described["commit"]}
+    started = min(filter(None, (step["started"] for step in described.steps)), default="")
+    known = machine() | {"commit": described.commit, "started": started}
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     sums.pop("reference run", None)
-    if described.get("portable"):
+    if described.portable:
         sums["reference run"] = judged_sums(results)
     if sums:
         kept.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Every table, figure and animation of the workflow, each registered where its rule declares it.
 
 From the one declaration follow a result's files, its caption, its place in the report, the target
-that makes it, and its lines in the index and the manifest.
+that makes it, and its lines in the index and the crate.
 """
 
 import itertools

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.report.comparison import REFERENCE, SUMS
-from onelayer.report.manifest import commit
+from onelayer.report.records import commit
 from onelayer.report.reference import machine
 from onelayer.run.portable import SWITCHES
 

@@ -59,14 +59,14 @@ def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
                 yield from _imported(getattr(node, block, ()))
 
 
-def module_files(name: str) -> list[Path]:
+def module_files(name: str, root: Path = REPOSITORY) -> list[Path]:
     """Files that importing `onelayer.a.b` executes: every package `__init__` and the module.
 
     Those that hold nothing but a docstring, such as the pages of papers, are left out: no number
     depends on them. So is `onelayer/__init__.py`, which finds public functions for users; steps
     import modules.
     """
-    place, found = f"{REPOSITORY}/src/{PACKAGE}", []
+    place, found = f"{root}/src/{PACKAGE}", []
     for part in name.split(".")[1:]:
         place = f"{place}/{part}"
         if (file := _module_file(place)) and not read_source(file).bare:
@@ -82,10 +82,10 @@ def _module_file(place: str) -> Path | None:
 
 
 @functools.cache
-def _own_imports(path: Path) -> frozenset[Path]:
+def _own_imports(path: Path, root: Path) -> frozenset[Path]:
     """Files of this package that a file's imports execute."""
     own = (name for name in read_source(path).imports if name.split(".")[0] == PACKAGE)
-    return frozenset(file for name in own for file in module_files(name))
+    return frozenset(file for name in own for file in module_files(name, root))
 
 
 @functools.cache
@@ -95,35 +95,36 @@ def _foreign_imports(path: Path) -> frozenset[str]:
     return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
 
 
-def _entries(step: str) -> tuple[Path, ...]:
+def _entries(step: str, root: Path) -> tuple[Path, ...]:
     """Where a step's code begins: its script, and the module of the function that this calls."""
     name, _, function = step.partition(":")
-    return (REPOSITORY / "scripts" / f"{name}.py", *module_files(function.rpartition(".")[0]))
+    return (root / "scripts" / f"{name}.py", *module_files(function.rpartition(".")[0], root))
 
 
 @functools.cache
-def code_closure(step: str) -> tuple[str, ...]:
+def code_closure(step: str, root: Path = REPOSITORY) -> tuple[str, ...]:
     """The script of a step and every `onelayer` module it imports, directly or not.
 
     Args:
         step: name of the script, and `:module.function` where it calls a declared function.
+        root: of another checkout.
 
     Returns:
-        Paths relative to the repository root, sorted: `scripts/<step>.py` and files of
+        Paths relative to the root, sorted: `scripts/<step>.py` and files of
         `src/onelayer`.
 
     Raises:
         FileNotFoundError: there is no such script.
     """
-    waiting = list(_entries(step))
+    waiting = list(_entries(step, root))
     seen: set[Path] = set()
     while waiting:
         path = waiting.pop()
         if path in seen:
             continue
         seen.add(path)
-        waiting.extend(_own_imports(path))
-    return tuple(sorted(str(path.relative_to(REPOSITORY)) for path in seen))
+        waiting.extend(_own_imports(path, root))
+    return tuple(sorted(str(path.relative_to(root)) for path in seen))
 
 
 @functools.cache
@@ -168,15 +169,15 @@ def file_sha256(path: Path) -> str:
 _code_sha256 = functools.cache(file_sha256)  # most files are in most closures
 
 
-def code_digest(step: str) -> str:
+def code_digest(step: str, root: Path = REPOSITORY) -> str:
     """One SHA-256 over the paths and contents of a step's code closure.
 
     Among `params:` of the rule, a file that was only touched reruns nothing, an edited one reruns
     just the steps that import it.
     """
     digest = hashlib.sha256()
-    for path in code_closure(step):
-        digest.update(f"{path}\0{_code_sha256(REPOSITORY / path)}\n".encode())
+    for path in code_closure(step, root):
+        digest.update(f"{path}\0{_code_sha256(root / path)}\n".encode())
     return digest.hexdigest()
 
 

@@ -19,6 +19,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,7 @@ def run(
     settings = settings_of(main, base=settings)
     asked = [name for name in inspect.signature(main).parameters if name in settings.model_fields]
     arguments = _parser(inputs, outputs).parse_args()
+    started = datetime.now(UTC)
     count_as_alive()
     _start_log(arguments.log)
     if not downloads:
@@ -187,7 +189,7 @@ def run(
             if step.portable:
                 portable.finish()
             if record:
-                _write_record(parts[-1], step, part_of)
+                _write_record(parts[-1], step, part_of, started)
     except OnelayerError as error:
         log.error("%s: %s", name, error)
         sys.exit(1)
@@ -391,7 +393,7 @@ def _is_disk_full(error: BaseException | None) -> bool:
     return False
 
 
-def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path]) -> None:
+def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path], started: datetime) -> None:
     found = sums(part_of.values())
     record = {
         "step": step.name,
@@ -401,6 +403,8 @@ def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path]) -> None
         "device": step.device,
         "portable": step.portable,
         "switches": {name: os.environ[name] for name in portable.SWITCHES if name in os.environ},
+        "started": started.isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "inputs": sums(step.files),
         "outputs": {str(path): found[str(part)] for path, part in part_of.items()},
     }

@@ -1,4 +1,4 @@
-"""Claims about what is written last: the manifest and the index."""
+"""Claims about what steps record, and about what is written last: the index."""
 
 import base64
 import io
@@ -16,10 +16,12 @@ from PIL import Image
 from onelayer.errors import OnelayerError
 from onelayer.evidence.pages import Link
 from onelayer.evidence.tables import VALUE_COLUMNS
-from onelayer.report import manifest
+from onelayer.report import records
+from onelayer.report.crate.metadata import METADATA, Contents, describe
+from onelayer.report.crate.verification import main as verify
 from onelayer.report.index import SCOREBOARD, count_rows, index_page, summary
-from onelayer.report.manifest import build_manifest, read_records, verify_results
 from onelayer.report.overview import overview_page
+from onelayer.report.records import read_records, steps_behind
 from onelayer.run.provenance import REPOSITORY, file_sha256
 
 CAPTIONS = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))
@@ -53,10 +55,13 @@ def tabulate(text: str) -> None:
     record("tabulate", {TOPICS: file_sha256(Path(TOPICS))}, TABLE)
 
 
-def write_manifest() -> dict:
-    manifest = build_manifest([Path(TABLE)], read_records(Path("results")))
-    Path("results/manifest.json").write_text(json.dumps(manifest))
-    return manifest
+def write_crate() -> list[dict]:
+    """Describe the run as its last step does; the steps behind its table, nearest first."""
+    found = {TABLE: file_sha256(Path(TABLE))}
+    steps = steps_behind(found, read_records(Path("results")))
+    crate = Contents(Path("results"), found, steps, None, frozenset(found))
+    Path("results", METADATA).write_bytes(describe(crate))
+    return steps
 
 
 @pytest.fixture
@@ -77,31 +82,30 @@ def refusal(check: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def test_a_manifest_names_every_step_that_led_to_a_result(results) -> None:
-    entry = write_manifest()["results"][TABLE]
-    assert entry["sha256"] == file_sha256(Path(TABLE))
-    assert [step["step"] for step in entry["steps"]] == ["tabulate", "fit"]
-    assert entry["steps"][1]["settings"] == {"of": "fit"}
-    assert entry["steps"][1]["code"] == "digest of fit"
+def test_every_step_that_led_to_a_result_is_behind_it(results) -> None:
+    steps = write_crate()
+    assert [step["step"] for step in steps] == ["tabulate", "fit"]
+    assert steps[1]["settings"] == {"of": "fit"}
+    assert steps[1]["code"] == "digest of fit"
 
 
 def test_a_result_without_a_record_or_changed_since_is_refused(results) -> None:
     made = file_sha256(Path(TABLE))
     Path(TABLE).write_text("a\n2\n")
-    for check in (write_manifest, lambda: verify_results(results)):
+    for check in (write_crate, lambda: verify(results)):
         line = refusal(check)
         now = file_sha256(Path(TABLE))
         assert f"{TABLE}: not what tabulate wrote: expected sha256 {made}, found {now}" in line
         assert line.endswith(f"with --forcerun {TABLE}")
     Path("results/records/tabulate.json").unlink()
-    for check in (write_manifest, lambda: verify_results(results)):
+    for check in (write_crate, lambda: verify(results)):
         assert f"{TABLE}: no step recorded that it made this file" in refusal(check)
 
 
 def test_a_file_among_the_tables_that_no_step_made_is_named(results) -> None:
-    write_manifest()
+    write_crate()
     Path("results/tables/p/mine.csv").touch()
-    assert "results/tables/p/mine.csv: no step recorded" in refusal(lambda: verify_results(results))
+    assert "results/tables/p/mine.csv: no step recorded" in refusal(lambda: verify(results))
 
 
 def test_what_was_made_of_edited_files_is_no_result(results) -> None:
@@ -110,21 +114,21 @@ def test_what_was_made_of_edited_files_is_no_result(results) -> None:
     edited = file_sha256(Path(TOPICS))
     tabulate("a\n3\n")
     why = f"{TOPICS}: not what fit wrote: expected sha256 {made}, "
-    line = refusal(write_manifest)
+    line = refusal(write_crate)
     assert f"{why}tabulate read {edited}" in line and line.endswith(f"--forcerun {TOPICS}")
-    assert f"{why}found {edited}" in refusal(lambda: verify_results(results))
+    assert f"{why}found {edited}" in refusal(lambda: verify(results))
 
     Path(TOPICS).write_text("topics")  # as if nothing had been
-    assert f"{why}tabulate read {edited}" in refusal(write_manifest)
+    assert f"{why}tabulate read {edited}" in refusal(write_crate)
     tabulate("a\n1\n")
-    write_manifest()
-    assert verify_results(results) == HOLDS
+    write_crate()
+    assert verify(results) == HOLDS
 
 
 def test_what_was_made_of_a_file_without_a_record_is_no_result(results) -> None:
-    write_manifest()
+    write_crate()
     Path("results/records/fit.json").unlink()
-    for check in (write_manifest, lambda: verify_results(results)):
+    for check in (write_crate, lambda: verify(results)):
         assert f"{TOPICS}: no step recorded that it made this file" in refusal(check)
 
 
@@ -134,14 +138,14 @@ def test_what_earlier_settings_left_behind_does_no_harm(results) -> None:
     record("tabulate_it", {TOPICS: file_sha256(Path(TOPICS))}, str(stale))
     fit("new topics")
     tabulate("a\n4\n")
-    assert set(write_manifest()["results"]) == {TABLE}
-    assert verify_results(results) == HOLDS.replace("1", "2", 1)
+    assert {path for step in write_crate() for path in step["outputs"]} == {TABLE, TOPICS}
+    assert verify(results) == HOLDS.replace("1", "2", 1)
 
 
 def test_topics_that_were_cleared_away_are_not_missed(results) -> None:
-    write_manifest()
+    write_crate()
     Path(TOPICS).unlink()
-    assert verify_results(results) == HOLDS.replace("and 1", "and 0")
+    assert verify(results) == HOLDS.replace("and 1", "and 0")
 
 
 def test_of_two_records_of_the_same_bytes_the_newer_counts(results) -> None:
@@ -149,21 +153,20 @@ def test_of_two_records_of_the_same_bytes_the_newer_counts(results) -> None:
     for first, second in ((0, 1), (1, 0)):
         os.utime("results/records/fit.json", (first, first))
         os.utime(newer, (second, second))
-        steps = write_manifest()["results"][TABLE]["steps"]
-        assert steps[1]["step"] == ("fit_again" if second else "fit")
+        assert write_crate()[1]["step"] == ("fit_again" if second else "fit")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"outputs": {}}', '{"outputs": []}'])
 def test_a_broken_record_is_named(results, text) -> None:
     Path("results/records/fit.json").write_text(text)
-    line = refusal(lambda: verify_results(results))
+    line = refusal(lambda: verify(results))
     assert line.startswith("results/records/fit.json: not what a step writes about itself")
 
 
 def test_of_many_files_the_line_names_a_few(results) -> None:
     for number in range(11):
         Path(f"results/tables/p/{number}.csv").touch()
-    line = refusal(lambda: verify_results(results))
+    line = refusal(lambda: verify(results))
     assert line.count("no step recorded") == 10 and "; and 1 more. " in line
     assert line.endswith("with --forceall")
 
@@ -172,32 +175,31 @@ def test_a_commit_is_marked_where_tracked_files_differ_from_it(results, monkeypa
     own = ["-c", "user.name=test", "-c", "user.email=test@test"]
     for words in (["init"], ["add", TOPICS], [*own, "commit", "-m", "one"]):
         subprocess.run(["git", *words], check=True, capture_output=True)
-    monkeypatch.setattr(manifest, "REPOSITORY", Path.cwd())
-    commit = build_manifest([], read_records(results))["commit"]
-    assert len(commit) == 40
+    monkeypatch.setattr(records, "REPOSITORY", Path.cwd())
+    assert len(commit := records.commit()) == 40
     Path(TOPICS).write_bytes(b"edited")
-    assert build_manifest([], read_records(results))["commit"] == commit + "+"
+    assert records.commit() == commit + "+"
 
 
 def test_a_part_of_a_run_is_verified_by_its_records(results) -> None:
-    assert "hold" in verify_results(results)
-    assert verify_results(results).endswith("the command for all results writes manifest.json")
+    assert "hold" in verify(results)
+    assert verify(results).endswith("the command for all results describes it as a crate")
     Path(TABLE).write_text("edited")
-    assert TABLE in refusal(lambda: verify_results(results))
+    assert TABLE in refusal(lambda: verify(results))
 
 
 def test_a_folder_without_tables_and_figures_is_refused(tmp_path) -> None:
-    assert "no tables and no figures here" in refusal(lambda: verify_results(tmp_path))
+    assert "no tables and no figures here" in refusal(lambda: verify(tmp_path))
 
 
-def test_verification_names_what_the_manifest_has_otherwise_and_what_is_missing(results) -> None:
-    write_manifest()
+def test_verification_names_what_the_crate_has_otherwise_and_what_is_missing(results) -> None:
+    write_crate()
     before = file_sha256(Path(TABLE))
     tabulate("a\n5\n")  # a table alone, of new settings
-    has = f"{TABLE}: results/manifest.json has sha256 {before}, found "
-    assert f"{has}{file_sha256(Path(TABLE))}" in refusal(lambda: verify_results(results))
+    has = f"{TABLE}: the crate has sha256 {before}, found "
+    assert f"{has}{file_sha256(Path(TABLE))}" in refusal(lambda: verify(results))
     Path(TABLE).unlink()
-    assert f"{has}no file" in refusal(lambda: verify_results(results))
+    assert f"{has}no file" in refusal(lambda: verify(results))
 
 
 @pytest.fixture

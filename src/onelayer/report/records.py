@@ -1,6 +1,4 @@
-"""The manifest: for every table and figure its sum, and everything that decided its numbers.
-
-`onelayer verify results` verifies a run, also one that may only be read.
+"""What steps wrote about themselves, and whether the files of a run are what they made.
 
 A step's record has the sum of each of its inputs and outputs. Nothing is taken for a result of this
 project unless a record names its very bytes, and the bytes of all that its step has read.
@@ -8,7 +6,6 @@ project unless a record names its very bytes, and the bytes of all that its step
 
 import json
 import os
-import platform
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -18,13 +15,13 @@ from pathlib import Path
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import REPOSITORY, file_sha256
 
-MANIFEST = "manifest.json"
 # Folders of what a reader takes along; each of their files is made by a step.
 SHOWN = ("tables", "figures", "animations")
 NAMED = 10  # files in one line
 # Steps that compute as on other machines, by switches of their own, in a portable run as well.
 OTHER_MACHINES = ("measure_claims_again",)
-DECIDED_BY = ("step", "settings", "code", "libraries", "device", "portable")
+RECORDED = ("step", "settings", "code", "libraries", "device", "portable", "switches", "started")
+RECORDED += ("ended", "inputs", "outputs")
 
 
 @dataclass
@@ -46,8 +43,8 @@ class Records:
 
     def add(self, record: dict) -> None:
         """Take a record that is newer than all so far; `KeyError` where it lacks a part."""
-        record = {"portable": False, "switches": {}} | record  # those of earlier versions
-        record = {key: record[key] for key in (*DECIDED_BY, "switches", "inputs", "outputs")}
+        earlier = {"portable": False, "switches": {}, "started": "", "ended": ""}
+        record = {key: (earlier | record)[key] for key in RECORDED}
         self.steps |= dict.fromkeys(record["outputs"].items(), record)
         self.newest |= record["outputs"]
 
@@ -82,6 +79,25 @@ class Records:
         return steps
 
 
+def enter(results: Path) -> Path:
+    """Go where a run's files have the names by which its records know them.
+
+    Args:
+        results: a run's folder `results`.
+
+    Returns:
+        The folder's name from there.
+
+    Raises:
+        OnelayerError: there is no such folder.
+    """
+    results = results.resolve()
+    if not results.is_dir():
+        raise OnelayerError(f"{results}: there is no such folder of results")
+    os.chdir(results.parent)
+    return Path(results.name)
+
+
 def read_records(results: Path) -> Records:
     """Read what every step wrote about itself.
 
@@ -104,58 +120,44 @@ def read_records(results: Path) -> Records:
     return found
 
 
-def build_manifest(files: Sequence[Path], records: Records) -> dict:
-    """Describe every result by its sum and the steps that led to it.
+def steps_behind(found: Mapping[str, str], records: Records) -> list[dict]:
+    """The records of these files' own steps and of all steps before them, each once.
 
     Args:
-        files: those of tables and figures.
+        found: SHA-256 of each file, by path.
         records: as `read_records` finds them.
 
-    Returns:
-        `commit`, `platform`, whether the run is `portable` with the `switches` that were set, and
-        under `results` for each path its `sha256` and `steps`: the records of its own step and of
-        all steps before it, nearest first.
-
     Raises:
-        OnelayerError: a result, or what a step before it has read, is not what its step wrote.
+        OnelayerError: a file, or what a step before it has read, is not what its step wrote.
     """
-    found = {str(path): file_sha256(path) for path in sorted(files)}
-    _refuse(_unmade(found, records) | _read_unmade(found, records))
-    entries = {
-        path: {
-            "sha256": sha256,
-            "steps": [
-                {key: record[key] for key in DECIDED_BY} for record in records.before(path, sha256)
-            ],
-        }
-        for path, sha256 in found.items()
-    }
-    return {
-        "commit": commit(),
-        "platform": platform.platform(),
-        **_portable(
-            [step for path, sha256 in found.items() for step in records.before(path, sha256)]
-        ),
-        "results": entries,
-    }
+    refuse(unmade(found, records) | read_unmade(found, records))
+    behind = {id(r): r for item in found.items() for r in records.before(*item)}
+    return list(behind.values())
 
 
-def _portable(steps: Sequence[Mapping]) -> dict:
-    """Whether all steps were portable, but those that measure other machines; and how."""
+def is_portable(steps: Sequence[Mapping]) -> bool:
+    """Whether all steps were portable, but those that measure other machines."""
     own = [step for step in steps if step["step"] not in OTHER_MACHINES]
-    portable = bool(own) and all(step["portable"] for step in own)
-    return {"portable": portable, "switches": own[0]["switches"] if portable else {}}
+    return bool(own) and all(step["portable"] for step in own)
 
 
-def verify_results(results: Path) -> str:
-    """Compare every file that steps made with their records, and the manifest with both.
+def shown_files(results: Path) -> set[str]:
+    """Every file of a table, figure or animation, made by a step or not."""
+    return {
+        str(path) for kind in SHOWN for path in (results / kind).rglob("[!.]*") if path.is_file()
+    }
+
+
+def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
+    """Compare every file that steps made with their records, and what the crate says with both.
 
     Args:
         results: a run's folder `results`.
+        described: SHA-256 of the files of tables and figures in the crate's metadata; None where a
+            run of some targets has none, and the records alone speak.
 
     Returns:
-        What holds, in words; without a manifest, as of a run of some targets, by the records
-        alone. Of files that led to tables and figures, those that only another user
+        What holds, in words. Of files that led to tables and figures, those that only another user
         may read are counted: of them the records speak.
 
     Raises:
@@ -164,43 +166,38 @@ def verify_results(results: Path) -> str:
     """
     records = read_records(results)
     kept = {path for path in records.newest if Path(path).is_file()}
-    shown = {
-        str(path) for kind in SHOWN for path in (results / kind).rglob("[!.]*") if path.is_file()
-    }
+    shown = shown_files(results)
     closed = {path for path in kept - shown if not os.access(path, os.R_OK)}
     found = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
     # What earlier settings left behind has been made, but perhaps not from what is here now.
-    whys = _unmade(found, records)
-    manifest, differences = results / MANIFEST, []
-    if manifest.is_file():
-        entries = json.loads(manifest.read_text(encoding="utf-8"))["results"]
-        sums = {path: entry["sha256"] for path, entry in entries.items()}
-        whys = _read_unmade(sums, records) | whys
+    whys, differences = unmade(found, records), []
+    if described is not None:
+        whys = read_unmade(described, records) | whys
         differences = [
-            f"{path}: {manifest} has sha256 {sha256}, found {found.get(path, 'no file')}"
-            for path, sha256 in sums.items()
+            f"{path}: the crate has sha256 {sha256}, found {found.get(path, 'no file')}"
+            for path, sha256 in described.items()
             if found.get(path) != sha256 and path not in whys
         ]
         if not differences:  # findings and index then speak of the same tables
             last = {path: sha256 for path, sha256 in found.items() if Path(path).parent == results}
-            whys = _read_unmade(last, records) | whys
+            whys = read_unmade(last, records) | whys
     elif not shown:
         differences = [f"{results}: no tables and no figures here"]
-    _refuse(whys, differences)
+    refuse(whys, differences)
     unseen = f"; {len(closed)} more may not be read" if closed else ""
-    if not manifest.is_file():
-        unseen += f"; a part of a run: the command for all results writes {MANIFEST}"
+    if described is None:
+        unseen += "; a part of a run: the command for all results describes it as a crate"
     before = len(found) - len(shown)
     return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
 
 
-def _unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+def unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
     """Which files are not what a step wrote, and why."""
     whys = {path: records.refusal(path, sha256) for path, sha256 in found.items()}
     return {path: why for path, why in whys.items() if why}
 
 
-def _read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+def read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
     """The same of what was read by the steps of these files and by those before them."""
     whys = {}
     for path, sha256 in found.items():
@@ -211,7 +208,7 @@ def _read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
     return whys
 
 
-def _refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
+def refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
     """Say what does not hold, and what makes it again, in one line; nothing if all holds."""
     lines = [*whys.values(), *differences]
     if not lines:
@@ -225,28 +222,15 @@ def _refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
     raise OnelayerError(f"{'; '.join(lines[:NAMED])}{more}{advice}")
 
 
-def commit() -> str | None:
+def commit(root: Path | None = None) -> str | None:
     """The checkout's commit, `+` appended where tracked files differ from it; None outside git."""
     try:
         commit, changes = (
             subprocess.run(
-                ["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=True
+                ["git", *words], cwd=root or REPOSITORY, capture_output=True, text=True, check=True
             ).stdout.strip()
             for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
         )
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit + ("+" if changes else "")
-
-
-def main(results: Path) -> str:
-    """Verify the run in a folder `results`.
-
-    Raises:
-        OnelayerError: there is no such folder, or as `verify_results`.
-    """
-    results = results.resolve()
-    if not results.is_dir():
-        raise OnelayerError(f"{results}: there is no such folder of results")
-    os.chdir(results.parent)  # records name files as the run did
-    return verify_results(Path(results.name))

@@ -1,0 +1,15 @@
+"""Describe the run as a crate: every table, figure and animation, and the steps behind them."""
+
+from onelayer.report.crate.metadata import Contents, describe
+from onelayer.report.records import commit, read_records, steps_behind
+from onelayer.run.provenance import sums
+from onelayer.run.step import Step, program
+
+
+@program(inputs="results*", outputs="metadata")
+def main(step: Step) -> None:
+    found = sums(sorted(step.inputs.results))
+    results = step.outputs.metadata.parent
+    steps = steps_behind(found, read_records(results))
+    contents = Contents(results, found, steps, commit(), frozenset(found))
+    step.outputs.metadata.write_bytes(describe(contents))

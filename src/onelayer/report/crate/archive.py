@@ -1,0 +1,207 @@
+"""The zip of a run: written to the same bytes each time, and read though a stranger wrote it.
+
+Every file of an archive stands in its `SHA256SUMS`, as `sha256sum --check` reads it. An archive is
+unpacked into a new folder alone, to no more than it may grow to, and not at all where one name in
+it is refused.
+"""
+
+import contextlib
+import hashlib
+import shutil
+import stat
+import struct
+import tempfile
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from onelayer.errors import OnelayerError
+from onelayer.fetching.unpacking import most_bytes
+from onelayer.run.provenance import file_sha256
+from onelayer.run.step import atomic_outputs
+
+SUMS = "SHA256SUMS"
+MOST_FILES, LARGEST_DIRECTORY = 50_000, 8 << 20  # entries; bytes of the table of contents
+_END = struct.Struct("<4s4H2LH")
+_PIECE = 1 << 20
+# Dates of files tell when they were copied; a zip knows none before this one.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping[str, str]) -> None:
+    """Write a zip, whole or not at all.
+
+    Args:
+        place: where to.
+        files: a file or its content, by place in the archive.
+        known: SHA-256 of files as their steps made them, by place in the archive.
+
+    Raises:
+        OnelayerError: a file is not that any more, or the archive would be larger than 4 GiB.
+    """
+    sums = {}
+    with atomic_outputs([place]) as [part]:
+        try:
+            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, allowZip64=False) as archive:
+                for name in sorted(files):
+                    sums[name] = _write(archive, name, files[name])
+                    if known.get(name, sums[name]) != sums[name]:
+                        raise OnelayerError(f"{files[name]}: changed while it was packed")
+                listed = "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items())
+                _write(archive, SUMS, listed.encode())
+        except zipfile.LargeZipFile:
+            raise OnelayerError(
+                f"{place}: more than 4 GiB; without --with-data it is a small part of that"
+            ) from None
+
+
+def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> str:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    digest = hashlib.sha256()
+    with contextlib.ExitStack() as stack:
+        if isinstance(content, bytes):
+            pieces = [content]
+        else:
+            file = stack.enter_context(open(content, "rb"))
+            pieces = iter(lambda: file.read(_PIECE), b"")
+        target = stack.enter_context(archive.open(entry, "w"))
+        for piece in pieces:
+            digest.update(piece)
+            target.write(piece)
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def unpacked(place: Path) -> Iterator[Path]:
+    """The folder of an archive's files, for as long as the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="onelayer-") as folder:
+        unpack_archive(place, Path(folder) / "run")
+        yield Path(folder) / "run"
+
+
+def unpack_archive(place: Path, folder: Path) -> None:
+    """Unpack a stranger's archive into a new folder, and compare all files with their sums.
+
+    Raises:
+        OnelayerError: it is damaged, larger than it may be, or has a name, a kind of file or a sum
+            that no archive of `onelayer pack` has. Nothing of it is left.
+    """
+    try:
+        with open(place, "rb") as file:
+            _check_end(place, file)
+            with zipfile.ZipFile(file) as archive:
+                entries = archive.infolist()
+                _check_entries(place, entries)
+                folder.mkdir(parents=True)
+                for entry in entries:
+                    target = folder / entry.filename
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(entry) as source, target.open("xb") as copy:
+                        shutil.copyfileobj(source, copy, _PIECE)
+        check_sums(folder)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise OnelayerError(f"{place}: not a whole zip ({error})") from None
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise OnelayerError(f"{place}: {error.strerror or error}") from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _check_end(place: Path, file: BinaryIO) -> None:
+    """Refuse a table of contents that would not fit in memory before anything reads it."""
+    size = file.seek(0, 2)
+    if size < _END.size:
+        raise OnelayerError(f"{place}: not a zip")
+    file.seek(-_END.size, 2)
+    mark, *_, directory, _, comment = _END.unpack(file.read())
+    file.seek(max(0, size - _END.size - 20))
+    if mark != b"PK\5\6" or comment or file.read(4) == b"PK\6\7":
+        raise OnelayerError(f"{place}: not a zip as `onelayer pack` writes it")
+    if directory > LARGEST_DIRECTORY:
+        raise OnelayerError(
+            f"{place}: {directory} bytes of names; at most {LARGEST_DIRECTORY} are read"
+        )
+
+
+def _check_entries(place: Path, entries: list[zipfile.ZipInfo]) -> None:
+    if len(entries) > MOST_FILES:
+        raise OnelayerError(f"{place}: {len(entries)} files; at most {MOST_FILES} are taken")
+    unpacked, packed = sum(e.file_size for e in entries), place.stat().st_size
+    if unpacked > most_bytes(packed):
+        raise OnelayerError(
+            f"{place}: {packed} bytes would unpack to {unpacked}; at most {most_bytes(packed)} are "
+            "taken"
+        )
+    files: set[str] = set()
+    folders: dict[str, str] = {}
+    for entry in entries:
+        if why := _refused(entry):
+            raise OnelayerError(f"{place}: {entry.filename!r} {why}")
+        path = PurePosixPath(entry.filename)
+        # As file systems that know neither case nor forms of Unicode compare names.
+        alike = _alike(entry.filename)
+        for folder in map(str, list(path.parents)[:-1]):
+            if folders.setdefault(_alike(folder), folder) != folder:
+                raise OnelayerError(
+                    f"{place}: {folder!r} differs from another folder in case alone"
+                )
+        if alike in files:
+            raise OnelayerError(
+                f"{place}: {entry.filename!r} is there twice, or differs from another in case alone"
+            )
+        files.add(alike)
+    if both := files & folders.keys():
+        raise OnelayerError(f"{place}: {min(both)!r} is a file and a folder")
+
+
+def _alike(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _refused(entry: zipfile.ZipInfo) -> str | None:
+    """Why an entry is none of `onelayer pack`; None if it may be."""
+    name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+    if name != entry.orig_filename or not name.isprintable() or len(name.encode()) > 1000:
+        return "is no name of a file"
+    if (
+        "\\" in name
+        or ":" in name.split("/")[0]
+        or not {*name.split("/")}.isdisjoint({"", ".", ".."})
+    ):
+        return "leads out of its folder"
+    if any(len(part.encode()) > 255 for part in name.split("/")) or name.count("/") > 40:
+        return "is no name of a file"
+    if kind not in (0, stat.S_IFREG) or entry.is_dir():
+        return "is a link, a device or a folder; an archive has files alone"
+    if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is packed in another way than `onelayer pack` does"
+    return None
+
+
+def check_sums(folder: Path) -> None:
+    """Compare every file of an unpacked archive with `SHA256SUMS`.
+
+    Raises:
+        OnelayerError: one differs, is missing, or stands in no line.
+    """
+    place = folder / SUMS
+    try:
+        lines = place.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        raise OnelayerError(f"{SUMS}: there is none in the archive; not a run") from None
+    sums = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    if other := sorted((found - {SUMS}) ^ sums.keys()):
+        missing = "is missing" if other[0] in sums else f"stands in no line of {SUMS}"
+        raise OnelayerError(f"{other[0]}: {missing}; {len(other)} such in all")
+    for name, sha256 in sums.items():
+        if (now := file_sha256(folder / name)) != sha256:
+            raise OnelayerError(f"{name}: {SUMS} has sha256 {sha256}, found {now}")

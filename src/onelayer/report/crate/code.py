@@ -1,0 +1,147 @@
+"""The code of a run: every file of its commit, provable as that commit's without git.
+
+An archive holds the files below `code/` and, in `commit.json`, what git made the commit's name of
+beside their bytes: the commit as git stores it, and the modes of files that are not plain. From
+these the name follows (git's own SHA-1 of blobs, trees and the commit).
+"""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from onelayer.errors import OnelayerError
+from onelayer.report.records import commit as commit_of_checkout
+from onelayer.run.provenance import REPOSITORY
+
+COMMIT = "commit.json"
+PLAIN, EXECUTABLE, LINK = "100644", "100755", "120000"
+
+
+@dataclass(frozen=True)
+class Code:
+    """The files of a commit.
+
+    Attributes:
+        commit: its name, 40 hexadecimal digits.
+        text: the commit as git stores it.
+        files: content by path; of a link where it leads.
+        modes: of files that are not plain, `100755` or `120000`.
+    """
+
+    commit: str
+    text: bytes
+    files: Mapping[str, bytes]
+    modes: Mapping[str, str]
+
+    def proof(self) -> bytes:
+        """`commit.json`."""
+        said = {"commit": self.text.decode(errors="surrogateescape"), "modes": self.modes}
+        return (json.dumps(said, indent=1, sort_keys=True) + "\n").encode()
+
+
+def code_of_checkout(root: Path = REPOSITORY) -> Code:
+    """The files of the checkout's commit.
+
+    Raises:
+        OnelayerError: there is no git repository, or its tracked files differ from the commit.
+    """
+    commit = commit_of_checkout(root)
+    if commit is None:
+        raise OnelayerError(f"{root}: no git checkout; a run is packed with the code of its commit")
+    if commit.endswith("+"):
+        raise OnelayerError(
+            f"{root}: tracked files differ from commit {commit[:12]}: commit them, and make the "
+            "run again; a run is packed with the code of its commit"
+        )
+    listed = [line.split(b"\t") for line in _git(root, "ls-tree", "-r", "-z", commit).split(b"\0")]
+    entries = [(*about.decode().split(), path.decode()) for about, path in listed[:-1]]
+    if odd := [path for mode, _, _, path in entries if mode not in (PLAIN, EXECUTABLE, LINK)]:
+        raise OnelayerError(f"{root}: {odd[0]} is no file; a run is packed with the files alone")
+    read = _git(root, "cat-file", "--batch", given="\n".join(blob for _, _, blob, _ in entries))
+    files, place = {}, 0
+    for _, _, _, path in entries:
+        begin = read.index(b"\n", place) + 1
+        end = begin + int(read[place:begin].split()[2])
+        files[path], place = read[begin:end], end + 1
+    modes = {path: mode for mode, _, _, path in entries if mode != PLAIN}
+    return Code(commit, _git(root, "cat-file", "commit", commit), files, modes)
+
+
+def _git(root: Path, *words: str, given: str = "") -> bytes:
+    done = subprocess.run(["git", *words], cwd=root, input=given.encode(), capture_output=True)
+    if done.returncode:
+        raise OnelayerError(
+            f"{root}: git {words[0]} failed: {done.stderr.decode(errors='replace')}"
+        )
+    return done.stdout
+
+
+def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
+    """The name of the commit that has exactly the files of a folder.
+
+    Args:
+        folder: the files; a link is a file that holds where it leads.
+        proof: `commit.json`.
+
+    Returns:
+        The name, and the modes of files that are not plain.
+
+    Raises:
+        OnelayerError: the commit has other files.
+    """
+    try:
+        said = json.loads(proof.read_text(encoding="utf-8"))
+        text = said["commit"].encode(errors="surrogateescape")
+        modes = {str(path): str(mode) for path, mode in said["modes"].items()}
+        tree = text.split()[1].decode()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        raise OnelayerError(f"{proof.name}: not the commit of a run's code") from None
+    if tree != _tree(folder, folder, modes):
+        raise OnelayerError(
+            f"{folder.name}/: these are not the files of the commit in {proof.name}"
+        )
+    return _named("commit", text).hex(), modes
+
+
+def _tree(folder: Path, root: Path, modes: Mapping[str, str]) -> str | bytes:
+    """The name of git's tree of a folder; of the root in hexadecimal."""
+    entries = []
+    for path in folder.iterdir():
+        if path.is_dir():
+            entries.append((f"{path.name}/", b"40000", path.name, _tree(path, root, modes)))
+        else:
+            mode = modes.get(path.relative_to(root).as_posix(), PLAIN).encode()
+            entries.append((path.name, mode, path.name, _named("blob", path.read_bytes())))
+    # Git sorts folders as if their names ended in a slash.
+    content = b"".join(
+        mode + b" " + name.encode() + b"\0" + sha
+        for _, mode, name, sha in sorted(entries, key=lambda entry: entry[0].encode())
+    )
+    named = _named("tree", content)
+    return named.hex() if folder == root else named
+
+
+def _named(kind: str, content: bytes) -> bytes:
+    header = f"{kind} {len(content)}\0".encode()
+    return hashlib.sha1(header + content, usedforsecurity=False).digest()
+
+
+def make_runnable(folder: Path, modes: Mapping[str, str]) -> None:
+    """Give files of an unpacked checkout their modes, and make links of those that are.
+
+    Raises:
+        OnelayerError: a link leads out of the folder.
+    """
+    for path, mode in modes.items():
+        file = folder / path
+        if mode == LINK:
+            target = PurePosixPath(file.read_text(encoding="utf-8"))
+            if target.is_absolute() or ".." in target.parts:
+                raise OnelayerError(f"{path}: a link out of its folder, to {target}")
+            file.unlink()
+            file.symlink_to(target)
+        elif mode == EXECUTABLE:
+            file.chmod(file.stat().st_mode | 0o111)

@@ -1,0 +1,187 @@
+"""One zip of a run, for a reviewer, an archive or another machine: `onelayer pack results`."""
+
+import html
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.pages import page
+from onelayer.papers.findings import CLAIMS
+from onelayer.report.crate.archive import SUMS, write_archive
+from onelayer.report.crate.code import COMMIT, Code, code_of_checkout
+from onelayer.report.crate.metadata import (
+    CODE,
+    METADATA,
+    PREVIEW,
+    README,
+    WARNINGS,
+    Contents,
+    describe,
+)
+from onelayer.report.crate.predictions import Sealed, read_predictions
+from onelayer.report.records import (
+    Records,
+    enter,
+    read_records,
+    refuse,
+    shown_files,
+    steps_behind,
+    unmade,
+)
+from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256
+from onelayer.settings.kept import SETTINGS, kept_settings
+
+# What is read of a run beside its tables and figures, where it was made.
+PAGES = ("index.md", "findings.md", "verdicts.html", "reading.html")
+
+_README = """# A run of onelayer
+
+Tables and figures, every step that led to them, and the code that made them: a Workflow Run
+RO-Crate.
+Open `ro-crate-preview.html` first; `ro-crate-metadata.json` says all of it to programs.
+
+    sha256sum --quiet --check SHA256SUMS      # are these the files that were packed?
+    onelayer verify RUN.zip                   # and what the steps made?
+    onelayer again RUN.zip                    # does a table come out again, to the byte?
+
+`onelayer` is the package in `code/`. Checkpoints and corpora are named in the metadata by size, sum
+and source. Text quoted from corpora is under the licences that are named there.
+"""
+
+
+def main(
+    results: Path, to: Path | None = None, with_data: bool = False, root: Path = REPOSITORY
+) -> str:
+    """What `onelayer pack` says: what is in the zip, and last its path.
+
+    Args:
+        results: a run's folder `results`.
+        to: where the zip goes; None: `results.crate.zip` beside that folder.
+        with_data: checkpoints, corpora and all else that steps made, too.
+        root: the checkout that made the run.
+
+    Raises:
+        OnelayerError: the run is not as its steps left it, or not made by the commit's code.
+    """
+    place = (to or Path(f"{results.resolve()}.crate.zip")).resolve()
+    results = enter(results)
+    contents, code = gather(results, with_data, root)
+    files: dict[str, Path | bytes] = {f"{CODE}/{path}": text for path, text in code.files.items()}
+    known = {}
+    for path in contents.inside:
+        inner = Path(path).relative_to(results).as_posix()
+        files[inner] = Path(path)
+        known |= {inner: contents.files[path]} if path in contents.files else {}
+    metadata = describe(contents)
+    if taken := sorted({METADATA, COMMIT, SUMS, CODE} & files.keys()):
+        raise OnelayerError(f"{results / taken[0]}: a file of this name is the archive's own")
+    write_archive(place, files | contents.added | {METADATA: metadata}, known)
+    size, said = place.stat().st_size, len(metadata)
+    return (
+        f"{len(contents.files)} files of tables, figures and pages by {len(contents.steps)} steps, "
+        f"{size / 1e6:.1f} MB; metadata {said / 1e6:.2f} MB\n{place}"
+    )
+
+
+def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
+    """What an archive of a run holds, and the code that made it.
+
+    Args:
+        results: the run's folder, relative to where it ran, which is the working directory.
+        with_data: see `main`.
+        root: the checkout that made it.
+    """
+    code = code_of_checkout(root)
+    records = read_records(results)
+    shown = shown_files(results)
+    if not shown:
+        raise OnelayerError(f"{results}: no tables and no figures here; `make results` makes them")
+    shown |= {str(results / name) for name in PAGES if (results / name).is_file()}
+    files = {path: file_sha256(Path(path)) for path in sorted(shown)}
+    steps = steps_behind(files, records)
+    _check_one_sum(steps)
+    settings = kept_settings(results)
+    for step in steps:
+        if code_digest(step["step"], root) != step["code"]:
+            raise OnelayerError(
+                f"{step['step']} ran with other code than that of commit {code.commit[:12]}: make "
+                "the run again, or check out the commit that made it"
+            )
+    behind = {p for step in steps for p in step["outputs"] if Path(p).is_file()}
+    refuse(unmade({path: file_sha256(Path(path)) for path in sorted(behind)}, records))
+    predictions = _predictions(files, records, code.commit, root)
+    added = {
+        SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
+        WARNINGS: "".join(_warnings(results, root)).encode(),
+        COMMIT: code.proof(),
+        PREVIEW: _preview(results, files, predictions),
+        README: _README.encode(),
+    }
+    inside = files.keys() | (behind if with_data else set())
+    contents = Contents(
+        results,
+        files,
+        steps,
+        code.commit,
+        frozenset(inside),
+        frozenset(code.files),
+        added,
+        settings,
+        predictions,
+        root,
+    )
+    return contents, code
+
+
+def _check_one_sum(steps: Iterable[Mapping]) -> None:
+    """Refuse a file that two steps knew by two sums: it changed between them."""
+    known: dict[str, str] = {}
+    for step in steps:
+        for path, sha256 in (step["inputs"] | step["outputs"]).items():
+            if known.setdefault(path, sha256) != sha256:
+                raise OnelayerError(
+                    f"{path}: {step['step']} knew it with sha256 {sha256}, another step with "
+                    f"{known[path]}: the command that made the run makes it whole again"
+                )
+
+
+def _predictions(
+    files: Mapping[str, str], records: Records, commit: str, root: Path
+) -> list[Sealed]:
+    tables = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
+    started = {}
+    for path, sha256 in files.items():
+        if path.endswith(".csv"):
+            times = [step["started"] for step in records.before(path, sha256)]
+            started["/".join(Path(path).with_suffix("").parts[-2:])] = min(times, default="")
+    return read_predictions(tables, started, commit, root)
+
+
+def _warnings(results: Path, root: Path) -> Iterable[str]:
+    """What steps warned of, by log; the folders of this machine are left out."""
+    for log in sorted((results / "logs").rglob("*.log")):
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("WARNING"):
+                said = line.replace(str(root), ".").replace(str(Path.home()), "~")
+                yield f"{log.relative_to(results / 'logs')}: {said}\n"
+
+
+def _preview(results: Path, files: Mapping[str, str], predictions: Iterable[Sealed]) -> bytes:
+    """The first page of the report; of a part of a run, which has none, a list of what there is."""
+    overview = results / "overview.html"
+    if overview.is_file():  # a step of `files` made it, and its sum was compared
+        return overview.read_bytes()
+    listed = [
+        f'<li><a href="{quote(place)}">{html.escape(place)}</a></li>'
+        for place in (Path(path).relative_to(results).as_posix() for path in files)
+    ]
+    expected = [f"<li>{html.escape(f'{p.claim}, {p.status}: {p.text}')}</li>" for p in predictions]
+    body = [
+        "<ul>",
+        *listed,
+        "</ul>",
+        *(["<h2>Predictions</h2><ul>", *expected, "</ul>"] * bool(expected)),
+    ]
+    return page("A run of onelayer", body).encode()

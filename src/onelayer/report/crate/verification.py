@@ -1,0 +1,160 @@
+"""Whether a run is what its steps made: of a folder and of an archive, `onelayer verify`.
+
+Of an archive nothing is executed, and nothing is needed but this package: the sums of all files,
+the chain of steps without a hole, the code that of the commit and of every step. Tables then stand
+beside those of the reference run.
+"""
+
+import graphlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.report.comparison import REFERENCE, compare_runs
+from onelayer.report.crate.archive import SUMS, check_sums, unpacked
+from onelayer.report.crate.code import COMMIT, proven_commit
+from onelayer.report.crate.metadata import CODE, METADATA, Described, read_metadata
+from onelayer.report.crate.predictions import SEALED
+from onelayer.report.records import SHOWN, enter, read_unmade, refuse, unmade, verify_results
+from onelayer.run.provenance import code_digest, file_sha256
+
+_STEP = re.compile(r"[A-Za-z0-9_]+(:onelayer(\.\w+)+)?")
+LARGEST_SOURCE = 1 << 20  # bytes of a Python file that is parsed
+
+
+def main(results: Path) -> str:
+    """Verify a run, in a folder `results` or in an archive.
+
+    Args:
+        results: the folder, also one that may only be read; a zip of `onelayer pack`, or what it
+            was unpacked into.
+
+    Raises:
+        OnelayerError: something is not as its step made it, or is not there; one line.
+    """
+    if results.is_file():
+        with unpacked(results) as folder:
+            return verify_unpacked(folder)
+    if (results / SUMS).is_file():
+        check_sums(results)
+        return verify_unpacked(results)
+    results = enter(results)
+    described = None
+    if (results / METADATA).is_file():
+        files = read_metadata(results / METADATA).results
+        described = {path: s for path, s in files.items() if path.split("/")[1] in SHOWN}
+    return verify_results(results, described)
+
+
+def verify_unpacked(folder: Path, reference: Path = REFERENCE) -> str:
+    """Verify the files of an archive, whose sums hold.
+
+    Args:
+        folder: where they are.
+        reference: the reference run; where it is not there, that of the archive's own code.
+
+    Returns:
+        What holds, and how the tables stand to those of the reference run; in words.
+
+    Raises:
+        OnelayerError: as `main`.
+    """
+    described = read_metadata(folder / METADATA)
+    _check_files(folder, described)
+    commit = _check_code(folder, described)
+    _check_chain(described)
+    portable = "portable" if described.portable else "not portable"
+    lines = [
+        f"{len(described.results)} files of {len(described.steps)} steps hold, by the code of "
+        f"commit {commit[:12]}; {portable}"
+    ]
+    if described.predictions:
+        told = described.predictions
+        late = sorted(claim for claim, status in told.items() if status != SEALED)
+        none = f"; not predicted: {', '.join(late)}" if late else ""
+        lines.append(f"Predictions: {len(told) - len(late)} of {len(told)}{none}")
+    if not reference.is_dir():
+        reference = folder / CODE / "docs/reference"
+    return "\n".join([*lines, beside(folder, reference)])
+
+
+def _check_files(folder: Path, described: Described) -> None:
+    """That the metadata names every file but those of the code, and each with its sum."""
+    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    own = {METADATA, SUMS, *(place for place in held if place.startswith(f"{CODE}/"))}
+    if other := sorted(held - own - described.files.keys()):
+        raise OnelayerError(f"{other[0]}: {METADATA} does not name it")
+    for place, sha256 in described.files.items():
+        if not (folder / place).is_file() or ".." in Path(place).parts:
+            raise OnelayerError(f"{place}: {METADATA} names it, and it is not there")
+        if (found := file_sha256(folder / place)) != sha256:
+            raise OnelayerError(f"{place}: {METADATA} has sha256 {sha256}, found {found}")
+
+
+def _check_code(folder: Path, described: Described) -> str:
+    """That the code is the commit's, and every step ran with it; the commit."""
+    root = folder / CODE
+    commit, _ = proven_commit(root, folder / COMMIT)
+    if commit != described.commit:
+        raise OnelayerError(f"{CODE}/: of commit {commit}, {METADATA} says {described.commit}")
+    large = [p for p in root.rglob("*.py") if p.stat().st_size > LARGEST_SOURCE]
+    if large:
+        raise OnelayerError(f"{large[0].relative_to(folder)}: too large for a program")
+    for name, code in sorted({(step["step"], step["code"]) for step in described.steps}):
+        if not _STEP.fullmatch(name):
+            raise OnelayerError(f"{METADATA}: {name!r} is no name of a step")
+        try:
+            own = code_digest(name, root)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise OnelayerError(f"{CODE}/: no code of {name} ({type(error).__name__})") from None
+        if own != code:
+            raise OnelayerError(f"{name} ran with other code than that of commit {commit[:12]}")
+    for path, sha256 in _read_of_code(described.steps).items():
+        if not (folder / path).is_file() or file_sha256(folder / path) != sha256:
+            raise OnelayerError(f"{path}: a step read another one than that of the commit")
+    return commit
+
+
+def _read_of_code(steps: Sequence[Mapping]) -> dict[str, str]:
+    return {p: s for r in steps for p, s in r["inputs"].items() if p.startswith(f"{CODE}/")}
+
+
+def _check_chain(described: Described) -> None:
+    """That every file was made, of files that were made, and no step of what came after it."""
+    records = described.records
+    maker = {path: n for n, step in enumerate(described.steps) for path in step["outputs"]}
+    if len(maker) < sum(len(step["outputs"]) for step in described.steps):
+        raise OnelayerError(f"{METADATA}: two steps made the same file")
+    before = {
+        n: {maker[p] for p in s["inputs"] if p in maker} for n, s in enumerate(described.steps)
+    }
+    try:
+        graphlib.TopologicalSorter(before).prepare()
+    except graphlib.CycleError as error:
+        name = described.steps[error.args[1][0]]["step"]
+        raise OnelayerError(f"{METADATA}: {name} would have read what came of it") from None
+    made = {p: s for step in described.steps for p, s in step["outputs"].items()}
+    refuse(unmade(described.results, records) | read_unmade(made, records))
+
+
+def beside(folder: Path, reference: Path) -> str:
+    """How an archive's tables stand to those of the reference run, in one line."""
+    tables = [sorted(place.glob("tables/*/*.csv")) for place in (folder, reference)]
+    if not tables[1]:
+        return "There is no reference run here to compare with"
+    names = [{"/".join(path.parts[-2:]): path for path in paths} for paths in tables]
+    shared = sorted(names[0].keys() & names[1].keys())
+    same = [n for n in shared if names[0][n].read_bytes() == names[1][n].read_bytes()]
+    rest = [n for n in shared if n not in same]
+    try:
+        found = compare_runs([names[0][n] for n in rest], [names[1][n] for n in rest])
+    except (OnelayerError, ValueError, KeyError, TypeError, OverflowError) as error:
+        said = str(error).replace(f"{folder}/", "")
+        raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
+    moved = [table.table for table in found if table.moved]
+    more = f" ({', '.join(moved[:3])}{', ...' if len(moved) > 3 else ''})" if moved else ""
+    return (
+        f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
+        f"{len(rest) - len(moved)} agree, {len(moved)} moved{more}"
+    )

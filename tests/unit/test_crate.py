@@ -1,0 +1,612 @@
+"""Claims about a run that is handed on: its metadata, its zip, strangers' zips, what to cite."""
+
+import hashlib
+import json
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import tracemalloc
+import zipfile
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rocrate_validator import services
+from rocrate_validator.models import Severity, ValidationSettings
+
+from onelayer.__main__ import main as onelayer
+from onelayer.errors import OnelayerError
+from onelayer.papers.works import WORKS, Work
+from onelayer.report.crate import again, citation, packing, verification
+from onelayer.report.crate.archive import SUMS, unpack_archive
+from onelayer.report.crate.citation import bibtex
+from onelayer.report.crate.code import COMMIT, code_of_checkout
+from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe, read_metadata
+from onelayer.report.crate.predictions import FILE, read_predictions
+from onelayer.report.records import read_records, steps_behind
+from onelayer.run.provenance import REPOSITORY, file_sha256
+from tests.crates import (
+    PUBLISHED,
+    ROWS,
+    SETTINGS,
+    TABLE,
+    cache_of_context,
+    checkout,
+    entry,
+    git,
+    make_run,
+    record,
+    rezip,
+    write,
+)
+
+# What is left at RECOMMENDED, and why.
+LEFT = {
+    "process-run-crate-0.5_5.1": "asks the class itself, not its entities, for an absolute URI",
+    "process-run-crate-0.5_8.6": "who ran it is nowhere recorded, and not invented",
+    "ro-crate-1.1_22.2": "the same: the crate's author is whoever hands it on",
+    "ro-crate-1.1_22.3": "the publisher is the archive that takes it",
+    "ro-crate-1.1_30.2": "affiliations of the papers' authors are not declared here",
+    "ro-crate-1.1_30.3": "the same",
+    "ro-crate-1.1_31.2": "a corpus's credit names its authors without an address",
+}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory) -> Path:
+    return checkout(tmp_path_factory.mktemp("repository"))
+
+
+@pytest.fixture
+def run(repository, monkeypatch) -> Path:
+    """A run of the repository; the working directory is where it ran."""
+    (repository / "runs").mkdir(exist_ok=True)
+    monkeypatch.chdir(tempfile.mkdtemp(dir=repository / "runs"))
+    return make_run(repository)
+
+
+@pytest.fixture(scope="module")
+def packed(repository, tmp_path_factory) -> Path:
+    """An archive of the run that many tests read."""
+    with pytest.MonkeyPatch.context() as patch:
+        place = repository / "runs/packed"
+        place.mkdir(parents=True)
+        patch.chdir(place)
+        target = tmp_path_factory.mktemp("packed") / "run.zip"
+        packing.main(make_run(repository), target, root=repository)
+        return target
+
+
+def refusal(check) -> str:
+    with pytest.raises(OnelayerError) as caught:
+        check()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def pack(repository: Path, target: Path = Path("run.zip"), **options) -> Path:
+    said = packing.main(Path("results"), target.resolve(), root=repository, **options)
+    assert said.splitlines()[-1] == str(target.resolve())
+    return target.resolve()
+
+
+# The zip
+
+
+def test_the_same_run_is_the_same_bytes_and_what_it_holds_is_what_was_made(run, repository) -> None:
+    first = pack(repository).read_bytes()
+    target = pack(repository)
+    assert target.read_bytes() == first
+    with zipfile.ZipFile(target) as archive:
+        names = set(archive.namelist())
+        assert archive.read("tables/scan_snap/claims.csv").decode() == ROWS
+        assert json.loads(archive.read("settings.json")) == SETTINGS
+        assert not any("lda.npz" in name or "corpus" in name for name in names)
+        assert {f"code/{PUBLISHED}", "code/Snakefile", PREVIEW, METADATA, SUMS, COMMIT} <= names
+    said = verification.main(target)
+    assert "1 files of 3 steps hold" in said and said.splitlines()[0].endswith("; portable")
+
+
+def test_data_is_inside_only_where_it_is_asked_for(run, repository) -> None:
+    with zipfile.ZipFile(pack(repository, with_data=True)) as archive:
+        assert archive.read("topics/a b/lda.npz") == b"\0topics"
+    assert "3 files of 3 steps hold" in verification.main(Path("run.zip"))
+
+
+def test_sums_are_as_sha256sum_reads_them(packed, tmp_path) -> None:
+    unpack_archive(packed, tmp_path / "run")
+    command = ["sha256sum", "--quiet", "--check", SUMS]
+    assert subprocess.run(command, cwd=tmp_path / "run").returncode == 0
+    assert "hold" in verification.main(tmp_path / "run")
+
+
+@pytest.mark.parametrize("path", [TABLE, "results/topics/a b/lda.npz"])
+def test_a_run_whose_files_were_touched_later_is_not_packed(run, repository, path) -> None:
+    Path(path).write_text("by hand")
+    assert f"{path}: not what " in refusal(lambda: pack(repository))
+    assert not Path("run.zip").exists()
+
+
+def test_a_run_of_other_code_than_the_commits_is_not_packed(run, repository) -> None:
+    record(repository, "make_table", [], [TABLE], code="0" * 64)
+    assert "make_table ran with other code than that of commit" in refusal(lambda: pack(repository))
+
+
+def test_a_run_of_files_that_two_steps_knew_otherwise_is_not_packed(run, repository) -> None:
+    write("results/topics/a b/lda.npz", b"new")
+    record(repository, "fit", ["results/corpus/articles/source"], ["results/topics/a b/lda.npz"])
+    write("results/figures/p/f.png", "x")
+    record(repository, "fit", ["results/topics/a b/lda.npz"], ["results/figures/p/f.png"])
+    assert "knew it with sha256" in refusal(lambda: pack(repository))
+
+
+def test_a_run_without_a_commit_a_table_or_its_settings_is_not_packed(run, repository, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    line = refusal(lambda: packing.main(Path("results"), root=outside))
+    assert "no git checkout" in line or "differ" in line
+    Path("results/settings.json").unlink()
+    assert "settings.json does not exist" in refusal(lambda: pack(repository))
+    shutil.rmtree("results/tables")
+    assert "no tables and no figures here" in refusal(lambda: pack(repository))
+
+
+def test_edited_code_is_not_packed(tmp_path, monkeypatch) -> None:
+    root = checkout(tmp_path)
+    (root / "scripts/fit.py").write_text("# edited\n")
+    assert "tracked files differ from commit" in refusal(lambda: code_of_checkout(root))
+
+
+def test_sources_of_a_users_own_tell_nothing_of_the_machine(run, repository, tmp_path) -> None:
+    own = tmp_path / "home" / "my corpus.txt"
+    own.parent.mkdir()
+    own.write_text("mine")
+    record(repository, "fit", [str(own)], ["results/topics/a b/lda.npz"])
+    Path("results/logs").mkdir()
+    Path("results/logs/fit.log").write_text(f"INFO x\nWARNING {repository}/x is slow\n")
+    with zipfile.ZipFile(pack(repository)) as archive:
+        assert str(tmp_path) not in archive.read(METADATA).decode()
+        assert "my corpus.txt" in archive.read(METADATA).decode()
+        assert archive.read("warnings.txt").decode() == "fit.log: WARNING ./x is slow\n"
+    assert "hold" in verification.main(Path("run.zip"))
+
+
+# Its metadata
+
+
+def test_the_profiles_find_nothing_that_is_required_and_the_rest_has_its_reason(
+    packed, tmp_path
+) -> None:
+    unpack_archive(packed, tmp_path / "run")
+    cache = cache_of_context(tmp_path / "cache.sqlite")
+    found = services.validate(
+        ValidationSettings(
+            rocrate_uri=tmp_path / "run",
+            profile_identifier="provenance-run-crate",  # and all those that it builds on
+            requirement_severity=Severity.RECOMMENDED,
+            offline=True,
+            cache_path=cache,
+            skip_availability_check=True,
+        )
+    )
+    issues = {i.check.identifier: (i.severity, i.message) for i in found.get_issues()}
+    assert not [issue for issue in issues.values() if issue[0] == Severity.REQUIRED]
+    assert issues.keys() <= LEFT.keys(), issues
+    checked = {check.identifier.rpartition("_")[0] for check in found.executed_checks}
+    assert {"ro-crate-1.1", "workflow-ro-crate-1.0", "process-run-crate-0.5"} <= checked
+    assert {"workflow-run-crate-0.5", "provenance-run-crate-0.5"} <= checked
+    assert not found.skipped_checks
+
+
+def test_metadata_reads_back_as_the_records_that_it_was_written_from(run, tmp_path) -> None:
+    records = read_records(run)
+    found = {TABLE: file_sha256(Path(TABLE))}
+    steps = steps_behind(found, records)
+    place = tmp_path / METADATA
+    place.write_bytes(describe(Contents(run, found, steps, "c" * 40, frozenset(found))))
+    described = read_metadata(place)
+    source = steps[0]["inputs"].pop(f"../../{PUBLISHED}")
+    steps[0]["inputs"][f"sources/{source[:12]}/published.csv"] = source
+    assert described.steps == steps
+    assert described.results == found and described.commit == "c" * 40
+
+
+def test_an_action_names_what_decided_it_and_works_their_authors(packed, tmp_path) -> None:
+    unpack_archive(packed, tmp_path / "run")
+    graph = json.loads((tmp_path / "run" / METADATA).read_text())["@graph"]
+    by_id = {entity["@id"]: entity for entity in graph}
+    action = by_id["#steps/tables/scan_snap/claims.csv"]
+    tool = by_id[action["instrument"]["@id"]]
+    libraries = [by_id[e["@id"]]["name"] for e in tool["softwareRequirements"]]
+    assert tool["name"] == "make_table" and libraries == ["python", "numpy"]
+    read = [by_id[e["@id"]] for e in action["object"]]
+    assert [e["name"] for e in read] == [
+        "results/topics/a b/lda.npz",
+        f"code/{PUBLISHED}",
+        "settings",
+    ]
+    assert "sha256" in read[0] and read[0]["@type"] == "CreativeWork"
+    assert read[1]["description"] == "Tian et al. (2023), Figure 6"
+    assert action["startTime"] < action["endTime"]
+    assert {by_id[e["@id"]]["name"] for e in action["environment"]} >= {"MKL_CBWR"}
+    cited = [by_id[e["@id"]] for e in by_id["./"]["citation"]]
+    assert [work["name"] for work in cited] == [WORKS["scan_snap"].title, "Lead sections & more"]
+    assert by_id[cited[0]["author"][0]["@id"]]["name"] == "Tian, Yuandong"
+    assert cited[1]["license"]["@id"].endswith("by-sa/4.0/") and "pypi.org" in cited[1]["url"]
+    files = [unquote(e["@id"]) for e in graph if e["@type"] == "File"]
+    assert all((tmp_path / "run" / name).is_file() for name in files)
+
+
+def test_the_preview_runs_nothing_and_lists_what_there_is(run, repository) -> None:
+    odd = "results/tables/p/<img src=x onerror=alert(1)>.csv"
+    write(odd, "a\n")
+    record(repository, "fit", [], [odd])
+    with zipfile.ZipFile(pack(repository)) as archive:
+        text = archive.read(PREVIEW).decode()
+    assert "<img src=x" not in text and "&lt;img src=x" in text
+    assert "//" not in re.sub(r"<style>.*?</style>|<script>.*?</script>", "", text, flags=re.S)
+
+
+# Strangers' archives
+
+
+def _metadata(change):
+    """A stranger who edits the metadata and puts the sums right."""
+
+    def edit(files: dict[str, bytes]) -> dict[str, bytes]:
+        graph = json.loads(files[METADATA])
+        change({e["@id"]: e for e in graph["@graph"]}, graph["@graph"])
+        return _summed(files | {METADATA: json.dumps(graph).encode()})
+
+    return edit
+
+
+def _summed(files: dict) -> dict:
+    lines = [f"{hashlib.sha256(c).hexdigest()}  {n}\n" for n, c in files.items() if n != SUMS]
+    return files | {SUMS: "".join(lines).encode()}
+
+
+STEP, LDA = "#steps/tables/scan_snap/claims.csv", "#steps/topics/a%20b/lda.npz"
+TABLE_ID = {"@id": "tables/scan_snap/claims.csv"}
+
+
+def _cycle(by_id, graph):
+    by_id[LDA]["object"].append(TABLE_ID)
+
+
+def _no_file(by_id, graph):
+    by_id[STEP]["result"] = {"@id": "tables/scan_snap/gone.csv"}
+
+
+def _hole(by_id, graph):
+    graph.remove(by_id[LDA])
+
+
+def _not_made(by_id, graph):
+    graph.remove(by_id[STEP])
+
+
+def _other_code(by_id, graph):
+    by_id[by_id[STEP]["instrument"]["@id"]]["softwareVersion"] = "0" * 64
+
+
+def _odd_step(by_id, graph):
+    by_id[by_id[STEP]["instrument"]["@id"]]["name"] = "../../../$(touch x)"
+
+
+def _other_published(by_id, graph):
+    by_id[f"code/{PUBLISHED}"]["sha256"] = "0" * 64
+
+
+def _leads_out(by_id, graph):
+    graph.append({"@id": "../outside", "@type": "File", "name": "x", "sha256": "0" * 64})
+
+
+def _twice(by_id, graph):
+    graph.append(dict(by_id[STEP]))
+
+
+def _two_makers(by_id, graph):
+    graph.append(by_id[STEP] | {"@id": "#steps/other"})
+
+
+METADATA_FAULTS = {
+    _cycle: "would have read what came of it",
+    _no_file: "not what `onelayer pack` writes",
+    _hole: "results/topics/a b/lda.npz: no step recorded that it made this file",
+    _not_made: "results/tables/scan_snap/claims.csv: no step recorded",
+    _other_code: "make_table ran with other code",
+    _odd_step: "is no name of a step",
+    _other_published: "published.csv: ",
+    _leads_out: "../outside: ",
+    _twice: "two entities are",
+    _two_makers: "two steps made the same file",
+}
+
+
+@pytest.mark.parametrize("change", METADATA_FAULTS, ids=lambda change: change.__name__.strip("_"))
+def test_metadata_that_contradicts_the_files_is_one_line(packed, tmp_path, change) -> None:
+    forged = rezip(packed, tmp_path / "forged.zip", _metadata(change))
+    assert METADATA_FAULTS[change] in refusal(lambda: verification.main(forged))
+
+
+FILE_FAULTS = {
+    "leaves the folder": ({"../evil": b"x"}, "leads out of its folder"),
+    "leaves it from within": ({"tables/../../evil": b"x"}, "leads out of its folder"),
+    "absolute": ({"/evil": b"x"}, "leads out of its folder"),
+    "of Windows": ({"C:\\evil": b"x"}, "leads out of its folder"),
+    "a link": ({"l": (entry("l", stat.S_IFLNK), b"/etc/passwd")}, "is a link, a device or"),
+    "a device": ({"d": (entry("d", stat.S_IFCHR), b"")}, "is a link, a device or a folder"),
+    "a folder": ({"f/": b""}, "leads out of its folder"),
+    "differs in case": ({"TABLES/x": b"x"}, "differs from another folder in case alone"),
+    "a file in case": ({"readme.MD": b"x"}, "is there twice, or differs"),
+    "in Unicode": ({"tables/\xe9": b"x", "tables/e\u0301": b"y"}, "is there twice, or differs"),
+    "a file and a folder": ({"tables": b"x"}, "is a file and a folder"),
+    "steers a terminal": ({"tables/\x1b[2J": b"x"}, "is no name of a file"),
+    "a bomb": ({"tables/b": bytes(1 << 28)}, "bytes would unpack to"),
+    "deep metadata": ({METADATA: b'{"@graph":' + b"[" * 100_000}, "not what `onelayer pack`"),
+    "large metadata": ({METADATA: b" " * (1 << 25)}, "bytes of metadata; at most"),
+    "no metadata": ({METADATA: b"[]"}, "not what `onelayer pack` writes"),
+    "a file nobody names": ({"tables/mine.csv": b"x"}, f"tables/mine.csv: {METADATA} does not"),
+    "other code": ({"code/scripts/fit.py": b"evil()"}, "not the files of the commit"),
+    "more code": ({"code/sitecustomize.py": b"evil()"}, "not the files of the commit"),
+    "no commit": ({COMMIT: b"{}"}, "has sha256"),
+}
+
+
+@pytest.mark.parametrize("fault", FILE_FAULTS)
+def test_an_archive_that_onelayer_did_not_write_is_one_line(packed, tmp_path, fault) -> None:
+    files, said = FILE_FAULTS[fault]
+
+    def change(found):
+        plain = {n: c for n, c in files.items() if not isinstance(c, tuple)}
+        kept = found if fault == "a bomb" else _summed(found | plain)
+        return kept | files
+
+    forged = rezip(packed, tmp_path / "forged.zip", change)
+    before = set(tmp_path.parent.rglob("*"))
+    tracemalloc.start()
+    assert said in refusal(lambda: verification.main(forged))
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    tracemalloc.stop()
+    assert before == set(tmp_path.parent.rglob("*")) and not Path("/evil").exists()
+
+
+def test_two_entries_of_a_name_are_refused(packed, tmp_path) -> None:
+    forged = shutil.copy(packed, tmp_path / "forged.zip")
+    with zipfile.ZipFile(forged, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("README.md", "another")
+    assert "is there twice" in refusal(lambda: verification.main(Path(forged)))
+
+
+def test_a_million_entries_are_refused_before_anything_reads_them(tmp_path) -> None:
+    place = tmp_path / "many.zip"
+    directory = 1_000_000 * (46 + 8)
+    end = b"PK\5\6" + bytes(4) + b"\xff\xff" * 2 + directory.to_bytes(4, "little") + bytes(6)
+    with place.open("wb") as file:
+        file.truncate(directory)
+        file.seek(directory)
+        file.write(end)
+    tracemalloc.start()
+    assert "bytes of names" in refusal(lambda: verification.main(place))
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+def test_a_file_that_is_longer_than_it_says_is_refused(packed, tmp_path) -> None:
+    forged = rezip(packed, tmp_path / "forged.zip", lambda files: files | {"tables/b": bytes(9999)})
+    content = bytearray(forged.read_bytes())
+    place = content.rindex(b"tables/b") - 46 + 24  # its size in the table of contents
+    assert content[place : place + 4] == (9999).to_bytes(4, "little")
+    content[place : place + 4] = (9).to_bytes(4, "little")
+    forged.write_bytes(content)
+    assert "not a whole zip" in refusal(lambda: verification.main(forged))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no zip at all" * 9])
+def test_what_is_no_zip_is_one_line(tmp_path, content) -> None:
+    (tmp_path / "x.zip").write_bytes(content)
+    assert "not a zip" in refusal(lambda: verification.main(tmp_path / "x.zip"))
+
+
+def test_a_cut_archive_is_one_line(packed, tmp_path) -> None:
+    content = packed.read_bytes()
+    for end in range(0, len(content), len(content) // 7):
+        (tmp_path / "cut.zip").write_bytes(content[:end])
+        assert "zip" in refusal(lambda: verification.main(tmp_path / "cut.zip"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_one_changed_byte_in_any_file_is_found(packed, tmp_path_factory, data) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        names = [i.filename for i in archive.infolist() if i.file_size]
+    name = data.draw(st.sampled_from(names))
+    flipped = data.draw(st.integers(1, 255))
+
+    def change(files):
+        content = bytearray(files[name])
+        content[data.draw(st.integers(0, len(content) - 1))] ^= flipped
+        return files | {name: bytes(content)}
+
+    forged = rezip(packed, tmp_path_factory.mktemp("byte") / "forged.zip", change)
+    refusal(lambda: verification.main(forged))
+
+
+NAMES = st.text("ab ü%#?&é<'$`", min_size=1, max_size=6).filter(lambda n: n.strip() == n)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    tables=st.dictionaries(NAMES, st.binary(max_size=40), min_size=1, max_size=4),
+    data=st.dictionaries(NAMES, st.binary(max_size=40), max_size=3),
+    with_data=st.booleans(),
+    portable=st.booleans(),
+)
+def test_pack_unpack_verify_is_the_identity(
+    repository, tmp_path_factory, tables, data, with_data, portable
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        (repository / "runs").mkdir(exist_ok=True)
+        place = Path(tempfile.mkdtemp(dir=repository / "runs"))
+        patch.chdir(place)
+        write("results/settings.json", json.dumps(SETTINGS))
+        read = []
+        for name, content in data.items():
+            made = write(f"results/topics/{name}.npz", content)
+            record(repository, "fit", read[-1:], [made], portable=portable)
+            read.append(made)
+        for name, content in tables.items():
+            made = [write(f"results/tables/p/{name}.{f}", content) for f in ("md", "html")]
+            record(repository, "make_table", read, made, settings={"name": name}, portable=portable)
+        target = pack(repository, with_data=with_data)
+        unpack_archive(target, place / "unpacked")
+        expected = tables | (data if with_data and data else {})
+        for path in Path("results").rglob("*.*"):
+            inner = place / "unpacked" / path.relative_to("results")
+            if path.suffix in (".md", ".html") or (path.suffix == ".npz" and with_data):
+                assert inner.read_bytes() == path.read_bytes()
+        assert expected is not None
+        own, other = read_records(Path("results")), read_metadata(place / "unpacked" / METADATA)
+        assert {p for p, _ in own.steps} == {p for p, _ in other.records.steps}
+        assert other.portable is portable
+        assert "hold" in verification.main(target)
+
+
+# Again
+
+
+def test_nothing_of_an_archive_runs_before_somebody_agreed(packed, tmp_path, capsys) -> None:
+    line = refusal(lambda: again.main(packed, to=tmp_path / "again"))
+    assert "--yes" in line and not (tmp_path / "again").exists()
+    assert "make install" in capsys.readouterr().out
+
+
+def test_a_table_comes_out_again_to_the_byte_and_the_command_resumes(packed, tmp_path) -> None:
+    options = {"to": tmp_path / "again", "yes": True, "no_install": True, "cores": "1"}
+    said = again.main(packed, "table", **options)
+    assert said == "The same bytes: 1 files of table are the archive's"
+    code = tmp_path / "again/code"
+    assert (code / "link").is_symlink() and (code / "run me.sh").stat().st_mode & 0o111
+    (code / f"runs/again/{TABLE}").write_text("other")
+    made = again.compared
+    described = read_metadata(tmp_path / "again" / METADATA)
+    line = refusal(lambda: made(described, code / "runs/again", "table"))
+    assert "not the same bytes: 1 of 1" in line and "portable" in line
+    assert again.cheapest(described) == TABLE
+    (code / "scripts/fit.py").write_text("edited")
+    assert "fit.py: not the archive's" in refusal(lambda: again.main(packed, "table", **options))
+
+
+# To cite
+
+
+def test_a_table_is_cited_with_its_paper_and_its_data(run, capsys) -> None:
+    text = citation.main(["table_claims"], run)
+    assert text.count("@") == 3 and "@software{onelayer" in text
+    assert "Scan and Snap" in text and "li2023topic" not in text
+    assert r"Lead sections \& more" in text and "author = {{Wikipedia contributors}}" in text
+    assert "doi" not in text.lower()
+    assert "no table or figure 'x'" in refusal(lambda: citation.main(["x"], Path("results")))
+
+
+@given(st.text())
+def test_no_text_breaks_bibtex(text) -> None:
+    entry = bibtex(Work("k", "data", text, note=text, address=text))
+    assert "\n\n" not in entry
+    plain = re.sub(r"\\[{}]", "", entry)
+    assert plain.count("{") == plain.count("}")
+
+
+def test_the_citation_file_names_the_papers_that_bibtex_does() -> None:
+    cited = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+    for work, other in zip(WORKS.values(), cited["references"], strict=True):
+        assert other["title"] == work.title and str(other.get("year", "")) == work.year
+        names = [
+            f"{a['family-names']}, {a['given-names']}"
+            for a in other["authors"]
+            if "family-names" in a
+        ]
+        assert tuple(names) == work.authors
+        assert other.get("url", "") == work.address
+
+
+# Predictions
+
+
+@pytest.fixture
+def predicted(tmp_path) -> Path:
+    root = checkout(tmp_path)
+    (root / FILE).write_text("claim,prediction\none,it falls\n")
+    git(root, "add", "--all")
+    at = "2026-11-01T09:00:00+0000"
+    git(root, "commit", "--quiet", "--message", "Predict", GIT_COMMITTER_DATE=at)
+    return root
+
+
+def statuses(root: Path, started: str, commit: str = "HEAD") -> dict[str, str]:
+    tables = {"one": "p/t", "two": "p/t", "three": "p/other"}
+    found = read_predictions(tables, {"p/t": started}, git(root, "rev-parse", commit), root)
+    return {sealed.claim: sealed.status for sealed in found}
+
+
+def test_a_prediction_is_sealed_by_a_commit_older_than_the_first_step(predicted) -> None:
+    assert statuses(predicted, "2026-11-01T10:00:00+00:00") == {"one": "predicted"}
+    assert statuses(predicted, "2026-11-01T08:00:00+00:00") == {"one": "not predicted"}
+    assert statuses(predicted, "") == {"one": "not predicted"}
+    late = "2026-11-01T10:00:00+00:00"
+    assert statuses(predicted, late, "HEAD~1") == {"one": "not predicted"}
+
+
+def test_a_prediction_that_was_changed_or_never_committed_is_none(predicted) -> None:
+    place = predicted / FILE
+    place.write_text("claim,prediction\none,it rises\ntwo,x\nthree,y\n")
+    late = "2026-11-01T10:00:00+00:00"
+    assert statuses(predicted, late) == {"one": "not predicted", "two": "not predicted"}
+    place.write_text('claim,prediction\none,it falls\n"two",x\n')
+    assert statuses(predicted, late) == {"one": "predicted", "two": "not predicted"}
+
+
+def test_an_archive_says_which_prediction_is_none(packed, tmp_path) -> None:
+    def predict(by_id, graph):
+        for claim, status in (("one", "predicted"), ("two", "not predicted")):
+            said = {"@type": "CreativeWork", "name": claim, "creativeWorkStatus": status}
+            graph.append({"@id": f"#predictions/{claim}"} | said)
+
+    told = rezip(packed, tmp_path / "told.zip", _metadata(predict))
+    assert "Predictions: 1 of 2; not predicted: two" in verification.main(told)
+
+
+@pytest.mark.parametrize("text", ["", "claim\none\n", "claim,prediction\nfour,x\n"])
+def test_a_line_that_predicts_nothing_is_one_line(predicted, text) -> None:
+    (predicted / FILE).write_text(text)
+    assert FILE in refusal(lambda: statuses(predicted, ""))
+
+
+def test_what_the_reference_run_was_predicted_to_show_was_written_before_it() -> None:
+    """A line of the file whose commit is younger than the kept run's first step is caught here."""
+    from onelayer.papers.findings import CLAIMS
+    from onelayer.report.comparison import REFERENCE
+
+    machine = json.loads((REFERENCE / "machine.json").read_text(encoding="utf-8"))
+    tables = {c.name: c.table for claims in CLAIMS.values() for c in claims}
+    started = dict.fromkeys(tables.values(), machine.get("started", ""))
+    found = read_predictions(tables, started, machine["commit"])
+    assert not [sealed.claim for sealed in found if sealed.status != "predicted"]
+
+
+# The command
+
+
+def test_the_command_says_one_line_and_ends_with_1(tmp_path, capsys) -> None:
+    (tmp_path / "x.zip").write_bytes(b"")
+    for words in (["verify"], ["again"]):
+        assert onelayer([*words, str(tmp_path / "x.zip")]) == 1
+        assert capsys.readouterr().err == f"onelayer: {tmp_path / 'x.zip'}: not a zip\n"
+    assert onelayer(["pack", str(tmp_path / "nothing")]) == 1
+    assert onelayer(["cite", "--results", str(tmp_path / "nothing")]) == 1
