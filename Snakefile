@@ -124,5 +124,5 @@ rule all:
         rules.write_crate.output,
         rules.write_index.output,
         rules.write_findings.output,
-        rules.write_reading.output,
+        rules.read_attention.output,
     localrule: True

@@ -27,19 +27,18 @@ def test_a_closure_holds_the_script_and_what_it_imports_and_nothing_else() -> No
     assert not [path for path in closure if "figures" in path or "probe" in path]
 
 
-def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path, monkeypatch) -> None:
+def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path) -> None:
     (tmp_path / "scripts").mkdir()
     package = tmp_path / "src/onelayer/papers"
     package.mkdir(parents=True)
     (tmp_path / "scripts/toy.py").write_text("from onelayer.papers import sums\n")
     (package / "sums.py").write_text("")
     page = package / "__init__.py"
-    monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
     for text, counts in [('"""A page."""\n', False), ('"""A page."""\nprint(1)\n', True)]:
         page.write_text(text)
         for cached in (code_closure, provenance._own_imports, provenance.read_source):
             cached.cache_clear()
-        assert ("src/onelayer/papers/__init__.py" in code_closure("toy")) == counts
+        assert ("src/onelayer/papers/__init__.py" in code_closure("toy", tmp_path)) == counts
 
 
 def test_no_step_goes_through_the_public_names_which_no_closure_follows() -> None:
@@ -130,7 +129,7 @@ def test_only_steps_that_read_text_load_datasets() -> None:
         *("count_part_words", "encode_articles", "measure_topics", "fit_topic_models"),
         *("pretrain_model", "train_text_model", "probe_attention", "probe_attention_part"),
         *("probe_topic_models", "measure_snapshots", "measure_claims_again"),
-        *("measure_head_removal", "calibrate_probe"),
+        *("measure_head_removal", "calibrate_probe", "read_attention"),
     }
     assert loads == readers
 
@@ -166,17 +165,14 @@ def test_versions_name_what_the_step_imports() -> None:
     assert "seaborn" not in versions
 
 
-def test_a_digest_changes_with_the_code(tmp_path, monkeypatch) -> None:
+def test_a_digest_changes_with_the_code(tmp_path) -> None:
     (tmp_path / "scripts").mkdir()
     script = tmp_path / "scripts" / "toy.py"
     script.write_text("import json\n")
-    monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
-    code_closure.cache_clear()
-    before = code_digest("toy")
+    before = code_digest("toy", tmp_path)
     script.write_text("import json  # edited\n")
     provenance._code_sha256.cache_clear()  # a run reads each file once
-    assert code_digest("toy") != before
-    code_closure.cache_clear()
+    assert code_digest("toy", tmp_path) != before
 
 
 def test_settings_travel_as_one_string_with_sorted_keys() -> None:

@@ -3,7 +3,7 @@ read_by = wikipedia.read_by
 with_snapshots = [name for name in read_by if settings.models[name].source == "pretrain"]
 
 
-use rule step as write_reading with:
+use rule step as read_attention with:
     input:
         articles=settings.corpora[wikipedia.corpus].articles(f"results/corpus/{wikipedia.corpus}"),
         kept_words=expand(rules.filter_ambiguous_words.output.kept_words, corpus=wikipedia.corpus),
@@ -29,12 +29,12 @@ use rule step as write_reading with:
         page=report("results/reading.html", category="Reading", labels={"result": "attention"}),
         record=record,
     pathvars:
-        step="write_reading",
+        step="read_attention",
     resources:
         **asks(2000, minutes=10),
     params:
         **script(
-            "write_reading",
+            "read_attention",
             attention=settings.probe.attention,
             shown=wikipedia.reading,
             models=read_by,

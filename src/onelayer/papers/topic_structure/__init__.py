@@ -110,18 +110,18 @@ Experiment result on Wikipedia
 Embeddings of one topic are more alike: cosine similarity and dot product, same over different.
     wikipedia.probe.embeddings, wikipedia.probe.vectors, wikipedia.probe.similarity,
     wikipedia.probe.measures, wikipedia.probe.uncertainty, onelayer.evidence.intervals.over_seeds,
-    wikipedia.over_seeds, wikipedia.tables, wikipedia.figures.ratios
+    wikipedia.over_seeds, wikipedia.tables, wikipedia.figures
     -> probe_attention, extract_embeddings, measure_embeddings
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios
 Words of one topic attend more to each other; a random model shows no topic structure.
     wikipedia.probe.labels, wikipedia.probe.attention, wikipedia.probe.batches,
     wikipedia.probe.pairs, wikipedia.probe.sums, wikipedia.probe.measures,
-    wikipedia.probe.uncertainty, wikipedia.tables, wikipedia.figures.ratios, wikipedia.figures.heads
+    wikipedia.probe.uncertainty, wikipedia.tables, wikipedia.figures
     -> probe_attention, probe_attention_part, merge_attention, measure_attention
     -> table_wikipedia_disjoint, table_wikipedia_overlapping, figure_wikipedia_ratios,
     figure_attention_heads
 Attention ratios are larger at tighter thresholds, and for disjoint topics.
-    wikipedia.tables.directions -> measure_attention -> table_wikipedia_claims
+    wikipedia.tables.wikipedia_claims -> measure_attention -> table_wikipedia_claims
 Each ratio beside its own null, with the paper's checkpoints, analogues and controls apart.
     wikipedia.probe.uncertainty, wikipedia.tables.beside_null, wikipedia.tables.judged
     -> table_wikipedia_disjoint, table_wikipedia_overlapping
@@ -154,6 +154,9 @@ Whether models need the heads that attend within topics: loss on words without t
     onelayer.text.models.folder
     -> measure_head_removal
     -> table_head_removal, figure_head_removal
+Attention on a text, to be looked at: results/reading.html.
+    wikipedia.reading
+    -> read_attention
 Causal models beside encoders: pairs, nulls and equal distances in the lower triangle alone.
     wikipedia.probe.pairs.PairCounter, onelayer.text.models.checkpoints.is_causal
     -> probe_attention

@@ -4,23 +4,24 @@ Papers are declared in `onelayer.papers.works`, corpora and models in the settin
 of a work that its declaration does not say.
 """
 
+import importlib.metadata
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from onelayer import __version__
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.records import Records, enter, read_records, shown_files, steps_behind
 from onelayer.run.provenance import file_sha256
 from onelayer.settings.kept import kept_settings
 
+VERSION = importlib.metadata.version("onelayer")
 SOFTWARE = Work(
     "onelayer",
     "software",
     "onelayer: how one-layer transformers learn, reproduced beside the published numbers",
     ("{The onelayer authors}",),
-    note=f"version {__version__}",
+    note=f"version {VERSION}",
 )
 # Licences as declarations write them.
 LICENCES = {

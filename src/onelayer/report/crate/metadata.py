@@ -24,10 +24,9 @@ from urllib.parse import quote, unquote
 from rocrate.model import ContextEntity, Dataset, File
 from rocrate.rocrate import ROCrate
 
-from onelayer import __version__
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import Work
-from onelayer.report.crate.citation import works_behind
+from onelayer.report.crate.citation import VERSION, works_behind
 from onelayer.report.crate.predictions import Sealed
 from onelayer.report.records import Records, is_portable
 from onelayer.run.provenance import REPOSITORY
@@ -341,7 +340,7 @@ class _Graph:
             programmingLanguage={"@id": "#snakemake"},
             license={"@id": LICENCE},
             url=WORKFLOW,
-            version=__version__,
+            version=VERSION,
             citation=_ids(works),
             input=_ids(["#settings"]),
             hasPart=_ids(tools),
