@@ -11,6 +11,7 @@ from statistics import median
 from time import process_time
 
 from onelayer.run import portable
+from onelayer.run.provenance import REPOSITORY
 
 PAIRS = 3
 
@@ -33,7 +34,9 @@ def _timed(family: str, switched: bool, small: bool) -> float:
         if switched:
             environment[name] = value
     words = [sys.executable, "-m", "bench.portable", family, str(switched), str(small)]
-    run = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run(
+        words, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=True
+    )
     return float(run.stdout.split()[-1])
 
 

@@ -37,10 +37,14 @@ def index_page(
     board = Path(f"tables/{SCOREBOARD}.md")
     text = [opening.rstrip(), ""]
     text += ["All else in sentences: [findings.md](findings.md). "]
-    text += [f"Every claim with its numbers: [scoreboard]({board}).", ""]
+    text += [f"Every claim with its numbers: [scoreboard]({board})."]
+    text += ["Attention on a text, to be looked at: [reading.html](reading.html).", ""]
     for folder, title in FOLDERS.items():
         lines = _side_by_side(
-            *({f.stem: f for f in files if f.parent.name == folder} for files in (tables, figures)),
+            *(
+                {_name(f): f for f in files if f.parent.name == folder}
+                for files in (tables, figures)
+            ),
             {**tables, **figures},
         )
         if lines:
@@ -48,6 +52,11 @@ def index_page(
             text += [*lines, ""]
     text += ["## Verdicts of all rows", "", markdown_table(counts), ""]
     return "\n".join([*text, *(f"- {line}" for line in MEANINGS)]) + "\n"
+
+
+def _name(file: Path) -> str:
+    """What a result is called; an animation may have a figure's name."""
+    return file.stem.replace("_", " ") + (", moving" if file.suffix == ".gif" else "")
 
 
 def _side_by_side(
@@ -60,7 +69,7 @@ def _side_by_side(
         links = "; ".join(" ".join(_links(file)) for file in files)
         small = f'<img src="{files[-1]}" width="240" alt="{name}">' if name in figures else ""
         small = f'<a href="{files[-1]}">{small}</a>' if small else ""
-        rows.append(f"| **{name.replace('_', ' ')}** {links} | {small} | {lines[files[0]]} |")
+        rows.append(f"| **{name}** {links} | {small} | {lines[files[0]]} |")
     return rows
 
 
