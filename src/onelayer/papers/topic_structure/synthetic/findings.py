@@ -206,6 +206,14 @@ FINDINGS: list[Finding | Remark] = [
         "much to other words of a topic as to words of other topics, over {it.n} runs.",
     ),
     Remark(
+        "attention_adam",
+        _ATTENTION,
+        _RATIO | {"variant": "layer_norm", "budget": "released", "optimizer": "adam"},
+        "The authors' model trained with Adam at the paper's three rates, for as long as their "
+        "released configuration says, attends {it:2} times as much to other words of a topic as to "
+        "words of other topics.",
+    ),
+    Remark(
         "attention_short",
         _ATTENTION,
         _RATIO | {"variant": "layer_norm", "budget": "table", "optimizer": "adam"},
