@@ -1,6 +1,7 @@
 """What `onelayer probe` says of a checkpoint beside its control with random weights."""
 
 import math
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -41,7 +42,8 @@ def _sentence(by: pd.DataFrame, name: str, threshold: str) -> str:
     if math.isnan(ratio["value"]):
         return f"{name}: its attention ratio means nothing here; the CSV has the reason."
     how = "more" if ratio["low"] > 1 else "less" if ratio["high"] < 1 else "neither more nor less"
-    return (
-        f"In {name} words of one topic ({threshold}) attend to each other {how}\n"
-        f"than equally frequent words of permuted topics: {interval(*ratio, 3)} times."
+    return textwrap.fill(
+        f"In {name} words of one topic ({threshold}) attend to each other {how} than equally "
+        f"frequent words of permuted topics: {interval(*ratio, 3)} times as much.",
+        80,
     )
