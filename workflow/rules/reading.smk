@@ -30,8 +30,9 @@ use rule step as read_attention with:
         record=record,
     pathvars:
         step="read_attention",
+    threads: settings.probe.attention.threads
     resources:
-        **asks(2000, minutes=10),
+        **asks(2000, minutes=10, device=settings.probe.attention.device),
     params:
         **script(
             "read_attention",
