@@ -237,7 +237,7 @@ def test_an_edit_without_effect_reruns_its_steps_and_keeps_every_byte(finished):
     edit(finished / "src/onelayer/papers/topic_structure/wikipedia/topic_tables.py")
     run = snakemake(finished, "--cores", "2", *SMOKE)
     assert run.returncode == 0, run.stdout
-    steps = {"table_topics", "table_topic_quality", "table_topic_settings"}
+    steps = {"table_corpora", "table_topics", "table_topic_quality", "table_topic_settings"}
     assert executed(run.stdout) == steps | LAST
     assert products(finished) == before
     after = (finished / TOPICS).stat().st_mtime_ns
