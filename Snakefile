@@ -41,6 +41,7 @@ from onelayer.settings.kept import keep_settings
 from onelayer.settings.local_to_global import IntegrationSettings
 from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
+from onelayer.settings.topic_structure import ShownCheckpoint
 
 
 include: "workflow/rules/configuration.smk"

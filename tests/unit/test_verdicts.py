@@ -473,3 +473,23 @@ def test_what_one_training_leaves_undecided_excludes_nothing() -> None:
         ends = {"low": value - half, "high": value + half, "published": 1.5}
         row = row_of(Number(), value=value, verdict="undecided", **ends)
         assert row["verdict"] == "undecided" and excludes(row) == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (-0.5, 0.15, "at most 15%"),
+        (-0.05, 0.15, "at most 15%"),  # one end within a tenth of nothing decides nothing
+        (-0.5, 0.05, "at most 5%"),
+        (0.0, 0.5, "at most 50%"),  # an end at nothing excludes no effect
+        (-0.5, 0.0, "at most 0%"),
+        (-0.5, 0.9999, "at most 100%"),
+        (-0.5, 1.0, ""),  # not even all of it
+        (-0.1, 0.1, ""),  # the interval alone would decide
+        (0.2, 0.5, ""),
+        (-0.5, -0.1, ""),
+        (float("nan"), float("nan"), ""),
+    ],
+)
+def test_what_an_undecided_row_excludes_is_its_intervals_upper_end(low, high, said) -> None:
+    assert excludes({"effect_low": low, "effect_high": high}) == said

@@ -1,28 +1,31 @@
 # Attention on a text: of each model that is shown the first checkpoint, at its snapshots if any.
-read_by = wikipedia.read_by
-with_snapshots = [name for name in read_by if settings.models[name].source == "pretrain"]
+read_by = [
+    ShownCheckpoint(
+        name=name,
+        seed=str((settings.seeds(name) or ["all"])[0]),
+        snapshots=settings.models[name].source == "pretrain",
+    )
+    for name in wikipedia.read_by
+]
 
 
 use rule step as read_attention with:
     input:
-        articles=settings.corpora[wikipedia.corpus].articles(f"results/corpus/{wikipedia.corpus}"),
+        articles=articles_of(wikipedia.corpus),
         kept_words=expand(rules.filter_ambiguous_words.output.kept_words, corpus=wikipedia.corpus),
-        models=[
-            file
-            for model in read_by
-            for file in multiext(
-                f"results/models/{settings.checkpoints(model)[0]}/", *CHECKPOINT_FILES
-            )
+        models=expand(
+            "results/models/{first}/{file}",
+            first=[settings.checkpoints(one.name)[0] for one in read_by],
+            file=CHECKPOINT_FILES,
+        ),
+        heads=[
+            rules.measure_attention.output.heads.format(corpus=wikipedia.corpus, model=one.name)
+            for one in read_by
         ],
-        heads=expand(rules.measure_attention.output.heads, corpus=wikipedia.corpus, model=read_by),
         snapshots=[
-            file
-            for model in with_snapshots
-            for file in expand(
-                rules.pretrain_model.output.snapshots,
-                pretrained=model,
-                seed=settings.models[model].seeds[0],
-            )
+            rules.pretrain_model.output.snapshots.format(pretrained=one.name, seed=one.seed)
+            for one in read_by
+            if one.snapshots
         ],
         template=f"{captions}/reading.html",
     output:
@@ -38,7 +41,5 @@ use rule step as read_attention with:
             "read_attention",
             attention=settings.probe.attention,
             shown=wikipedia.reading,
-            models=read_by,
-            seeds=[str((settings.seeds(name) or ["all"])[0]) for name in read_by],
-            snapshots=with_snapshots,
+            by=read_by,
         ),

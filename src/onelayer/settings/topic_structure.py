@@ -57,6 +57,17 @@ class ReadingSettings(Block):
     four."""
 
 
+class ShownCheckpoint(Block):
+    """A checkpoint whose attention can be looked at."""
+
+    name: Name
+    """Its model's."""
+    seed: str
+    """Whose it is; `all` where the model has one checkpoint."""
+    snapshots: bool
+    """Whether there are snapshots of its pretraining."""
+
+
 class WikipediaSettings(Block):
     """The paper's experiment on Wikipedia: which corpus and which models its tables show."""
 

@@ -10,7 +10,8 @@ Shapes: L layers, H heads, T tokens, W words.
 import base64
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,9 @@ from transformers import PreTrainedModel
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.settings.topic_structure import ReadingSettings
 from onelayer.text.corpus.articles import tokens
-from onelayer.text.models.checkpoints import forward
-from onelayer.text.models.tokenizer import encode_words
+from onelayer.text.models.checkpoints import forward, load_checkpoint
+from onelayer.text.models.tokenizer import encode_words, load_tokenizer
+from onelayer.text.pretraining.storage import read_snapshots
 
 NAMED_BY = 4  # words that name a topic
 MOST = 255  # a weight of 1, stored as one byte
@@ -84,28 +86,40 @@ def stored(weights: np.ndarray) -> str:
     return base64.b64encode(levels.tobytes()).decode()
 
 
-def states_of(
-    states: Iterator[tuple[int | None, PreTrainedModel]],
-    tokenizer: Tokenizer,
+def shown_model(
+    name: str,
+    folder: Path,
+    snapshots: Path | None,
+    ratios: list[list[float | None]],
     articles: Sequence[Mapping],
+    device: str = "cpu",
 ) -> dict:
-    """What a model pays attention to in the articles, at each of its states.
+    """What a model pays attention to in the articles, at each of its snapshots or as it is.
 
     Args:
-        states: tokens seen and the model; None of a model without snapshots.
-        tokenizer: of all of them.
+        name: as it is shown.
+        folder: of the checkpoint.
+        snapshots: of its pretraining, if it has any.
+        ratios: `head_ratios`.
         articles: `choose_articles`.
+        device: where it computes.
 
     Returns:
-        `layers` and `heads`, and under `states` for each `tokens` and `attention`: for each article
-        [L, H, W, W], `stored`.
+        `name`, `ratios`, `layers` and `heads`, and under `states` for each `tokens` (seen; None
+        without snapshots) and `attention`: for each article [L, H, W, W], `stored`.
     """
-    found, shape = [], (0, 0)
-    for seen, model in states:
+    tokenizer, states, shape = load_tokenizer(folder), [], (0, 0)
+    at_hand = (
+        read_snapshots(folder, snapshots, device)
+        if snapshots
+        else [(None, load_checkpoint(folder, device))]
+    )
+    for seen, model in at_hand:
         weights = [word_attention(model, tokenizer, article["words"]) for article in articles]
         shape = weights[0].shape[:2]
-        found.append({"tokens": seen, "attention": [stored(one) for one in weights]})
-    return {"layers": shape[0], "heads": shape[1], "states": found}
+        states.append({"tokens": seen, "attention": [stored(one) for one in weights]})
+    size = {"layers": shape[0], "heads": shape[1]}
+    return {"name": name, "ratios": ratios, **size, "states": states}
 
 
 def head_ratios(heads: pd.DataFrame, seed: str) -> list[list[float | None]]:
