@@ -18,8 +18,11 @@ CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
 .DEFAULT_GOAL := help
 .PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
 
-help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+help: ## this list; `onelayer targets` lists every table and figure
+	@echo 'Results (CONFIG=config/x.yaml: settings over config.yaml, in runs/x; CORES=2; PORTABLE=1):'
+	@grep -hE '^[a-z-]+:.*[^#]## ' $(MAKEFILE_LIST) | sed -E 's/:.*[^#]## /\t/' | expand -t 14
+	@echo 'For who works on the code:'
+	@grep -hE '^[a-z-]+:.*### ' $(MAKEFILE_LIST) | sed -E 's/:.*### /\t/' | expand -t 14
 
 install: .venv/.installed ## build .venv from requirements.lock
 
@@ -65,59 +68,59 @@ same-bytes: install ## are a small portable run's bytes those of docs/reference/
 
 reference: CONFIG = config/reference.yaml
 reference: PORTABLE = 1
-reference: results ## make the reference run and keep it, with its machine, in docs/reference
+reference: results ### make the reference run and keep it, with its machine, in docs/reference
 	onelayer reference --keep $(RUN)/results
 
-test: install ## the whole test suite: minutes
+test: install ### the whole test suite: minutes
 	$(PYTEST)
 
-test-fast: install ## unit and oracle tests: a minute
+test-fast: install ### unit and oracle tests: a minute
 	$(PYTEST) tests/unit tests/oracle -m "not workflow"
 
-test-faults: install ## kill runs, steps and trainings at random moments; count what is survived: minutes
+test-faults: install ### kill runs, steps and trainings at random moments; count what is survived: minutes
 	python -m pytest tests/faults -m faults --capture=no
 
-test-slurm: install ## on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
+test-slurm: install ### on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ## do the tests notice faults? 240 slips, one at a time: minutes
+mutate: install ### do the tests notice faults? 240 slips, one at a time: minutes
 	python -m tests.mutations
 
-lint: install ## ruff, snakefmt, snakemake --lint, drift of the schema
+lint: install ### ruff, snakefmt, snakemake --lint, drift of the schema
 	ruff check .
 	ruff format --check .
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 	onelayer schema --check
 
-audit: ## known vulnerabilities of the versions in requirements.lock, by pip-audit; needs a network
+audit: ### known vulnerabilities of the versions in requirements.lock, by pip-audit; needs a network
 	$(PYTHON) -m venv --clear .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
 	.venv-lock/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip
 	rm -rf .venv-lock
 
-format: install ## format Python and Snakemake files
+format: install ### format Python and Snakemake files
 	ruff check --fix .
 	ruff format .
 	snakefmt Snakefile workflow
 
-docs: install ## the site of the documentation, with the figures of the run: site/index.html
+docs: install ### the site of the documentation, with the figures of the run: site/index.html
 	@$(CHECK_CONFIG)
 	@NO_MKDOCS_2_WARNING=1 RESULTS=$(RUN)/results mkdocs build --strict
 
-bench: install ## speed beside a good user's code, the authors' way and a floor, in one run
+bench: install ### speed beside a good user's code, the authors' way and a floor, in one run
 	python -m bench
 
-bench-gpu: install ## every training, sweep and probe on the CPU and a GPU: seconds, limits, agreement; ARGS="--default"
+bench-gpu: install ### every training, sweep and probe on the CPU and a GPU: seconds, limits, agreement; ARGS="--default"
 	@python -m bench.gpu $(ARGS)
 
-bench-scale: install ## time and memory of corpora in parts, 10 to 80 thousand documents: results/scale/
+bench-scale: install ### time and memory of corpora in parts, 10 to 80 thousand documents: results/scale/
 	python -m bench.scale
 
-schema: install ## write workflow/schemas/config.schema.json from the typed settings
+schema: install ### write workflow/schemas/config.schema.json from the typed settings
 	onelayer schema
 
-lock: ## pyproject.toml -> requirements.lock, envs/onelayer.yaml; upgrades nothing; all: make lock KEEP=
+lock: ### pyproject.toml -> requirements.lock, envs/onelayer.yaml; upgrades nothing; all: make lock KEEP=
 	$(PYTHON) -m venv --clear .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --editable '.[pipeline,cluster,dev,docs]' $(KEEP)

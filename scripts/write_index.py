@@ -2,8 +2,9 @@
 
 from onelayer.evidence.pages import table_page
 from onelayer.evidence.tables import read_tables
-from onelayer.report.index import MEANINGS, SCOREBOARD, count_rows, forms_of, index_page, summary
+from onelayer.report.index import MEANINGS, SCOREBOARD, count_rows, forms_of, index_page
 from onelayer.report.overview import overview_page
+from onelayer.report.registry import summary
 from onelayer.report.scoreboard import readable
 from onelayer.run.step import Step, program
 

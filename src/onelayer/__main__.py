@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import REPOSITORY
 
@@ -40,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="onelayer", description="Experiments on how one-layer transformers learn"
+        prog="onelayer",
+        description="Experiments on how one-layer transformers learn",
+        epilog="example: onelayer probe path/to/checkpoint --corpus vital-articles",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     probe = commands.add_parser(
@@ -68,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         elif name == "cite":
             command.add_argument("tables", nargs="*", metavar="TABLE", help="default: all")
             command.add_argument("--results", type=Path, default="results", help=own)
-        elif name != "schema":
+        elif name not in ("schema", "targets"):
             also = f"{own}; or a zip of `onelayer pack`" if name == "verify" else own
             command.add_argument("results", nargs="?", type=Path, default="results", help=also)
         for option, does in options.items():
@@ -107,6 +111,7 @@ OTHERS = {
         },
     ),
     "cite": ("report.crate.citation", "print BibTeX of what a run's tables rest on", {}),
+    "targets": ("report.registry", "what `snakemake --cores all TARGET` makes, a line each", {}),
     "compare": (
         "report.comparison",
         "set a run's tables beside those of the reference run",
@@ -144,6 +149,8 @@ def _probe(parsed: argparse.Namespace) -> None:
     source, directory = _source(parsed), Path(parsed.directory)
     last = Path(parsed.checkpoint).expanduser().resolve().name
     name = parsed.name or re.sub(r"[^A-Za-z0-9.-]+", "-", last).strip("-.") or "checkpoint"
+    if name in yaml.safe_load((REPOSITORY / "config.yaml").read_text("utf-8"))["models"]:
+        raise OnelayerError(f"{name} is a model of the settings: give yours another --name")
     overlay = {
         "models": {
             name: source | {"note": f"probed from {parsed.checkpoint}"},
@@ -158,12 +165,8 @@ def _probe(parsed: argparse.Namespace) -> None:
     (directory / "overlay.yaml").write_text(json.dumps(overlay, indent=2) + "\n", encoding="utf-8")
     target = f"table_wikipedia_{parsed.overlap}"
     page = "results/reading.html"
-    try:
-        overlays = [*parsed.configfile, directory / "overlay.yaml"]
-        said = _snakemake(parsed, overlays, [target, page])
-    except OnelayerError as error:
-        taken = f"config: models.{name}." in str(error) and not parsed.name
-        raise OnelayerError(f"{error}{'; is its --name taken?' if taken else ''}") from None
+    overlays = [*parsed.configfile, directory / "overlay.yaml"]
+    said = _snakemake(parsed, overlays, [target, page])
     if parsed.dry_run:
         print(said.partition("Job stats:\n")[2].partition("\n\n")[0] or "Nothing to be done")
         return

@@ -19,9 +19,10 @@ from onelayer.evidence.tables import VALUE_COLUMNS
 from onelayer.report import records
 from onelayer.report.crate.metadata import METADATA, Contents, describe
 from onelayer.report.crate.verification import main as verify
-from onelayer.report.index import SCOREBOARD, count_rows, index_page, summary
+from onelayer.report.index import SCOREBOARD, count_rows, index_page
 from onelayer.report.overview import overview_page
 from onelayer.report.records import read_records, steps_behind
+from onelayer.report.registry import summary
 from onelayer.run.provenance import REPOSITORY, file_sha256
 
 CAPTIONS = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))

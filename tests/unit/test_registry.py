@@ -5,7 +5,8 @@ import re
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.report.registry import Registry
+from onelayer.report.registry import FOLDERS, Registry, main
+from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -118,3 +119,10 @@ def test_names_are_those_that_rules_declare_whatever_these_settings_make(registr
                      target="{a}_x", a=[])  # fmt: skip
     assert registry.names("table") == ["local_to_global/ablation", "scan_snap/{a}_x"]
     assert registry.made("table") == []
+
+
+def test_targets_are_listed_with_what_they_show():
+    lines = dict(line.split(maxsplit=1) for line in main().splitlines() if line)
+    assert lines["table_theory_gap"].endswith((".", "?")) and "scan_snap" in lines
+    captions = (ROOT / "workflow/report").glob("*_*.rst")
+    assert {path.stem for path in captions} | set(FOLDERS) == set(lines)

@@ -76,6 +76,8 @@ models.mine: {source: series, folders: {0: a}} =>
     topic_structure.wikipedia.models: unknown name 'mine' (did you mean 'mine-9'?)
 {models.a: {source: series, folders: {9: x}}, models.a-9: {source: local, local: {path: y}}} =>
     models.a-9: a checkpoint of a series has this name
+{models.bert-here-0: {source: local, local: {path: y}}} =>
+    models.bert-here-0: a checkpoint of bert-here has this name; choose another
 pretraining.tokens: {bert: 5} => pretraining: tokens has no budget for
 
 # Topics.

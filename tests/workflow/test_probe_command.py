@@ -149,3 +149,11 @@ def test_a_step_that_fails_is_named_in_one_line(tmp_path, overlay):
 def test_the_command_is_installed_under_its_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"onelayer": f"{main.__module__}:main"}
+
+
+def test_a_name_that_a_model_of_the_settings_has_is_refused_before_anything_is_made(tmp_path):
+    (tmp_path / "random").mkdir()
+    run = probe(tmp_path, tmp_path / "random")
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr == "onelayer: random is a model of the settings: give yours another --name\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["random"]

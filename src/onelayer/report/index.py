@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.errors import OnelayerError
 from onelayer.evidence.sentences import scores
 from onelayer.evidence.tables import markdown_table
 from onelayer.evidence.verdicts import KINDS, VERDICTS
@@ -99,19 +98,3 @@ def count_rows(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def forms_of(file: Path) -> Sequence[str]:
     """All forms of a figure or an animation, by one of them; the report shows the last."""
     return next(forms for forms in FORMS.values() if file.suffix[1:] in forms)
-
-
-def summary(caption: Path) -> str:
-    """The first paragraph of a report caption, which says in a sentence what the result shows.
-
-    Raises:
-        OnelayerError: it does not end as a sentence does.
-    """
-    first = caption.read_text("utf-8").strip().partition("\n\n")[0]
-    line = " ".join(first.replace("``", "`").split())
-    if not line.endswith((".", "?")):
-        raise OnelayerError(
-            f"{caption}: the first paragraph ends in '{line[-20:]}'; it is the line of the index: "
-            "a sentence, and an empty line after it"
-        )
-    return line

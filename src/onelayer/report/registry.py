@@ -13,6 +13,7 @@ from pathlib import Path
 from onelayer.errors import OnelayerError
 from onelayer.evidence.declarations import usual_target
 from onelayer.papers import PAPERS
+from onelayer.run.provenance import REPOSITORY
 
 # Where results are shown: under their paper, or under what is said of all of them.
 FOLDERS = {**PAPERS, "all_papers": "All papers", "stability": "Stability"}
@@ -164,3 +165,27 @@ class Registry:
             for group in result.groups if base not in self._left_out else []:
                 found[group] += result.files
         return dict(found)
+
+
+def main() -> str:
+    """Every table, figure and animation by its target, with the first sentence of its caption."""
+    captions = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))
+    lines = [f"{path.stem:<42} {summary(path)}" for path in captions]
+    groups = [f"{folder:<42} all of {title}" for folder, title in FOLDERS.items()]
+    return "\n".join([*lines, "", *groups])
+
+
+def summary(caption: Path) -> str:
+    """The first paragraph of a report caption, which says in a sentence what the result shows.
+
+    Raises:
+        OnelayerError: it does not end as a sentence does.
+    """
+    first = caption.read_text("utf-8").strip().partition("\n\n")[0]
+    line = " ".join(first.replace("``", "`").split())
+    if not line.endswith((".", "?")):
+        raise OnelayerError(
+            f"{caption}: the first paragraph ends in '{line[-20:]}'; it is the line of the index: "
+            "a sentence, and an empty line after it"
+        )
+    return line

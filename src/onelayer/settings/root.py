@@ -187,6 +187,12 @@ def _check_references(settings: Settings) -> None:
     for key, values, known in named:
         for value in values:
             _known(key, value, known)
+    taken = {f"{name}-{seed}": name for name in models for seed in settings.seeds(name)}
+    if clash := sorted(taken.keys() & models.keys()):
+        raise OnelayerError(
+            f"config: models.{clash[0]}: a checkpoint of {taken[clash[0]]} has this name; choose "
+            "another"
+        )
     longest = settings.pretraining.size.longest
     made_here = [n for n in topics.wikipedia.models if isinstance(models[n], PretrainedModel)]
     if made_here and settings.probe.attention.max_tokens > longest:
