@@ -329,6 +329,33 @@ METADATA_FAULTS = {
 }
 
 
+HOSTILE = "</script><script>alert(1)</script>$(touch evil);`touch evil`\n\x1b[2J{input}../.."
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_hostile_text_in_any_field_is_at_most_one_line_and_runs_nothing(
+    packed, tmp_path_factory, data
+) -> None:
+    place = tmp_path_factory.mktemp("hostile")
+
+    def change(by_id, graph):
+        entity = data.draw(st.sampled_from(graph))
+        texts = [key for key, value in entity.items() if isinstance(value, str)]
+        entity[data.draw(st.sampled_from(texts))] = HOSTILE
+
+    forged = rezip(packed, place / "forged.zip", _metadata(change))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        try:
+            said = verification.main(forged)
+        except OnelayerError as error:
+            assert "\n" not in str(error) and "\x1b" not in str(error)
+        else:
+            assert "\x1b" not in said and "<script>" not in said
+    assert [path.name for path in place.iterdir()] == ["forged.zip"]
+
+
 @pytest.mark.parametrize("change", METADATA_FAULTS, ids=lambda change: change.__name__.strip("_"))
 def test_metadata_that_contradicts_the_files_is_one_line(packed, tmp_path, change) -> None:
     forged = rezip(packed, tmp_path / "forged.zip", _metadata(change))
