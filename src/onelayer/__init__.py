@@ -4,7 +4,8 @@ Its public functions, each loaded when it is first asked for:
 
     import onelayer
 
-    onelayer.results("wikipedia_disjoint")        # a table of the run in results/, typed
+    onelayer.tables()                             # names of the tables of the run in results/
+    onelayer.results("wikipedia_disjoint")        # one of them, typed
     onelayer.compare("wikipedia_disjoint")        # the same beside the reference run, row by row
     onelayer.probe_topic_structure(model, tokenizer, texts, topics)    # a model of one's own
     onelayer.train(onelayer.Ensemble(...), steps=1000)                 # many small models at once
@@ -17,6 +18,7 @@ __version__ = "0.2.0"
 # Where each public name is. `__init__.pyi` says the same to editors and type checkers.
 _MODULES = {
     "results": "onelayer.runs",
+    "tables": "onelayer.runs",
     "compare": "onelayer.runs",
     "load_checkpoint": "onelayer.text.models.checkpoints",
     "load_tokenizer": "onelayer.text.models.tokenizer",

@@ -8,6 +8,7 @@ from onelayer.errors import OnelayerError as OnelayerError
 from onelayer.probing import probe_topic_structure as probe_topic_structure
 from onelayer.runs import compare as compare
 from onelayer.runs import results as results
+from onelayer.runs import tables as tables
 from onelayer.text.models.checkpoints import load_checkpoint as load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer as load_tokenizer
 

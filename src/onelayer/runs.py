@@ -16,10 +16,41 @@ COUNTS = ["n", "runs"]
 CATEGORIES = {"kind": list(KINDS), "verdict": list(VERDICTS), "outcome": OUTCOMES}
 
 
-def results(
-    table: str, *, run: str | None = None, folder: str | Path | None = None
-) -> pd.DataFrame:
-    """A table of a run.
+class Table(pd.DataFrame):
+    """A table that shows itself as readers know it; whatever is done with it is a plain one.
+
+    Attributes:
+        shown: Markdown; empty where a run keeps none, as the reference run does.
+    """
+
+    _metadata = ["shown"]
+    shown = ""
+
+    def __repr__(self) -> str:
+        """The readers' table with its title and notes."""
+        return self.shown or super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        return None if self.shown else super()._repr_html_()
+
+    def _repr_markdown_(self) -> str | None:
+        return self.shown or None
+
+
+def tables(*, run: str | None = None, folder: str | Path | None = None) -> list[str]:
+    """Names of all tables of a run, `<paper>/<table>`.
+
+    Args:
+        run, folder: as for `results`.
+
+    Raises:
+        OnelayerError: the folder has no tables.
+    """
+    return list(_paths(_folder(run, folder)))
+
+
+def results(table: str, *, run: str | None = None, folder: str | Path | None = None) -> Table:
+    """A table of a run, which shows itself as readers know it.
 
     Args:
         table: its name, `wikipedia_disjoint`; or with its paper's, `scan_snap/claims`.
@@ -38,10 +69,13 @@ def results(
         compared); `note`.
 
     Raises:
-        OnelayerError: the folder has no tables, none of that name (the line says which there are),
+        OnelayerError: the folder has no tables, none of that name (the line names the nearest),
             or several.
     """
-    return _typed(read_csv(_path(table, _folder(run, folder))))
+    path = _path(table, _folder(run, folder))
+    found, readable = Table(_typed(read_csv(path))), path.with_suffix(".md")
+    found.shown = readable.read_text("utf-8") if readable.is_file() else ""
+    return found
 
 
 def compare(
@@ -123,7 +157,7 @@ def _name(table: str, names: list[str], folder: Path) -> str:
         short = [name.partition("/")[2] for name in names]
         near = difflib.get_close_matches(table, [*names, *short], n=1)
         nearest = f"the nearest is {near[0]}; " if near else ""
-        raise OnelayerError(f"{folder}: no table {table!r}; {nearest}there are {', '.join(names)}")
+        raise OnelayerError(f"{folder}: no table {table!r}; {nearest}onelayer.tables() names all")
     return chosen[0]
 
 

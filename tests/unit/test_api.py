@@ -134,13 +134,27 @@ def test_a_run_is_in_results_or_is_named(tmp_path, monkeypatch) -> None:
         onelayer.results("basins", run="mine", folder="elsewhere")
 
 
-def test_a_table_that_is_not_there_is_one_line_with_those_that_are(tmp_path) -> None:
+def test_a_table_shows_itself_as_readers_know_it_until_something_is_done_with_it(tmp_path) -> None:
+    folder = copied("local_to_global/basins", tmp_path)
+    assert "21 columns" in repr(onelayer.results("basins", folder=folder))  # as pandas shows it
+    (folder / "tables/local_to_global/basins.md").write_text("# Basins\n\n| p | q |\n")
+    found = onelayer.results("basins", folder=folder)
+    assert repr(found) == found._repr_markdown_() == "# Basins\n\n| p | q |\n"
+    assert found._repr_html_() is None
+    part = found[found["value"] > 0]
+    assert type(part) is pd.DataFrame and "21 columns" in repr(part)
+
+
+def test_tables_are_listed(tmp_path) -> None:
+    folder = copied("local_to_global/basins", tmp_path)
+    assert onelayer.tables(folder=folder) == ["local_to_global/basins"]
+    assert len(onelayer.tables(run="reference")) > 20
+
+
+def test_a_table_that_is_not_there_is_one_line_with_the_nearest(tmp_path) -> None:
     folder = copied("local_to_global/basins", tmp_path)
     copied("scan_snap/claims", tmp_path)
-    with refused(
-        "no table 'basin'; the nearest is basins; "
-        "there are local_to_global/basins, scan_snap/claims$"
-    ):
+    with refused(r"no table 'basin'; the nearest is basins; onelayer.tables\(\) names all$"):
         onelayer.results("basin", folder=folder)
 
 
