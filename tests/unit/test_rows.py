@@ -94,6 +94,19 @@ def test_text_is_a_file_or_a_line_an_article(tmp_path) -> None:
     ]
 
 
+@pytest.mark.parametrize("format", ["text", "lines"])
+def test_the_mark_that_begins_a_file_in_utf8_is_no_part_of_its_text(tmp_path, format) -> None:
+    (tmp_path / "a.txt").write_bytes("\ufeffA frog.".encode())
+    [article] = read(tmp_path / "a.txt", format=format)
+    assert article[2] == "A frog."
+
+
+def test_what_is_not_utf8_is_said_so(tmp_path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"abc\xff")
+    with pytest.raises(OnelayerError, match=r"a\.txt: not UTF-8 at byte 4$"):
+        read(tmp_path / "a.txt", format="text")
+
+
 @pytest.mark.parametrize("name", ["notes [2026]*.jsonl", "a b", "frog", "?", "née#%20.txt"])
 def test_a_file_may_have_any_name_and_lie_anywhere(tmp_path, monkeypatch, name) -> None:
     json_lines(tmp_path / name, {"text": "x"})

@@ -110,6 +110,7 @@ def _check_json(path: Path) -> None:
                 raise OnelayerError(f"{path}: line {number} is null; a row is an object")
 
 
+BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it
 _CHECKED = {"parquet": _check_parquet, "json": _check_json}
 
 
@@ -165,7 +166,7 @@ def articles_of_rows(
             for article_id, title, text, label in zip(*articles, labels, strict=True):
                 title = "" if title is None else str(title)
                 label = None if label in (None, "") else str(label)
-                yield str(article_id), title, text or "", label
+                yield str(article_id), title, (text or "").removeprefix(BOM), label
             first += len(missing)
 
 
@@ -191,9 +192,9 @@ def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Articl
     for piece in pieces:
         if piece.slice.end == 1:  # of parts, one has the file
             try:
-                text = _plain(piece.path, scratch).read_text(encoding="utf-8")
+                text = _plain(piece.path, scratch).read_text(encoding="utf-8-sig")
             except UnicodeDecodeError as error:
-                raise OnelayerError(f"{piece.path}: not a whole text file ({error})") from None
+                raise OnelayerError(f"{piece.path}: not UTF-8 at byte {error.start + 1}") from None
             yield str(piece.slice.file), piece.path.stem, text, None
 
 
@@ -206,4 +207,4 @@ def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> 
     for piece, rows, _ in read_rows(pieces, format, scratch):
         _check_columns(piece.path, rows, "text")
         for batch in rows.iter(BATCH):
-            yield from ((line or "").removesuffix("\n") for line in batch["text"])
+            yield from ((line or "").removesuffix("\n").removeprefix(BOM) for line in batch["text"])
