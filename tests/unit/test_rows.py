@@ -261,8 +261,8 @@ def test_of_many_text_files_the_one_that_is_none_is_named(tmp_path) -> None:
     for path in paths:
         path.write_text("text")
     paths[1].write_bytes(b"\xff\xfe")
-    for format in ("text", "lines"):
-        with pytest.raises(OnelayerError, match=rf"b\.txt: not a whole {format} file"):
+    for format, why in {"text": "not UTF-8 at byte 1", "lines": "not a whole lines file"}.items():
+        with pytest.raises(OnelayerError, match=rf"b\.txt: {why}"):
             read(*paths, format=format)
 
 
