@@ -18,5 +18,5 @@ def main(step: Step, uncertainty: UncertaintySettings, checkpoint_seeds: list[Se
     labels = labels_of(kept, [sums.words for sums in checkpoints])
     frequencies = frequencies_of(labels, pd.read_parquet(step.inputs.vocabulary))
     given = checkpoints, labels, frequencies, uncertainty, checkpoint_seeds
-    heads = measures.measure_heads(checkpoints, checkpoint_seeds)
-    step.write(measures=measures.measure_attention(*given), heads=heads)
+    attention = measures.measure_attention(*given)
+    step.write(measures=attention, heads=measures.measure_heads(checkpoints, checkpoint_seeds))

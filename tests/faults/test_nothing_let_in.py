@@ -26,7 +26,8 @@ from onelayer.evidence.tables import Report, markdown, tidy
 from onelayer.evidence.verdicts import Number, judge
 from onelayer.fetching.fetch import _extract
 from onelayer.papers.scan_snap.figures import attention_maps
-from onelayer.papers.topic_structure.wikipedia.figures import topics, word_groups
+from onelayer.papers.topic_structure.wikipedia.figures import word_groups
+from onelayer.papers.topic_structure.wikipedia.topic_figures import topics
 from onelayer.report import scoreboard
 from onelayer.report.overview import overview_page
 from onelayer.run.provenance import settings_json
