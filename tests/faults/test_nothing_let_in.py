@@ -31,6 +31,7 @@ from onelayer.papers.topic_structure.wikipedia.topic_figures import topics
 from onelayer.report import scoreboard
 from onelayer.report.overview import overview_page
 from onelayer.run.provenance import settings_json
+from onelayer.settings.topic_structure import WordGroup
 from onelayer.text.models.folder import _check_weights
 from tests.conftest import ROOT, snakemake
 from tests.faults.generated import GENERATED, Cases
@@ -212,8 +213,14 @@ def test_dollars_of_topics_words_and_tokens_are_no_formulas_in_figures() -> None
     words = pd.DataFrame({"topic": [0], "rank": [1], "word": ["cost"], "prevalence": [1.0]})
     shares = pd.DataFrame({"topic": [0], "label": [MATHS], "share": [1.0]})
     assert shown in drawn(topics(words, shares))
-    dots = {"minilm": np.array([[1.0, 0.5], [0.5, 1.0]])}
-    assert shown in drawn(word_groups(dots, {"t": [MATHS], "u": ["b"]}))
+    groups = [
+        WordGroup.model_construct(topic=t, words=[word]) for t, word in (("t", MATHS), ("u", "b"))
+    ]
+    table, vectors = (
+        pd.DataFrame({"word": [MATHS, "b"]}),
+        {"raw": np.array([[1.0, 0.5], [0.5, 1.0]])},
+    )
+    assert shown in drawn(word_groups([table], [vectors], ["minilm"], groups))
     one = {"tokens": ["$", r"\foo_", "$"], "maps": [np.eye(3)], "iterations": [0]}
     assert any(r"\$" in text for text in drawn(attention_maps([one], ["sgd"])))
 
