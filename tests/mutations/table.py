@@ -2529,4 +2529,34 @@ FAULTS = [
         "::test_quotes_are_renewed_in_full_or_in_brief_and_unknown_ones_are_named",
         "what is quoted in brief is quoted in full",
     ),
+    Fault(
+        "text/corpus/rows.py",
+        "            if _nests(line) > DEEPEST:",
+        "            if _nests(line) > 1 << 16:",
+        "tests/unit/test_rows.py"
+        "::test_rows_that_nest_without_end_are_refused_before_a_reader_dies_of_them",
+        "JSON that nests without end is left to a reader that dies of it",
+    ),
+    Fault(
+        "text/corpus/rows.py",
+        '_QUOTED.sub(b"", piece)',
+        "piece",
+        "tests/unit/test_rows.py::test_brackets_of_a_text_are_no_levels",
+        "brackets of a text count as levels of JSON",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/reading.py",
+        "return (pieces / np.maximum(pieces.sum(axis=0), 1)).T @ weights @ pieces",
+        "return pieces.T @ weights @ (pieces / np.maximum(pieces.sum(axis=0), 1))",
+        "tests/unit/test_reading.py"
+        "::test_attention_of_words_is_that_of_their_pieces_summed_over_keys_and_averaged_over_queries",
+        "attention is averaged over keys and summed over queries",
+    ),
+    Fault(
+        "report/probed.py",
+        'how = "more" if ratio["low"] > 1',
+        'how = "more" if ratio["value"] > 1',
+        "tests/unit/test_probed.py::test_the_interval_chooses_the_verb",
+        "a ratio above 1 is called more, whatever its interval",
+    ),
 ]

@@ -101,6 +101,19 @@ def test_the_mark_that_begins_a_file_in_utf8_is_no_part_of_its_text(tmp_path, fo
     assert article[2] == "A frog."
 
 
+@pytest.mark.parametrize("row", ['{"a":' * 100_000, '{"text": "x", "a": ' + "[" * 100_000])
+def test_rows_that_nest_without_end_are_refused_before_a_reader_dies_of_them(tmp_path, row) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n' + row)
+    with pytest.raises(OnelayerError, match=r"a\.jsonl: line 2 nests more than 256 levels"):
+        read(tmp_path / "a.jsonl", format="json")
+
+
+def test_brackets_of_a_text_are_no_levels(tmp_path) -> None:
+    text = "[{" * 2000 + '"'
+    json_lines(tmp_path / "a.jsonl", {"text": text})
+    assert read(tmp_path / "a.jsonl", format="json")[0][2] == text
+
+
 def test_what_is_not_utf8_is_said_so(tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(b"abc\xff")
     with pytest.raises(OnelayerError, match=r"a\.txt: not UTF-8 at byte 4$"):

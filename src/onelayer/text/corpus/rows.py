@@ -6,10 +6,12 @@ file, lies in the scratch folder of the step and never in the user's home.
 
 import glob
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -102,12 +104,27 @@ def _check_parquet(path: Path) -> None:
     check_growth(path, path.stat().st_size, max(least, sum(g.total_byte_size for g in groups)))
 
 
+DEEPEST = 256  # levels by which 64 kB of JSON may nest
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_STEP = np.zeros(256, dtype=np.int32)
+_STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
+
+
+def _nests(piece: bytes) -> int:
+    """By how many levels a piece of JSON nests, its texts left out."""
+    if piece.count(b"[") + piece.count(b"{") <= DEEPEST:
+        return 0
+    return int(_STEP[np.frombuffer(_QUOTED.sub(b"", piece), np.uint8)].cumsum().max(initial=0))
+
+
 def _check_json(path: Path) -> None:
-    """Refuse rows that are `null`: pyarrow's reader does not survive them."""
+    """Refuse rows that are `null` or nest deeply: pyarrow's reader does not survive them."""
     with open(path, "rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(1 << 16), b""), 1):
             if line.strip(b" \t\r\n,[]") == b"null":
                 raise OnelayerError(f"{path}: line {number} is null; a row is an object")
+            if _nests(line) > DEEPEST:
+                raise OnelayerError(f"{path}: line {number} nests more than {DEEPEST} levels")
 
 
 BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it
