@@ -3,6 +3,7 @@
 import json
 import shutil
 import struct
+import tracemalloc
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -191,3 +192,16 @@ def test_no_memory_is_made_for_a_model_that_its_weights_do_not_fill(whole, tmp_p
     edit_config(folder, vocab_size=2**31 - 1, hidden_size=2**16, num_attention_heads=2)
     with pytest.raises(OnelayerError, match=r"config\.json describes a model of [0-9]+ weights"):
         load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_a_file_that_would_fill_the_memory_is_refused_before_it_is_read(name, whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "mine")
+    with open(tmp_path / "mine" / name, "wb") as file:
+        file.truncate(1 << 30)  # takes no room on the disk
+    tracemalloc.start()
+    with pytest.raises(OnelayerError, match=rf"{name} of .*: 1073741824 bytes; at most"):
+        check_folders({"models.mine.local.path": str(tmp_path / "mine")})
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 26

@@ -17,6 +17,7 @@ from onelayer.settings.hub import leads_out
 from onelayer.settings.models import CHECKPOINT_FILES
 
 CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG = CHECKPOINT_FILES
+LARGEST = {CONFIG: 16 << 20, TOKENIZER_CONFIG: 64 << 20, TOKENIZER: 512 << 20}  # bytes
 # Endings of pickled weights, PyTorch's and rust-bert's.
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".ot")
 
@@ -128,7 +129,15 @@ def _check_config(path: Path, source: Source) -> None:
     check_architecture(path.parent, source)
 
 
+def _check_size(path: Path, source: Source) -> None:
+    """Refuse what is far larger than any model's file of this name, before it is in memory."""
+    most, size = LARGEST[path.name], path.stat().st_size
+    if size > most:
+        raise OnelayerError(f"{path.name} of {source}: {size} bytes; at most {most} are read")
+
+
 def _check_json(path: Path, source: Source) -> None:
+    _check_size(path, source)
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -140,6 +149,7 @@ def _check_json(path: Path, source: Source) -> None:
 
 
 def _check_tokenizer(path: Path, source: Source) -> None:
+    _check_size(path, source)
     try:
         Tokenizer.from_file(str(path))
     except Exception as error:  # the Rust library raises plain Exception
