@@ -83,7 +83,7 @@ test-faults: install ### kill runs, steps and trainings at random moments; count
 test-slurm: install ### on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ### do the tests notice faults? 240 slips, one at a time: minutes
+mutate: install ### do the tests notice faults? 340 slips, one at a time: minutes
 	python -m tests.mutations
 
 lint: install ### ruff, snakefmt, snakemake --lint, drift of the schema
