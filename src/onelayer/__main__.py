@@ -15,8 +15,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import REPOSITORY
 
@@ -61,81 +59,93 @@ def _parser() -> argparse.ArgumentParser:
     add("--directory", default="runs/probe", help="where it runs; default: %(default)s")
     add("--cores", default="all", help="how many cores it may use; default: %(default)s")
     add("--dry-run", action="store_true", help="say what would run, and run nothing")
-    for name, (module, purpose, options) in OTHERS.items():
+    for name, (module, purpose, arguments) in OTHERS.items():
         command = commands.add_parser(name, help=purpose)
         command.set_defaults(run=_run_main, module=module)
-        own = "a run's folder; default: %(default)s"
-        if name == "again":
-            command.add_argument("archive", type=Path, help="a zip of `onelayer pack`")
-            one = "a table's or figure's target, or all; default: the cheapest table"
-            command.add_argument("target", nargs="?", help=one)
-        elif name == "cite":
-            command.add_argument("tables", nargs="*", metavar="TABLE", help="default: all")
-            command.add_argument("--results", type=Path, default="results", help=own)
-        elif name not in ("schema", "targets"):
-            also = f"{own}; or a zip of `onelayer pack`" if name == "verify" else own
-            command.add_argument("results", nargs="?", type=Path, default="results", help=also)
-        for option, does in options.items():
-            named = PATHS.get(option) or {"action": "store_true"}
-            command.add_argument(f"--{option}", help=does, **named)
+        for argument, said in arguments.items():
+            command.add_argument(argument, **said)
     return parser
 
 
-# Options that name something; the others are given or not.
-PATHS = {"to": {"type": Path}, "cores": {"default": "all"}}
+def _flag(does: str) -> dict[str, str]:
+    return {"action": "store_true", "help": does}
 
 
-# Each asks the `main` of a module: its purpose, and its options.
+_FOLDER = {"type": Path, "default": "results", "help": "a run's folder; default: %(default)s"}
+_RUN = {"results": {"nargs": "?", **_FOLDER}}
+# Each asks the `main` of a module: its purpose, and what it takes.
 OTHERS = {
     "verify": (
         "report.crate.verification",
         "compare every file of a run, or of its zip, with the record of its step",
-        {},
+        {"results": _RUN["results"] | {"help": f"{_FOLDER['help']}; or a zip of `onelayer pack`"}},
     ),
     "pack": (
         "report.crate.packing",
         "put a run into one zip, a Workflow Run RO-Crate, to hand on",
         {
-            "to": "the zip; default: results.crate.zip beside the folder",
-            "with-data": "checkpoints, corpora and all else that steps made, too",
+            **_RUN,
+            "--to": {
+                "type": Path,
+                "help": "the zip; default: results.crate.zip beside the folder",
+            },
+            "--with-data": _flag("checkpoints, corpora and all else that steps made, too"),
         },
     ),
     "again": (
         "report.crate.again",
         "make a table of a zip again, by the zip's own code, and compare bytes",
         {
-            "to": "where code and results go; default: a folder beside the zip",
-            "yes": "run the zip's code without asking",
-            "no-install": "use this environment in place of the zip's lock",
-            "cores": "how many cores it may use; default: %(default)s",
+            "archive": {"type": Path, "help": "a zip of `onelayer pack`"},
+            "target": {
+                "nargs": "?",
+                "help": "a table's or figure's target, or all; default: the cheapest table",
+            },
+            "--to": {
+                "type": Path,
+                "help": "where code and results go; default: a folder beside the zip",
+            },
+            "--yes": _flag("run the zip's code without asking"),
+            "--no-install": _flag("use this environment in place of the zip's lock"),
+            "--cores": {
+                "default": "all",
+                "help": "how many cores it may use; default: %(default)s",
+            },
         },
     ),
-    "cite": ("report.crate.citation", "print BibTeX of what a run's tables rest on", {}),
+    "cite": (
+        "report.crate.citation",
+        "print BibTeX of what a run's tables rest on",
+        {
+            "tables": {"nargs": "*", "metavar": "TABLE", "help": "default: all"},
+            "--results": _FOLDER,
+        },
+    ),
     "targets": ("report.registry", "what `snakemake --cores all TARGET` makes, a line each", {}),
     "compare": (
         "report.comparison",
         "set a run's tables beside those of the reference run",
-        {"verbose": "name every verdict that is another one"},
+        {**_RUN, "--verbose": _flag("name every verdict that is another one")},
     ),
     "outcome": (
         "report.outcome",
         "say in a few lines what came out of a run",
-        {"compared": "and how much of it is not as in the reference run"},
+        {**_RUN, "--compared": _flag("and how much of it is not as in the reference run")},
     ),
     "same-bytes": (
         "report.same_bytes",
         "are the bytes of a portable run those that are kept?",
-        {"keep": "put the sums of this run in the place of those that are kept"},
+        {**_RUN, "--keep": _flag("put the sums of this run in the place of those that are kept")},
     ),
     "reference": (
         "report.reference",
         "say again what follows from the reference run's tables",
-        {"keep": "make this run the reference run first"},
+        {**_RUN, "--keep": _flag("make this run the reference run first")},
     ),
     "schema": (
         "run.schema",
         "write the schema of the settings",
-        {"check": "write nothing, and fail where it is out of date"},
+        {"--check": _flag("write nothing, and fail where it is out of date")},
     ),
 }
 
@@ -146,6 +156,8 @@ def _run_main(parsed: argparse.Namespace) -> str | None:
 
 
 def _probe(parsed: argparse.Namespace) -> None:
+    import yaml  # no other command needs it
+
     source, directory = _source(parsed), Path(parsed.directory)
     last = Path(parsed.checkpoint).expanduser().resolve().name
     name = parsed.name or re.sub(r"[^A-Za-z0-9.-]+", "-", last).strip("-.") or "checkpoint"
