@@ -21,7 +21,8 @@ from matplotlib.figure import Figure
 from onelayer.errors import OnelayerError
 from onelayer.evidence.figures import house_style, save
 from onelayer.evidence.findings import Finding, Remark
-from onelayer.evidence.sentences import page
+from onelayer.evidence.sentences import all_said
+from onelayer.evidence.sentences import page as findings_page
 from onelayer.evidence.tables import Report, markdown, tidy
 from onelayer.evidence.verdicts import Number, judge
 from onelayer.fetching.fetch import _extract
@@ -154,7 +155,9 @@ def test_a_finding_lets_no_markup_of_a_table_into_the_report() -> None:
     claim = Finding("two", "c", "1", "published", "a/t", {"model": "n"}, **words)
     assert HOSTILE[:20] in table["note"][1] and table["verdict"][1] == "not run"
     for finding in (said, claim):
-        shown = overview_page(page({"Paper": [finding]}, {"a/t": table}), NOTHING, NOTHING, [])
+        tables = {"a/t": table}
+        findings = findings_page(all_said({"Paper": [finding]}, tables), tables)
+        shown = overview_page(findings, NOTHING, NOTHING, [])
         assert (
             "<script" not in shown
             and "<img" not in shown

@@ -61,9 +61,7 @@ def _slipped(node: ast.AST) -> ast.AST | None:
             changed.ops[0] = _SWAPS[type(operator)]()
         case ast.BoolOp(op=operator) | ast.BinOp(op=operator) if type(operator) in _SWAPS:
             changed.op = _SWAPS[type(operator)]()
-        case ast.UnaryOp(op=ast.Not()):
-            return changed.operand
-        case ast.UnaryOp(op=ast.USub()):
+        case ast.UnaryOp(op=ast.Not() | ast.USub()):
             return changed.operand
         case ast.IfExp():
             changed.test = ast.UnaryOp(ast.Not(), changed.test)

@@ -53,7 +53,7 @@ def test_attention_of_words_is_that_of_their_pieces_summed_over_keys_and_average
 ) -> None:
     model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
     found = reading.word_attention(model, tokenizer, WORDS)
-    ids, _, word_of = encode_words(tokenizer, " ".join(WORDS), len(WORDS))
+    ids, word_of = encode_words(tokenizer, WORDS)
     pieces = forward(model, ids).numpy()
     layers, heads = pieces.shape[:2]
     assert found.shape == (layers, heads, len(WORDS), len(WORDS))

@@ -16,7 +16,7 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.findings import Finding, Remark
-from onelayer.evidence.tables import interval, markdown, markdown_table, number
+from onelayer.evidence.tables import interval_of, markdown, markdown_table, number
 from onelayer.evidence.verdicts import (
     KINDS,
     NEGLIGIBLE,
@@ -96,7 +96,7 @@ class Shown:
         digits = int(spec.strip(".f") or 2)
         if self.rows == 1:
             row = self._table.iloc[0]
-            return interval(row["value"], row["low"], row["high"], digits)
+            return interval_of(row, digits)
         ends = number(self.least, digits), number(self.most, digits)
         return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
@@ -327,16 +327,13 @@ INTRODUCTION = (
 )
 
 
-def page(
-    papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
-) -> str:
+def page(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> str:
     """`results/findings.md`: the score, then what is not as the papers say, then all else.
 
     Args:
-        papers: findings by the paper's title, in the order in which they are shown.
-        tables: the run's tables by `<paper>/<table>`.
+        said: `all_said`.
+        tables: names of the run's tables, `<paper>/<table>`.
     """
-    said = all_said(papers, tables)
     text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(_judged(said))), ""]
     for section in SECTIONS:
         chosen_here = {
@@ -351,7 +348,12 @@ def page(
 def all_said(
     papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
 ) -> dict[str, list[Said]]:
-    """What a run found, by the paper's title; arguments as of `page`."""
+    """What a run found, by the paper's title.
+
+    Args:
+        papers: findings by the paper's title, in the order in which they are shown.
+        tables: the run's tables by `<paper>/<table>`.
+    """
     return {
         title: [one for one in (say(finding, tables) for finding in findings) if one]
         for title, findings in papers.items()

@@ -12,8 +12,9 @@ from markdown_it import MarkdownIt
 from PIL import Image
 
 from onelayer.evidence.pages import SIGNS, badge, page, table_markup
+from onelayer.evidence.sentences import BRIEF, FULL
 
-_COMMENT = re.compile(r"<!-- (?:(?:finding|brief): [a-z0-9_]+|end) -->")
+_COMMENT = re.compile(rf"<!-- (?:(?:{FULL}|{BRIEF}): [a-z0-9_]+|end) -->")
 # Within the report a link opens the result in the report; elsewhere the file that it names.
 _OPENING = """
 const path = "results/" + (event.target.closest("a")?.getAttribute("href") ?? "");

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.evidence.tables import ALL, interval, number, read_csv
+from onelayer.evidence.tables import ALL, interval_of, number, read_csv
 
 # Same-topic over different-topic means of these.
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "cosine"}
@@ -27,7 +27,7 @@ def said(path: Path, name: str, control: str) -> str:
         for threshold in table["threshold"].unique():
             row = {"ratio of": title, "words": threshold}
             for model, column in ((name, "checkpoint [95%]"), (control, "random [95%]")):
-                row[column] = interval(*by.loc[(model, threshold, quantity)])
+                row[column] = interval_of(by.loc[(model, threshold, quantity)])
             row["null"] = number(by.loc[(name, threshold, f"{quantity}_null"), "value"])
             row["z"] = number(by.loc[(name, threshold, f"{quantity}_z"), "value"], 1)
             rows.append(row)
@@ -44,6 +44,6 @@ def _sentence(by: pd.DataFrame, name: str, threshold: str) -> str:
     how = "more" if ratio["low"] > 1 else "less" if ratio["high"] < 1 else "neither more nor less"
     return textwrap.fill(
         f"In {name} words of one topic ({threshold}) attend to each other {how} than equally "
-        f"frequent words of permuted topics: {interval(*ratio, 3)} times as much.",
+        f"frequent words of permuted topics: {interval_of(ratio, 3)} times as much.",
         80,
     )

@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +19,7 @@ from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import (
     ANALOGUES,
     NOT_AS_CLAIMED,
+    Said,
     all_said,
     by_paper,
     page,
@@ -123,26 +124,27 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     write_csv(board, reference / "tables" / f"{SCOREBOARD}.csv")
     with house_style():
         save_png(scoreboard_figure.scoreboard(board), reference / "scoreboard.png")
+    said = all_said(BY_TITLE, tables)
     for name, text in (
-        ("findings", page(BY_TITLE, tables)),
-        ("did_not_reproduce", did_not_reproduce(tables)),
+        ("findings", page(said, tables)),
+        ("did_not_reproduce", did_not_reproduce(said, tables)),
         ("claims", every_claim(tables)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
-    said = {one.finding.name: one for own in all_said(BY_TITLE, tables).values() for one in own}
+    by_name = {one.finding.name: one for found in said.values() for one in found}
     renewed = {"score": markdown_table(scores(claims(board)))}
     for path in texts:
-        text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), said)
+        text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), by_name)
         path.write_text(text, encoding="utf-8")
 
 
-def did_not_reproduce(tables: Mapping[str, pd.DataFrame]) -> str:
+def did_not_reproduce(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> str:
     """A page: what is not as the papers say, of their own objects first, then of analogues.
 
     Args:
-        tables: those of the reference run by their names.
+        said: what the reference run found, by the paper's title.
+        tables: names of its tables.
     """
-    said = all_said(CLAIMS, tables)
     text = ["# What did not reproduce", ""]
     for title, section in (
         ("The papers' own objects", NOT_AS_CLAIMED),
@@ -161,7 +163,7 @@ def did_not_reproduce(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def every_claim(tables: Mapping[str, pd.DataFrame]) -> str:
-    """A page: every claim with its numbers; `tables` as above, the scoreboard among them."""
+    """A page: every claim with its numbers, of tables by their names, the scoreboard among them."""
     board = tables[SCOREBOARD]
     text = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     return "\n".join([*text, *(f"- {note}" for note in notes(board)), ""])

@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from onelayer.evidence.findings import Finding
 from onelayer.evidence.pages import Link
 from onelayer.evidence.sentences import NO_ROW, primary_row, tested
-from onelayer.evidence.tables import VALUE_COLUMNS, Report, interval, number, tidy
+from onelayer.evidence.tables import VALUE_COLUMNS, Report, interval_of, number, tidy
 from onelayer.evidence.verdicts import NEGLIGIBLE, NO_DECISION, NOT_RUN, TENTH, UNDECIDED, worded
 
 KEYS = ["paper", "finding", "claim", "tested", "place", "decided_by"]
@@ -151,7 +151,7 @@ def readable(table: pd.DataFrame, tables: Collection[str], folder: str = "..") -
                 "what was tested": row["tested"],
                 "compared with": row["kind"],
                 "published": number(row["published"], digits),
-                "ours [95%]": interval(row["value"], row["low"], row["high"], digits),
+                "ours [95%]": interval_of(row, digits),
                 "no effect": number(row["reference"], digits),
                 "verdict": worded(row),
                 TOGETHER: next((v for v in together if v != row["verdict"]), ""),

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.pages import page
+from onelayer.evidence.tables import by_table
 from onelayer.papers.findings import CLAIMS
 from onelayer.report.crate.archive import SUMS, write_archive
 from onelayer.report.crate.code import COMMIT, Code, code_of_checkout
@@ -110,7 +111,7 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
                 "the run again, or check out the commit that made it"
             )
     behind = {p for step in steps for p in step["outputs"] if Path(p).is_file()}
-    refuse(unmade({path: file_sha256(Path(path)) for path in sorted(behind)}, records))
+    refuse(unmade({path: file_sha256(Path(path)) for path in sorted(behind - shown)}, records))
     predictions = _predictions(files, records, code.commit, root)
     added = {
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
@@ -152,10 +153,9 @@ def _predictions(
 ) -> list[Sealed]:
     tables = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
     started = {}
-    for path, sha256 in files.items():
-        if path.endswith(".csv"):
-            times = [step["started"] for step in records.before(path, sha256)]
-            started["/".join(Path(path).with_suffix("").parts[-2:])] = min(times, default="")
+    for name, path in by_table(Path(path) for path in files if path.endswith(".csv")).items():
+        times = [step["started"] for step in records.before(str(path), files[str(path)])]
+        started[name] = min(times, default="")
     return read_predictions(tables, started, commit, root)
 
 

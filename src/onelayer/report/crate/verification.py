@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import by_table
 from onelayer.report.comparison import REFERENCE, compare_runs
 from onelayer.report.crate.archive import SUMS, check_sums, unpacked
 from onelayer.report.crate.code import COMMIT, proven_commit
@@ -140,15 +141,14 @@ def _check_chain(described: Described) -> None:
 
 def beside(folder: Path, reference: Path) -> str:
     """How an archive's tables stand to those of the reference run, in one line."""
-    tables = [sorted(place.glob("tables/*/*.csv")) for place in (folder, reference)]
-    if not tables[1]:
+    ours, theirs = (by_table(place.glob("tables/*/*.csv")) for place in (folder, reference))
+    if not theirs:
         return "There is no reference run here to compare with"
-    names = [{"/".join(path.parts[-2:]): path for path in paths} for paths in tables]
-    shared = sorted(names[0].keys() & names[1].keys())
-    same = [n for n in shared if names[0][n].read_bytes() == names[1][n].read_bytes()]
+    shared = sorted(ours.keys() & theirs.keys())
+    same = [n for n in shared if ours[n].read_bytes() == theirs[n].read_bytes()]
     rest = [n for n in shared if n not in same]
     try:
-        found = compare_runs([names[0][n] for n in rest], [names[1][n] for n in rest])
+        found = compare_runs([ours[n] for n in rest], [theirs[n] for n in rest])
     except (OnelayerError, ValueError, KeyError, TypeError, OverflowError) as error:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None

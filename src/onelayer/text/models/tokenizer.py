@@ -1,7 +1,7 @@
 """Tokenizers as the probe needs them: whole texts, no padding, pieces traced back to words."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,13 +103,12 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
     return EncodedText(encoding.ids, list(single), list(single.values()))
 
 
-def encode_words(tokenizer: Tokenizer, text: str, words: int) -> tuple[list[int], list[str], list]:
-    """The first words of a text, as a model reads them.
+def encode_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
+    """Words, as `tokens` splits a text, as a model reads them.
 
     Returns:
-        Token ids, special tokens included [tokens]; the words and punctuation marks [words]; of
-        which of them each token is a piece, None of a special token [tokens].
+        Token ids, special tokens included [tokens]; of which word each token is a piece, None of a
+        special token [tokens].
     """
-    pretokens = tokens(text)[:words]
-    encoding = tokenizer.encode(pretokens, is_pretokenized=True)
-    return encoding.ids, pretokens, encoding.word_ids
+    encoding = tokenizer.encode(list(words), is_pretokenized=True)
+    return encoding.ids, encoding.word_ids

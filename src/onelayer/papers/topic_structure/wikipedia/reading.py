@@ -68,7 +68,7 @@ def word_attention(
         model, tokenizer: a checkpoint.
         words: as `onelayer.text.corpus.articles.tokens` splits them.
     """
-    ids, _, word_of = encode_words(tokenizer, " ".join(words), len(words))
+    ids, word_of = encode_words(tokenizer, words)
     weights = forward(model, ids).cpu().numpy()
     pieces = np.zeros((len(ids), len(words)), dtype=np.float32)
     for place, word in enumerate(word_of):
