@@ -1,6 +1,8 @@
-"""Snakemake's own log and, on a terminal, one line below it: how far the run is, and what runs.
+"""Snakemake's own log, and what it leaves out.
 
-`snakemake --logger onelayer`; the Makefile says so. Elsewhere than on a terminal nothing differs.
+Of a dry run why each step would run; last of all, again, the line of every step that failed; on a
+terminal one line below the log, how far the run is and what runs. `snakemake --logger onelayer`;
+the Makefile says so.
 """
 
 import os
@@ -37,6 +39,7 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
         self._jobs = 0
         self._done = 0
         self._running: dict[int, str] = {}
+        self._failed: dict[str, Path] = {}
         self._time: TimeLeft | None = None
         self._drawing = threading.RLock()
         self._ended = threading.Event()
@@ -53,10 +56,14 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
             self._draw()
 
     def close(self) -> None:
-        """Leave nothing of the line behind."""
+        """Leave nothing of the line behind, and say once more what failed."""
         with self._drawing:
             self._ended.set()
             self._erase()
+            for name, log in self._failed.items():
+                self.stream.write(f"{_last_error(log) or f'{name} failed'}: see {log}\n")
+            self._failed.clear()
+            self.flush()
         super().close()
 
     def _note(self, record: LogRecord) -> None:
@@ -65,6 +72,14 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
             jobs = {rule: n for rule, n in record.stats.items() if rule != "total"}
             self._jobs = sum(jobs.values())
             self._time = TimeLeft(jobs, read_benchmarks(BENCHMARKS))
+        elif event == LogEvent.JOB_INFO and self.common_settings.dryrun:
+            # The library is that of the checkout only once the workflow was read.
+            from onelayer.run.reasons import reason
+
+            if why := reason(record.shellcmd, record.output):
+                self.stream.write(f"    {why}\n")
+        elif event == LogEvent.JOB_ERROR and record.log:
+            self._failed[record.rule_name] = Path(record.log[0]).resolve()
         elif event == LogEvent.JOB_INFO and self._time:
             values = " ".join(map(str, record.wildcards.values()))
             self._running[record.jobid] = f"{record.rule_name} {values}".rstrip()
@@ -96,3 +111,13 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
     def _erase(self) -> None:
         if os.getenv(NO_BARS) and self._time:
             self.stream.write(ERASE)
+
+
+def _last_error(log: Path) -> str:
+    """The last error that a step wrote down, without time and level."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    errors = [line for line in lines if line.startswith("ERROR ")]
+    return errors[-1].removeprefix("ERROR ") if errors else ""

@@ -56,3 +56,17 @@ def test_elsewhere_nothing_is_added(fresh):
     assert run.returncode == 0, run.stdout
     assert "2 of 2 steps (100%) done" in run.stdout
     assert "of 2 jobs" not in run.stdout and "\r" not in run.stdout
+
+
+def test_a_dry_run_says_why_and_a_failure_ends_in_its_line(fresh):
+    assert snakemake(fresh, *RUN, PYTHONPATH=str(fresh / "src")).returncode == 0
+    few = fresh / "config/few.yaml"
+    few.write_text("decision_lists: {theorem_1: {max_steps: 1}}\n")
+    changed = (*RUN[:-2], str(few), *RUN[-2:])
+    dry = snakemake(fresh, "--dry-run", *changed, PYTHONPATH=str(fresh / "src"))
+    assert re.search(r"^ +theorem_1\.max_steps: \d+ -> 1$", dry.stdout, re.MULTILINE), dry.stdout
+    run = snakemake(fresh, *changed, PYTHONPATH=str(fresh / "src"))
+    error = r"solve_decision_lists: .* is not perfect within 1 steps"
+    assert run.returncode == 1
+    assert re.fullmatch(rf"{error}: see .*\.log", run.stdout.splitlines()[-1]), run.stdout
+    assert len(re.findall(error, run.stdout)) == 2  # as it came, and last
