@@ -119,8 +119,10 @@ def test_a_step_that_outlives_its_killed_snakemake_is_not_run_twice(lda_missing,
     refused = snakemake(lda_missing, *FIT)
     assert refused.returncode == 1
     assert "Directory cannot be locked" in refused.stdout
+    # Stopped it could not end with its run; now it does, without its output.
     os.kill(step, signal.SIGCONT)
-    wait_for(lambda: not processes_in(lda_missing))
+    wait_for(lambda: not processes_in(lda_missing), seconds=10)
+    assert not (lda_missing / TOPICS).exists()
     again = snakemake(lda_missing, *FIT)
     assert again.returncode == 0, again.stdout
     assert (lda_missing / TOPICS).read_bytes() == (smoke_run / TOPICS).read_bytes()

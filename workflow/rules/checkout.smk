@@ -32,6 +32,7 @@ theirs = os.getenv("PYTHONPATH", "").split(os.pathsep) if is_module else []
 os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, dict.fromkeys([library, *theirs]))),
     PATH=os.pathsep.join([os.path.dirname(sys.executable), os.getenv("PATH", "")]),
+    ONELAYER_RUN=str(os.getpid()),
 )
 sys.path.insert(0, library)
 # A logger plugin may have brought the library of another checkout along.

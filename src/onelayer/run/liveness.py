@@ -7,9 +7,13 @@ and every step hold a shared lock of the operating system, which ends with its h
 import contextlib
 import fcntl
 import os
+import select
+import signal
+import threading
 from pathlib import Path
 
 FOLDER = Path(".snakemake")
+RUN = "ONELAYER_RUN"  # the process whose steps these are, as the workflow says it
 
 
 def count_as_alive() -> None:
@@ -19,6 +23,22 @@ def count_as_alive() -> None:
     """
     if FOLDER.is_dir():
         _share(_open())
+
+
+def end_with_the_run() -> None:
+    """End this process, as SIGTERM does, when the Snakemake that started it has ended.
+
+    Snakemake that is killed leaves its steps running. Does nothing by hand, in a container with
+    processes of its own, and where the system hands out no descriptors of processes.
+    """
+    with contextlib.suppress(AttributeError, OSError, KeyError):
+        run = os.pidfd_open(int(os.environ[RUN]))
+        threading.Thread(target=_end_after, args=[run], daemon=True).start()
+
+
+def _end_after(run: int) -> None:
+    select.select([run], [], [])
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def remove_stale_locks() -> None:

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from onelayer.errors import OnelayerError
 from onelayer.run import portable
-from onelayer.run.liveness import count_as_alive
+from onelayer.run.liveness import count_as_alive, end_with_the_run
 from onelayer.run.progress import log as progress_log
 from onelayer.run.progress import watched
 from onelayer.run.provenance import code_digest, library_versions, sums
@@ -161,6 +161,7 @@ def run(
     if not downloads:
         _stay_offline()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    end_with_the_run()
     targets = {key: getattr(arguments, _key(key)) for key in outputs}
     record = [arguments.record] if arguments.record else []
     try:
