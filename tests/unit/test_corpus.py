@@ -85,7 +85,10 @@ def test_a_file_that_holds_no_lead_sections_is_refused(tmp_path, text) -> None:
     [
         ([], "here: the corpus is empty"),
         ([("1", "A", " ", None)], "here: the corpus is empty"),
-        ([("1", "A", "x", None), ("1", "B", "y", None)], "here: two articles have the id '1'"),
+        (
+            [("1", "A", "x", None), ("1", "B", "y", None)],
+            "here: articles 1 and 2 have the same id '1'",
+        ),
     ],
 )
 def test_an_empty_corpus_and_repeated_ids_are_refused(tmp_path, rows, message) -> None:
@@ -94,7 +97,7 @@ def test_an_empty_corpus_and_repeated_ids_are_refused(tmp_path, rows, message) -
 
 
 def test_articles_are_read_as_they_were_written_and_those_without_text_are_left_out(
-    tmp_path,
+    tmp_path, caplog
 ) -> None:
     rows = [
         (str(i), f"Title {i}", " " if i % 3 else f"tëxt {i}\n", "A" * (i % 2) or None)
@@ -104,6 +107,7 @@ def test_articles_are_read_as_they_were_written_and_those_without_text_are_left_
     kept = [row for row in rows if row[2].strip()]
     articles = read_articles([tmp_path / "articles.arrow"])
     assert [tuple(row.values()) for row in articles] == kept
+    assert caplog.messages == ["here: 2000 without text left out, first '1'"]
 
 
 def test_a_part_may_be_empty_and_a_corpus_of_parts_may_not(tmp_path) -> None:

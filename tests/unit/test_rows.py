@@ -308,3 +308,10 @@ def test_nothing_is_written_into_the_home_of_a_user(tmp_path) -> None:
     assert run.returncode == 0
     assert list(home.rglob("*")) == []
     assert sorted(path.name for path in out.iterdir()) == ["articles.arrow", "summary.parquet"]
+
+
+def test_ids_of_several_kinds_are_named_as_such(tmp_path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "text": "one"}\n{"id": "b", "text": "two"}\n')
+    with pytest.raises(OnelayerError, match=r"a\.jsonl: column id holds values of several kinds, n"):
+        read(path, format="json")

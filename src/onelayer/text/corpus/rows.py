@@ -160,9 +160,9 @@ def articles_of_rows(
         _check_columns(piece.path, rows, names["text"], *columns.values())
         for name in names.values():
             if not isinstance(kind := rows.features.get(name), Value | ClassLabel | None):
+                held = type(kind).__name__.lower().replace("json", "values of several kinds")
                 raise OnelayerError(
-                    f"{piece.path}: column {name} holds {type(kind).__name__.lower()}, not text or "
-                    "numbers"
+                    f"{piece.path}: column {name} holds {held}, not text or numbers"
                 )
         label = rows.features.get(names["label"])
         topics = label.names if isinstance(label, ClassLabel) else None

@@ -22,6 +22,8 @@ from onelayer.text.corpus.articles import COLUMNS, Article, chance
 FEATURES = Features({column: Value("string") for column in COLUMNS})
 BATCH = 1000  # rows read and written at once
 
+log = logging.getLogger("onelayer")
+
 # Steps have their own bar, and say in one line what failed.
 datasets.disable_progress_bars()
 datasets.logging.set_verbosity(logging.CRITICAL + 1)
@@ -75,30 +77,40 @@ def write_tables(tables: Iterable[pa.Table], features: Features, path: Path) -> 
 def write_articles(
     articles: Iterable[Article], path: Path, source: str, may_be_empty: bool = False
 ) -> None:
-    """Write articles to one Arrow file, batch by batch; those without text are left out.
+    """Write articles to one Arrow file, batch by batch; those without text are left out, and said.
 
     Errors name the `source`; a part of a corpus `may_be_empty`.
 
     Raises:
         OnelayerError: there is no article with text and there must be one, or two have the same id.
     """
-    ids: set[str] = set()
+    ids: dict[str, int] = {}  # by which article of the source it is, from 1
+    empty: list[str] = []
+
+    def with_text() -> Iterator[Article]:
+        for number, article in enumerate(articles, 1):
+            article_id, _, text, _ = article
+            if not text.strip():
+                empty.append(article_id)
+                continue
+            if (first := ids.setdefault(article_id, number)) != number:
+                raise OnelayerError(
+                    f"{source}: articles {first} and {number} have the same id {article_id!r}; ids "
+                    "must differ"
+                )
+            yield article
 
     def tables() -> Iterator[pa.Table]:
-        rows = (article for article in articles if article[2].strip())
+        rows = with_text()
         while batch := list(islice(rows, BATCH)):
-            for article_id, *_ in batch:
-                if article_id in ids:
-                    raise OnelayerError(
-                        f"{source}: two articles have the id {article_id!r}; ids must differ"
-                    )
-                ids.add(article_id)
             columns = dict(zip(COLUMNS, zip(*batch, strict=True), strict=True))
             yield pa.table(columns, schema=FEATURES.arrow_schema)
 
     write_tables(tables(), FEATURES, path)
     if not ids and not may_be_empty:
         raise OnelayerError(f"{source}: the corpus is empty: no article with any text in it")
+    if empty:
+        log.warning("%s: %d without text left out, first %r", source, len(empty), empty[0])
 
 
 def read_articles(paths: Sequence[Path]) -> Dataset:
