@@ -313,5 +313,5 @@ def test_nothing_is_written_into_the_home_of_a_user(tmp_path) -> None:
 def test_ids_of_several_kinds_are_named_as_such(tmp_path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "one"}\n{"id": "b", "text": "two"}\n')
-    with pytest.raises(OnelayerError, match=r"a\.jsonl: column id holds values of several kinds, n"):
+    with pytest.raises(OnelayerError, match=r"a\.jsonl: column id holds values of several kinds"):
         read(path, format="json")
