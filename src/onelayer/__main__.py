@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -172,21 +173,23 @@ def _probe(parsed: argparse.Namespace) -> None:
     }
     if parsed.corpus:
         overlay["topic_structure"]["wikipedia"]["corpus"] = parsed.corpus
-    directory.mkdir(parents=True, exist_ok=True)
+    kept = directory / name  # the next probe writes another table in the same place
+    kept.mkdir(parents=True, exist_ok=True)
     # JSON is YAML.
-    (directory / "overlay.yaml").write_text(json.dumps(overlay, indent=2) + "\n", encoding="utf-8")
+    (kept / "overlay.yaml").write_text(json.dumps(overlay, indent=2) + "\n", encoding="utf-8")
     target = f"table_wikipedia_{parsed.overlap}"
     page = "results/reading.html"
-    overlays = [*parsed.configfile, directory / "overlay.yaml"]
+    overlays = [*parsed.configfile, kept / "overlay.yaml"]
     said = _snakemake(parsed, overlays, [target, page])
     if parsed.dry_run:
         print(said.partition("Job stats:\n")[2].partition("\n\n")[0] or "Nothing to be done")
         return
     from onelayer.report import probed
 
-    table = directory / f"results/tables/{TABLE.format(overlap=parsed.overlap)}.csv"
+    table = f"results/tables/{TABLE.format(overlap=parsed.overlap)}.csv"
+    page, table = (Path(shutil.copy2(directory / made, kept)) for made in (page, table))
     print(probed.said(table, name, f"random-{name}"))
-    print(f"\nAttention on a text: {directory / page}")
+    print(f"\nAttention on a text: {page}")
     print(f"All numbers: {table}")
 
 

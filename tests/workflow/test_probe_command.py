@@ -73,6 +73,9 @@ def test_a_causal_checkpoint_gets_its_table_and_a_second_run_makes_nothing(tmp_p
     table = pd.read_csv(tmp_path / lines[-1].removeprefix("All numbers: "))
     rows = table[(table["model"] == "random-tiny-gpt2") & (table["quantity"] == "attention_ratio")]
     assert (rows.loc[rows["seed"] == "all", "value"] - 1).abs().max() < 0.02
+    assert {path.name for path in (tmp_path / "runs/probe/tiny-gpt2").iterdir()} == {
+        *("overlay.yaml", "reading.html", "wikipedia_disjoint.csv")
+    }
     again = probe(tmp_path, *arguments, "--dry-run")
     assert again.stdout == "Nothing to be done\n"
 
