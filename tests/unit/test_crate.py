@@ -622,7 +622,9 @@ def test_what_the_reference_run_was_predicted_to_show_was_written_before_it() ->
 
     machine = json.loads((REFERENCE / "machine.json").read_text(encoding="utf-8"))
     tables = {c.name: c.table for claims in CLAIMS.values() for c in claims}
-    started = dict.fromkeys(tables.values(), machine.get("started", ""))
+    # Of what was measured since then, the next reference run says it.
+    made = [name for name in tables.values() if (REFERENCE / f"tables/{name}.csv").is_file()]
+    started = dict.fromkeys(made, machine.get("started", ""))
     found = read_predictions(tables, started, machine["commit"])
     assert not [sealed.claim for sealed in found if sealed.status != "predicted"]
 

@@ -92,9 +92,50 @@ use rule step as encode_articles with:
         **script("encode_articles", text=settings.pretraining.text),
 
 
-use rule step as pretrain_model with:
+# What stands together in an input, where that is not one article. Drawn words are of topics.
+mixed_inputs = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
+drawn_inputs = [name for name, inputs in mixed_inputs.items() if inputs.order == "drawn"]
+
+
+use rule step as mix_articles with:
     input:
         text=expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus),
+        vocabulary=expand(
+            rules.encode_articles.output.vocabulary, corpus=settings.pretraining.corpus
+        ),
+        topics=lambda w: expand(
+            rules.fit_lda.output.topics,
+            corpus=settings.pretraining.corpus if w.mixed in drawn_inputs else [],
+        ),
+        topic_words=lambda w: expand(
+            rules.count_words.output.vocabulary,
+            corpus=settings.pretraining.corpus if w.mixed in drawn_inputs else [],
+        ),
+    output:
+        mixed="results/pretraining/inputs/{mixed}.arrow",
+        record=record,
+    pathvars:
+        step="mix_articles/{mixed}",
+    wildcard_constraints:
+        mixed="|".join(map(re.escape, mixed_inputs)) or "none",
+    priority: 2
+    resources:
+        **asks(1500, minutes=10),
+    params:
+        **script("mix_articles", inputs=lambda w: mixed_inputs[w.mixed]),
+
+
+use rule step as pretrain_model with:
+    input:
+        text=lambda w: expand(
+            (
+                rules.mix_articles.output.mixed
+                if w.pretrained in mixed_inputs
+                else rules.encode_articles.output.text
+            ),
+            mixed=w.pretrained,
+            corpus=settings.pretraining.corpus,
+        ),
         vocabulary=expand(
             rules.encode_articles.output.vocabulary, corpus=settings.pretraining.corpus
         ),

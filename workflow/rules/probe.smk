@@ -186,6 +186,36 @@ use rule step as measure_snapshots with:
         ),
 
 
+# The same ratios on inputs like those of some training, told apart by whether both words are of one
+# article.
+use rule step as measure_inputs with:
+    input:
+        models=lambda w: [
+            file
+            for checkpoint in settings.checkpoints(w.pretrained)
+            for file in multiext(f"results/models/{checkpoint}/", *CHECKPOINT_FILES)
+        ],
+        mixed=rules.mix_articles.output.mixed,
+        kept_words=rules.filter_ambiguous_words.output.kept_words,
+        vocabulary=rules.count_words.output.vocabulary,
+    output:
+        measures="results/measures/{corpus}/{pretrained}/inputs_of_{mixed}.parquet",
+        record=record,
+    pathvars:
+        step="measure_inputs/{corpus}/{pretrained}/{mixed}",
+    threads: probing.threads
+    resources:
+        **asks(2000, minutes=60, device=probing.device),
+    params:
+        **script(
+            "measure_inputs",
+            attention=probing.of(settings.topic_structure.wikipedia.topics_per_input.documents),
+            uncertainty=uncertainty,
+            checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
+            longest=settings.pretraining.size.longest - 2,
+        ),
+
+
 # Which heads are removed depends on the probed articles, what that does is measured on others that
 # no model was pretrained on here.
 use rule step as measure_head_removal with:

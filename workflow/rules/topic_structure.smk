@@ -53,3 +53,21 @@ words_of_groups, vectors_of_groups = (
     for pattern in (rules.probe_attention.output.words, rules.probe_attention.output.vectors)
 )
 every |= {"corpus": [wikipedia.corpus], "model": wikipedia.models}
+# Several articles an input: attention on articles, and on inputs of the training, or, where that had
+# articles one by one, of the first that had several.
+trained_on_inputs = [
+    {"name": n, "settings": settings.models[n]} for n in wikipedia.topics_per_input.models
+]
+of_several = [m["name"] for m in trained_on_inputs if m["settings"].inputs]
+probed_inputs = [
+    {"model": m["name"], "inputs": m["name"] if m["settings"].inputs else of_several[0]}
+    for m in trained_on_inputs
+    if of_several
+]
+measures_on_articles, measures_at_snapshots, measures_on_inputs = (
+    [
+        f"results/measures/{wikipedia.corpus}/{one['model']}/{name.format(**one)}.parquet"
+        for one in probed_inputs
+    ]
+    for name in ("attention", "snapshots", "inputs_of_{inputs}")
+)

@@ -118,11 +118,15 @@ class PretrainingSettings(TrainingSettings):
                     raise ValueError(f"tokens has no budget for {family}; one number is for all")
         return self
 
-    def of(self, family: FamilyName, seed: int) -> "PretrainModelSettings":
-        """What one training needs to know."""
+    def of(
+        self, family: FamilyName, seed: int, tokens: int | None = None, layers: int | None = None
+    ) -> "PretrainModelSettings":
+        """What one training needs to know; `tokens` and `layers` where they are its own."""
         common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
-        tokens = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
-        return PretrainModelSettings(**common, tokens=tokens, family=family, seed=seed)
+        if layers:
+            common["size"] = self.size.model_copy(update={"layers": layers})
+        budget = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
+        return PretrainModelSettings(**common, tokens=tokens or budget, family=family, seed=seed)
 
 
 class PretrainModelSettings(TrainingSettings):
@@ -134,6 +138,23 @@ class PretrainModelSettings(TrainingSettings):
     """Budget (tokens seen)."""
     seed: Seed
     """Seed of weights, order and masks."""
+
+
+class InputSettings(Block):
+    """What stands together in an input of pretraining, in place of one article.
+
+    The theory of Li, Li & Risteski (2023) has bags of words of tau topics; a lead section has one.
+    """
+
+    articles: int = Field(ge=1, le=32)
+    """Articles whose words stand in one input; of `drawn` words their topics (tau)."""
+    order: Literal["pieces", "shuffled", "drawn"] = "pieces"
+    """`pieces`: some consecutive words of each article in turn. `shuffled`: their words in random
+    order. `drawn`: no article's words, but words drawn from topics of the fitted topic model."""
+    piece: int = Field(6, ge=1)
+    """Consecutive words of a piece (words)."""
+    seed: Seed = 0
+    """Seed of which articles stand together, and of what is shuffled or drawn."""
 
 
 class ShownModel(Block):
@@ -154,3 +175,9 @@ class PretrainedModel(ShownModel):
     """Architecture, and with it the objective."""
     seeds: list[Seed] = Field([0], min_length=1)
     """One model per seed; tables show their mean."""
+    inputs: InputSettings | None = None
+    """What stands together in an input; null: words of one article, as they are."""
+    tokens: Tokens | None = None
+    """Budget (tokens seen), where it is not that of `pretraining`."""
+    layers: int | None = Field(None, ge=1, le=48)
+    """Layers, where they are not those of `pretraining.size`."""

@@ -105,7 +105,7 @@ class Settings(Block):
     def pretraining_of(self, model: str, seed: int) -> PretrainModelSettings:
         """What one training of a model of source `pretrain` needs to know."""
         source = self.models[model]
-        return self.pretraining.of(source.family, seed)
+        return self.pretraining.of(source.family, seed, source.tokens, source.layers)
 
     def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
         """What is measured again on one machine: the papers' own settings, on the CPU."""
@@ -175,6 +175,11 @@ def _check_references(settings: Settings) -> None:
             series,
         ),
         ("topic_structure.wikipedia.models", topics.wikipedia.models, single),
+        (
+            "topic_structure.wikipedia.topics_per_input.models",
+            topics.wikipedia.topics_per_input.models,
+            [name for name, model in models.items() if isinstance(model, PretrainedModel)],
+        ),
         ("topic_structure.robustness.models", topics.robustness.models, single),
         ("topics.words.single_piece_in", settings.topics.words.single_piece_in, models),
         ("pretraining.corpus", [settings.pretraining.corpus], corpora),
@@ -193,6 +198,13 @@ def _check_references(settings: Settings) -> None:
             f"config: models.{clash[0]}: a checkpoint of {taken[clash[0]]} has this name; choose "
             "another"
         )
+    for name, model in models.items():
+        drawn = getattr(model, "inputs", None)
+        if drawn and drawn.order == "drawn" and drawn.articles > settings.topics.lda.topics:
+            raise OnelayerError(
+                f"config: models.{name}.inputs.articles: {drawn.articles}; topics.lda.topics has "
+                f"{settings.topics.lda.topics} to draw words from"
+            )
     longest = settings.pretraining.size.longest
     made_here = [n for n in topics.wikipedia.models if isinstance(models[n], PretrainedModel)]
     if made_here and settings.probe.attention.max_tokens > longest:

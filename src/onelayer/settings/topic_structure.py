@@ -68,6 +68,16 @@ class ShownCheckpoint(Block):
     """Whether there are snapshots of its pretraining."""
 
 
+class TopicsPerInputSettings(Block):
+    """Do topics earn attention where an input has several of them? As the theory says."""
+
+    models: Annotated[list[Name], each_once()] = []
+    """Models of source `pretrain`; the first of those with one article an input is what the others
+    are compared with."""
+    documents: int = Field(ge=2)
+    """Inputs on which attention is probed, beside the articles of the tables (inputs)."""
+
+
 class WikipediaSettings(Block):
     """The paper's experiment on Wikipedia: which corpus and which models its tables show."""
 
@@ -81,6 +91,8 @@ class WikipediaSettings(Block):
     """The ratios of pretrained models on the way."""
     head_removal: HeadRemovalSettings
     """Words predicted without some heads."""
+    topics_per_input: TopicsPerInputSettings
+    """Pretraining on inputs of several articles, and of topics of the topic model."""
     reading: ReadingSettings
     """Attention on a text, to be looked at."""
 

@@ -135,6 +135,25 @@ def _heads(family: str, subject: str) -> Finding:
     )
 
 
+def _several(name: str, model: str, subject: str, quantity: str, **texts: str) -> Finding:
+    """Whether attention shows topics where an input has several of them."""
+    return Finding(
+        name=name,
+        claim="attention to words of one topic grows with the number of topics in a document",
+        place=BEYOND,
+        kind="analogue",
+        table="topic_structure/topics_per_input",
+        primary={"model": model, "seed": ALL, "quantity": quantity} | {"probed": "articles"},
+        subject=subject,
+        **texts,
+    )
+
+
+_MORE = {
+    "does": "attends more within topics than one that read articles one by one",
+    "does_not": "attends no more within topics than one that read articles one by one",
+    "number": "{it:3} more, as a multiple of permuted topics",
+}
 WIKIPEDIA: list[Finding | Remark] = [
     *(
         _ratio(f"{what}_{family}", family, f"the paper's {name}", "published", family)
@@ -166,6 +185,30 @@ WIKIPEDIA: list[Finding | Remark] = [
         for family, name in _FAMILIES.items()
     ),
     *(_heads(family, subject) for family, subject in _SMALL.items()),
+    _several(
+        "several_articles",
+        "bert-of-4",
+        "a small BERT that read pieces of four articles in each input",
+        "over_one_article",
+        **_MORE,
+    ),
+    _several(
+        "bags_of_articles",
+        "bert-bag-of-4",
+        "a small BERT that read the words of four articles in random order",
+        "over_one_article",
+        **_MORE,
+    ),
+    _several(
+        "drawn_topics",
+        "bert-drawn-of-4",
+        "in a small BERT that read words drawn from four topics in each input, the positive "
+        "control, words of one topic",
+        "attention_ratio",
+        does=_WORDS["attention_ratio"]["does"],
+        does_not=_WORDS["attention_ratio"]["does_not"],
+        number=_WORDS["attention_ratio"]["number"],
+    ),
     Remark(
         "topic_models_minilm",
         "topic_structure/topic_model_robustness",

@@ -1,0 +1,107 @@
+"""Inputs of several articles, and inputs drawn from a topic model: the text of a pretraining.
+
+In the theory of Li, Li & Risteski (2023) a document is a bag of words of tau topics, and how much
+attention topics earn depends on tau; with one topic a document, none. An encyclopedia's article
+has one topic. Here pieces of several articles stand in turn, or their words in random order, or
+words are drawn from the topics of the fitted topic model, as the theory has it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from datasets import Dataset, Features, List, Value
+
+from onelayer.compute.seeds import generator
+from onelayer.settings.pretraining import InputSettings
+from onelayer.text.pretraining.text import EncodedArticles
+
+# As `text.ENCODED`, and of each word which of the input's articles (or topics) it is of.
+MIXED = Features(
+    {"ids": List(Value("int32")), "held_out": Value("bool"), "articles": List(Value("int16"))}
+)
+ALIKE = 32  # groups among which articles of about one length are chosen
+
+
+def mix_articles(
+    encoded: EncodedArticles, settings: InputSettings, word_probability: np.ndarray | None = None
+) -> Dataset:
+    """Every article once, several in one text; or as many words drawn from topics.
+
+    Articles of about one length stand together, so that their pieces end together; what is held
+    out stays so.
+
+    Args:
+        encoded: the articles.
+        settings: how many stand together, and how.
+        word_probability: of `drawn` words P(piece | topic), [topics, pieces].
+
+    Returns:
+        `ids`, `held_out`, `articles`, as `MIXED`, of each text.
+    """
+    rows = []
+    for held_out in (False, True):
+        rng = generator("inputs", settings.seed, settings.articles, held_out)
+        for group in _groups(encoded, held_out, settings.articles, rng):
+            texts = [encoded.ids[encoded.starts[a] : encoded.starts[a + 1]] for a in group]
+            if settings.order == "drawn":
+                ids, of = _draw(sum(map(len, texts)), settings.articles, word_probability, rng)
+            else:
+                ids, of = _interleave(texts, settings.piece)
+            if settings.order == "shuffled":
+                order = rng.permutation(len(ids))
+                ids, of = ids[order], of[order]
+            rows.append({"ids": ids, "held_out": held_out, "articles": of})
+    return Dataset.from_list(rows, features=MIXED)
+
+
+def _groups(
+    encoded: EncodedArticles, held_out: bool, size: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Articles that stand together, `size` of about one length; the last group may be smaller."""
+    lengths = np.diff(encoded.starts)
+    places = rng.permutation(np.flatnonzero((encoded.held_out == held_out) & (lengths > 0)))
+    for first in range(0, len(places), ALIKE * size):
+        alike = places[first : first + ALIKE * size]
+        alike = alike[np.argsort(lengths[alike], kind="stable")]
+        yield from np.split(alike, range(size, len(alike), size))
+
+
+def _interleave(texts: Sequence[np.ndarray], piece: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pieces of the texts in turn until all have ended: their ids, and which text each is of."""
+    ids = np.concatenate(texts)
+    of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    turn = np.concatenate([np.arange(len(text)) // piece for text in texts])
+    order = np.lexsort((of, turn))
+    return ids[order], of[order]
+
+
+def _draw(
+    words: int, topics: int, word_probability: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Words of some topics, each topic as likely: a document of the theory's generative model."""
+    chosen = rng.choice(len(word_probability), size=topics, replace=False)
+    of = rng.integers(topics, size=words)
+    ids = np.empty(words, dtype=np.int64)
+    for place, topic in enumerate(chosen):
+        mine = of == place
+        ids[mine] = rng.choice(
+            word_probability.shape[1], size=int(mine.sum()), p=word_probability[topic]
+        )
+    return ids, of
+
+
+def input_sample(
+    rows: Dataset, longest: int, count: int, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Some of the inputs as they are trained on: word ids, and which article each word is of.
+
+    One of each text drawn, without replacement: the first of the equal parts into which it is cut,
+    each at most `longest` words.
+    """
+    order = generator("probed inputs", seed).permutation(len(rows))[:count]
+    found = []
+    for row in rows.select(np.sort(order), new_fingerprint="sample"):
+        parts = -(-len(row["ids"]) // longest)
+        size = len(np.array_split(np.arange(len(row["ids"])), parts)[0])
+        found.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
+    return found

@@ -1,0 +1,192 @@
+"""Inputs of several articles, and the probe that tells words of one article from others."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
+from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES, Labels
+from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
+    CORRECTED,
+    MORE,
+    RATIO,
+    topics_per_input,
+)
+from onelayer.settings.models import PretrainedModel
+from onelayer.settings.pretraining import InputSettings
+from onelayer.settings.topic_structure import NamedModel
+from onelayer.text.models.checkpoints import forward, load_checkpoint
+from onelayer.text.pretraining.inputs import input_sample, mix_articles
+from tests.tiny_models import save_tiny_bert
+from tests.tiny_text import encoded
+
+
+def mixed(**settings):
+    _, _, articles = encoded()
+    return articles, mix_articles(articles, InputSettings(**settings))
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize("order", ["pieces", "shuffled"])
+def test_every_article_is_read_once_whatever_it_stands_beside(order, held_out):
+    articles, rows = mixed(articles=3, order=order)
+    found = Counter()
+    for row in rows.filter(lambda row: row["held_out"] == held_out, new_fingerprint="half"):
+        by_article = defaultdict(list)
+        for word, article in zip(row["ids"], row["articles"], strict=True):
+            by_article[article].append(word)
+        assert len(by_article) <= 3
+        found += Counter(
+            tuple(sorted(words) if order == "shuffled" else words) for words in by_article.values()
+        )
+    expected = Counter()
+    for place in np.flatnonzero(articles.held_out == held_out):
+        words = articles.ids[articles.starts[place] : articles.starts[place + 1]].tolist()
+        expected[tuple(sorted(words) if order == "shuffled" else words)] += 1
+    assert found == expected
+
+
+def test_pieces_of_articles_stand_in_turn_until_each_has_ended():
+    _, rows = mixed(articles=2, piece=4)
+    for row in rows.select(range(20), new_fingerprint="some"):
+        of, rest = list(row["articles"]), Counter(row["articles"])
+        while of:
+            for article in sorted(rest):
+                taken = min(4, rest[article])
+                assert of[:taken] == [article] * taken
+                del of[:taken]
+                rest[article] -= taken
+
+
+def test_shuffled_words_stand_in_another_order_and_the_seed_decides_which():
+    (_, one), (_, same), (_, other) = (
+        mixed(articles=1, order="shuffled", seed=seed) for seed in (0, 0, 1)
+    )
+    assert one["ids"] == same["ids"] and one["ids"] != other["ids"]
+    _, plain = mixed(articles=1)
+    assert one["ids"] != plain["ids"]
+    assert sorted(map(sorted, one["ids"])) == sorted(map(sorted, plain["ids"]))
+
+
+def test_drawn_words_come_from_as_many_topics_in_equal_parts():
+    _, _, articles = encoded()
+    topics = np.zeros((4, 40))
+    for topic in range(4):
+        topics[topic, 10 * topic : 10 * topic + 10] = 0.1
+    rows = mix_articles(articles, InputSettings(articles=2, order="drawn"), topics)
+    words = Counter()
+    for row in rows:
+        used = {(of, word // 10) for of, word in zip(row["articles"], row["ids"], strict=True)}
+        assert len(used) == len({of for of, _ in used}) == len({topic for _, topic in used})
+        words += Counter(word // 10 for word in row["ids"])
+    assert sum(words.values()) == len(articles.ids)
+    assert min(words.values()) > 0.8 * len(articles.ids) / 4
+
+
+def test_a_sample_holds_inputs_as_they_are_cut_for_training():
+    _, rows = mixed(articles=4)
+    sample = input_sample(rows, 20, 5, seed=0)
+    texts = [tuple(row["ids"]) for row in rows]
+    assert len(sample) == 5
+    for ids, articles in sample:
+        assert len(ids) == len(articles) <= 20
+        assert any(text[: len(ids)] == tuple(ids) for text in texts)
+
+
+def by_hand(model, inputs, labels, label_of, length):
+    """Sums and counts of every class, by whether two words are of one article: loops alone."""
+    sums, counts = defaultdict(float), defaultdict(int)
+    for ids, articles in inputs:
+        attention = forward(model, [0, *ids.tolist(), 2]).numpy().astype(np.float64)
+        scale = (len(ids) + 2) / length
+        for i, query in enumerate(ids):
+            for j, key in enumerate(ids):
+                a, b = label_of[query], label_of[key]
+                if i == j or a < 0 or b < 0:
+                    continue
+                shared = (labels.membership[0, a] & labels.membership[0, b]).any()
+                kind = "same_word" if a == b else "same_topic" if shared else "different_topic"
+                where = WITHIN if articles[i] == articles[j] else ACROSS
+                sums[where, kind] += scale * attention[:, :, i + 1, j + 1].mean()
+                counts[where, kind] += 1
+    return sums, counts
+
+
+@pytest.fixture
+def probed(tmp_path):
+    model = load_checkpoint(save_tiny_bert(tmp_path / "tiny"))
+    rng = np.random.default_rng(0)
+    inputs = [(rng.integers(5, 12, size=n), rng.integers(3, size=n)) for n in (9, 14, 6)]
+    membership = np.zeros((1, 4, 2), dtype=bool)
+    membership[0, [0, 1, 2, 3], [0, 0, 1, 1]] = True
+    labels = Labels(("a", "b", "c", "d"), membership)
+    label_of = np.full(12, -1)
+    label_of[[5, 6, 8, 10]] = range(4)
+    return model, inputs, labels, label_of
+
+
+def test_pairs_of_one_article_and_across_articles_are_as_loops_say(probed):
+    model, inputs, labels, label_of = probed
+    sums = probe_inputs(model, inputs, labels, [Variant("disjoint", "top 2")], label_of, 7)
+    expected, counts = by_hand(model, inputs, labels, label_of, 7)
+    for where in (WITHIN, ACROSS):
+        by_class, pairs = (one.sum(axis=0) for one in sums[where].of_documents(0))
+        heads = sums[where].head_sums[0].mean(axis=(1, 2))
+        for place, kind in enumerate(PAIR_CLASSES):
+            assert pairs[place] == counts[where, kind]
+            assert by_class[place] == pytest.approx(expected[where, kind], rel=1e-9, abs=1e-12)
+            assert heads[place] == pytest.approx(expected[where, kind], rel=1e-6, abs=1e-7)
+        different = counts[where, "same_topic"] + counts[where, "different_topic"]
+        assert sums[where].word_pairs.counts.sum() == different
+
+
+def test_inputs_of_one_article_have_no_pairs_across(probed):
+    model, inputs, labels, label_of = probed
+    alone = [(ids, np.zeros_like(articles)) for ids, articles in inputs]
+    variants = [Variant("disjoint", "top 2")]
+    assert list(probe_inputs(model, alone, labels, variants, label_of, 7)) == [WITHIN]
+    with pytest.raises(OnelayerError, match="none of 3 inputs holds two different words"):
+        probe_inputs(model, alone, labels, variants, np.full(12, -1), 7)
+
+
+def measures(value, spread, null=1.0, **where):
+    """Rows of `measure_attention` with the intervals of a ratio and of it over its null."""
+    rows = [
+        (RATIO, value, value - spread, value + spread),
+        (f"{RATIO}_null", null, null - 0.001, null + 0.001),
+        (CORRECTED, value / null, (value - spread) / null, (value + spread) / null),
+        (f"{RATIO}_z", 9.0, np.nan, np.nan),
+    ]
+    table = pd.DataFrame(rows, columns=["quantity", "value", "low", "high"])
+    return table.assign(seed="all", overlap="disjoint", threshold="top 2", n=10, **where)
+
+
+def model(name, seeds=(0, 1), **inputs):
+    given = {"inputs": inputs} if inputs else {}
+    settings = PretrainedModel(source="pretrain", family="bert", seeds=list(seeds), **given)
+    return NamedModel(name=name, settings=settings)
+
+
+def test_what_several_articles_add_is_judged_beside_one():
+    models = [model("one"), model("four", articles=4), model("alone", seeds=[0], articles=2)]
+    articles = [measures(0.99, 0.01), measures(1.2, 0.05, null=1.1), measures(1.4, 0.01)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] + [
+        pd.concat([measures(1.1, 0.01, pairs=WITHIN), measures(0.9, 0.01, pairs=ACROSS)])
+    ] * 2
+    report = topics_per_input(articles, inputs, models)
+    rows = report.set_index(["model", "probed", "quantity"])
+    assert rows.loc[("one", "articles", RATIO), "verdict"] == "negligible"
+    assert rows.loc[("four", "articles", RATIO), "verdict"] == "reproduced"
+    assert rows.loc[("four", "articles", RATIO), "reference"] == 1.1
+    assert rows.loc[("four", f"inputs, words {ACROSS}", RATIO), "verdict"] == "opposite"
+    # One training decides nothing.
+    assert rows.loc[("alone", "articles", RATIO), "verdict"] == "undecided"
+    more = rows.loc[("four", "articles", MORE)]
+    assert more["value"] == pytest.approx(1.2 / 1.1 - 0.99)
+    assert more["value"] - more["low"] == pytest.approx(np.hypot(0.05 / 1.1, 0.01))
+    assert more["verdict"] == "reproduced" and set(rows["kind"]) <= {"", "analogue"}
+    assert ("one", "articles", MORE) not in rows.index
