@@ -65,3 +65,9 @@ from_settings(
     device=transformer.device,
     threads=transformer.threads,
 )
+from_settings(
+    "train_trapped",
+    (1200, 60),
+    {"curves": "results/local_to_global/trap.parquet"},
+    local_to_global.trap,
+)

@@ -181,6 +181,8 @@ class Variant(Block):
     """Where the runs start."""
     sequence_length: int | None = Field(None, ge=8, le=4096)
     """Inputs per sequence (tokens)."""
+    batch: int | None = Field(None, ge=1)
+    """Sequences per iteration (sequences)."""
     iterations: int | None = Field(None, ge=1)
     """Length of the training and of its schedule (iterations)."""
     optimizer: Literal["adamw", "sgd"] | None = None
@@ -222,6 +224,37 @@ class AblationRunSettings(EnsembleSettings):
 
     variants: list[Variant]
     """Changes of the training, in the order of rows."""
+
+
+class TrapSettings(Computing):
+    """Is the unigram model a trap of the whole transformer, and how is it left?"""
+
+    chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=1)
+    """Chains with p + q > 1, each trained from both starts."""
+    training: TrainingSettings = TrainingSettings(sequence_length=64)
+    """How every run is trained."""
+    seeds: int = Field(6, ge=2)
+    """Runs of each (runs); fewer than six can decide no share."""
+    evaluate_every: int = Field(20, ge=1)
+    """Between two looks at losses and curvatures (iterations)."""
+    evaluate_on: int = Field(16, ge=1)
+    """Held-out sequences on which both are measured (sequences)."""
+    variants: Annotated[list[Variant], each_once("name")] = []
+    """Changes of the training from the standard start, on the first chain."""
+
+    @pydantic.model_validator(mode="after")
+    def _chains_have_a_trap(self) -> "TrapSettings":
+        for chain in self.chains:
+            if chain.p + chain.q <= 1:
+                raise ValueError(f"chains: p = {chain.p:g}, q = {chain.q:g}: p + q must exceed 1")
+        return self
+
+    def of(self, chain: ChainSettings) -> EnsembleSettings:
+        """What is trained on one chain."""
+        own = {
+            name: getattr(self, name) for name in EnsembleSettings.model_fields.keys() - {"chain"}
+        }
+        return EnsembleSettings(chain=chain, **own)
 
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -290,6 +323,8 @@ class LocalToGlobalSettings(Block):
     """The transformer from three initialisations."""
     ablation: AblationSettings
     """Changes of the transformer's training."""
+    trap: TrapSettings
+    """Curvature at the unigram model, and escapes from it, on several chains."""
     open_problems: OpenProblemsSettings
     """The paper's open problems."""
 

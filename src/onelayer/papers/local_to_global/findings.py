@@ -42,6 +42,25 @@ def _start(
     return Finding(name, claim, "Fig. 4", "analogue", table, row, subject, *verbs, said)
 
 
+_TRAP_CHAIN = {"p": 0.5, "q": 0.8}
+
+
+def _trap(
+    name: str,
+    row: dict,
+    subject: str,
+    verbs: tuple[str, str],
+    said: str,
+    claim: str = "the unigram model is a local minimum where p + q > 1",
+    why: str = "",
+) -> Finding:
+    """What the whole transformer does where theorem 2 has a local minimum of the canonical one."""
+    place = "beyond the paper"
+    return Finding(
+        name, claim, place, "analogue", "local_to_global/trap", row, subject, *verbs, said, why
+    )
+
+
 FINDINGS: list[Finding | Remark] = [
     _theorem(
         "critical_points",
@@ -236,5 +255,29 @@ FINDINGS: list[Finding | Remark] = [
         beside={
             "two": {"source": "second order, repeats .9", "quantity": "way_closed", "depth": 2}
         },
+    ),
+    _trap(
+        "trap_is_minimum",
+        {"variant": "standard start", "quantity": "curvature_where_trapped"} | _TRAP_CHAIN,
+        "where the standard start stays at the unigram model, the whole transformer's loss",
+        _verbs("has", "does not have", "a local minimum there in its embedding"),
+        "a least curvature of {it:2} of what the theorem gives for small weights",
+    ),
+    _trap(
+        "trap_opens",
+        {"variant": "rate 4 times", "quantity": "curvature_before_escape"} | _TRAP_CHAIN,
+        "before the standard start leaves the unigram model at four times the learning rate, its "
+        "loss",
+        _verbs("has come", "has not come", "to curve downwards there"),
+        "a least curvature of {it:2} of what the theorem gives for small weights",
+    ),
+    _trap(
+        "guideline_elsewhere",
+        {"variant": "paper's start", "quantity": "way_closed", "p": 0.9, "q": 0.9},
+        "the paper's start on the chain p = q = .9",
+        _verbs("goes", "does not go", "more than half of the way to the bigram entropy"),
+        "a share of {it:2} of the way",
+        claim="the paper's start reaches the global minimum where p + q > 1",
+        why="it starts far above the unigram entropy, and needs more iterations to come down",
     ),
 ]

@@ -62,6 +62,7 @@ def train_group(
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
     first_seed: int = 0,
+    also: Callable[[dict[str, Tensor], Tensor, Chain], dict[str, Tensor]] = lambda *_: {},
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
@@ -70,7 +71,8 @@ def train_group(
 
     Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
     [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the share
-    of the largest singular value of each of the `MATRICES`, `W_1_share` and so on, [R].
+    of the largest singular value of each of the `MATRICES`, `W_1_share` and so on, [R]; and what
+    `also` measures of parameters, held-out sequences [R, B, T] and the chain.
 
     Raises:
         OnelayerError: the held-out sequences show one symbol only.
@@ -97,7 +99,8 @@ def train_group(
         x = held_out.expand(variants * settings.seeds, -1, -1)
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
-        return observed | {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
+        observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
+        return observed | also(parameters, x, chain)
 
     starts = [_start(s, t, random) for s, t in zip(group.starts, group.trainings, strict=True)]
     parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}

@@ -1,0 +1,99 @@
+"""Is the unigram model a local minimum of the whole transformer? Its curvature, run by run.
+
+Where e = 0 the logit <e, z> + b does not depend on the input: with b = log(p / q) the model is the
+unigram model, whatever the other weights are, and the loss is critical there. All such points form
+a flat set, so that the Hessian's smallest eigenvalue is at most 0; what makes the set a trap or a
+way out is its curvature across, in e alone:
+
+    H_ee = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) E[p_t' p_t'^T],
+
+with p_t' what z_t is at e = 0. At small weights it is 2 h(0) I + ..., h(0) = p q (p + q - 1) / (p +
+q)^2 of the canonical model (Makkuva et al. 2024, theorem 2): positive where p + q > 1. W_1, W_2,
+W_V, W_O change dz_t / de as they are trained, along the flat set, and can turn it negative.
+"""
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from onelayer.compute.execution import Execution
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.training import group, train_group
+from onelayer.papers.local_to_global.transformer import population_losses
+from onelayer.settings.local_to_global import ChainSettings, TrapSettings
+
+START = "standard start"
+PAPER = "paper's start"
+STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 is right
+
+
+def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> dict[str, Tensor]:
+    """The smallest eigenvalue of H_ee at e = 0 and the best b, the other weights as they are.
+
+    Args:
+        parameters: of every run.
+        x: inputs on which the population loss is estimated, bool [R, B, T].
+        chain: whose symbols they are.
+
+    Returns:
+        `curvature` [R], in units of 2 |h(0)|: 1 at small weights where p + q > 1; and `e_norm` [R],
+        how far the run is from e = 0.
+    """
+    held = {name: value.detach().double() for name, value in parameters.items()}
+    held["b"] = torch.full_like(held["b"], math.log(chain.p / chain.q))
+
+    def slope(e: Tensor) -> Tensor:
+        e = e.requires_grad_()
+        with torch.enable_grad():
+            loss = population_losses(held | {"e": e}, x, chain).sum()
+            return torch.autograd.grad(loss, e)[0]
+
+    # Central differences: attention's own backward pass has no derivative.
+    steps = STEP * torch.eye(held["e"].shape[1], dtype=torch.float64, device=x.device)
+    zero = torch.zeros_like(held["e"])
+    rows = [(slope(zero + step) - slope(zero - step)) / (2 * STEP) for step in steps]
+    hessian = torch.stack(rows, dim=1)
+    least = torch.linalg.eigvalsh((hessian + hessian.mT) / 2)[:, 0]
+    unit = 2 * abs(chain.p * chain.q * (chain.p + chain.q - 1)) / (chain.p + chain.q) ** 2
+    return {"curvature": least / unit, "e_norm": held["e"].norm(dim=1)}
+
+
+def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
+    """Both starts on every chain, and the variants on the first.
+
+    Returns:
+        Rows `p`, `q`, `variant`, `seed`, `iteration`, `loss` (population, nats), `curvature`,
+        `e_norm`.
+    """
+    parts = []
+    for place, chain in enumerate(settings.chains):
+        runs = [(START, "standard", settings.training), (PAPER, "paper", settings.training)]
+        if place == 0:
+            runs += [
+                (v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants
+            ]
+        # Variants of one batch size share what their sequences are drawn by.
+        by_batch: dict[int, list] = {}
+        for run in runs:
+            by_batch.setdefault(run[2].batch, []).append(run)
+        for number, one in enumerate(g for alike in by_batch.values() for g in group(alike)):
+            alone = execution.part(f"{place}-{number}", one)
+            trained = train_group(one, settings.of(chain), execution=alone, also=curvature)
+            parts += _rows(chain, one.names, settings.seeds, trained)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _rows(chain: ChainSettings, names: list[str], seeds: int, trained) -> list[pd.DataFrame]:
+    found = {name: trained.observed[name].double() for name in ("loss", "curvature", "e_norm")}
+    return [
+        pd.DataFrame(
+            {"p": chain.p, "q": chain.q, "variant": name, "seed": seed}
+            | {"iteration": trained.observed_at}
+            | {quantity: values[:, place * seeds + seed] for quantity, values in found.items()}
+        )
+        for place, name in enumerate(names)
+        for seed in range(seeds)
+    ]

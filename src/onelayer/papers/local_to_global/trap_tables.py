@@ -1,0 +1,190 @@
+"""The trap's table and figure: who stays at the unigram model, when others leave, how it curves.
+
+The theorem is of the canonical model: for p + q > 1 small starts end at a local minimum. Of the
+whole transformer the paper shows that such starts stay. Here its curvature is measured, which says
+whether they stay because it is a minimum; nothing is published of that.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from scipy.stats import binom
+
+from onelayer.evidence.figures import MIDDLE, PALETTE, despine, figure
+from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.tables import Report, interval_of, row_per, table, tidy
+from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.flow_tables import with_runs
+from onelayer.papers.local_to_global.training_tables import changes, close
+from onelayer.papers.local_to_global.trap import PAPER, START
+from onelayer.settings.local_to_global import TrainingSettings, Variant
+
+KEYS = ["p", "q", "variant"]
+COMPARED = {
+    "curvature_where_trapped": Direction(0, 1, kind="analogue"),
+    "curvature_before_escape": Direction(0, -1, kind="analogue"),
+    "way_closed": Direction(0.5, 1, kind="analogue"),
+}
+
+
+def escape(run: pd.DataFrame, chain: Chain) -> float:
+    """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
+    below = run["loss"].to_numpy() < chain.unigram_entropy - close(chain)
+    after = np.logical_and.accumulate(below[::-1])[::-1]
+    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
+
+
+def median(times: np.ndarray) -> dict[str, object]:
+    """The median time with its 95% interval by order statistics; what never came is after all."""
+    times, n = np.sort(times), len(times)
+    if not np.isfinite(np.median(times)):
+        return {"verdict": NOT_REACHED, "note": "most seeds stay", "n": n}
+    row = {"value": float(np.median(times)), "n": n}
+    least = int(binom.ppf(0.025, n, 0.5))
+    if binom.cdf(least - 1, n, 0.5) <= 0.025 and least > 0:
+        row |= {"low": times[least - 1], "high": times[n - least]}
+    return {key: value if np.isfinite(value) else np.nan for key, value in row.items()}
+
+
+def quantities_of(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
+    """What is measured of the runs of one variant on one chain, by name of the quantity."""
+    each = [run.sort_values("iteration") for _, run in runs.groupby("seed")]
+    times = np.array([escape(run, chain) for run in each])
+    final = np.array([run["loss"].iloc[-1] for run in each])
+    stay = np.abs(final - chain.unigram_entropy) <= close(chain)
+    trapped = [run["curvature"].iloc[-1] for run, stays in zip(each, stay, strict=True) if stays]
+    left = [
+        run.loc[run["iteration"] <= time, "curvature"].min()
+        for run, time in zip(each, times, strict=True)
+        if np.isfinite(time)
+    ]
+    way = chain.unigram_entropy - chain.bigram_entropy
+    found = {
+        "trapped_share": share(int(stay.sum()), len(each)),
+        "escape_iteration": median(times),
+        "final_loss": mean(final),
+        "way_closed": mean((chain.unigram_entropy - final) / way),
+    }
+    for name, values in (("where_trapped", trapped), ("before_escape", left)):
+        found[f"curvature_{name}"] = mean(values) if values else {"verdict": NOT_REACHED, "n": 0}
+    return found
+
+
+@row_per(*KEYS)
+def readable(by: pd.DataFrame, p: float, q: float, variant: str) -> dict[str, str]:
+    """A row per chain and variant."""
+    trapped, time, way = (
+        by.loc[name] for name in ("trapped_share", "escape_iteration", "way_closed")
+    )
+    row = {
+        "p": f"{p:g}",
+        "q": f"{q:g}",
+        "training": variant,
+        "at the unigram model in the end": f"{trapped['value'] * trapped['n']:.0f} of "
+        f"{trapped['n']:.0f}",
+        "escape, median iteration [95%]": interval_of(time, 0),
+        "final loss [95%]": interval_of(by.loc["final_loss"], 4),
+        "way to the bigram entropy [95%]": interval_of(way, 2),
+        "more than half": worded(way),
+    }
+    for name, label in (("where_trapped", "where trapped"), ("before_escape", "before escaping")):
+        one = by.loc[f"curvature_{name}"] if f"curvature_{name}" in by.index else None
+        row[f"least curvature {label} [95%]"] = interval_of(one, 2)
+        row["above 0" if name == "where_trapped" else "below 0"] = (
+            "–" if one is None else worded(one)
+        )
+    return row | {"what changes": trapped["note"]}
+
+
+@table(
+    "local_to_global/trap",
+    "Transformers",
+    "table: the trap",
+    reads={"curves": "train_trapped.curves"},
+    settings={
+        "training": "local_to_global.trap.training",
+        "variants": "local_to_global.trap.variants",
+    },
+)
+def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Variant]) -> Report:
+    """Curvature of the whole transformer at the unigram model, and who leaves it, by chain."""
+    said = {v.name: changes(v, training) for v in variants}
+    rows = []
+    for (p, q, variant), runs in curves.groupby(KEYS, sort=False):
+        chain = Chain(p, q)
+        found = quantities_of(runs, chain)
+        if variant == PAPER:  # comes from far above the unigram entropy and never was there
+            found = {name: row for name, row in found.items() if not name.startswith("curvature")}
+        found["trapped_share"]["note"] = said.get(variant, "as trained")
+        rows += [dict(zip(KEYS, (p, q, variant), strict=True)) | {"quantity": name} | row
+                 for name, row in found.items()]  # fmt: skip
+    table = tidy(rows, KEYS)
+    compared = [
+        None
+        if row.quantity == "way_closed" and row.variant != PAPER
+        else COMPARED.get(row.quantity)
+        for row in table.itertuples()
+    ]
+    table = judge(with_runs(table), compared)
+    title = "Is the unigram model a trap of the whole transformer?"
+    notes = [
+        f"{training.sequence_length} inputs, {training.batch} sequences, {training.iterations} "
+        "iterations; the standard start and the paper's on chains with p + q > 1, changes of the "
+        "first on the first chain.",
+        "Where e = 0 the loss is the unigram entropy whatever the other weights are. Least "
+        "curvature: the smallest eigenvalue of the Hessian in e there, with the run's own other "
+        "weights and the best b, in units of 2 h(0), what theorem 2 gives for small weights. Above "
+        "0: a local minimum (flat along the other weights); below: a way out. Before escaping: the "
+        "lowest that was seen up to the escape.",
+        "At the unigram model: within a tenth of its distance from the bigram entropy. Escape: "
+        "from then on below that. The median's interval is by order statistics; a seed that stays "
+        "comes after all others.",
+        "Curvature of the whole transformer and chains other than (.5, .8) are beyond the paper: "
+        "analogues of its theorem 2 and of figure 4.",
+    ]
+    return Report(table, readable(table), title, notes)
+
+
+@figure(
+    "local_to_global/trap",
+    "Transformers",
+    "figure: the trap",
+    reads={"curves": "train_trapped.curves"},
+    settings={"variants": "local_to_global.trap.variants"},
+)
+def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
+    """Way to the bigram entropy and least curvature against iterations, a column a chain.
+
+    A line a seed. Above: 0 is the unigram, 1 the bigram entropy. Below: above 0 the unigram model
+    is a minimum, below it has a way out.
+    """
+    chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
+    colours = dict(zip([START, PAPER, *(v.name for v in variants)], PALETTE, strict=False))
+    figure, axes = plt.subplots(
+        2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",
+        squeeze=False,
+    )  # fmt: skip
+    for column, (p, q) in zip(axes.T, chains, strict=True):
+        chain = Chain(p, q)
+        way = chain.unigram_entropy - chain.bigram_entropy
+        mine = curves[(curves["p"] == p) & (curves["q"] == q)]
+        for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
+            style = {"color": colours[variant], "lw": 0.9, "alpha": 0.8}
+            column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
+            if variant != PAPER:
+                column[1].plot(run["iteration"], run["curvature"], **style)
+        column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
+        column[1].set_xlabel("iteration")
+        for axis, levels in zip(column, [(0, 1), (0,)], strict=True):
+            for level in levels:
+                axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
+            despine(axis)
+    axes[0, 0].set_ylim(-0.5, 1.08)
+    axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
+    axes[1, 0].set_ylabel("least curvature\n(units of 2 h(0))")
+    handles = [Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    return figure

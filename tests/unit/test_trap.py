@@ -1,0 +1,143 @@
+"""The curvature at the unigram model beside a dense model by loops, and the table of it."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.trap import PAPER, START, curvature, train_trap
+from onelayer.papers.local_to_global.trap_tables import escape, median, trap
+from onelayer.settings.local_to_global import TrainingSettings, TrapSettings
+
+CHAIN = Chain(0.5, 0.8)
+T, D = 5, 3
+
+
+def weights(seed: int, scale: float) -> dict[str, torch.Tensor]:
+    """Two runs of a tiny transformer."""
+    draw = torch.Generator().manual_seed(seed)
+    shapes = {"e": (D,), "wpe": (T, D), "W_1": (4 * D, D), "W_2": (D, 4 * D), "b": ()}
+    shapes |= dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (D, D))
+    return {
+        name: scale * torch.randn(2, *shape, generator=draw, dtype=torch.float64)
+        for name, shape in shapes.items()
+    }
+
+
+def dense_loss(own: dict[str, torch.Tensor], e: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The population loss of one run, position by position, with b at the unigram model."""
+    surprise, weight = {0: [], 1: []}, {0: CHAIN.pi0, 1: CHAIN.pi1}
+    for row in x:
+        z = [own["wpe"][t] + float(row[t]) * e for t in range(T)]
+        for t in range(T):
+            scores = torch.stack([(own["W_K"] @ z[s]) @ (own["W_Q"] @ z[t]) for s in range(t + 1)])
+            share = torch.softmax(scores / math.sqrt(D), dim=0)
+            mixed = sum(share[s] * (own["W_V"] @ z[s]) for s in range(t + 1))
+            y = z[t] + own["W_O"] @ mixed
+            y = y + own["W_2"] @ torch.relu(own["W_1"] @ y)
+            logit = e @ y + math.log(CHAIN.p / CHAIN.q)
+            symbol = int(row[t])
+            one = 1 - CHAIN.q if symbol else CHAIN.p
+            loss = -one * torch.nn.functional.logsigmoid(logit)
+            surprise[symbol].append(loss - (1 - one) * torch.nn.functional.logsigmoid(-logit))
+    return sum(weight[symbol] * torch.stack(surprise[symbol]).mean() for symbol in (0, 1))
+
+
+@pytest.mark.parametrize("scale", [0.02, 0.7])
+def test_the_curvature_is_the_least_eigenvalue_of_the_dense_hessian(scale):
+    parameters = weights(1, scale)
+    x = torch.rand(4, T, generator=torch.Generator().manual_seed(2)) < CHAIN.pi1
+    found = curvature(parameters, x.expand(2, -1, -1), CHAIN)
+    unit = 2 * CHAIN.p * CHAIN.q * (CHAIN.p + CHAIN.q - 1) / (CHAIN.p + CHAIN.q) ** 2
+    for run in range(2):
+        own = {name: value[run] for name, value in parameters.items()}
+        zero = torch.zeros(D, dtype=torch.float64)
+        hessian = torch.autograd.functional.hessian(lambda e, own=own: dense_loss(own, e, x), zero)
+        least = float(torch.linalg.eigvalsh(hessian)[0]) / unit
+        assert float(found["curvature"][run]) == pytest.approx(least, rel=1e-5, abs=1e-6)
+        assert float(found["e_norm"][run]) == pytest.approx(float(own["e"].norm()))
+
+
+def test_without_weights_it_is_what_the_theorem_gives():
+    zero = {name: torch.zeros_like(value) for name, value in weights(0, 1).items()}
+    x = torch.rand(1, 64, T, generator=torch.Generator().manual_seed(0)) < CHAIN.pi1
+    found = curvature(zero, x.expand(2, -1, -1), CHAIN)["curvature"]
+    assert found.tolist() == pytest.approx([1, 1], abs=1e-6)
+    below = curvature(zero, x.expand(2, -1, -1), Chain(0.2, 0.3))["curvature"]
+    assert below.tolist() == pytest.approx([-1, -1], abs=1e-6)
+
+
+def test_runs_have_losses_and_curvatures_on_every_chain():
+    settings = TrapSettings(
+        chains=[{"p": 0.9, "q": 0.9}, {"p": 0.5, "q": 0.8}],
+        training={"sequence_length": 8, "batch": 4, "iterations": 20},
+        seeds=2,
+        evaluate_on=4,
+        variants=[{"name": "2 sequences", "batch": 2}],
+    )
+    curves = train_trap(settings)
+    counts = curves.groupby(["p", "variant"])["seed"].nunique().to_dict()
+    assert counts == {
+        (0.9, START): 2, (0.9, PAPER): 2, (0.9, "2 sequences"): 2, (0.5, START): 2, (0.5, PAPER): 2
+    }  # fmt: skip
+    first = curves[(curves["iteration"] == 0) & (curves["variant"] == START)]
+    assert first["curvature"].between(0.9, 1.1).all() and np.isfinite(curves["loss"]).all()
+
+
+def test_a_chain_without_a_trap_is_refused():
+    with pytest.raises(ValueError, match=r"p = 0.2, q = 0.3: p \+ q must exceed 1"):
+        TrapSettings(chains=[{"p": 0.2, "q": 0.3}])
+
+
+def runs(**by_variant: list[tuple[float, float]]) -> pd.DataFrame:
+    """Seeds by their loss and curvature in the end, the halves of both before."""
+    rows = []
+    for variant, seeds in by_variant.items():
+        for seed, (loss, curve) in enumerate(seeds):
+            for iteration, part in ((0, 0.0), (20, 0.5), (40, 1.0)):
+                at = CHAIN.unigram_entropy + part * (loss - CHAIN.unigram_entropy)
+                bent = 1 + part * (curve - 1)
+                rows.append((0.5, 0.8, variant, seed, iteration, at, bent))
+    columns = ["p", "q", "variant", "seed", "iteration", "loss", "curvature"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_the_table_tells_those_that_stay_from_those_that_leave():
+    high, low = CHAIN.unigram_entropy, CHAIN.bigram_entropy
+    curves = runs(
+        **{
+            START: [(high, 0.8), (high, 0.9), (high, 0.85)],
+            "fast": [(low, -1.0), (low, -1.2), (low, -1.1)],
+            PAPER: [(low, 1.0), (low, 1.0), (low + 1e-4, 1.0)],
+        }
+    )
+    table = trap(curves, TrainingSettings(), []).table
+    rows = table.set_index(["variant", "quantity"])
+    assert rows.loc[(START, "trapped_share"), "value"] == 1
+    assert rows.loc[(START, "curvature_where_trapped"), "verdict"] == "reproduced"
+    assert rows.loc[(START, "curvature_before_escape"), "verdict"] == "not reached"
+    assert rows.loc[(START, "escape_iteration"), "verdict"] == "not reached"
+    # The escape is at iteration 20, so that what came later does not count.
+    assert rows.loc[("fast", "escape_iteration"), "value"] == 20
+    assert rows.loc[("fast", "curvature_before_escape"), "value"] == pytest.approx(-0.05)
+    assert (PAPER, "curvature_where_trapped") not in rows.index
+    assert rows.loc[(PAPER, "way_closed"), "verdict"] == "reproduced"
+    assert rows.loc[(START, "way_closed"), "verdict"] == ""
+
+
+def test_an_escape_lasts_to_the_end():
+    run = runs(**{START: [(CHAIN.bigram_entropy, 0.0)]})
+    assert escape(run, CHAIN) == 20
+    run.loc[run["iteration"] == 40, "loss"] = CHAIN.unigram_entropy
+    assert escape(run, CHAIN) == np.inf
+
+
+def test_the_median_counts_those_that_stay_as_last():
+    assert median(np.array([np.inf, 30, 10, 20, np.inf]))["value"] == 30
+    assert median(np.array([np.inf, np.inf, 10.0]))["verdict"] == "not reached"
+    six = median(np.array([1.0, 2, 3, 4, 5, 6]))
+    assert (six["value"], six["low"], six["high"]) == (3.5, 1, 6)
+    assert np.isnan(median(np.array([1.0, 2, 3, 4, 5, np.inf]))["high"])
