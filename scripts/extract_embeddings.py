@@ -13,5 +13,5 @@ from onelayer.text.models.tokenizer import load_tokenizer
 def main(step: Step, words: list[str]) -> None:
     kept = pd.read_parquet(step.inputs.kept_words)["word"].tolist()
     model, tokenizer = load_checkpoint(step.inputs.model), load_tokenizer(step.inputs.model)
-    vectors = extract_embeddings(model, tokenizer, sorted({*kept, *words}))
+    vectors = extract_embeddings(model, tokenizer, sorted({*kept, *words}), step.inputs.model)
     write_embeddings(vectors, step.outputs.words, step.outputs.vectors)

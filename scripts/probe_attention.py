@@ -16,5 +16,6 @@ def main(step: Step, attention: AttentionProbeSettings, words: list[str]) -> Non
     model, tokenizer, articles = opened(step, attention)
     sums = probe_articles(model, tokenizer, articles, kept, attention, step.progress)
     write_attention_sums(sums, outputs.by_head, outputs.by_distance, outputs.by_words)
-    vectors = extract_embeddings(model, tokenizer, sorted({*kept["word"], *words}))
+    words = sorted({*kept["word"], *words})
+    vectors = extract_embeddings(model, tokenizer, words, step.inputs.model)
     write_embeddings(vectors, outputs.words, outputs.vectors)

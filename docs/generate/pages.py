@@ -33,7 +33,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     declared = json.loads(_run(root, "docs/generate/declared.py"))
     drawn = [result for result in declared if result["kind"] != "table"]
     pages = {"figures.md": figures(drawn, root / "workflow/report", pictures)}
-    targets = {result["target"]: _place_of(result) for result in declared}
+    targets = {result["target"]: _place_of(result, root) for result in declared}
     findings = (root / "docs/reference/findings.md").read_text(encoding="utf-8")
     for paper, title in PAPERS.items():
         pages[f"papers/{paper}.md"] = paper_page(paper, said_of(title, findings), targets)
@@ -114,10 +114,12 @@ def figures(drawn: Iterable[Mapping[str, str]], captions: Path, pictures: Pictur
     return "\n".join(text)
 
 
-def _place_of(result: Mapping[str, str]) -> str:
-    """Where a paper's page sends readers for a result."""
+def _place_of(result: Mapping[str, str], root: Path) -> str:
+    """Where a paper's page sends readers for a result; of a new table, to how it is made."""
     if result["kind"] == "table":
-        return f"../reference/tables/{result['name']}.csv"
+        table = f"reference/tables/{result['name']}.csv"
+        kept = (root / "docs" / table).is_file()
+        return f"../{table}" if kept else "../running.md#one-table-one-figure"
     return f"../figures.md#{result['target']}"
 
 

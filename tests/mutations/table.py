@@ -1587,7 +1587,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/measures.py",
-        "replicates / centres[:, None]",
+        "self.corrected(replicates, centres[:, None])",
         "replicates",
         "tests/oracle/test_probe_end_to_end.py"
         "::test_the_measured_ratio_is_the_ratio_of_means_over_all_documents",
@@ -1861,6 +1861,35 @@ FAULTS = [
         "_draw(np.ones(others.size, bool), counts.sum(), rng)",
         "tests/unit/test_head_removal.py::test_other_heads_are_never_the_largest_ones",
         "the largest heads are among the random others",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/probe/value_circuit.py",
+        "same = self._by_head(sums[0], self._meets @ sums[1]) - own @ self._own",
+        "same = self._by_head(sums[0], self._meets @ sums[1])",
+        "tests/oracle/test_value_circuit.py::test_gaps_of_all_heads_agree_with_loops",
+        "a word that a head copies counts as a pair of one topic",
+    ),
+    Fault(
+        "text/models/architecture.py",
+        "module.weight.T.unflatten(0, (heads, -1))",
+        "module.weight.unflatten(0, (heads, -1))",
+        "tests/oracle/test_value_circuit.py::test_weights_are_those_by_which_heads_write",
+        "W_O is transposed",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/value_circuit.py",
+        "below = math.hypot(over.value - over.low, null.high - null.value)",
+        "below = over.value - over.low",
+        "tests/unit/test_value_circuit.py"
+        "::test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit",
+        "a gap is judged as if its null were known exactly",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/value_circuit.py",
+        "fit = isotonic_regression(distances).x",
+        "fit = distances",
+        "tests/oracle/test_value_circuit.py::test_half_times_are_those_of_a_fit_that_never_falls",
+        "one noisy snapshot is an early crossing",
     ),
     # Topic structure: synthetic
     Fault(

@@ -130,14 +130,18 @@ use rule measure_attention as measure_embeddings with:
         vectors=of_checkpoints(rules.probe_attention.output.vectors),
     output:
         measures="results/measures/{corpus}/{model}/embeddings.parquet",
+        circuits="results/measures/{corpus}/{model}/value_circuits.parquet",
         record=record,
     pathvars:
         step="measure_embeddings/{corpus}/{model}",
+    resources:
+        **asks(1500, minutes=30),
     params:
         **script(
             "measure_embeddings",
             uncertainty=uncertainty,
             checkpoint_seeds=lambda w: settings.seeds(w.model),
+            control=lambda w: settings.models[w.model].source == "random",
         ),
 
 
@@ -145,6 +149,7 @@ use rule step as gather_series with:
     input:
         attention=of_series(rules.measure_attention.output.measures),
         embeddings=of_series(rules.measure_embeddings.output.measures),
+        circuits=of_series(rules.measure_embeddings.output.circuits),
     output:
         measures="results/measures/{corpus}/{series}/snapshots.parquet",
         record=record,

@@ -148,6 +148,10 @@ checkpoints from elsewhere, against tokens seen.
     wikipedia.pretraining_figures
     -> measure_snapshots, gather_series
     -> table_topic_structure_over_tokens, figure_topic_structure_over_tokens
+Whether values know the topics, the theorem's first stage on text, and before attention does.
+    wikipedia.probe.value_circuit, wikipedia.value_circuit, onelayer.text.models.architecture
+    -> measure_embeddings, measure_snapshots
+    -> table_value_circuit, figure_value_circuit
 Whether models need the heads that attend within topics: loss on words without them.
     wikipedia.head_removal, wikipedia.figures, wikipedia.probe.head_removal,
     onelayer.text.models.head_removal, onelayer.text.models.word_heads,

@@ -154,6 +154,41 @@ _MORE = {
     "does_not": "attends no more within topics than one that read articles one by one",
     "number": "{it:3} more, as a multiple of permuted topics",
 }
+
+
+def _values(family: str, subject: str) -> list[Finding]:
+    """The theorem's stages asked of a small model: do values know the topics, and first?"""
+    place = {
+        "place": BEYOND,
+        "kind": "analogue",
+        "table": "topic_structure/value_circuit",
+        "subject": subject,
+    }
+    of = {"model": f"{family}-here", "reading": "embedding layer's output", "seed": ALL}
+    return [
+        Finding(
+            f"values_{family}",
+            claim="values know the topics: heads write words of the topic that they attend to",
+            primary=of | {"quantity": "value_circuit_gap"},
+            does="has heads that write words of the topic they attend to more than equally "
+            "frequent words of permuted topics",
+            does_not="has heads that write words of the topic they attend to no more than equally "
+            "frequent words of permuted topics",
+            number="a gap of {it:3} standard deviations",
+            **place,
+        ),
+        Finding(
+            f"values_first_{family}",
+            claim="values learn the topics before attention does",
+            primary=of | {"quantity": "doublings_before_attention"},
+            does="learns the topics in its values before it does in its attention",
+            does_not="does not learn the topics in its values before it does in its attention",
+            number="{it:1} doublings of text between the halves of both",
+            **place,
+        ),
+    ]
+
+
 WIKIPEDIA: list[Finding | Remark] = [
     *(
         _ratio(f"{what}_{family}", family, f"the paper's {name}", "published", family)
@@ -209,6 +244,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         does_not=_WORDS["attention_ratio"]["does_not"],
         number=_WORDS["attention_ratio"]["number"],
     ),
+    *(finding for family, subject in _SMALL.items() for finding in _values(family, subject)),
     Remark(
         "topic_models_minilm",
         "topic_structure/topic_model_robustness",

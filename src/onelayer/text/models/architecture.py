@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
@@ -28,6 +28,9 @@ MOST_MODULES = 1000  # layers, experts in a layer, labels; the largest models ha
 MOST_SIZE = 2**31
 _POSITIVE = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size")
 _OF_MODULES = re.compile("layer|expert|block|label")
+# Last names of the linear layers that make values, and of those that take all heads' to the width.
+_VALUE = re.compile("(value|v)(_proj|_lin)?")
+_OUTPUT = re.compile("dense|(out|o)(_proj|_lin)?")
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
@@ -174,6 +177,59 @@ def embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
             f"probe needs {layers + 1}, the first of them the embedding layer's output"
         )
     return states[0]
+
+
+def projection(model: PreTrainedModel) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Weight [d, e] and bias [d] that take factorised embeddings to the hidden width; None: none.
+
+    ELECTRA projects only where the widths differ.
+    """
+    family = FAMILIES.get(model.config.model_type)
+    module = dict(model.named_modules()).get(family.projection) if family else None
+    return (module.weight, module.bias) if isinstance(module, nn.Linear) else None
+
+
+def value_weights(model: PreTrainedModel) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """What every head of every layer does to what it attends to: W_V and W_O.
+
+    Head h adds x W_V[h] W_O[h] to the residual stream for a token x that it attends to alone;
+    biases left out. Layers that share their weights (ALBERT's) are one.
+
+    Returns:
+        [layers, heads, d, d_h] and [layers, heads, d_h, d]; None where an architecture has no
+        linear layers of known names for them (GPT-2 and GPT-NeoX keep queries, keys and values
+        together).
+    """
+    found, values, heads = [], None, model.config.num_attention_heads
+    for name, module in reader(model).named_modules():
+        last = name.rpartition(".")[2]
+        if not isinstance(module, nn.Linear):
+            continue
+        if _VALUE.fullmatch(last):
+            values = module.weight
+        elif values is not None and _OUTPUT.fullmatch(last):
+            output = module.weight.T.unflatten(0, (heads, -1))
+            # Several heads may share one value (grouped queries).
+            each = values.unflatten(0, (-1, output.shape[1])).mT
+            found.append((each.repeat_interleave(heads // len(each), dim=0), output))
+            values = None
+    return tuple(map(torch.stack, zip(*found, strict=True))) if found else None
+
+
+def head_transform(folder: Path, model: PreTrainedModel) -> tuple[torch.Tensor, ...] | None:
+    """The linear layer, [e, d], and LayerNorm's gain, [e], before words are predicted.
+
+    A bare model has no such head: it is looked for among the checkpoint's weights. None: it was
+    published without, or the family has none.
+    """
+    family, kept = FAMILIES.get(model.config.model_type), {}
+    for path in sorted(folder.glob("*.safetensors")) if family else []:
+        with safe_open(path, framework="pt") as file:
+            for name in set(file.keys()):
+                module, _, last = name.rpartition(".")
+                if module in family.transform and last in ("weight", "gamma"):
+                    kept[module] = file.get_tensor(name)
+    return tuple(kept[name] for name in family.transform) if len(kept) == 2 else None
 
 
 @contextlib.contextmanager

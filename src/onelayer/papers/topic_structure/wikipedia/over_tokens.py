@@ -11,6 +11,7 @@ from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, 
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import OF_HEAD
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 
@@ -106,4 +107,5 @@ def ratios_over_tokens(
         notes = [over_seeds.note(seed, model.settings) for seed in rows[SEED]]
         parts.append(rows.assign(model=model.name, runs=runs, note=notes))
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
-    return tidy(table[table["quantity"].isin(QUANTITIES)], KEYS)
+    table = table[table["quantity"].isin(QUANTITIES)]
+    return tidy(table.drop(columns=OF_HEAD, errors="ignore"), KEYS)

@@ -31,7 +31,7 @@ PANELS = (
 FOUND = 3.0
 
 
-def _colour(model: ModelSettings, place: int) -> str:
+def colour_of(model: ModelSettings, place: int) -> str:
     """That of the published row beside which a model stands."""
     colours = dict(zip(CHECKPOINTS, PALETTE, strict=False))
     return colours.get(model.published_as or "", PALETTE[place % len(PALETTE)])
@@ -68,7 +68,7 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
                 for (name, _), rows in runs.items()
                 if name == model.name
             ]
-            _draw_losses(axis, seeds, model.name, _colour(model.settings, place))
+            _draw_losses(axis, seeds, model.name, colour_of(model.settings, place))
         axis.set_ylabel(label)
         despine(axis)
     axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
@@ -130,7 +130,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         squeeze=False,
     )
     for place, name in enumerate(names):
-        colour = _colour(known[name], place)
+        colour = colour_of(known[name], place)
         for axis, quantity in zip(axes[place], RATIOS, strict=True):
             rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
             _draw_null(axis, rows[rows["quantity"] == f"{quantity}_null"])
@@ -144,7 +144,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     doublings = int(np.log2(table["tokens_seen"].max() / first))
     axes[-1, 0].set_xticks([first * 2**k for k in range(0, doublings + 1, 2)])
     for axis in axes[-1]:
-        axis.xaxis.set_major_formatter(FuncFormatter(_tokens))
+        axis.xaxis.set_major_formatter(FuncFormatter(tokens_shown))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set_xlabel("tokens seen (logarithmic)")
     figure.supylabel("ratio / mean of its permutation null", fontsize=9)
@@ -169,7 +169,8 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     return figure
 
 
-def _tokens(tokens: float, _: int) -> str:
+def tokens_shown(tokens: float, _: int = 0) -> str:
+    """Tokens for readers: `64k`, `1.0M`."""
     return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
 
 

@@ -52,6 +52,8 @@ class Sampled:
         null: with topics permuted, in the same way for all, [S, P]; None: not a ratio.
         topics: with `topics_drawn` whole topics resampled, the same for all, [S, R]; None: not
             measured.
+        corrected: how a value is set beside the mean of its null: divided by it, as a ratio is, or
+            that subtracted.
     """
 
     variant: Variant
@@ -62,6 +64,7 @@ class Sampled:
     null: np.ndarray | None = None
     topics: np.ndarray | None = None
     topics_drawn: int = 0
+    corrected: np.ufunc = np.divide
 
     def rows(self, seed: str, chosen: Sequence[int]) -> list[dict]:
         """Rows of the mean over the chosen checkpoints: of a ratio also its null, z and p.
@@ -80,7 +83,9 @@ class Sampled:
             null = self.null[chosen]
             mean_null, centres = null.mean(axis=0), null.mean(axis=1)
             ends = uncertainty.percentile_interval(mean_null)
-            corrected = self._over_seeds(values / centres, replicates / centres[:, None])
+            corrected = self._over_seeds(
+                self.corrected(values, centres), self.corrected(replicates, centres[:, None])
+            )
             rows += [
                 row("_null", mean_null.mean(), *ends),
                 row("_null_corrected", *corrected),
@@ -117,7 +122,7 @@ class Sampled:
         return of | numbers
 
 
-def _rows(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame:
+def rows_of(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame:
     """Rows over all seeds, then, where there are several, those of each."""
     checkpoints = range(len(quantities[0].values))
     parts = [(ALL, list(checkpoints))]
@@ -169,7 +174,7 @@ def measure_attention(
         membership = labels.membership[place]
         try:
             ratio = _ratios(checkpoints, place, weights, by_distance=False)
-            permutations = _permutations(membership, frequencies, settings)
+            permutations = permutations_of(membership, frequencies, settings)
             null = [
                 uncertainty.permuted_attention(sums.word_pairs, membership, permutations).ratio
                 for sums in checkpoints
@@ -184,7 +189,7 @@ def measure_attention(
         name = "attention_ratio_distance_standardised"
         quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
         quantities += _class_means(checkpoints, variant, place, weights)
-    return _rows([*quantities, *_contrasts(ratios)], seeds)
+    return rows_of([*quantities, *_contrasts(ratios)], seeds)
 
 
 def measure_heads(checkpoints: Sequence[AttentionSums], seeds: Sequence[int] = ()) -> pd.DataFrame:
@@ -252,7 +257,7 @@ def measure_embeddings(
         """What all vectors share under a variant: topic sets, resamples and permutations."""
         membership, rng = labels.membership[place], generator("words", settings.seed)
         resamples = uncertainty.word_multiplicities(membership, settings.word_resamples, rng)
-        permutations = _permutations(membership, frequencies, settings)
+        permutations = permutations_of(membership, frequencies, settings)
         return TopicSets(membership), resamples, permutations
 
     by_vectors: dict[str, list[Sampled]] = {name: [] for name in vectors}
@@ -263,10 +268,10 @@ def measure_embeddings(
             by_vectors[name] += _similarities(vectors[name], variant, name, *drawn(place))
         except ValueError as error:
             raise _empty(variant, error) from None
-    return _rows(list(itertools.chain(*by_vectors.values())), seeds)
+    return rows_of(list(itertools.chain(*by_vectors.values())), seeds)
 
 
-def _permutations(
+def permutations_of(
     membership: np.ndarray, frequencies: np.ndarray, settings: UncertaintySettings
 ) -> list[np.ndarray]:
     """Of the labelled words within strata of frequency, int [W] each."""

@@ -22,6 +22,11 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     measure_embeddings,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import (
+    FIRST,
+    circuits_of,
+    measure_circuits,
+)
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.models.tokenizer import piece_ids
@@ -41,7 +46,7 @@ def measure_snapshots(
     uncertainty: UncertaintySettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
-    """Attention and embedding ratios at each snapshot, over seeds and of each.
+    """Attention and embedding ratios, value circuits' gaps, at each snapshot, over seeds, of each.
 
     Args:
         seeds: by seed, tokens seen and the model at every snapshot.
@@ -51,8 +56,8 @@ def measure_snapshots(
         vocabulary: rows `word`, `occurrences` of the bag of words.
 
     Returns:
-        Rows of `probe.measures` with `tokens` seen behind them: the mean over seeds, whose
-        snapshots end with the batch that reaches the same number.
+        Rows of `probe.measures` and `measure_circuits` with `tokens` seen behind them: the mean
+        over seeds, whose snapshots end with the batch that reaches the same number.
 
     Raises:
         OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.
@@ -62,13 +67,17 @@ def measure_snapshots(
     one = (labels, frequencies_of(labels, vocabulary), uncertainty)
     parts = []
     for moment in progress(zip(*seeds.values(), strict=True), unit="snapshot"):
-        sums, vectors = [], []
+        sums, vectors, circuits = [], [], []
         for _, model in moment:
             sums.append(probe_attention(model, tokenizer, articles, labels, variants, attention))
-            vectors.append(extract_embeddings(model, tokenizer, labels.words).of(labels.words))
+            embeddings = extract_embeddings(model, tokenizer, labels.words)
+            vectors.append(embeddings.of(labels.words))
+            circuits.append(circuits_of(embeddings, labels.words))
+        variant = variants[0], labels.membership[0], *one[1:]
         measured = [
             measure_attention(sums, *one, seeds=list(seeds)),
             measure_embeddings(vectors, variants, *one, seeds=list(seeds)),
+            measure_circuits(circuits, *variant, [FIRST], list(seeds)),
         ]
         tokens = sum(tokens for tokens, _ in moment) // len(moment)
         parts += [table.assign(tokens=tokens) for table in measured]

@@ -76,6 +76,10 @@ class TopicSets:
         self.words = len(membership)
         self.labelled = np.flatnonzero(membership.any(axis=1))  # [N]
         self.sets, self.group = _distinct_rows(membership[self.labelled])  # [G, K], [N]
+        # Members of the groups, one group after the other: the constant part of the indicator.
+        self._members = np.argsort(self.group, kind="stable").astype(np.int32)
+        sizes = np.bincount(self.group, minlength=len(self.sets))
+        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         large = self.sets.sum(axis=1) > self._expansion_limit()
         self._expand(np.flatnonzero(~large))
         self._large = np.flatnonzero(large)
@@ -93,6 +97,27 @@ class TopicSets:
         if len(self._large):
             total += np.vdot(self._large_meets @ group_sums, group_sums[self._large])
         return float(total)
+
+    def indicator(
+        self, weights: ArrayLike | None = None, permutation: ArrayLike | None = None
+    ) -> tuple[sparse.csr_matrix, np.ndarray]:
+        """How often each labelled word counts in each group, [G, N], and in all, [N].
+
+        With resampled words, permuted labels, both or neither: see `PairSimilarity.means`.
+        """
+        drawn = np.ones(self.words) if weights is None else np.asarray(weights, np.float64)
+        multiplicity = drawn[self.labelled]  # [N]
+        members = self._members if permutation is None else self._permuted(permutation)
+        shape = (len(self._starts) - 1, len(members))
+        counts = (multiplicity[members], members, self._starts)
+        return sparse.csr_matrix(counts, shape=shape, copy=False), multiplicity
+
+    def _permuted(self, permutation: ArrayLike) -> np.ndarray:
+        """Members of the groups after the labels moved: the word that now holds each label."""
+        holder = np.full(self.words, -1, dtype=np.int32)
+        moved = np.asarray(permutation)[self.labelled]
+        holder[moved] = np.arange(len(moved), dtype=np.int32)
+        return holder[self.labelled][self._members]
 
     def _expansion_limit(self) -> int:
         """Size of the largest sets to expand: the cheapest in multiply-adds per column."""
@@ -139,10 +164,6 @@ class PairSimilarity:
         bad = int((~np.isfinite(self._squares)).sum())
         if bad:
             raise ValueError(f"{bad} of {len(self._rows)} vectors of labelled words are not finite")
-        # Members of the groups, one group after the other: the constant part of the indicator.
-        self._members = np.argsort(self.sets.group, kind="stable").astype(np.int32)
-        sizes = np.bincount(self.sets.group, minlength=len(self.sets.sets))
-        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
     def means(
         self, weights: ArrayLike | None = None, permutation: ArrayLike | None = None
@@ -158,15 +179,9 @@ class PairSimilarity:
         Raises:
             ValueError: when a class has no pairs (it is named).
         """
-        drawn = np.ones(self.sets.words) if weights is None else np.asarray(weights, np.float64)
-        multiplicity = drawn[self.sets.labelled]  # [N]
-        members = self._members if permutation is None else self._permuted(permutation)
-        shape = (len(self._starts) - 1, len(members))
-        indicator = sparse.csr_matrix(
-            (multiplicity[members], members, self._starts), shape=shape, copy=False
-        )
+        indicator, multiplicity = self.sets.indicator(weights, permutation)
         group_sums = indicator @ self._rows  # [G, d]
-        sizes = indicator @ np.ones((len(members), 1))  # [G, 1]
+        sizes = indicator @ np.ones((len(multiplicity), 1))  # [G, 1]
 
         own = multiplicity * multiplicity
         same = self.sets.meeting_sum(group_sums) - own @ self._squares
@@ -175,13 +190,6 @@ class PairSimilarity:
         pairs = sizes.sum() ** 2 - own.sum()
         different = whole @ whole - own @ self._squares - same
         return _means(same, different, round(same_pairs) // 2, round(pairs - same_pairs) // 2)
-
-    def _permuted(self, permutation: ArrayLike) -> np.ndarray:
-        """Members of the groups after the labels moved: the word that now holds each label."""
-        holder = np.full(self.sets.words, -1, dtype=np.int32)
-        moved = np.asarray(permutation)[self.sets.labelled]
-        holder[moved] = np.arange(len(self._rows), dtype=np.int32)
-        return holder[self.sets.labelled][self._members]
 
 
 def _means(same: float, different: float, same_pairs: int, different_pairs: int) -> PairMeans:

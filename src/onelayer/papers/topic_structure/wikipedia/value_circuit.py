@@ -1,0 +1,383 @@
+"""Do the values know the topics, and do they before attention does? Table and figure.
+
+The theorem's two stages, asked of trained transformers on text: no claim of Li, Li & Risteski
+(2023), who measure attention and embeddings there.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from scipy.optimize import isotonic_regression
+
+from onelayer.evidence import intervals
+from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, figure
+from onelayer.evidence.tables import ALL, interval_of, number, row_per, table, tidy
+from onelayer.evidence.verdicts import (
+    DIFFERENCE,
+    NOT_REACHED,
+    TENTH,
+    Direction,
+    Number,
+    judge,
+    worded,
+)
+from onelayer.papers.topic_structure.wikipedia import over_seeds
+from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.pretraining_figures import (
+    FOUND,
+    colour_of,
+    tokens_shown,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import FIRST, GAP, READINGS
+from onelayer.papers.topic_structure.wikipedia.tables import measures_by_model
+from onelayer.settings.models import ModelSettings, RandomModel
+from onelayer.settings.topic_structure import NamedModel, by_name
+
+KEYS = ["model", "reading", "overlap", "threshold", SEED]
+ATTENTION = "attention_ratio"
+EARLIER = "doublings_before_attention"
+# Of the gap a tenth of what Cohen (1988) calls a small effect, d = .2; of snapshots, which lie a
+# doubling apart, a tenth of that.
+KNOWS = Direction(0.0, 1, matters=0.2 * TENTH, kind="analogue")
+FIRST_COMES = Direction(0.0, 1, matters=TENTH, kind="analogue")
+NOTES = [
+    "Gap: mean of C = E W_V W_O E^T over ordered pairs of distinct words of one topic minus that "
+    "over words of different topics, in standard deviations of C over all pairs (about Cohen's d), "
+    "averaged over all heads of all layers. Blocks as the theorem has them, T topics and nothing "
+    "else, would have a gap of about sqrt(T) in every head that had the rank for them. Tightest "
+    "threshold, first overlap mode.",
+    "Null: topics permuted within frequency strata, in the same way for all heads; the verdict is "
+    "of the gap minus the null's mean, its interval over words and seeds, with the 95% of the "
+    "permutations added as squares. Heads above, below: those beyond the 95% of their own null, of "
+    "which chance alone puts 2.5% on either side.",
+    "Readings: E is the embedding layer's output (position 0, LayerNorm) or the raw matrix, of "
+    "factorised families projected to the hidden width; its mean over words is removed where "
+    "nothing else is said, or besides what goes with the logarithm of a word's frequency; to the "
+    "word embeddings: on the output side the tied raw matrix; to the head's transform: that "
+    "through the linear layer and LayerNorm's gain behind which words are predicted, where a "
+    "checkpoint has them. Layer norms' scales, biases and the feed-forward part are in none.",
+    "Found from: the first snapshot from which on the mean over trainings lies more than "
+    f"{FOUND:g} standard deviations above its null, which its interval excludes. Half: tokens at "
+    "which an isotonic fit over snapshots (noise can make no early crossing) comes to half of "
+    "where it ends, of trainings whose finished model is found. Doublings: log2 of attention's "
+    "tokens minus that of the values', over the trainings that came to both: what is not found may "
+    "have come and be too small to see. A crossing before the first snapshot counts as at it.",
+    over_seeds.NOTE,
+]
+
+
+@row_per("model", "reading")
+def readable(rows: pd.DataFrame, model: str, reading: str) -> dict[str, str]:
+    """One row per model and reading; what is not of the circuit stands with the first."""
+    by = dict(rows[rows[SEED] == ALL].iterrows())
+
+    def value(quantity: str, digits: int = 2) -> str:
+        return number(by[quantity]["value"], digits) if quantity in by else "–"
+
+    def tokens(what: str) -> str:
+        both = (by.get(f"{quantity}_{what}", {"value": math.nan}) for quantity in (GAP, ATTENTION))
+        seen = [row["value"] for row in both]
+        return "; ".join("–" if math.isnan(one) else tokens_shown(one) for one in seen)
+
+    heads = [f"{value(f'heads_{side}')} {side}" for side in ("above", "below")]
+    return {
+        "model": model,
+        "reading": reading,
+        "gap [95%]": interval_of(by.get(GAP), 3),
+        "null": value(f"{GAP}_null", 3),
+        "z": value(f"{GAP}_z", 1),
+        "over seeds": over_seeds.spread(rows.loc[rows.index.intersection([GAP])], 3),
+        "verdict": worded(by[GAP]) if GAP in by else "–",
+        "share of heads": ", ".join(heads) if "heads_above" in by else "–",
+        "attention: ratio / null [95%]": interval_of(by.get(f"{ATTENTION}_null_corrected"), 3),
+        "found from, tokens: values; attention": tokens("first"),
+        "half of it": tokens("half"),
+        "doublings before attention [95%]": interval_of(by.get(EARLIER), 2),
+        "verdict on first": worded(by[EARLIER]) if EARLIER in by else "–",
+    }
+
+
+@table(
+    "topic_structure/value_circuit",
+    "Wikipedia: results",
+    "table: values",
+    title="Value circuits: do heads write the topic of what they attend to?",
+    notes=NOTES,
+    readable=readable,
+    reads={
+        "circuits": "measure_embeddings.circuits",
+        "attention": "measure_attention.measures",
+        "snapshots": "measures_over_tokens",
+    },
+    settings={"models": "probed_models", "followed": "models_over_tokens"},
+)
+def value_circuit(
+    circuits: list[pd.DataFrame],
+    attention: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
+    models: list[NamedModel],
+    followed: list[NamedModel],
+) -> pd.DataFrame:
+    """Gaps of value circuits beside their nulls, and whether they come before attention's.
+
+    Args:
+        circuits, attention: rows of `measure_circuits` and `probe.measures`, model by model.
+        snapshots: rows of `measure_snapshots`, in the order of `followed`.
+        models: in the order of rows.
+    """
+    known, parts = by_name(models), []
+    for name, rows in measures_by_model(models, circuits).items():
+        parts.append(_of_heads(rows).assign(model=name))
+        parts.append(rows[rows["layer"] == 0].assign(model=name))
+    for name, rows in measures_by_model(models, attention).items():
+        beside = tightest_variant(rows)
+        beside = beside[beside["quantity"].isin([ATTENTION, f"{ATTENTION}_null_corrected"])]
+        parts.append(beside.assign(model=name, reading=FIRST))
+    for model, rows in zip(followed, snapshots, strict=True):
+        if model.name in known and (rows["quantity"] == GAP).any():
+            parts.append(pd.DataFrame(times(rows)).assign(model=model.name, reading=FIRST))
+    rows = pd.concat(parts, ignore_index=True).drop(columns=["layer", "head"])
+    order = {name: place for place, name in enumerate([*known, *READINGS])}
+    rows = rows.sort_values(
+        ["model", "reading"], key=lambda column: column.map(order), kind="stable"
+    )
+    rows["runs"] = [
+        over_seeds.runs(seed, known[name])
+        for seed, name in zip(rows[SEED], rows["model"], strict=True)
+    ]
+    rows["note"] = [
+        over_seeds.note(seed, known[name])
+        for seed, name in zip(rows[SEED], rows["model"], strict=True)
+    ]
+    return _judged(tidy(rows, KEYS), known)
+
+
+def _judged(rows: pd.DataFrame, models: Mapping[str, ModelSettings]) -> pd.DataFrame:
+    """The table with its verdicts: gaps over seeds against their nulls, and which comes first.
+
+    Random weights are controls in units of the gap over its null of the model that they are like.
+    """
+    numbers = rows.set_index([*KEYS, "quantity"])[["value", "low", "high"]]
+    numbers = dict(zip(numbers.index, numbers.itertuples(index=False), strict=True))
+    places = rows[[*KEYS, "quantity"]].itertuples(index=False, name=None)
+    compared, against, verdicts = [], [], []
+    for row, (*place, quantity) in zip(rows.to_dict("records"), places, strict=True):
+        model, reference, verdict = models[row["model"]], (math.nan,) * 3, row["verdict"]
+        known = None
+        if row[SEED] == ALL and quantity == GAP:
+            null, over = (numbers[*place, f"{GAP}_{what}"] for what in ("null", "null_corrected"))
+            below = math.hypot(over.value - over.low, null.high - null.value)
+            above = math.hypot(over.high - over.value, null.value - null.low)
+            reference = null.value, over.value - below, over.value + above
+            known, verdict = KNOWS, over_seeds.undecided(model)
+            if isinstance(model, RandomModel):
+                like = numbers.get((model.like, *place[1:], f"{GAP}_null_corrected"))
+                known = Number(0.0, "control", unit=like.value if like else math.nan)
+        elif row[SEED] == ALL and quantity == EARLIER:
+            known = FIRST_COMES
+            verdict = NOT_REACHED if math.isnan(row["value"]) else over_seeds.undecided(model)
+        compared.append(known)
+        against.append(reference)
+        verdicts.append(verdict)
+    against = pd.DataFrame(against, rows.index, ["reference", *DIFFERENCE])
+    rows = rows.assign(reference=against["reference"], verdict=verdicts)
+    return judge(rows, compared, against[DIFFERENCE])
+
+
+def _of_heads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Shares of heads beyond the 95% of their own null, of each checkpoint and of all."""
+    gaps = rows[(rows["quantity"] == GAP) & (rows["layer"] > 0)]
+    seeds = list(gaps.groupby(SEED, sort=False))
+    parts = [(ALL, gaps), *(seeds if len(seeds) > 1 else [])]
+    found = [
+        {"quantity": f"heads_{side}", SEED: seed, "value": beyond.mean(), "n": len(of)}
+        for seed, of in parts
+        if len(of)
+        for side, beyond in (
+            ("above", of["value"] > of["high"]),
+            ("below", of["value"] < of["low"]),
+        )
+    ]
+    place = gaps.iloc[:1][["reading", "overlap", "threshold"]].to_dict("records")
+    return pd.DataFrame([row | place[0] for row in found])
+
+
+def half_time(tokens: np.ndarray, distances: np.ndarray) -> float:
+    """Tokens at which what grows comes to half of where it ends, by an isotonic fit: no tuning.
+
+    Least squares under the one assumption that it does not fall: a snapshot that noise lifts above
+    those after it is averaged with them. Between two snapshots the fit is a line in log2 tokens.
+
+    Args:
+        tokens: seen at each snapshot, rising, [n].
+        distances: from the null, [n].
+    """
+    fit = isotonic_regression(distances).x
+    half = fit[-1] / 2
+    place = int(np.argmax(fit >= half))
+    if place == 0:
+        return float(tokens[0])
+    share = (half - fit[place - 1]) / (fit[place] - fit[place - 1])
+    return float(tokens[place - 1] * (tokens[place] / tokens[place - 1]) ** share)
+
+
+def times(rows: pd.DataFrame) -> Iterator[dict]:
+    """When each training came to half of its values' gap and of its attention ratio.
+
+    Args:
+        rows: of `measure_snapshots`, of one model.
+
+    Returns:
+        Of each training `<quantity>_half`, NaN where it did not come to it, and `EARLIER`. Over
+        them the geometric mean of those that did, n their number; `<quantity>_first`, the first
+        snapshot from which on the mean is `FOUND` and its interval excludes the null; and the mean
+        of `EARLIER` with Student's interval.
+    """
+    rows = over_tokens(rows)
+    trainings = [seed for seed in rows[SEED].unique() if seed != ALL] or [ALL]
+    halves: dict[str, dict[str, float]] = {}
+    place = rows.iloc[0][["overlap", "threshold"]].to_dict()
+    for quantity in (GAP, ATTENTION):
+        halves[quantity] = {seed: _half(rows, quantity, seed) for seed in trainings}
+        came = [tokens for tokens in halves[quantity].values() if not math.isnan(tokens)]
+        mean = math.exp(np.mean(np.log(came))) if came else math.nan
+        yield place | {SEED: ALL, "quantity": f"{quantity}_half", "value": mean, "n": len(came)}
+        first = {"quantity": f"{quantity}_first", "value": _first_found(rows, quantity)}
+        yield place | {SEED: ALL} | first
+    # A training whose attention is not found says nothing: it may come, and be too small to see.
+    apart = {
+        seed: math.log2(halves[ATTENTION][seed] / halves[GAP][seed])
+        for seed in trainings
+        if not any(math.isnan(by_seed[seed]) for by_seed in halves.values())
+    }
+    yield place | {SEED: ALL, "quantity": EARLIER} | intervals.mean(list(apart.values()))
+    if len(trainings) > 1:
+        of_each = {f"{quantity}_half": halves[quantity] for quantity in halves} | {EARLIER: apart}
+        for quantity, by_seed in of_each.items():
+            for seed, value in by_seed.items():
+                yield place | {SEED: seed, "quantity": quantity, "value": value}
+
+
+def over_tokens(rows: pd.DataFrame) -> pd.DataFrame:
+    """What is followed over snapshots: the ratio of attention, and of circuits the mean of heads.
+
+    Columns `excess`, `low_excess`: over the null, which is 1 for a ratio over its own; a row each
+    for every snapshot and seed, with `z`.
+    """
+    rows = rows[~(rows["layer"] > 0)] if "layer" in rows else rows
+    parts = []
+    for quantity, nothing in ((GAP, 0.0), (ATTENTION, 1.0)):
+        keys = ["tokens", SEED, "overlap", "threshold"]
+        over = rows[rows["quantity"] == f"{quantity}_null_corrected"].set_index(keys)
+        z = rows[rows["quantity"] == f"{quantity}_z"].set_index(keys)["value"]
+        ends = over[["value", "low", "high"]] - nothing
+        parts.append(ends.assign(z=z, quantity=quantity).reset_index())
+    return pd.concat(parts, ignore_index=True).sort_values("tokens", kind="stable")
+
+
+def _half(rows: pd.DataFrame, quantity: str, seed: str) -> float:
+    """`half_time` of one training, NaN where its finished model is not `FOUND`."""
+    own = rows[(rows["quantity"] == quantity) & (rows[SEED] == seed)]
+    if not own["z"].iloc[-1] > FOUND:
+        return math.nan
+    return half_time(own["tokens"].to_numpy(float), own["value"].to_numpy())
+
+
+def _first_found(rows: pd.DataFrame, quantity: str) -> float:
+    """The first snapshot from which on the mean over trainings is beyond its null; NaN: none."""
+    own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
+    since = ((own["z"] > FOUND) & (own["low"] > 0))[::-1].cummin()[::-1]
+    return float(own["tokens"][since].min())
+
+
+@figure(
+    "topic_structure/value_circuit",
+    "Wikipedia: results",
+    "figure: values",
+    reads={"circuits": "measure_embeddings.circuits", "snapshots": "measures_over_tokens"},
+    settings={"models": "probed_models", "followed": "models_over_tokens"},
+)
+def value_circuits(
+    circuits: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
+    models: list[NamedModel],
+    followed: list[NamedModel],
+) -> Figure:
+    """Left: the gap of every head, a line per layer. Right: values and attention over tokens.
+
+    A dot per head and training, filled where it lies beyond the 95% of its own null. Lines over
+    tokens are means over trainings with 95% intervals; attention's ratio over its null, minus 1.
+    """
+    known = by_name(models)
+    lines, random = {}, []
+    for name, rows in measures_by_model(models, circuits).items():
+        heads = rows[(rows["quantity"] == GAP) & (rows["layer"] > 0)]
+        if isinstance(known[name], RandomModel):
+            random.append(heads)
+            continue
+        for layer, own in heads.groupby("layer"):
+            lines[f"{name}, layer {layer}" if len(own) < len(heads) else name] = own
+    if random:
+        lines["random weights"] = pd.concat(random)
+    drawn = [
+        (model, over_tokens(rows))
+        for model, rows in zip(followed, snapshots, strict=True)
+        if (rows["quantity"] == GAP).any()
+    ]
+    figure = plt.figure(figsize=(WIDTH, max(3.8, 0.21 * len(lines) + 1.3)))
+    grid = figure.add_gridspec(2, 2 if drawn else 1)
+    _draw_heads(figure.add_subplot(grid[:, 0]), lines)
+    if drawn:
+        values, attention = (figure.add_subplot(grid[row, 1]) for row in (0, 1))
+        _draw_over_tokens(values, drawn, GAP, "values: gap over its null")
+        _draw_over_tokens(attention, drawn, ATTENTION, "attention: ratio / null, minus 1")
+        attention.set_xlabel("tokens seen")
+        values.legend(frameon=False, fontsize=7.5)
+    return figure
+
+
+def _draw_heads(axis: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
+    axis.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+    for line, heads in enumerate(lines.values()):
+        beyond = (heads["value"] > heads["high"]) | (heads["value"] < heads["low"])
+        for of, face in ((heads[~beyond], "white"), (heads[beyond], PALETTE[0])):
+            axis.plot(
+                of["value"], np.full(len(of), line), "o", markersize=3.5, color=PALETTE[0],
+                markerfacecolor=face, markeredgewidth=0.7,
+            )  # fmt: skip
+    axis.set_yticks(range(len(lines)), list(lines), fontsize=7.5)
+    axis.set_ylim(len(lines) - 0.5, -0.5)
+    axis.set_xlabel("gap of a head (standard deviations)")
+    axis.grid(axis="y", linewidth=0.4)
+    handles = [
+        Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, linestyle="", label=label,
+               markerfacecolor=face)
+        for face, label in ((PALETTE[0], "beyond 95% of its null"), ("white", "within"))
+    ]  # fmt: skip
+    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    despine(axis)
+
+
+def _draw_over_tokens(
+    axis: Axes, drawn: Sequence[tuple[NamedModel, pd.DataFrame]], quantity: str, label: str
+) -> None:
+    axis.axhline(0, color="0.5", linewidth=0.8, zorder=0)
+    for place, ((model, rows), marker) in enumerate(
+        zip(drawn, itertools.cycle(MARKERS), strict=False)
+    ):
+        colour = colour_of(model.settings, place)
+        own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
+        axis.fill_between(own.index, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
+        axis.plot(own["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_major_formatter(tokens_shown)
+    axis.set_title(label, loc="left", fontsize=9)
+    despine(axis)

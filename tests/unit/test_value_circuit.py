@@ -1,0 +1,237 @@
+"""Claims about value circuits: what they are made of, and what table and figure say of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+from matplotlib.colors import to_hex
+from transformers import PreTrainedModel
+
+from onelayer.evidence.figures import PALETTE
+from onelayer.papers.topic_structure.wikipedia import value_circuit as table
+from onelayer.papers.topic_structure.wikipedia.probe import value_circuit as probe
+from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import TopicSets
+from onelayer.papers.topic_structure.wikipedia.probe.vectors import (
+    Embeddings,
+    read_embeddings,
+    write_embeddings,
+)
+from onelayer.settings.models import PretrainedModel, RandomModel
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.topic_structure import NamedModel
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from tests.tiny_models import WORDS, save_tiny
+
+VARIANT = Variant("disjoint", "top 1")
+FEW = UncertaintySettings(word_resamples=50, permutations=50, frequency_bins=2)
+
+# What they are made of
+
+
+def taken(family: str, folder: Path, **config: object) -> tuple[Embeddings, PreTrainedModel]:
+    """What a step takes out of a checkpoint, written and read again."""
+    published = family != "gpt_neox"
+    checkpoint = save_tiny(family, folder / "model", published=published, **config)
+    model, tokenizer = load_checkpoint(checkpoint), load_tokenizer(checkpoint)
+    files = folder / "words.parquet", folder / "vectors.safetensors"
+    write_embeddings(extract_embeddings(model, tokenizer, WORDS, checkpoint), *files)
+    assert "transform" not in extract_embeddings(model, tokenizer, WORDS).heads
+    return read_embeddings(*files), model
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "bart", "gpt_neox"])
+def test_a_checkpoint_gives_the_spaces_that_it_has(family, tmp_path) -> None:
+    embeddings, _ = taken(family, tmp_path)
+    found = probe.circuits_of(embeddings, embeddings.words[:3])
+    spaces = {"raw", "output"}
+    # Factorised embeddings have a width of their own, and few families here a head for words.
+    spaces |= {"tied"} if family not in ("albert", "electra") else set()
+    spaces |= {"transformed"} if family in ("bert", "roberta", "albert") else set()
+    assert set(found.vectors) == spaces
+    assert {vectors.shape for vectors in found.vectors.values()} == {(3, 16)}
+    # GPT-NeoX keeps queries, keys and values in one matrix.
+    assert len(found.places) == {"albert": 2, "gpt_neox": 0}.get(family, 4)
+
+
+def test_factorised_embeddings_are_what_the_first_layer_reads(tmp_path) -> None:
+    embeddings, model = taken("electra", tmp_path)
+    found = probe.circuits_of(embeddings, embeddings.words).vectors["output"]
+    pieces = piece_ids(load_tokenizer(tmp_path / "model"), embeddings.words)
+    with torch.inference_mode():
+        ids = torch.tensor(list(pieces.values()))[:, None]
+        states = model(input_ids=ids, output_hidden_states=True).hidden_states
+    np.testing.assert_allclose(found, states[0][:, 0], atol=1e-6)
+
+
+def test_the_heads_transform_scores_words_as_the_head_does(tmp_path) -> None:
+    """But for what is not linear: without it, bias and the norm's scale."""
+    embeddings, _ = taken("bert", tmp_path)
+    head = transformers.BertForPreTraining.from_pretrained(tmp_path / "model")
+    words = probe.circuits_of(embeddings, embeddings.words).vectors["transformed"]
+    transform, x = head.cls.predictions.transform, torch.randn(2, 16)
+    with torch.inference_mode():
+        inner = x @ transform.dense.weight.T * transform.LayerNorm.weight
+        scores = inner @ torch.tensor(embeddings.raw).float().T
+    np.testing.assert_allclose(x.numpy() @ words.T, scores, rtol=1e-4, atol=1e-5)
+
+
+def planted(strength: float, seed: int = 0) -> tuple[probe.Circuits, np.ndarray]:
+    """One head that writes the topic of what it reads, and one that does nothing of the kind."""
+    rng = np.random.default_rng(seed)
+    topics = np.repeat(np.arange(4), 6)
+    vectors = 3 + np.eye(4)[topics] * 2 + rng.standard_normal((24, 4))
+    copies, other = np.eye(4)[None] * strength, rng.standard_normal((1, 4, 4)) / 10
+    values = np.concatenate([np.eye(4)[None], np.eye(4)[None]])
+    weights = [(values, np.concatenate([copies, other]))]
+    return probe.Circuits(weights, {"raw": vectors, "output": vectors}), np.eye(4, dtype=bool)[
+        topics
+    ]
+
+
+def test_a_head_that_writes_the_topic_lies_above_its_null() -> None:
+    frequencies = np.arange(24) + 1.0
+    circuits, membership = planted(1.0)
+    rows = probe.measure_circuits([circuits], VARIANT, membership, frequencies, FEW)
+    assert set(rows["reading"]) == set(list(probe.READINGS)[:5])  # no head, and nothing tied
+    heads = rows[(rows["layer"] == 1) & (rows["quantity"] == probe.GAP)].set_index("head")
+    assert heads.loc[1, "value"] > 1 > heads.loc[1, "high"]
+    assert abs(heads.loc[2, "value"]) < heads.loc[1, "value"] / 2
+    by = rows[(rows["layer"] == 0) & (rows["reading"] == probe.FIRST)].set_index("quantity")
+    gap, null, over = (by.loc[f"{probe.GAP}{s}", "value"] for s in ("", "_null", "_null_corrected"))
+    assert over == pytest.approx(gap - null) and gap == pytest.approx(heads["value"].mean())
+    several = probe.measure_circuits(
+        [circuits, planted(-1.0)[0]], VARIANT, membership, frequencies, FEW, [probe.FIRST], (3, 5)
+    )
+    means = several[(several["layer"] == 0) & (several["quantity"] == probe.GAP)]
+    means = means.set_index("seed")["value"]
+    assert means["3"] == gap and means["5"] < 0
+    assert means["all"] == pytest.approx(means[["3", "5"]].mean())
+    nothing = probe.measure_circuits(
+        [probe.Circuits([], circuits.vectors)], VARIANT, membership, frequencies, FEW
+    )
+    assert len(nothing) == 0 and list(nothing) == probe.COLUMNS
+
+
+def test_means_and_frequency_are_taken_out_where_a_reading_says_so() -> None:
+    rng, frequencies = np.random.default_rng(1), np.exp(np.arange(12.0))
+    sets = TopicSets(np.eye(2, dtype=bool)[np.arange(12) % 2])
+    vectors = rng.standard_normal((12, 3)) + 5 + 2 * np.log(frequencies)[:, None]
+    kept, centred, without = (
+        probe._taken_out(vectors, what, sets, frequencies) for what in ("", "mean", "frequency")
+    )
+    assert (kept == vectors).all()
+    np.testing.assert_allclose(centred, vectors - vectors.mean(axis=0))
+    assert np.abs(without.T @ np.log(frequencies)).max() < 1e-9 > np.abs(without.mean(0)).max()
+
+
+# What is said of them
+
+HERE = PretrainedModel(source="pretrain", family="bert", seeds=[0, 1, 2])
+MODELS = [
+    NamedModel(name="here", settings=HERE),
+    NamedModel(name="random", settings=RandomModel(source="random", like="here", seeds=[0, 1])),
+]
+
+
+def circuits(value: float, seeds: tuple) -> pd.DataFrame:
+    """A model's gap with an interval of .1 on either side, null .01, and two heads a seed."""
+    rows = []
+    for quantity, of in (("", value), ("_null", 0.01), ("_null_corrected", value - 0.01)):
+        half = 0.02 if quantity == "_null" else 0.1
+        rows.append((0, 0, "all", table.GAP + quantity, of, of - half, of + half))
+    rows.append((0, 0, "all", f"{table.GAP}_z", 9.0, np.nan, np.nan))
+    for seed in seeds:
+        rows.append((1, 1, str(seed), table.GAP, value, -0.05, 0.05))
+        rows.append((1, 2, str(seed), table.GAP, -0.06 * seed, -0.05, 0.05))
+    columns = ["layer", "head", "seed", "quantity", "value", "low", "high"]
+    of = {"reading": table.FIRST, "overlap": "disjoint", "threshold": "top 1", "n": 24}
+    return pd.DataFrame(rows, columns=columns).assign(**of)
+
+
+def attention(value: float) -> pd.DataFrame:
+    quantities = ["attention_ratio", "attention_ratio_null_corrected"]
+    of = {"seed": "all", "overlap": "disjoint", "threshold": "top 1", "n": 5}
+    return pd.DataFrame({"quantity": quantities, "value": value}).assign(**of)
+
+
+def snapshots(attention_z: float, gaps: dict[str, list[float]]) -> pd.DataFrame:
+    """Over 100, 200, 400 and 800 tokens, attention rises at the last."""
+    rows = []
+    for seed, of_seed in gaps.items():
+        for tokens, gap, ratio in zip((100, 200, 400, 800), of_seed, (1, 1, 1, 1.2), strict=True):
+            rows += [
+                (tokens, seed, f"{table.GAP}_null_corrected", gap),
+                (tokens, seed, f"{table.GAP}_z", 100 * gap),
+                (tokens, seed, "attention_ratio_null_corrected", ratio),
+                (tokens, seed, "attention_ratio_z", attention_z * (ratio - 1)),
+            ]
+    found = pd.DataFrame(rows, columns=["tokens", "seed", "quantity", "value"])
+    found["low"], found["high"] = found["value"] - 0.01, found["value"] + 0.01
+    layer = found["quantity"].str.startswith(table.GAP).map({True: 0.0, False: np.nan})
+    found = found.assign(layer=layer, head=layer)
+    of = {"overlap": "disjoint", "threshold": "top 1", "n": 5}
+    # Of a head in a layer nothing is followed.
+    of_head = found[found["quantity"] == f"{table.GAP}_z"].assign(quantity=table.GAP)
+    return pd.concat([found.assign(**of), of_head.assign(**of | {"layer": 1.0, "head": 1.0})])
+
+
+GAPS = {"all": [0, 0.1, 0.2, 0.2], "0": [0, 0.2, 0.2, 0.2], "1": [0, 0, 0.2, 0.2]}
+MEASURED = [circuits(0.3, (0, 1, 2)), circuits(0.0, (0, 1))]
+
+
+def made(attention_z: float = 100) -> pd.DataFrame:
+    followed, beside = [snapshots(attention_z, GAPS)], [attention(1.02), attention(1.0)]
+    return table.value_circuit(MEASURED, beside, followed, MODELS, MODELS[:1])
+
+
+def test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit() -> None:
+    rows = made()
+    gaps = rows[(rows["quantity"] == table.GAP) & (rows["seed"] == "all")].set_index("model")
+    assert gaps["verdict"].to_dict() == {"here": "reproduced", "random": "undecided"}
+    assert gaps["kind"].to_dict() == {"here": "analogue", "random": "control"}
+    here = gaps.loc["here"]
+    assert here["reference"] == 0.01 and here["effect_share"] == pytest.approx(0.29)
+    # The interval over the null and the null's own, as squares.
+    assert here["effect_low"] == pytest.approx(0.29 - np.hypot(0.1, 0.02))
+    assert gaps.loc["random", "effect"] == pytest.approx(0.29)
+    assert (rows[rows["seed"] != "all"]["verdict"] == "").all()
+    heads = rows[rows["seed"] == "all"].set_index(["model", "quantity"])["value"]
+    assert heads["here", "heads_above"] == 0.5
+    assert heads["here", "heads_below"] == pytest.approx(2 / 6)
+
+
+def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:
+    rows = made().set_index(["seed", "quantity"])["value"]
+    assert rows["0", f"{table.GAP}_half"] == pytest.approx(100 * 2**0.5)
+    assert rows["1", f"{table.GAP}_half"] == pytest.approx(200 * 2**0.5)
+    assert rows["0", "attention_ratio_half"] == pytest.approx(400 * 2**0.5)
+    assert rows["0", table.EARLIER] == pytest.approx(2)
+    first = made().set_index(["seed", "quantity"]).loc[("all", table.EARLIER)]
+    assert first["value"] == pytest.approx(1.5) and first["n"] == 2
+    assert first["verdict"] == "undecided"  # two trainings
+    assert rows["all", f"{table.GAP}_first"] == 200 and rows["all", "attention_ratio_first"] == 800
+    none = made(attention_z=1).set_index(["seed", "quantity"])
+    assert none.loc[("all", table.EARLIER), "verdict"] == "not reached"
+    assert np.isnan(none.loc[("all", "attention_ratio_half"), "value"])
+    shown = table.readable(made(attention_z=1).reset_index())
+    assert shown["half of it"].tolist() == ["0k; –", "–; –"]
+    assert shown["share of heads"].tolist() == ["0.50 above, 0.33 below", "0.00 above, 0.25 below"]
+
+
+def test_the_figure_has_a_line_for_each_layer_and_one_for_all_random_models() -> None:
+    figure = table.value_circuits(MEASURED, [snapshots(100, GAPS)], MODELS, MODELS[:1])
+    heads, values, _ = figure.axes
+    assert [label.get_text() for label in heads.get_yticklabels()] == ["here", "random weights"]
+    within, beyond, *_ = (line for line in heads.lines if line.get_marker() == "o")
+    assert to_hex(within.get_markerfacecolor()) == "#ffffff"
+    assert (within.get_xdata() > -0.05).all() and len(beyond.get_xdata()) == 5
+    assert to_hex(beyond.get_markerfacecolor()) == PALETTE[0].lower()
+    assert values.lines[1].get_ydata().tolist() == GAPS["all"]
+    alone = table.value_circuits(MEASURED[1:], [], MODELS[1:], [])
+    assert len(alone.axes) == 1
