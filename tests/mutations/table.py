@@ -1459,6 +1459,21 @@ FAULTS = [
         "entropy of shares that do not sum to 1",
     ),
     Fault(
+        "papers/scan_snap/rest.py",
+        "Direction(still, -side.side)",
+        "Direction(still, side.side)",
+        "tests/unit/test_scan_snap_rest.py"
+        "::test_controls_are_judged_on_the_side_that_was_predicted_and_paired_by_seed",
+        "a control that comes to rest is said not to",
+    ),
+    Fault(
+        "papers/scan_snap/rest.py",
+        "np.abs(c[-1] - end)",
+        "np.abs(c[-1] - start)",
+        "tests/unit/test_scan_snap_rest.py::test_slowing_down_equals_slow_loops",
+        "the way still to come is the whole way",
+    ),
+    Fault(
         "papers/scan_snap/claims.py",
         "(grids[..., -1] - grids[..., 0]).mean(axis=-1)",
         "(grids[..., 0] - grids[..., -1]).mean(axis=-1)",

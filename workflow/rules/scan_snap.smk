@@ -1,6 +1,6 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, and a language model.
 scan_snap = settings.scan_snap
-simulations = ["scan", "entropy_sweep", "phase_map", "transition"]
+simulations = ["scan", "entropy_sweep", "phase_map", "transition", "rest"]
 trainings = [training.name for training in scan_snap.language_model.trainings]
 wikitext = [name for name, corpus in settings.corpora.items() if corpus.parse.format == "wikitext"]
 own_text = scan_snap.language_model.of_the_paper(wikitext)
@@ -25,9 +25,13 @@ use rule step as simulate_scan_snap with:
         **script("simulate_scan_snap", lambda w: getattr(scan_snap, w.simulation)),
 
 
-scan_simulation, entropy_sweep_simulation, phase_map_simulation, transition_simulation = expand(
-    rules.simulate_scan_snap.output.attention, simulation=simulations
-)
+(
+    scan_simulation,
+    entropy_sweep_simulation,
+    phase_map_simulation,
+    transition_simulation,
+    rest_simulation,
+) = expand(rules.simulate_scan_snap.output.attention, simulation=simulations)
 
 
 from_settings(

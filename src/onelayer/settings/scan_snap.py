@@ -9,6 +9,7 @@ from pydantic import Field
 from onelayer.settings.block import Block, Computing, Name, Share
 
 Rate = Annotated[float, Field(gt=0, le=1000)]
+MaybeFrozen = Annotated[float, Field(ge=0, le=1000)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -51,8 +52,9 @@ class SimulationSettings(Computing):
     """Sequences in a batch."""
     lr_Z: Rates
     """Learning rates of the attention logits Z: a list, or a grid."""
-    lr_Y_multiplier: Rates
-    """lr_Y / lr_Z, where lr_Y is the learning rate of the decoder Y: a list, or a grid."""
+    lr_Y_multiplier: Annotated[list[MaybeFrozen], Field(min_length=1)] | RateGrid
+    """lr_Y / lr_Z, where lr_Y is the learning rate of the decoder Y: a list, or a grid; 0, a
+    decoder that is frozen at its start, in `rest` alone."""
     momentum: float = Field(0.9, ge=0, lt=1)
     """Momentum of SGD."""
     initial: Literal["zero", "uniform"]
@@ -216,12 +218,15 @@ class ScanSnapSettings(Block):
     """When attention stops gathering speed, against both learning rates."""
     assumptions: AssumptionSettings
     """Positions, input length and the decoder's speed, one at a time."""
+    rest: SimulationSettings
+    """Whether attention comes to rest, beside decoders that are slower or frozen: one size, one
+    rate of attention, and several lr_Y / lr_Z, of which the largest is the one with controls."""
     language_model: LanguageModelSettings
     """Attention on real text (Fig. 7)."""
 
     @pydantic.model_validator(mode="after")
     def _check_sizes(self) -> "ScanSnapSettings":
-        for name in ("scan", "phase_map", "transition"):
+        for name in ("scan", "phase_map", "transition", "rest"):
             block = getattr(self, name)
             if len(block.num_last) > 1:
                 raise ValueError(f"{name}.num_last: one size; found {block.num_last}")
@@ -229,9 +234,18 @@ class ScanSnapSettings(Block):
             rates = getattr(self.scan, name)
             if not isinstance(rates, list) or len(rates) > 1:
                 raise ValueError(f"scan.{name}: one rate, [1.0] for example")
-        for name in ("scan", "transition"):
+        for name in ("scan", "transition", "rest"):
             if (every := getattr(self, name).every) != 1:
                 raise ValueError(f"{name}.every: must be 1 (its speed is measured); found {every}")
+        for name in ("scan", "entropy_sweep", "phase_map", "transition"):
+            if 0 in getattr(self, name).rates("lr_Y_multiplier"):
+                raise ValueError(f"{name}.lr_Y_multiplier: must be above 0; only rest freezes Y")
+        if len(self.rest.rates("lr_Z")) > 1 or len(set(self.rest.rates("lr_Y_multiplier"))) < 2:
+            raise ValueError("rest: one lr_Z, and two or more values of lr_Y_multiplier")
+        if self.rest.initial == "zero":
+            raise ValueError("rest.initial: must be uniform: a decoder frozen at 0 moves nothing")
+        if self.rest.longer < 2:
+            raise ValueError(f"rest.longer: must be at least 2; found {self.rest.longer}")
         return self
 
     @property

@@ -36,6 +36,8 @@ It does not end as winner-takes-all; it slows down and stays on a combination of
     measures.trajectories, claims, figures.scan
     -> simulate_scan_snap
     -> table_scan_snap_claims, figure_scan
+Beyond the paper: does it slow down because the decoder learns? Slower and frozen decoders.
+    rest -> simulate_scan_snap -> table_rest, figure_rest
 Figure 6: a larger lr_Y/lr_Z ends at a higher entropy of c_n, a larger lr_Z at a lower one; each
 cell and all together, means of our seeds against means of the paper's ten.
     measures.entropy_by_run, entropy_sweep, claims.sweep_claims, claims.over_sizes,

@@ -195,7 +195,7 @@ def scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
             (NO_WINNER, "largest_attention", end.max(axis=1),
              "the largest c of all tokens: none has most of the attention"),
             ("snapping: attention comes to rest", "slowing_down",
-             _slowing_down(c[:, :, -1], place, iterations),
+             slowing_down(c[:, :, -1], place, iterations),
              f"log10 of the top token's speed around iteration {EARLY} / at the end"),
         )
     ]  # fmt: skip
@@ -221,7 +221,7 @@ def _with_frequency(values: np.ndarray) -> np.ndarray:
     return spearman(values, np.broadcast_to(TOKEN_CHANCES[COMMON:], values.shape))
 
 
-def _slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) -> np.ndarray:
+def slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) -> np.ndarray:
     """Log10 of the speed of the top token's c early over its speed at the end, [seeds].
 
     The speed at the end differs by orders of magnitude between seeds: a mean of logarithms is of

@@ -1,5 +1,6 @@
 """Figures of the synthetic experiments, Figs. 4 and 6, and of the language model, Fig. 7."""
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -139,6 +140,38 @@ def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
     axis.set_title("snapping: coming to rest")
     axis.xaxis.set_major_formatter("{x:g}")
     despine(axis)
+
+
+@figure(
+    "scan_snap/rest",
+    "Synthetic",
+    "figure: coming to rest, with controls",
+    reads={"simulated": "rest_simulation"},
+    settings={"iterations": "scan_snap.rest.iterations"},
+)
+def rest(simulated: pd.DataFrame, iterations: int) -> Figure:
+    """Speed of attention and of its entropy over iterations, with each decoder."""
+    drawn, axes = plt.subplots(1, 2, figsize=(7, 3.4))
+    styles = zip(PALETTE, ("-", "--", ":", "-."), strict=False)
+    runs = simulated[(simulated["diverged_at"] < 0) & (simulated["iteration"] <= iterations)]
+    for (rate, part), (colour, style) in zip(
+        runs.groupby("lr_Y_multiplier"), itertools.cycle(styles), strict=False
+    ):
+        times, c = measures.trajectories(part)
+        label = f"lr_Y / lr_Z = {rate:g}" if rate else "frozen"
+        for axis, of in zip(axes, (c[:, :, -1], measures.distinct_entropy(c)), strict=True):
+            speed = np.abs(np.diff(of, axis=0))
+            axis.plot(times[1:], np.median(speed, axis=1), style, color=colour, label=label)
+            low, high = np.percentile(speed, (25, 75), axis=1)
+            axis.fill_between(times[1:], low, high, color=colour, alpha=0.15, linewidth=0)
+    for axis, what in zip(axes, ("top token's $c_{l|n}$", "entropy (nats)"), strict=True):
+        axis.set(xscale="log", yscale="log", xlabel="iteration (log)")
+        axis.set_ylabel(f"change of {what}\nper iteration")
+        axis.xaxis.set_major_formatter("{x:g}")
+        despine(axis)
+    handles, labels = axes[0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return drawn
 
 
 def _line(

@@ -104,6 +104,22 @@ def _by_rate(name: str, whose: str, rate: str) -> Finding:
     )
 
 
+def _rest(name: str, rate: float, control: str) -> Finding:
+    """Whether it is the decoder that brings attention to rest."""
+    return Finding(
+        name,
+        f"attention comes to rest more than with a decoder {control}",
+        "beyond the paper",
+        "analogue",
+        "scan_snap/rest",
+        {"quantity": "slowing_down_over_control", "lr_Y_multiplier": rate},
+        "in the synthetic task attention",
+        f"comes to rest more than with a decoder {control}",
+        f"does not come to rest more than with a decoder {control}",
+        "its speed falls by {it:2} powers of ten more",
+    )
+
+
 FINDINGS = [
     _finding(
         "entropies",
@@ -250,6 +266,22 @@ FINDINGS = [
         f"{_SGD} the rarest tokens",
         "gain attention",
     ),
+    Finding(
+        "rest_with_frozen_decoder",
+        "attention does not come to rest with a decoder frozen at its start",
+        "beyond the paper",
+        "analogue",
+        "scan_snap/rest",
+        {"quantity": "entropy_slowing_down", "lr_Y_multiplier": 0.0},
+        "in the synthetic task attention under a decoder frozen at its random start",
+        "does not come to rest",
+        "comes to rest",
+        "the speed of its entropy falls by {it:2} powers of ten, that of the top token, which "
+        "loses its attention, by {top.value:.2f}",
+        beside={"top": {"quantity": "slowing_down", "lr_Y_multiplier": 0.0}},
+    ),
+    _rest("rest_by_decoder", 0.0, "frozen at its start"),
+    _rest("rest_by_slow_decoder", 0.01, "a hundred times slower"),
     Remark(
         "drop_order",
         _CLAIMS,
