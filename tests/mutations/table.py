@@ -1592,6 +1592,35 @@ FAULTS = [
         "tests/unit/test_scan_snap.py::test_drops_and_transitions_of_known_paths",
         "a token drops where it gains",
     ),
+    # Pretraining on inputs of several articles
+    Fault(
+        "text/pretraining/inputs.py",
+        "np.arange(len(text)) // piece",
+        "np.arange(len(text))",
+        "tests/unit/test_inputs.py::test_pieces_of_articles_stand_in_turn_until_each_has_ended",
+        "articles stand in turn word by word, whatever the length of a piece",
+    ),
+    Fault(
+        "text/pretraining/inputs.py",
+        "ids, of = ids[order], of[order]",
+        "ids = ids[order]",
+        "tests/unit/test_inputs.py::test_every_article_is_read_once_whatever_it_stands_beside",
+        "words are shuffled, and which article each is of is not",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/probe/packed.py",
+        "sums[ACROSS].add(place, one, -1)",
+        "sums[ACROSS].add(place, one, 0)",
+        "tests/unit/test_inputs.py::test_pairs_of_one_article_and_across_articles_are_as_loops_say",
+        "pairs of one article count as pairs across articles",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topics_per_input.py",
+        'bases.get(kinds[row["model"]], row)',
+        "next(iter(bases.values()))",
+        "tests/unit/test_inputs.py::test_a_model_is_compared_with_one_of_its_family_and_depth",
+        "every family is compared with the first one's training on single articles",
+    ),
     # Topic structure: the probe
     Fault(
         "papers/topic_structure/wikipedia/probe/measures.py",

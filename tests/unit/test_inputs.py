@@ -165,9 +165,11 @@ def measures(value, spread, null=1.0, **where):
     return table.assign(seed="all", overlap="disjoint", threshold="top 2", n=10, **where)
 
 
-def model(name, seeds=(0, 1), **inputs):
+def model(name, seeds=(0, 1), family="bert", layers=None, **inputs):
     given = {"inputs": inputs} if inputs else {}
-    settings = PretrainedModel(source="pretrain", family="bert", seeds=list(seeds), **given)
+    settings = PretrainedModel(
+        source="pretrain", family=family, seeds=list(seeds), layers=layers, **given
+    )
     return NamedModel(name=name, settings=settings)
 
 
@@ -190,3 +192,17 @@ def test_what_several_articles_add_is_judged_beside_one():
     assert more["value"] - more["low"] == pytest.approx(np.hypot(0.05 / 1.1, 0.01))
     assert more["verdict"] == "reproduced" and set(rows["kind"]) <= {"", "analogue"}
     assert ("one", "articles", MORE) not in rows.index
+
+
+def test_a_model_is_compared_with_one_of_its_family_and_depth():
+    models = [
+        model("bert"),
+        model("deep", layers=4, articles=4),
+        model("albert", family="albert"),
+        model("albert-4", family="albert", articles=4),
+    ]
+    articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.2)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * 4
+    rows = topics_per_input(articles, inputs, models).query("quantity == @MORE")
+    assert rows["model"].tolist() == ["albert-4"]
+    assert rows["value"].item() == pytest.approx(0.1)

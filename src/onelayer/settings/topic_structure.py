@@ -72,8 +72,8 @@ class TopicsPerInputSettings(Block):
     """Do topics earn attention where an input has several of them? As the theory says."""
 
     models: Annotated[list[Name], each_once()] = []
-    """Models of source `pretrain`; the first of those with one article an input is what the others
-    are compared with."""
+    """Models of source `pretrain`; the first with one article an input is what the others of its
+    family, depth and budget are compared with."""
     documents: int = Field(ge=2)
     """Inputs on which attention is probed, beside the articles of the tables (inputs)."""
 

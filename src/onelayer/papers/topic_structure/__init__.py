@@ -152,6 +152,11 @@ Whether values know the topics, the theorem's first stage on text, and before at
     wikipedia.probe.value_circuit, wikipedia.value_circuit, onelayer.text.models.architecture
     -> measure_embeddings, measure_snapshots
     -> table_value_circuit, figure_value_circuit
+Whether attention shows topics where inputs have several, as the stage-2 theorem has it: models
+pretrained on inputs of several articles, on bags of their words, and on words drawn from topics.
+    onelayer.text.pretraining.inputs, wikipedia.probe.packed, wikipedia.topics_per_input
+    -> mix_articles, measure_inputs
+    -> table_topics_per_input, figure_topics_per_input
 Whether models need the heads that attend within topics: loss on words without them.
     wikipedia.head_removal, wikipedia.figures, wikipedia.probe.head_removal,
     onelayer.text.models.head_removal, onelayer.text.models.word_heads,

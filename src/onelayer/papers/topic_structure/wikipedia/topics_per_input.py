@@ -56,8 +56,8 @@ def assemble(
 
     Returns:
         `attention_ratio` and what stands behind it; `over_one_article` is the ratio over its null
-        minus that of the first model whose inputs are single articles as they are, probed in the
-        same place (on articles, or on inputs of that kind).
+        minus that of the first model of the same family, depth and budget whose inputs are single
+        articles as they are, both probed on articles.
     """
     parts = []
     for model, one, other in zip(models, articles, inputs, strict=True):
@@ -74,31 +74,36 @@ def assemble(
         )
         parts.append(rows[rows["quantity"].str.startswith(RATIO)])
     found = pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
-    return tidy(pd.concat([found, _over_one_article(found)], ignore_index=True), KEYS)
+    return tidy(pd.concat([found, _over_one_article(found, models)], ignore_index=True), KEYS)
 
 
-def _over_one_article(rows: pd.DataFrame) -> pd.DataFrame:
+def _over_one_article(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFrame:
     """How much larger the ratio over its null is than after inputs of one article.
+
+    What it is compared with is of the same family, depth and budget.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
     on the wide side.
     """
-    over = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)]
-    single = over[(over["order"] == "as it is") & (over["probed"] == ARTICLES)]
-    if single.empty:
-        return over.head(0)
-    base = single.iloc[0]
+    kinds = {m.name: (m.settings.family, m.settings.layers, m.settings.tokens) for m in models}
+    over = rows[
+        (rows["quantity"] == CORRECTED) & (rows[SEED] == ALL) & (rows["probed"] == ARTICLES)
+    ]
+    bases: dict[tuple, dict] = {}
+    for row in over[over["order"] == "as it is"].to_dict("records"):
+        bases.setdefault(kinds[row["model"]], row)
     found = []
-    for row in over[(over["probed"] == ARTICLES) & (over["model"] != base["model"])].to_dict(
-        "records"
-    ):
+    for row in over.to_dict("records"):
+        base = bases.get(kinds[row["model"]], row)
+        if base["model"] == row["model"]:
+            continue
         difference = row["value"] - base["value"]
         below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
         above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
         ends = {"low": difference - below, "high": difference + above}
         found.append(row | {"quantity": MORE, "value": difference} | ends)
-    return pd.DataFrame(found)
+    return pd.DataFrame(found, columns=over.columns)
 
 
 @row_per("model", "probed")
