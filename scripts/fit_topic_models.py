@@ -2,7 +2,7 @@
 
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
-from onelayer.settings.topics import Backend, LdaSettings
+from onelayer.settings.topics import Backend, LdaSettings, Weights
 from onelayer.text.corpus.storage import read_column
 from onelayer.text.topics.bag_of_words import read_bag_of_words
 from onelayer.text.topics.model import write_topic_models
@@ -11,10 +11,16 @@ from onelayer.text.topics.variation import fit_topic_models
 
 @program(inputs="articles* vocabulary counts*", outputs="topics quality")
 def main(
-    step: Step, lda: LdaSettings, backends: list[Backend], seeds: list[Seed], top_words: int
+    step: Step,
+    lda: LdaSettings,
+    backends: list[Backend],
+    seeds: list[Seed],
+    top_words: int,
+    weights: Weights,
 ) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
     labels = list(read_column(step.inputs.articles, "label"))
-    models, quality = fit_topic_models(bag, labels, lda, backends, seeds, top_words, step.progress)
+    how = lda, backends, seeds, top_words, step.progress, weights
+    models, quality = fit_topic_models(bag, labels, *how)
     write_topic_models(models, step.outputs.topics)
     step.write(quality=quality)

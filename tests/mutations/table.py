@@ -1799,7 +1799,35 @@ FAULTS = [
         "tests/unit/test_vectors.py::test_vectors_come_in_the_order_asked_for",
         "vectors belong to other words",
     ),
+    Fault(
+        "papers/topic_structure/wikipedia/probe/choices.py",
+        "weights.amax(dim=1, keepdim=True)",
+        "weights.amax(dim=0, keepdim=True)",
+        "tests/unit/test_choices.py::test_every_pooling_and_length_is_that_of_a_slow_loop",
+        "the largest layer of a head stands for the largest head of a layer",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/probe/choices.py",
+        "(null, whole.sum(axis=0))",
+        "(null, null.sum(axis=0))",
+        "tests/unit/test_choices.py::test_our_choice_is_what_the_other_tables_have",
+        "the null's different topics are those of other permutations",
+    ),
+    Fault(
+        "text/topics/bags.py",
+        "weights / (np.linalg.norm(weights) or 1)",
+        "weights / (weights.sum() or 1)",
+        "tests/unit/test_choices.py::test_weights_are_those_of_gensim",
+        "tf-idf weights of a document add up to 1 and do not have length 1",
+    ),
     # Topic structure: the tables
+    Fault(
+        "papers/topic_structure/wikipedia/choices.py",
+        'known.loc[known["low"].idxmin()]',
+        'known.loc[known["value"].idxmin()]',
+        "tests/unit/test_choices.py::test_all_choices_are_counted_and_the_least_is_named",
+        "the least favourable choice is not the one whose interval begins lowest",
+    ),
     Fault(
         "papers/topic_structure/wikipedia/robustness.py",
         'contrary = rows[(rows["value"] > 1) != above]',

@@ -87,7 +87,7 @@ topics.lda.topics: 1 => @: input should be greater than or equal to 2, found 1
 topics.lda.topics: many => @: input should be a valid integer
 topics.lda.passes: -3 => @: ... greater than or equal to 1, found -3
 topics.lda.passes: six => @: ... integer ... found 'six'
-topics.lda.decay: 0.2 => @: ... greater than 0.5, found 0.2
+topics.lda.decay: 0.2 => @: ... greater than or equal to 0.5, found 0.2
 {topics.lda.passes: 0, topics.lda.decay: 7} => topics.lda.passes: ... topics.lda.decay: ... found 7
 topics.lda.alpha: 0 => @: ... greater than 0
 topics.lda.backend: mallet => @: ... 'tomotopy', found 'mallet'
@@ -106,6 +106,7 @@ topic_structure.wikipedia.models: [minlm] =>
 topic_structure.wikipedia.over_tokens.series: [minilm] => @: unknown name 'minilm'
 topic_structure.robustness.models: [minlm] => @: ... did you mean 'minilm'
 topic_structure.robustness.seeds: [0, 1, 0] => @: 0 is given twice; each once, found [0, 1, 0]
+topic_structure.choices.topics: [50, 60] => topic_structure: ... 60 is none of robustness.topics
 topic_structure.robustness.backends: [gensim, mallet] => @.1: ... 'tomotopy', found 'mallet'
 topic_structure.synthetic.theory.tau: 12 =>
     topic_structure.synthetic: theory.tau = 12: must be below T = 10

@@ -1,5 +1,6 @@
 # Li, Li & Risteski (2023) on Wikipedia: do the ratios depend on the topic model?
 robustness = settings.topic_structure.robustness
+choices = settings.topic_structure.choices
 compared_corpus = settings.topic_structure.robustness_corpus
 # Of a model with several checkpoints the first.
 compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.models]
@@ -32,6 +33,27 @@ use rule step as fit_topic_models with:
             backends=robustness.backends,
             seeds=robustness.seeds,
             top_words=settings.topics.top_words,
+            weights="counts",
+        ),
+
+
+# Fitted to other weights or by the authors' schedule; what has neither is there already.
+use rule fit_topic_models as fit_other_topic_models with:
+    output:
+        topics="results/topic_models/{corpus}/{weights}_{schedule}/{topics}.safetensors",
+        quality="results/topic_models/{corpus}/{weights}_{schedule}/{topics}_quality.parquet",
+        record=record,
+    pathvars:
+        step="fit_other_topic_models/{corpus}/{weights}_{schedule}/{topics}",
+    priority: 0
+    params:
+        **script(
+            "fit_topic_models",
+            lda=lambda w: choices.lda(settings.topics.lda, w.schedule, int(w.topics)),
+            backends=["gensim"],
+            seeds=choices.seeds,
+            top_words=settings.topics.top_words,
+            weights=lambda w: w.weights,
         ),
 
 
@@ -71,4 +93,46 @@ compared_quality = expand(
 compared_measures = [
     rules.probe_topic_models.output.measures.format(corpus=compared_corpus, checkpoint=name)
     for name in compared_checkpoints
+]
+
+
+# What every fit of the choices is, and the rule that makes it.
+chosen_fits = [
+    (
+        rules.fit_topic_models if how[:2] == ("counts", "ours") else rules.fit_other_topic_models,
+        dict(zip(("weights", "schedule", "topics"), how)),
+    )
+    for how in choices.fits()
+]
+
+
+use rule probe_topic_models as probe_choices with:
+    input:
+        articles=lambda w: articles_of(w.corpus),
+        vocabulary=rules.count_words.output.vocabulary,
+        topics=lambda w: [
+            fit.output.topics.format(corpus=w.corpus, **how) for fit, how in chosen_fits
+        ],
+        model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
+    output:
+        measures="results/topic_models/{corpus}/{checkpoint}_choices.parquet",
+        record=record,
+    pathvars:
+        step="probe_choices/{corpus}/{checkpoint}",
+    priority: 0
+    params:
+        **script(
+            "probe_choices",
+            choices=choices,
+            attention=probing.of(choices.documents),
+            uncertainty=robustness.uncertainty,
+        ),
+
+
+chosen_models = choices.models
+chosen_measures = [
+    rules.probe_choices.output.measures.format(
+        corpus=compared_corpus, checkpoint=settings.checkpoints(name)[0]
+    )
+    for name in choices.models
 ]

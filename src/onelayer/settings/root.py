@@ -86,7 +86,8 @@ class Settings(Block):
             copied: where checkpoints are copied to; those that are there have been checked.
         """
         wikipedia, robustness = self.topic_structure.wikipedia, self.topic_structure.robustness
-        named = {*wikipedia.models, *robustness.models, *self.topics.words.single_piece_in}
+        named = {*wikipedia.models, *robustness.models, *self.topic_structure.choices.models}
+        named |= {*self.topics.words.single_piece_in}
         named |= {getattr(self.models[name], "like", name) for name in named}
         for name in {*wikipedia.over_tokens.series, *named}:
             named |= {*self.checkpoints(name)}
@@ -181,6 +182,7 @@ def _check_references(settings: Settings) -> None:
             [name for name, model in models.items() if isinstance(model, PretrainedModel)],
         ),
         ("topic_structure.robustness.models", topics.robustness.models, single),
+        ("topic_structure.choices.models", topics.choices.models, single),
         ("topics.words.single_piece_in", settings.topics.words.single_piece_in, models),
         ("pretraining.corpus", [settings.pretraining.corpus], corpora),
         *((f"models.{n}.like", [models[n].like], originals) for n in models if n not in originals),

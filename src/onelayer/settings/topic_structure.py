@@ -1,15 +1,16 @@
 """Settings of the topic-structure paper (Li, Li & Risteski 2023)."""
 
-from typing import Annotated
+from itertools import product
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Name, Seed, Share, Title, each_once
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topic_structure_synthetic import SyntheticSettings
-from onelayer.settings.topics import Backend, Overlap, Threshold
+from onelayer.settings.topics import Backend, LdaSettings, Overlap, Threshold, Weights
 
 
 class WordGroup(Block):
@@ -102,6 +103,50 @@ class WikipediaSettings(Block):
         return [name for name in self.reading.models if name in self.models] or self.models[:4]
 
 
+Schedule = Literal["ours", "authors"]
+Pooling = Literal["mean", "last layer", "largest head"]
+Length = Literal["corrected", "as it is"]
+# Their released code names passes (and `update_every=1`); the rest is gensim's default.
+AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "alpha": None, "eta": None}
+
+
+class ChoicesSettings(Block):
+    """The probe under every combination of choices that a reader could have made otherwise."""
+
+    models: Annotated[list[Name], each_once()] = Field(min_length=1)
+    """Models of `models`; of one with several checkpoints the first."""
+    weights: Annotated[list[Weights], each_once()] = Field(min_length=1)
+    """What the topic model is fitted to; `tf-idf` as in the authors' code."""
+    schedules: Annotated[list[Schedule], each_once()] = Field(min_length=1)
+    """`ours`: that of `topics.lda`; `authors`: one pass with gensim's defaults."""
+    topics: Annotated[list[int], each_once()] = Field(min_length=1)
+    """Numbers of topics, of those of `robustness.topics`."""
+    seeds: Annotated[list[Seed], each_once()] = Field(min_length=1)
+    """Seeds of the topic model, of those of `robustness.seeds`."""
+    words: Annotated[list[Annotated[int, Field(ge=1)]], each_once()] = Field(min_length=1)
+    """Words kept per topic (words)."""
+    fractions: Annotated[list[Share], each_once()] = []
+    """Shares f of the V words of the vocabulary: int(V f) + 1 words are kept, as by the authors."""
+    overlaps: Annotated[list[Overlap], each_once()] = Field(min_length=1)
+    """As in the ambiguity filter; the authors' code lets topics overlap."""
+    pooling: Annotated[list[Pooling], each_once()] = Field(min_length=1)
+    """`mean` over layers and heads, as in the paper; that of the last layer; of each pair the
+    largest head of a layer, mean over layers."""
+    lengths: Annotated[list[Length], each_once()] = Field(min_length=1)
+    """Whether weights are multiplied by the length of the text."""
+    documents: int = Field(ge=2)
+    """Articles probed (documents)."""
+
+    def fits(self) -> list[tuple[Weights, Schedule, int]]:
+        """Weights, schedule and number of topics of every fit, in order; each with all seeds."""
+        return list(product(self.weights, self.schedules, self.topics))
+
+    def lda(self, lda: LdaSettings, schedule: Schedule, topics: int) -> LdaSettings:
+        """The topic model `lda` of another size, by this schedule."""
+        authors = AUTHORS if schedule == "authors" else {}
+        return lda.model_copy(update={"topics": topics} | authors)
+
+
 class RobustnessSettings(Block):
     """Do the ratios depend on the topic model? Every backend with every size and every seed.
 
@@ -137,8 +182,20 @@ class TopicStructureSettings(Block):
     """Probing pretrained models."""
     robustness: RobustnessSettings
     """Probing them under other topic models."""
+    choices: ChoicesSettings
+    """Probing them in other ways, on the corpus of `robustness`."""
     synthetic: SyntheticSettings
     """Theory beside training on documents of a topic model."""
+
+    @model_validator(mode="after")
+    def _choices_are_fitted(self) -> "TopicStructureSettings":
+        for key in ("topics", "seeds"):
+            known = getattr(self.robustness, key)
+            if other := [one for one in getattr(self.choices, key) if one not in known]:
+                raise ValueError(f"choices.{key}: {other[0]} is none of robustness.{key}, {known}")
+        if "gensim" not in self.robustness.backends:
+            raise ValueError("choices: robustness.backends has no gensim, which they need")
+        return self
 
     @property
     def robustness_corpus(self) -> str:

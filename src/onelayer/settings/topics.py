@@ -8,6 +8,7 @@ from onelayer.settings.block import Block, Name, Seed, Share, Threads, Title, ea
 
 Overlap = Literal["disjoint", "overlapping"]
 Backend = Literal["gensim", "tomotopy"]
+Weights = Literal["counts", "tf-idf"]
 Prior = Annotated[float, Field(gt=0)]
 
 
@@ -43,7 +44,7 @@ class LdaSettings(Block):
     """Passes over the corpus (the paper: 6); gensim."""
     chunksize: int = Field(500, ge=1)
     """Documents per update; gensim."""
-    decay: float = Field(0.7, gt=0.5, le=1)
+    decay: float = Field(0.7, ge=0.5, le=1)
     """kappa: how fast old updates are forgotten; gensim."""
     offset: float = Field(10.0, gt=0)
     """tau_0: how much early updates are slowed down (updates); gensim."""

@@ -178,4 +178,9 @@ interval covers their seeds, topics and articles.
     wikipedia.robustness.over_topic_models, wikipedia.topic_figures
     -> fit_topic_models, probe_topic_models
     -> table_topic_model_robustness, figure_topic_model_robustness
+Whether what the probe finds depends on how it is done: the authors' code to the letter, and every
+other combination of topics, words, heads and lengths.
+    onelayer.text.topics.bags.TfIdf, wikipedia.probe.choices, wikipedia.choices
+    -> fit_topic_models, probe_choices
+    -> table_probe_choices, figure_probe_choices
 """

@@ -189,6 +189,20 @@ def _values(family: str, subject: str) -> list[Finding]:
     ]
 
 
+def _choice(name: str, quantity: str, subject: str, **texts: str) -> Finding:
+    """Whether what the probe finds depends on how it is done."""
+    return Finding(
+        name=name,
+        claim="attention follows topics however it is probed",
+        place=BEYOND,
+        kind="analogue",
+        table="topic_structure/probe_choices",
+        primary={"model": "minilm", "quantity": quantity},
+        subject=subject,
+        **texts,
+    )
+
+
 WIKIPEDIA: list[Finding | Remark] = [
     *(
         _ratio(f"{what}_{family}", family, f"the paper's {name}", "published", family)
@@ -245,6 +259,20 @@ WIKIPEDIA: list[Finding | Remark] = [
         number=_WORDS["attention_ratio"]["number"],
     ),
     *(finding for family, subject in _SMALL.items() for finding in _values(family, subject)),
+    _choice(
+        "every_choice",
+        "least_over_null",
+        f"{_MINILM}, probed in the least favourable of many ways,",
+        does="attends within topics more than permuted topics would have it",
+        does_not="attends within topics no more than permuted topics would have it",
+    ),
+    _choice(
+        "authors_choice",
+        "authors_over_ours",
+        f"{_MINILM}, probed as in the authors' code,",
+        does="attends less within topics than probed as here, over the null",
+        does_not="attends no less within topics than probed as here, over the null",
+    ),
     Remark(
         "topic_models_minilm",
         "topic_structure/topic_model_robustness",

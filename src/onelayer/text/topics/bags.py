@@ -82,6 +82,36 @@ class BagOfWords(Bag):
 
 
 @dataclass(frozen=True)
+class TfIdf(Bag):
+    """Weights of words in place of their counts, as gensim's `TfidfModel(normalize=True)` has them.
+
+    Count times log2(documents / documents that use the word), then length 1 of each document.
+    """
+
+    counted: Bag
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """As `Bag`."""
+        return self.counted.lengths
+
+    def parts(self) -> Iterator[scipy.sparse.csr_matrix]:
+        """Nothing: topic models are fitted document by document."""
+        raise NotImplementedError("weights are read document by document")
+
+    def documents(self, order: Sequence[int] | None = None) -> Iterator[Document]:
+        """As `Bag`, float64."""
+        rarity = self._rarity
+        for entries in self.counted.documents(order):
+            weights = entries[:, 1] * rarity[entries[:, 0]]
+            yield np.column_stack([entries[:, 0], weights / (np.linalg.norm(weights) or 1)])
+
+    @property
+    def _rarity(self) -> np.ndarray:
+        return np.log2(self.size / self.vocabulary["documents"].to_numpy())
+
+
+@dataclass(frozen=True)
 class StoredBag(Bag):
     """Word counts of a corpus in parts, the files of `write_counts` in the corpus's order.
 

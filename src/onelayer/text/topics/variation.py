@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from onelayer.compute.seeds import generator
-from onelayer.settings.topics import Backend, LdaSettings, NamedLda
-from onelayer.text.topics.bags import Bag, BagOfWords
+from onelayer.settings.topics import Backend, LdaSettings, NamedLda, Weights
+from onelayer.text.topics.bags import Bag, BagOfWords, TfIdf
 from onelayer.text.topics.lda import fit_lda
 from onelayer.text.topics.model import Fit, Topics, top_words
 from onelayer.text.topics.quality import coherence, measure_topics
@@ -24,19 +24,22 @@ def fit_topic_models(
     seeds: Sequence[int],
     most: int,
     progress: Callable[..., Iterable] = lambda items, **_: items,
+    weights: Weights = "counts",
 ) -> tuple[dict[Fit, Topics], pd.DataFrame]:
     """Fit a topic model for every backend and seed, and `measure_topics` of each.
 
-    `lda` is what the models have in common; its backend and seed are replaced.
+    `lda` is what the models have in common; its backend and seed are replaced. `weights` is what
+    they are fitted to; all are measured on the counts.
 
     Returns:
         The topics, and rows `backend`, `topics`, `seed`, `quantity`, `value`, `n`.
     """
     models, qualities = {}, []
+    fitted = TfIdf(bag.vocabulary, bag) if weights == "tf-idf" else bag
     pairs = list(itertools.product(backends, seeds))
     for backend, seed in progress(pairs, unit="model"):
         one = lda.model_copy(update={"backend": backend, "seed": seed})
-        topics = fit_lda(bag, one, progress)
+        topics = fit_lda(fitted, one, progress)
         quality = measure_topics(bag, topics, labels, one, most).quality
         fit = Fit(backend, one.topics, seed)
         models[fit] = topics

@@ -21,7 +21,7 @@ from onelayer.evidence.verdicts import DIFFERENCE, Direction, judge, worded
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.wikipedia.tables import beside_null
+from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 
@@ -29,8 +29,6 @@ KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE = "over_one_article"
 ARTICLES = "articles"
-# A tenth of BERT's published effect at the paper's first threshold, 1.32.
-MATTERS = 0.032
 ORDERS = {
     "as it is": "an article as it is",
     "pieces": "pieces in turn",

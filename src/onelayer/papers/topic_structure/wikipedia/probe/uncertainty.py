@@ -10,7 +10,7 @@ Shapes: W words, K topics, D documents, B distance bins, P permutations, R resam
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,19 +122,33 @@ def permuted_attention(
     Raises:
         ValueError: when a class has no pairs (it is named).
     """
-    first, second, values = _unordered(word_pairs, membership.any(axis=1))
+    first, second, values = unordered(word_pairs, membership.any(axis=1))
     total = values.sum(axis=1)  # [sum, count]
+    meeting = meetings(first, second, membership, permutations)
+    same = np.array([values @ meets for meets in meeting]).reshape(-1, 2)  # [P, (sum, count)]
+    both = np.stack([same, total - same], axis=1)  # [P, classes, (sum, count)]
+    return _class_means(both[..., 0], both[..., 1])
+
+
+def meetings(
+    first: np.ndarray,
+    second: np.ndarray,
+    membership: np.ndarray,
+    permutations: Iterable[ArrayLike],
+) -> Iterator[np.ndarray]:
+    """Whether the topic sets of pairs of words meet, float64 [pairs] for each permutation.
+
+    Args:
+        first, second: int [pairs], words.
+        membership, permutations: as of `permuted_attention`.
+    """
     bits = _topic_bits(membership)  # [blocks, W]
-    same = []
     for permutation in permutations:
         meets = np.zeros(len(first), dtype=bool)
         for block in bits:
             moved = block[permutation]
             meets |= (moved[first] & moved[second]) != 0
-        same.append(values @ meets.astype(np.float64))
-    same = np.array(same).reshape(-1, 2)  # [P, (sum, count)]
-    both = np.stack([same, total - same], axis=1)  # [P, classes, (sum, count)]
-    return _class_means(both[..., 0], both[..., 1])
+        yield meets.astype(np.float64)
 
 
 def resampled_attention(sums: ArrayLike, counts: ArrayLike, weights: ArrayLike) -> Replicates:
@@ -305,7 +319,7 @@ def _class_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
     return Replicates(same=means[:, 0], different=means[:, 1])
 
 
-def _unordered(
+def unordered(
     word_pairs: WordPairs, labelled: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of two labelled words without their order: first < second [rows], values [2, rows].

@@ -1,0 +1,157 @@
+"""Claims about the probe under all choices: tf-idf, one pass for all, what all of them say."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from gensim.models import TfidfModel
+
+from onelayer.papers.topic_structure.wikipedia import choices as table
+from onelayer.papers.topic_structure.wikipedia.probe import choices
+from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
+from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topic_structure import ChoicesSettings
+from onelayer.settings.topics import LdaSettings, WordSettings
+from onelayer.text.models.checkpoints import forward
+from onelayer.text.models.tokenizer import encode
+from onelayer.text.topics.bag_of_words import count_words
+from onelayer.text.topics.bags import TfIdf
+from tests.unit.test_topic_models import ARTICLES, TEXTS, VOCABULARY, kept, tiny  # noqa: F401
+
+ALL_OF_IT = ChoicesSettings(
+    models=["tiny"],
+    weights=["counts", "tf-idf"],
+    schedules=["ours", "authors"],
+    topics=[2],
+    seeds=[0],
+    words=[3],
+    overlaps=["disjoint", "overlapping"],
+    pooling=["mean", "last layer", "largest head"],
+    lengths=["corrected", "as it is"],
+    documents=12,
+)
+KEPT = kept("frog toad pond", "bach opera mozart")
+OURS = choices.Choice("counts", "ours", 2, 0, 3, "disjoint")
+SEEN = AttentionProbeSettings(documents=12, max_tokens=64)
+UNSURE = UncertaintySettings(document_resamples=100, permutations=50, word_resamples=50)
+
+
+@pytest.fixture(scope="module")
+def measured(tiny):  # noqa: F811
+    given = {OURS: KEPT[["topic", "word"]]}, VOCABULARY, ALL_OF_IT, SEEN, UNSURE
+    return choices.measure_choices(*tiny, ARTICLES, *given)
+
+
+def test_weights_are_those_of_gensim() -> None:
+    texts = ["frog frog toad", "frog pond", "", "opera bach bach bach toad"]
+    bag = count_words(texts, WordSettings(min_documents=1, max_document_share=1.0))
+    corpus = [[(int(w), int(c)) for w, c in entries] for entries in bag.documents()]
+    theirs = TfidfModel(corpus, normalize=True)
+    order = [3, 0, 1, 2]
+    for place, ours in zip(order, TfIdf(bag.vocabulary, bag).documents(order), strict=True):
+        assert [tuple(entry) for entry in ours] == pytest.approx(theirs[corpus[place]])
+
+
+def test_the_authors_schedule_is_one_pass_of_gensims_defaults() -> None:
+    lda = ALL_OF_IT.lda(LdaSettings(passes=6, seed=3), "authors", 100)
+    assert (lda.topics, lda.passes, lda.decay, lda.offset, lda.seed) == (100, 1, 0.5, 1.0, 3)
+    assert ALL_OF_IT.lda(LdaSettings(passes=6), "ours", 20).passes == 6
+
+
+def by_a_slow_loop(tiny, pooling: str, length: str) -> float:  # noqa: F811
+    model, tokenizer = tiny
+    topic = dict(zip(KEPT["word"], KEPT["topic"], strict=True))
+    weights = {True: [], False: []}
+    for text in TEXTS:
+        encoded = encode(tokenizer, text, 64)
+        attention = forward(model, encoded.ids).double().numpy()  # [layers, heads, T, T]
+        words = dict(zip(encoded.positions, encoded.words, strict=True))
+        for i, j in permutations(words, 2):
+            one, other = words[i], words[j]
+            if one == other or one not in topic or other not in topic:
+                continue
+            heads = [layer[:, i, j] for layer in attention]
+            weight = {
+                "mean": np.mean(heads),
+                "last layer": heads[-1].mean(),
+                "largest head": np.mean([head.max() for head in heads]),
+            }[pooling]
+            scale = len(encoded.ids) if length == "corrected" else 1
+            weights[topic[one] == topic[other]].append(weight * scale)
+    return np.mean(weights[True]) / np.mean(weights[False])
+
+
+def test_every_pooling_and_length_is_that_of_a_slow_loop(tiny, measured) -> None:  # noqa: F811
+    ratios = measured[measured["quantity"] == choices.RATIO]
+    found = ratios.set_index(["pooling", "length"])["value"]
+    for pooling, length in product(ALL_OF_IT.pooling, ALL_OF_IT.lengths):
+        assert found[pooling, length] == pytest.approx(by_a_slow_loop(tiny, pooling, length))
+
+
+def test_our_choice_is_what_the_other_tables_have(tiny, measured) -> None:  # noqa: F811
+    labels = labels_of(KEPT, [KEPT["word"]])
+    sums = probe_attention(*tiny, ARTICLES, labels, variants_of(KEPT), SEEN)
+    frequencies = VOCABULARY.set_index("word")["occurrences"].loc[list(labels.words)].to_numpy()
+    theirs = measure_attention([sums], labels, frequencies, UNSURE).set_index("quantity")
+    ours = measured[measured["choice"] == "ours"].set_index("quantity")
+    for quantity, same in (
+        ("attention_ratio", "attention_ratio"),
+        ("attention_ratio_null", "attention_ratio_null"),
+        ("attention_over_null", "attention_ratio_null_corrected"),
+    ):
+        found, wanted = (
+            rows.loc[name, ["value", "low", "high"]].to_numpy(dtype=float)
+            for rows, name in ((ours, quantity), (theirs, same))
+        )
+        assert found == pytest.approx(wanted)
+
+
+def test_topics_that_leave_no_pair_are_not_measured(tiny) -> None:  # noqa: F811
+    one_topic = KEPT[KEPT["topic"] == 0][["topic", "word"]]
+    given = {OURS: one_topic}, VOCABULARY, ALL_OF_IT, SEEN, UNSURE
+    rows = choices.measure_choices(*tiny, ARTICLES, *given)
+    assert rows.loc[rows["quantity"] == choices.CORRECTED, "value"].isna().all()
+
+
+# The table
+
+
+def made(*ratios: tuple) -> pd.DataFrame:
+    rows = [
+        {"weights": w, "schedule": "ours", "topics": 2, "seed": 0, "words": 3, "choice": ""}
+        | {"overlap": o, "pooling": "mean", "length": "as it is", "quantity": choices.CORRECTED}
+        | {"value": value, "low": low, "high": value + 0.1, "n": 12}
+        for w, o, value, low in ratios
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_all_choices_are_counted_and_the_least_is_named() -> None:
+    rows = made(
+        ("counts", "disjoint", 2.0, 0.9),
+        ("counts", "overlapping", 1.2, 1.1),
+        ("tf-idf", "disjoint", 1.5, 1.2),
+        ("tf-idf", "overlapping", np.nan, np.nan),
+    )
+    found = table.probe_choices([rows], ["tiny"])
+    assert not found.duplicated([*table.KEYS, "quantity"]).any()
+    by = found.set_index("quantity")
+    assert by.loc[table.ABOVE, ["value", "n"]].tolist() == [0.5, 4]
+    least = by.loc[table.LEAST]
+    assert (least["value"], least["low"], least["verdict"]) == (2.0, 0.9, "undecided")
+    assert least["note"].startswith("counts, ours, 2, 0, 3, disjoint")
+    assert by.loc[table.MOST, "value"] == 2.0
+    assert (by.loc[choices.CORRECTED, "verdict"] == "not reached").sum() == 1
+    means = found[(found["quantity"] == "mean_over_null") & (found["weights"] == "counts")]
+    assert means["value"].tolist() == pytest.approx([np.sqrt(2.0 * 1.2)])
+
+
+def test_main_effects_of_a_balanced_design_add_up() -> None:
+    cells = pd.DataFrame(list(product("ab", "xyz")), columns=["one", "other"])
+    values = cells["one"].map({"a": 0, "b": 1}) + cells["other"].map({"x": 0, "y": 2, "z": 5})
+    shares = [table.variance_share(values.astype(float), cells[name]) for name in cells]
+    assert sum(shares) == pytest.approx(1)
+    assert shares[0] == pytest.approx(0.25 / (0.25 + np.var([0, 2, 5])))
