@@ -972,6 +972,29 @@ FAULTS = [
         "the warm-up is off by one: the first update is lost",
     ),
     Fault(
+        "text/pretraining/text.py",
+        "for i in batch[drawn_by]]",
+        'for i in batch["id"]]',
+        "tests/unit/test_pretraining.py"
+        "::test_an_article_of_two_corpora_is_held_out_of_both_or_of_none",
+        "what is held out of one corpus is trained on in the other",
+    ),
+    Fault(
+        "text/pretraining/training.py",
+        'torch.manual_seed(stable_seed("dropout", run.objective.seed, batch.step))',
+        'torch.manual_seed(stable_seed("dropout", run.objective.seed)) if not run.steps else None',
+        "tests/unit/test_pretraining.py"
+        "::test_a_killed_training_goes_on_and_ends_with_the_same_bits",
+        "a resumed training drops other activations",
+    ),
+    Fault(
+        "text/pretraining/training.py",
+        "falls = min(falls, settings.cool_down * budget)",
+        "falls = settings.cool_down * falls",
+        "tests/unit/test_pretraining.py::test_a_constant_rate_falls_in_the_cool_down_alone",
+        "the cool-down is a share of what the warm-up leaves",
+    ),
+    Fault(
         "text/pretraining/training.py",
         'if p.ndim <= 1], "weight_decay": 0.0}',
         'if p.ndim <= 1], "weight_decay": settings.weight_decay}',

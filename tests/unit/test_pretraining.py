@@ -5,15 +5,22 @@ import signal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from datasets import Dataset
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
+from onelayer.settings.pretraining import (
+    AdamWSettings,
+    PretrainingSettings,
+    SizeSettings,
+    TextSettings,
+)
 from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.text.models.checkpoints import load_checkpoint, word_embeddings
 from onelayer.text.models.families import FAMILIES
@@ -33,8 +40,14 @@ from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
 each_family = pytest.mark.parametrize("family", sorted(FAMILIES))
 
 
-def trained(family: str, path: Path | None = None, tokens: int = SETTINGS.tokens, **options):
-    settings, words, training, held_out = task(family, tokens=tokens)
+def trained(
+    family: str,
+    path: Path | None = None,
+    tokens: int = SETTINGS.tokens,
+    settings: dict | None = None,
+    **options,
+):
+    settings, words, training, held_out = task(family, tokens=tokens, **(settings or {}))
     objective = new_objective(family, settings.size, words, settings.objective, settings.seed)
     execution = Execution(checkpoint=Checkpoint(path, "same", seconds=0), **options)
     return train(objective, training, held_out, settings, execution)
@@ -158,6 +171,53 @@ def test_the_learning_rate_rises_to_its_peak_and_falls_to_zero() -> None:
     assert rates[2:] == [2.0, 1.0, 0.0]
 
 
+def test_a_constant_rate_falls_in_the_cool_down_alone() -> None:
+    constant = AdamWSettings(
+        learning_rate=2.0, warmup_tokens=100, schedule="constant", cool_down=0.2
+    )
+    places = (0, 50, 100, 500, 800, 900, 1000)
+    rates = [learning_rate(tokens, 1000, constant) for tokens in places]
+    assert rates[0] < 0.05 and rates[1] == pytest.approx(1, rel=0.02)
+    assert rates[2:] == [2.0, 2.0, 2.0, 1.0, 0.0]
+
+
+def test_a_constant_rate_is_the_same_training_for_every_budget_until_its_cool_down() -> None:
+    constant = AdamWSettings(
+        learning_rate=2e-2, warmup_tokens=500, schedule="constant", cool_down=0.2
+    )
+    size = SETTINGS.size.model_copy(update={"dropout": 0.1})
+    short, long = (
+        trained("bert", tokens=n, settings={"optimizer": constant, "size": size})
+        for n in (3000, 6000)
+    )
+    before = [tokens for tokens in short.snapshots if tokens < 0.8 * 3000]
+    assert len(before) == 3
+    for tokens in before:
+        kept = short.snapshots[tokens].items()
+        assert all(torch.equal(long.snapshots[tokens][name], w) for name, w in kept)
+    falling = trained("bert", tokens=6000, settings={"size": size})
+    assert not all(
+        torch.equal(falling.snapshots[before[-1]][name], w)
+        for name, w in short.snapshots[before[-1]].items()
+    )
+
+
+@each_family
+def test_dropout_is_of_training_alone(family) -> None:
+    settings, words, _, held_out = task(family)
+    size = settings.size.model_copy(update={"dropout": 0.5})
+    objective = new_objective(family, size, words, settings.objective, 0)
+    plain = new_objective(family, settings.size, words, settings.objective, 0)
+    plain.model.load_state_dict(objective.model.state_dict())
+    [batch, *_] = plan_batches(held_out, 500, 256, objective.special, 0)
+    inputs = {
+        name: torch.from_numpy(array) for name, array in objective.inputs(held_out, batch).items()
+    }
+    dropped = objective.losses(inputs)["loss"]
+    objective.model.eval()
+    assert dropped != objective.losses(inputs)["loss"] == plain.losses(inputs)["loss"]
+
+
 @each_family
 def test_training_learns_and_keeps_snapshots_at_powers_of_two(family) -> None:
     run = trained(family, tokens=12_000)
@@ -204,8 +264,12 @@ def test_a_training_in_bfloat16_attends_in_float32_and_repeats_itself(family, mo
 
 
 @each_family
-def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, tmp_path) -> None:
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, dropout, tmp_path) -> None:
     """The child kills itself with SIGKILL in the middle; nothing of it is left but its file."""
+    size = SETTINGS.size.model_copy(update={"dropout": dropout})
+    other = SETTINGS.optimizer.model_copy(update={"schedule": "constant"})
+    settings = {"size": size} | ({"optimizer": other} if dropout else {})
     checkpoint = tmp_path / "training.safetensors"
     read: list[int] = []
 
@@ -220,12 +284,12 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, tmp_path)
         return batches
 
     if (child := os.fork()) == 0:
-        trained(family, checkpoint, progress=dying)
+        trained(family, checkpoint, settings=settings, progress=dying)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     resumed, whole = (
-        trained(family, checkpoint, progress=counting),
-        trained(family, progress=counting),
+        trained(family, checkpoint, settings=settings, progress=counting),
+        trained(family, settings=settings, progress=counting),
     )
     assert read[0] == read[1] - 7
     first, second = weights(resumed), weights(whole)
@@ -282,6 +346,18 @@ def test_held_out_articles_depend_on_their_ids_alone() -> None:
     _, _, articles = encoded()
     assert 0.1 < articles.held_out.mean() < 0.3
     assert len(made_up_articles()) == len(articles.held_out)
+
+
+def test_an_article_of_two_corpora_is_held_out_of_both_or_of_none() -> None:
+    one, tokenizer = made_up_articles(), encoded()[1]
+    both = one.add_column("title", one["id"]).to_pandas()
+    both = pd.concat([both, both.assign(id="p" + both["id"])], ignore_index=True)
+    alone = encode_articles(one, tokenizer, SETTINGS.text)["held_out"]
+    rows = encode_articles(Dataset.from_pandas(both), tokenizer, SETTINGS.text, drawn_by="title")
+    assert rows["held_out"][:] == [*alone, *alone]
+    several = PretrainingSettings(corpus=["vital-articles", "dump-excerpt"])
+    assert several.text_name == "vital-articles+dump-excerpt"
+    assert PretrainingSettings().text_name == "vital-articles"
 
 
 def test_biases_and_norms_do_not_decay() -> None:

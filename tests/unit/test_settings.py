@@ -79,6 +79,7 @@ models.mine: {source: series, folders: {0: a}} =>
 {models.bert-here-0: {source: local, local: {path: y}}} =>
     models.bert-here-0: a checkpoint of bert-here has this name; choose another
 pretraining.tokens: {bert: 5} => pretraining: tokens has no budget for
+pretraining.corpus: [vital-articles, nowhere] => @: unknown name 'nowhere'
 
 # Topics.
 topics.words.max_document_share: .nan => @: input should be a finite number, found nan

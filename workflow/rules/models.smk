@@ -11,7 +11,7 @@ random_seeds = sorted(
 # Topics need no trained model to know its words.
 tokenizers = {
     name: (
-        f"results/pretraining/{settings.pretraining.corpus}/tokenizer.json"
+        f"results/pretraining/{settings.pretraining.text_name}/tokenizer.json"
         if model.source == "pretrain"
         else f"results/models/{settings.checkpoints(name)[0]}/tokenizer.json"
     )
@@ -76,7 +76,7 @@ use rule step as copy_local_model with:
 
 use rule step as encode_articles with:
     input:
-        articles=rules.parse_articles.output.articles,
+        articles=expand(rules.parse_articles.output.articles, corpus=settings.pretraining.corpora),
     output:
         vocabulary="results/pretraining/{corpus}/vocabulary.parquet",
         text="results/pretraining/{corpus}/text.arrow",
@@ -84,6 +84,8 @@ use rule step as encode_articles with:
         record=record,
     pathvars:
         step="encode_articles/{corpus}",
+    wildcard_constraints:
+        corpus=re.escape(settings.pretraining.text_name),
     priority: 2
     threads: settings.pretraining.text.workers
     resources:
@@ -99,17 +101,17 @@ drawn_inputs = [name for name, inputs in mixed_inputs.items() if inputs.order ==
 
 use rule step as mix_articles with:
     input:
-        text=expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus),
+        text=expand(rules.encode_articles.output.text, corpus=settings.pretraining.text_name),
         vocabulary=expand(
-            rules.encode_articles.output.vocabulary, corpus=settings.pretraining.corpus
+            rules.encode_articles.output.vocabulary, corpus=settings.pretraining.text_name
         ),
         topics=lambda w: expand(
             rules.fit_lda.output.topics,
-            corpus=settings.pretraining.corpus if w.mixed in drawn_inputs else [],
+            corpus=settings.pretraining.corpora[:1] if w.mixed in drawn_inputs else [],
         ),
         topic_words=lambda w: expand(
             rules.count_words.output.vocabulary,
-            corpus=settings.pretraining.corpus if w.mixed in drawn_inputs else [],
+            corpus=settings.pretraining.corpora[:1] if w.mixed in drawn_inputs else [],
         ),
     output:
         mixed="results/pretraining/inputs/{mixed}.arrow",
@@ -134,12 +136,14 @@ use rule step as pretrain_model with:
                 else rules.encode_articles.output.text
             ),
             mixed=w.pretrained,
-            corpus=settings.pretraining.corpus,
+            corpus=settings.pretraining.text_name,
         ),
         vocabulary=expand(
-            rules.encode_articles.output.vocabulary, corpus=settings.pretraining.corpus
+            rules.encode_articles.output.vocabulary, corpus=settings.pretraining.text_name
         ),
-        tokenizer=expand(rules.encode_articles.output.tokenizer, corpus=settings.pretraining.corpus),
+        tokenizer=expand(
+            rules.encode_articles.output.tokenizer, corpus=settings.pretraining.text_name
+        ),
     output:
         model=multiext("results/models/{pretrained}-{seed}/", *CHECKPOINT_FILES),
         snapshots="results/pretraining/{pretrained}-{seed}/snapshots.safetensors",

@@ -10,8 +10,8 @@ word_groups = [
 # What models were pretrained on here, if any is shown.
 trained_on, encoded = [], []
 if any(settings.models[m].source == "pretrain" for m in settings.topic_structure.wikipedia.models):
-    trained_on = articles_of(settings.pretraining.corpus)
-    encoded = expand(rules.encode_articles.output.text, corpus=settings.pretraining.corpus)
+    trained_on = [path for name in settings.pretraining.corpora for path in articles_of(name)]
+    encoded = expand(rules.encode_articles.output.text, corpus=settings.pretraining.text_name)
 
 
 use rule step as probe_attention with:

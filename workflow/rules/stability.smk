@@ -5,7 +5,7 @@ machines = {machine.name: machine for machine in stability.machines}
 pretrained_again = {}
 if stability.pretraining.families:
     pretrained_again = {
-        name: expand(rules.encode_articles.output[name], corpus=settings.pretraining.corpus)
+        name: expand(rules.encode_articles.output[name], corpus=settings.pretraining.text_name)
         for name in ("text", "vocabulary", "tokenizer")
     }
 if pretrained_again and stability.pretraining.probed:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Computing, Name, Seed, Share, Threads
+from onelayer.settings.block import Block, Computing, Name, Seed, Share, Threads, each_once
 
 FamilyName = Literal["bert", "roberta", "albert", "electra", "bart"]
 Tokens = Annotated[int, Field(ge=1)]
@@ -36,6 +36,8 @@ class SizeSettings(Block):
     """Width of ALBERT's factorised word embeddings."""
     longest: int = Field(128, ge=8, le=4096)
     """Longest input (tokens, special ones included)."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Chance that an activation or attention weight is dropped in training (the original: .1)."""
 
     @model_validator(mode="after")
     def _heads_divide_the_width(self) -> "SizeSettings":
@@ -45,12 +47,21 @@ class SizeSettings(Block):
 
 
 class AdamWSettings(Block):
-    """AdamW, linear warm-up and linear decay to 0, both in tokens seen."""
+    """AdamW, and a rate that follows tokens seen."""
 
     learning_rate: float = Field(1e-3, gt=0)
     """Highest learning rate."""
     warmup: float = Field(0.05, ge=0, lt=1)
     """Share of the budget in which the rate rises."""
+    warmup_tokens: Tokens | None = None
+    """In place of `warmup`, tokens. Under a `constant` rate a training is then the same as one of
+    any longer budget until its cool-down begins, and so is each of its snapshots."""
+    schedule: Literal["linear", "constant"] = "linear"
+    """After the warm-up: `linear` falls to 0 over all that is left of the budget; `constant` stays,
+    and falls to 0 in the cool-down alone. Snapshots before that are not cooled down: they compare
+    with one another and with those of other budgets, not with the finished model."""
+    cool_down: float = Field(0.1, gt=0, le=1)
+    """Share of the budget, at its end, in which a `constant` rate falls."""
     weight_decay: float = Field(0.01, ge=0)
     """Decoupled weight decay of matrices (not of biases and norms)."""
     beta_1: float = Field(0.9, ge=0, lt=1)
@@ -102,8 +113,9 @@ class TrainingSettings(Computing):
 class PretrainingSettings(TrainingSettings):
     """Small models of the five families, each pretrained with its family's objective."""
 
-    corpus: Name = "vital-articles"
-    """A corpus of `corpora`."""
+    corpus: Name | Annotated[list[Name], Field(min_length=1), each_once()] = "vital-articles"
+    """A corpus of `corpora`, or several: the articles of all under one vocabulary. What is held out
+    follows from ids, of several corpora from titles."""
     text: TextSettings = TextSettings()
     """Its vocabulary, and what is held out."""
     tokens: Tokens | dict[FamilyName, Tokens] = 3_000_000
@@ -117,6 +129,16 @@ class PretrainingSettings(TrainingSettings):
                 if family not in self.tokens:
                     raise ValueError(f"tokens has no budget for {family}; one number is for all")
         return self
+
+    @property
+    def corpora(self) -> list[str]:
+        """The corpora whose articles are the text."""
+        return [self.corpus] if isinstance(self.corpus, str) else self.corpus
+
+    @property
+    def text_name(self) -> str:
+        """The text, as its folder is named: a name has no `+`."""
+        return "+".join(self.corpora)
 
     def of(
         self, family: FamilyName, seed: int, tokens: int | None = None, layers: int | None = None

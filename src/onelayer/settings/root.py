@@ -184,7 +184,7 @@ def _check_references(settings: Settings) -> None:
         ("topic_structure.robustness.models", topics.robustness.models, single),
         ("topic_structure.choices.models", topics.choices.models, single),
         ("topics.words.single_piece_in", settings.topics.words.single_piece_in, models),
-        ("pretraining.corpus", [settings.pretraining.corpus], corpora),
+        ("pretraining.corpus", settings.pretraining.corpora, corpora),
         *((f"models.{n}.like", [models[n].like], originals) for n in models if n not in originals),
         ("topic_structure.robustness.corpus", [topics.robustness_corpus], corpora),
         ("stability.two_stages.settings", again.two_stages.settings, stages),
@@ -234,7 +234,7 @@ def _check_parts(settings: Settings) -> None:
             settings.topics.lda.backend == "tomotopy",
         ),
         *(("scan_snap.language_model", corpus, True) for corpus in text.corpora),
-        ("pretraining", settings.pretraining.corpus, True),
+        *(("pretraining", corpus, True) for corpus in settings.pretraining.corpora),
     ]
     for what, corpus, it_does in reads_whole:
         if it_does and settings.corpora[corpus].parts > 1:

@@ -304,7 +304,7 @@ def initial_deviation(family: str, width: int) -> float:
 
 
 def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:
-    """A family's configuration at a size; without dropout, which a few epochs do not need."""
+    """A family's configuration at a size."""
     special = {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}
     common = {"vocab_size": pieces, "attn_implementation": "sdpa", **special}
     if family == "bart":
@@ -315,7 +315,8 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
             d_model=size.width,
             max_position_embeddings=size.longest,
             init_std=initial_deviation(family, size.width),
-            dropout=0.0,
+            dropout=size.dropout,
+            attention_dropout=size.dropout,
             decoder_start_token_id=SEP_ID,
             forced_eos_token_id=None,
             **sides,
@@ -335,8 +336,8 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
         "intermediate_size": 4 * size.width,
         "max_position_embeddings": size.longest,
         "initializer_range": initial_deviation(family, size.width),
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
+        "hidden_dropout_prob": size.dropout,
+        "attention_probs_dropout_prob": size.dropout,
         "classifier_dropout_prob": 0.0,
     }
     return AutoConfig.for_model(family, **(shape | own.get(family, {}) | common))

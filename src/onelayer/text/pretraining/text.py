@@ -34,11 +34,17 @@ class EncodedArticles:
 
 
 def encode_articles(
-    articles: Dataset, tokenizer: Tokenizer, settings: TextSettings, place: Path | None = None
+    articles: Dataset,
+    tokenizer: Tokenizer,
+    settings: TextSettings,
+    place: Path | None = None,
+    drawn_by: str = "id",
 ) -> Dataset:
     """Encode every article, `id` and `text`; which are held out depends on their ids alone.
 
-    `place` is a file for what is encoded while it is used; None where `articles` are in memory.
+    Articles of several corpora are `drawn_by` their `title`: one that is in two under different ids
+    is held out of both or of none. `place` is a file for what is encoded while it is used; None
+    where `articles` are in memory.
 
     Returns:
         `ids`, word ids without special pieces, and `held_out`, of each article, in their order.
@@ -51,7 +57,7 @@ def encode_articles(
         share = settings.held_out_share * 2**32
         return {
             "ids": [encoding.ids for encoding in encodings],
-            "held_out": [stable_seed("held out", i) < share for i in batch["id"]],
+            "held_out": [stable_seed("held out", i) < share for i in batch[drawn_by]],
         }
 
     return articles.map(

@@ -18,6 +18,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from onelayer.compute.checkpoint import Checkpoint, under
 from onelayer.compute.device import to_device
 from onelayer.compute.execution import Execution
+from onelayer.compute.seeds import stable_seed
 from onelayer.errors import OnelayerError
 from onelayer.settings.pretraining import AdamWSettings, TrainingSettings
 from onelayer.text.pretraining.objectives import Objective
@@ -125,6 +126,8 @@ def _attention(
 def _train_on(run: Training, text: Segments, batch: Batch) -> None:
     """One update."""
     inputs = _tensors(run.objective.inputs(text, batch), run.device)
+    if run.settings.size.dropout:  # of the batch alone: a resumed training drops the same
+        torch.manual_seed(stable_seed("dropout", run.objective.seed, batch.step))
     with _precision(run):
         losses = run.objective.losses(inputs)
     run.optimizer.zero_grad(set_to_none=True)
@@ -153,11 +156,14 @@ def _check_finite(run: Training) -> None:
 
 
 def learning_rate(tokens: int, budget: int, settings: AdamWSettings) -> float:
-    """Linear warm-up from 0 and linear decay to 0, at so many tokens seen of a budget."""
-    warmup = settings.warmup * budget
+    """Linear warm-up from 0 and linear fall to 0, at so many tokens seen of a budget."""
+    warmup = settings.warmup_tokens or settings.warmup * budget
     if tokens < warmup:
         return settings.learning_rate * (tokens + 1) / (warmup + 1)
-    return settings.learning_rate * max(0.0, (budget - tokens) / (budget - warmup))
+    falls = budget - warmup
+    if settings.schedule == "constant":
+        falls = min(falls, settings.cool_down * budget)
+    return settings.learning_rate * min(1.0, max(0.0, (budget - tokens) / falls))
 
 
 def _observe(
