@@ -112,6 +112,7 @@ def short(config: dict) -> dict:
     config["models"] = {name: config["models"][name] for name in MODELS}
     for part in ("wikipedia", "robustness"):
         config["topic_structure"][part]["models"] = ["minilm"]
+    config["topic_structure"]["wikipedia"]["topics_per_input"]["models"] = []
     config["topics"]["words"]["single_piece_in"] = ["minilm"]
     load_settings(config)
     # Innermost first: what is cut takes no place with it that comes later.
