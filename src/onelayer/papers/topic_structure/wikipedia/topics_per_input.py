@@ -193,7 +193,7 @@ def figure_topics_per_input(
     colours = dict(zip(ORDERS, PALETTE, strict=False))
     figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.2), sharey=True, width_ratios=[1.2, 1])
     _draw_against_tau(axes[0], found, colours)
-    _draw_theory(axes[0].twinx(), theory)
+    _draw_theory(axes[0].twinx(), theory, found["articles"].max())
     for model, rows in zip(models, snapshots, strict=True):
         order, count = order_of(known[model.name])
         rows = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)].sort_values("tokens")
@@ -252,10 +252,11 @@ def _draw_against_tau(axis: plt.Axes, found: pd.DataFrame, colours: Mapping[str,
     axis.set_title("finished models", loc="left", fontsize=9)
 
 
-def _draw_theory(axis: plt.Axes, theory: pd.DataFrame) -> None:
+def _draw_theory(axis: plt.Axes, theory: pd.DataFrame, most: int) -> None:
     """The optimum of tied attention at the same tau, of the synthetic model, on its own axis."""
     optimum = theory[(theory["method"] == "optimum") & (theory["documents"] == "short")]
-    optimum = optimum.groupby("tau")["ratio"].mean()
+    optimum = optimum[optimum["tau"] <= most].groupby("tau")["ratio"].mean()
     axis.plot(optimum.index, optimum, color="0.6", linestyle=":", linewidth=1.2)
     axis.set_ylabel("optimal ratio in theory", color="0.4", fontsize=8)
     axis.tick_params(axis="y", labelcolor="0.4")
+    axis.spines["top"].set_visible(False)
