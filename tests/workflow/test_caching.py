@@ -109,16 +109,18 @@ def test_a_script_edited_while_its_step_runs_is_run_again(finished):
 
 
 def test_swapping_the_numbers_of_two_lda_settings_refits(finished):
-    swapped = overlay(finished, "topics: {lda: {topics: 2, passes: 8}}\n")
+    swapped = overlay(finished, "topics: {lda: {topics: 10, offset: 8}}\n")
     planned = plan(finished, swapped)
     assert "fit_lda" in planned.triggered
     held_out = {"measure_held_out_topics", "table_topic_settings"}
-    assert planned.triggered <= {"fit_lda", "measure_topics", "fit_topic_models", *held_out}
+    drawn = {"mix_articles"}  # words drawn from the topics
+    assert planned.triggered <= {"fit_lda", "measure_topics", "fit_topic_models", *held_out, *drawn}
 
 
 def test_swapping_the_numbers_of_two_probe_settings_probes_again(finished):
     swapped = overlay(finished, "probe: {attention: {documents: 64, max_tokens: 40}}\n")
     probes = {"probe_attention", "probe_topic_models", "measure_snapshots", "calibrate_probe"}
+    probes |= {"probe_choices", "measure_inputs"}
     probes |= {"measure_claims_again"}  # of models pretrained again
     assert plan(finished, swapped).triggered == probes
 

@@ -172,7 +172,8 @@ def test_a_figure_shows_something(smoke_run, smoke, caption):
         assert min(pixels.shape) >= 400
         drawn = pixels < 250
         assert 0.01 < drawn.mean() < 0.9
-        rows_of_marks = caption == "figure_scoreboard"  # between which there is air
+        # between which there is air
+        rows_of_marks = caption in ("figure_scoreboard", "figure_probe_choices")
         assert drawn.any(axis=0).mean() > 0.7
         assert drawn.any(axis=1).mean() > (0.5 if rows_of_marks else 0.7)
         pdf = path.with_suffix(".pdf").read_bytes()
@@ -339,7 +340,7 @@ def test_a_second_run_has_nothing_to_do_and_says_so_within_seconds(finished):
     run = snakemake(finished, "--cores", "2", *SMOKE)
     seconds = cpu_seconds() - start
     assert run.returncode == 0 and "Nothing to be done" in run.stdout, run.stdout
-    assert seconds <= 6
+    assert seconds <= 15  # seconds, not minutes; how many is what `make bench` says
 
 
 def test_waiting_jobs_are_looked_through_when_one_ends_and_not_every_second(finished):

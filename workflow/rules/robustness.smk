@@ -5,6 +5,12 @@ compared_corpus = settings.topic_structure.robustness_corpus
 # Of a model with several checkpoints the first.
 compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.models]
 compared_models = [{"name": n, "settings": settings.models[n]} for n in robustness.models]
+# How the models are fitted that the ratios are compared over; the choices have other ways, too.
+compared = {"weights": "counts", "schedule": "ours"}
+
+
+def is_compared(wildcards):
+    return {name: wildcards.get(name) for name in compared} == compared
 
 
 wildcard_constraints:
@@ -17,11 +23,11 @@ use rule step as fit_topic_models with:
         vocabulary=rules.count_words.output.vocabulary,
         counts=lambda w: counts[w.corpus],
     output:
-        topics="results/topic_models/{corpus}/{topics}.safetensors",
-        quality="results/topic_models/{corpus}/{topics}_quality.parquet",
+        topics="results/topic_models/{corpus}/{weights}_{schedule}/{topics}.safetensors",
+        quality="results/topic_models/{corpus}/{weights}_{schedule}/{topics}_quality.parquet",
         record=record,
     pathvars:
-        step="fit_topic_models/{corpus}/{topics}",
+        step="fit_topic_models/{corpus}/{weights}_{schedule}/{topics}",
     priority: 3
     threads: settings.topics.lda.workers
     resources:
@@ -29,29 +35,9 @@ use rule step as fit_topic_models with:
     params:
         **script(
             "fit_topic_models",
-            lda=lambda w: settings.topics.lda.model_copy(update={"topics": int(w.topics)}),
-            backends=robustness.backends,
-            seeds=robustness.seeds,
-            top_words=settings.topics.top_words,
-            weights="counts",
-        ),
-
-
-# Fitted to other weights or by the authors' schedule; what has neither is there already.
-use rule fit_topic_models as fit_other_topic_models with:
-    output:
-        topics="results/topic_models/{corpus}/{weights}_{schedule}/{topics}.safetensors",
-        quality="results/topic_models/{corpus}/{weights}_{schedule}/{topics}_quality.parquet",
-        record=record,
-    pathvars:
-        step="fit_other_topic_models/{corpus}/{weights}_{schedule}/{topics}",
-    priority: 0
-    params:
-        **script(
-            "fit_topic_models",
             lda=lambda w: choices.lda(settings.topics.lda, w.schedule, int(w.topics)),
-            backends=["gensim"],
-            seeds=choices.seeds,
+            backends=lambda w: robustness.backends if is_compared(w) else ["gensim"],
+            seeds=lambda w: robustness.seeds if is_compared(w) else choices.seeds,
             top_words=settings.topics.top_words,
             weights=lambda w: w.weights,
         ),
@@ -62,7 +48,10 @@ use rule step as probe_topic_models with:
         articles=lambda w: articles_of(w.corpus),
         vocabulary=rules.count_words.output.vocabulary,
         topics=lambda w: expand(
-            rules.fit_topic_models.output.topics, corpus=w.corpus, topics=robustness.topics
+            rules.fit_topic_models.output.topics,
+            corpus=w.corpus,
+            **compared,
+            topics=robustness.topics,
         ),
         model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
     output:
@@ -87,7 +76,10 @@ use rule step as probe_topic_models with:
 
 
 compared_quality = expand(
-    rules.fit_topic_models.output.quality, corpus=compared_corpus, topics=robustness.topics
+    rules.fit_topic_models.output.quality,
+    corpus=compared_corpus,
+    **compared,
+    topics=robustness.topics,
 )
 # A line that begins with the word `checkpoint` would begin one of Snakemake's.
 compared_measures = [
@@ -96,22 +88,15 @@ compared_measures = [
 ]
 
 
-# What every fit of the choices is, and the rule that makes it.
-chosen_fits = [
-    (
-        rules.fit_topic_models if how[:2] == ("counts", "ours") else rules.fit_other_topic_models,
-        dict(zip(("weights", "schedule", "topics"), how)),
-    )
-    for how in choices.fits()
-]
-
-
 use rule probe_topic_models as probe_choices with:
     input:
         articles=lambda w: articles_of(w.corpus),
         vocabulary=rules.count_words.output.vocabulary,
         topics=lambda w: [
-            fit.output.topics.format(corpus=w.corpus, **how) for fit, how in chosen_fits
+            rules.fit_topic_models.output.topics.format(
+                corpus=w.corpus, weights=weights, schedule=schedule, topics=topics
+            )
+            for weights, schedule, topics in choices.fits()
         ],
         model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
     output:

@@ -17,6 +17,7 @@ from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETT
 from onelayer.papers.local_to_global.chain import Chain, Source
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.training_tables import read_published
+from onelayer.papers.local_to_global.trap import PAPER, START
 from onelayer.settings.local_to_global import (
     ChainSettings,
     SourceSettings,
@@ -354,4 +355,46 @@ def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
         axis.legend(frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         despine(axis)
     axes[0].set_ylabel("share of the way from unigram\n(0) to best entropy (1)")
+    return figure
+
+
+@figure(
+    "local_to_global/trap",
+    "Transformers",
+    "figure: the trap",
+    reads={"curves": "train_trapped.curves"},
+    settings={"variants": "local_to_global.trap.variants"},
+)
+def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
+    """Way to the bigram entropy and least curvature against iterations, a column a chain.
+
+    A line a seed. Above: 0 is the unigram, 1 the bigram entropy. Below: above 0 the unigram model
+    is a minimum, below it has a way out.
+    """
+    chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
+    colours = dict(zip([START, PAPER, *(v.name for v in variants)], PALETTE, strict=False))
+    figure, axes = plt.subplots(
+        2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",
+        squeeze=False,
+    )  # fmt: skip
+    for column, (p, q) in zip(axes.T, chains, strict=True):
+        chain = Chain(p, q)
+        way = chain.unigram_entropy - chain.bigram_entropy
+        mine = curves[(curves["p"] == p) & (curves["q"] == q)]
+        for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
+            style = {"color": colours[variant], "lw": 0.9, "alpha": 0.8}
+            column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
+            if variant != PAPER:
+                column[1].plot(run["iteration"], run["curvature"], **style)
+        column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
+        column[1].set_xlabel("iteration")
+        for axis, levels in zip(column, [(0, 1), (0,)], strict=True):
+            for level in levels:
+                axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
+            despine(axis)
+    axes[0, 0].set_ylim(-0.5, 1.08)
+    axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
+    axes[1, 0].set_ylabel("least curvature\n(units of 2 h(0))")
+    handles = [Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure

@@ -5,21 +5,17 @@ whole transformer the paper shows that such starts stay. Here its curvature is m
 whether they stay because it is a minimum; nothing is published of that.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from scipy.stats import binom
 
-from onelayer.evidence.figures import MIDDLE, PALETTE, despine, figure
 from onelayer.evidence.intervals import mean, share
 from onelayer.evidence.tables import Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.training_tables import changes, close
-from onelayer.papers.local_to_global.trap import PAPER, START
+from onelayer.papers.local_to_global.trap import PAPER
 from onelayer.settings.local_to_global import TrainingSettings, Variant
 
 KEYS = ["p", "q", "variant"]
@@ -146,45 +142,3 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
         "analogues of its theorem 2 and of figure 4.",
     ]
     return Report(table, readable(table), title, notes)
-
-
-@figure(
-    "local_to_global/trap",
-    "Transformers",
-    "figure: the trap",
-    reads={"curves": "train_trapped.curves"},
-    settings={"variants": "local_to_global.trap.variants"},
-)
-def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
-    """Way to the bigram entropy and least curvature against iterations, a column a chain.
-
-    A line a seed. Above: 0 is the unigram, 1 the bigram entropy. Below: above 0 the unigram model
-    is a minimum, below it has a way out.
-    """
-    chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
-    colours = dict(zip([START, PAPER, *(v.name for v in variants)], PALETTE, strict=False))
-    figure, axes = plt.subplots(
-        2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",
-        squeeze=False,
-    )  # fmt: skip
-    for column, (p, q) in zip(axes.T, chains, strict=True):
-        chain = Chain(p, q)
-        way = chain.unigram_entropy - chain.bigram_entropy
-        mine = curves[(curves["p"] == p) & (curves["q"] == q)]
-        for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
-            style = {"color": colours[variant], "lw": 0.9, "alpha": 0.8}
-            column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
-            if variant != PAPER:
-                column[1].plot(run["iteration"], run["curvature"], **style)
-        column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
-        column[1].set_xlabel("iteration")
-        for axis, levels in zip(column, [(0, 1), (0,)], strict=True):
-            for level in levels:
-                axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
-            despine(axis)
-    axes[0, 0].set_ylim(-0.5, 1.08)
-    axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
-    axes[1, 0].set_ylabel("least curvature\n(units of 2 h(0))")
-    handles = [Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    return figure

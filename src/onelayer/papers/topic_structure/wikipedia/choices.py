@@ -7,13 +7,9 @@ topic. Here a specification curve (Simonsohn, Simmons & Nelson 2020) has every c
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from onelayer.evidence.figures import PALETTE, WIDTH, despine, figure
 from onelayer.evidence.tables import ALL, interval_of, number, table, tidy
 from onelayer.evidence.verdicts import Direction, judge, percent, worded
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS
@@ -23,7 +19,7 @@ KEYS = ["model", *FACTORS, "choice"]
 RATIO, CORRECTED = "attention_ratio", "attention_over_null"
 LEAST, MOST, ABOVE = "least_over_null", "most_over_null", "share_above_null"
 AUTHORS_OVER_OURS = "authors_over_ours"
-NAMES = {
+FACTOR_NAMES = {
     "weights": "topics fitted to",
     "schedule": "schedule of LDA",
     "topics": "number of topics",
@@ -61,12 +57,13 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
     found = pd.concat(parts, ignore_index=True)
     for key in KEYS:
         found[key] = [
-            ALL if pd.isna(value) or value == "" else _text(value) for value in found[key]
+            ALL if pd.isna(value) or value == "" else text_of(value) for value in found[key]
         ]
     return tidy(found, KEYS)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value of a factor as readers see it."""
     return str(int(value)) if isinstance(value, float) else str(value)
 
 
@@ -79,7 +76,7 @@ def _summary(rows: pd.DataFrame) -> list[dict]:
     least, most = known.loc[known["low"].idxmin()], known.loc[known["value"].idxmax()]
     summary = [above]
     for quantity, one in ((LEAST, least), (MOST, most)):
-        which = ", ".join(_text(one[factor]) for factor in FACTORS)
+        which = ", ".join(text_of(one[factor]) for factor in FACTORS)
         summary.append(
             {"quantity": quantity, "note": which} | one[["value", "low", "high", "n"]].to_dict()
         )
@@ -140,7 +137,7 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
             line = ", ".join(f"{one[factor]} {one['value']:.2f}" for _, one in means.iterrows())
             share = whole.get(f"eta2_{factor}")
             says = "" if share is None else f"{percent(share['value'])} of the variance"
-            shown.append((model, NAMES[factor], line, says, ""))
+            shown.append((model, FACTOR_NAMES[factor], line, says, ""))
     columns = ["model", "what", "attention over its null [95%]", "which, or share", "verdict"]
     return pd.DataFrame(shown, columns=columns)
 
@@ -172,73 +169,3 @@ def probe_choices(measures: list[pd.DataFrame], models: list[str]) -> pd.DataFra
     less = Direction(1.0, -1, 0.0, "analogue")
     compared = {LEAST: Direction(1.0, 1, MATTERS, "analogue"), AUTHORS_OVER_OURS: less}
     return judge(assemble(measures, models), compared)
-
-
-@figure(
-    "topic_structure/probe_choices",
-    "Wikipedia: results",
-    "figure: the probe under all choices",
-    reads={"measures": "chosen_measures"},
-    settings={"models": "chosen_models"},
-)
-def figure_probe_choices(measures: list[pd.DataFrame], models: list[str]) -> Figure:
-    """Sorted ratios with their nulls above, which choices were made below; a column per model."""
-    figure, axes = plt.subplots(
-        2, len(models), figsize=(WIDTH, 6.4), squeeze=False, sharex="col", height_ratios=[1, 1.35]
-    )
-    for (above, below), rows, model in zip(axes.T, measures, models, strict=True):
-        keys = [*FACTORS, "choice"]
-        of = {q: rows[rows["quantity"] == q].set_index(keys) for q in (RATIO, f"{RATIO}_null")}
-        ratio = of[RATIO].sort_values("value", kind="stable", na_position="first")
-        null = of[f"{RATIO}_null"].loc[ratio.index]
-        _draw_curve(above, ratio, null)
-        above.set_title(model, loc="left", fontsize=9)
-        _draw_choices(below, ratio.index.to_frame(index=False))
-    axes[0, 0].set_ylabel("attention within topics / across topics")
-    for axis in axes[:, 1:].flat:
-        axis.tick_params(labelleft=False)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5)
-    return figure
-
-
-def _draw_curve(axis: Axes, ratio: pd.DataFrame, null: pd.DataFrame) -> None:
-    """Ratios with intervals over articles, and the means and 95% ranges of their nulls."""
-    x = np.arange(len(ratio))
-    for rows, colour, label in ((null, "0.55", "permuted topics"), (ratio, PALETTE[0], "a choice")):
-        axis.vlines(x, rows["low"], rows["high"], color=colour, linewidth=0.5, alpha=0.45)
-        axis.plot(x, rows["value"], ".", color=colour, markersize=2, label=label)
-    for place, name in enumerate(("ours", "authors")):
-        chosen = ratio.index.get_level_values("choice") == name
-        axis.plot(
-            x[chosen], ratio["value"][chosen], "*D"[place], color=PALETTE[[1, 4][place]],
-            markersize=[10, 6][place], markeredgecolor="black", markeredgewidth=0.6,
-            label=f"{name.replace('authors', 'the authors')}, to the letter" if place else "ours",
-        )  # fmt: skip
-    axis.axhline(1, color="0.3", linewidth=0.6, zorder=0)
-    axis.set_yscale("log")
-    ticks = [t for t in (0.5, 1, 1.5, 2, 3, 4, 6, 8) if t <= np.nanmax(ratio["high"]) * 1.1]
-    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
-    axis.minorticks_off()
-    axis.tick_params(labelbottom=False)
-    despine(axis)
-
-
-def _draw_choices(axis: Axes, made: pd.DataFrame) -> None:
-    """Which value of each factor a choice has; factors of one value are left out."""
-    labels, y = [], 0.0
-    for factor in FACTORS:
-        values = made[factor].drop_duplicates().tolist()
-        if len(values) < 2:
-            continue
-        for value in sorted(values, key=lambda v: (isinstance(v, str), v)):
-            x = np.flatnonzero(made[factor] == value)
-            axis.plot(x, np.full(len(x), y), "|", color="0.15", markersize=5, markeredgewidth=0.5)
-            labels.append((y, f"{NAMES[factor]}: {_text(value)}"))
-            y -= 1
-        y -= 0.6
-    if labels:
-        axis.set_yticks(*zip(*labels, strict=True), fontsize=7)
-    axis.set_xlabel("choices, by ratio")
-    despine(axis, left=True)
-    axis.tick_params(axis="y", length=0)

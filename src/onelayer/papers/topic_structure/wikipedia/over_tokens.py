@@ -20,6 +20,8 @@ RATIOS = {
     "attention_ratio": "attention",
     "embedding_cosine_ratio": "embedding layer, cosine",
 }
+# Beyond so many standard deviations what its interval sets apart from its null, too, is found.
+FOUND = 3.0
 SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
 QUANTITIES = [f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES]
 TITLE = "Topic structure against tokens seen, models pretrained here"
@@ -37,6 +39,11 @@ SERIES_NOTE = (
     "{}: checkpoints from elsewhere, probed on as many articles as in the main tables; their "
     "intervals leave the training out."
 )
+
+
+def tokens_shown(tokens: float, _: int = 0) -> str:
+    """Tokens for readers: `64k`, `1.0M`."""
+    return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
 
 
 def gather(tokens: Sequence[int], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

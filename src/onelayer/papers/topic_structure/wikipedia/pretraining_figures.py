@@ -1,6 +1,7 @@
-"""Figures of the models pretrained here: losses, and the ratios, against tokens seen."""
+"""Figures of the models pretrained here: losses, ratios and values, inputs of several articles."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,14 +12,28 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from onelayer.evidence.figures import MIDDLE, PALETTE, WIDTH, despine, figure
+from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, WIDTH, despine, figure
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia.losses import histories_by_training
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
-from onelayer.papers.topic_structure.wikipedia.over_tokens import RATIOS, ratios_over_tokens
-from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
-from onelayer.settings.models import ModelSettings
+from onelayer.papers.topic_structure.wikipedia.over_tokens import (
+    FOUND,
+    RATIOS,
+    ratios_over_tokens,
+    tokens_shown,
+)
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import GAP
+from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS, measures_by_model
+from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
+    ARTICLES,
+    CORRECTED,
+    ORDERS,
+    assemble,
+    order_of,
+)
+from onelayer.papers.topic_structure.wikipedia.value_circuit import ATTENTION, over_tokens
+from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 
 # What each panel shows: the quantity, its label, the loss of not knowing where there is one.
@@ -27,8 +42,6 @@ PANELS = (
     ("sentence_order_loss", "sentence order\n(nats a text)", np.log(2)),
     ("replaced_tokens_loss", "replaced words\n(nats a word)", None),
 )
-# Beyond so many standard deviations a ratio whose interval lies above 1 is drawn as found.
-FOUND = 3.0
 
 
 def colour_of(model: ModelSettings, place: int) -> str:
@@ -169,11 +182,6 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     return figure
 
 
-def tokens_shown(tokens: float, _: int = 0) -> str:
-    """Tokens for readers: `64k`, `1.0M`."""
-    return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
-
-
 def _draw_null(axis: Axes, null: pd.DataFrame) -> None:
     """The null of the mean over seeds, over its own mean."""
     null = null[null[SEED] == ALL]
@@ -206,3 +214,187 @@ def found(ratios: pd.DataFrame, z: pd.Series) -> pd.Series:
     null, z is the ratio's distance from it in standard deviations.
     """
     return (z > FOUND) & (ratios["low"] > 1)
+
+
+@figure(
+    "topic_structure/topics_per_input",
+    "Wikipedia: pretraining",
+    "figure: several articles an input",
+    reads={
+        "articles": "measures_on_articles",
+        "inputs": "measures_on_inputs",
+        "snapshots": "measures_at_snapshots",
+        "theory": "optimise_topic_attention.ratios",
+    },
+    settings={"models": "trained_on_inputs"},
+    made="probed_inputs",
+)
+def figure_topics_per_input(
+    articles: list[pd.DataFrame],
+    inputs: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
+    theory: pd.DataFrame,
+    models: list[NamedModel],
+) -> Figure:
+    """Ratio over its null: against tau, beside the theory's optimum, and against tokens seen.
+
+    Left and middle: dots are means over seeds with 95% intervals, small dots each seed; on articles
+    and on inputs of the training (words of different articles open). Right: the mean over seeds at
+    every snapshot, on articles. The theory's optimum is on its own axis.
+    """
+    found, known = assemble(articles, inputs, models), by_name(models)
+    colours = dict(zip(ORDERS, PALETTE, strict=False))
+    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.2), sharey=True, width_ratios=[1.2, 1])
+    _draw_against_tau(axes[0], found, colours)
+    _draw_theory(axes[0].twinx(), theory, found["articles"].max())
+    for model, rows in zip(models, snapshots, strict=True):
+        order, count = order_of(known[model.name])
+        rows = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)].sort_values("tokens")
+        axes[1].plot(
+            rows["tokens"], rows["value"], color=colours[order], marker="o", markersize=3,
+            linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
+        )  # fmt: skip
+        axes[1].fill_between(
+            rows["tokens"], rows["low"], rows["high"], color=colours[order], alpha=0.15, linewidth=0
+        )
+    axes[1].set_xscale("log", base=2)
+    axes[1].set_xlabel("tokens seen (logarithmic)")
+    axes[1].set_title("on articles, over tokens", loc="left", fontsize=9)
+    for axis in axes:
+        axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
+        despine(axis)
+    axes[0].set_ylabel("attention within topics / its null")
+    shown = dict.fromkeys(order_of(known[model.name])[0] for model in models)
+    handles = [
+        Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
+    ]
+    handles += [
+        Line2D([], [], color="0.3", marker="o", linestyle="", label="on articles"),
+        Line2D([], [], color="0.3", marker="s", linestyle="", label="on inputs, one article"),
+        Line2D(
+            [], [], color="0.3", marker="s", linestyle="", markerfacecolor="white",
+            label="on inputs, across articles",
+        ),
+        Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
+    ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+    return figure
+
+
+def _draw_against_tau(axis: plt.Axes, found: pd.DataFrame, colours: Mapping[str, str]) -> None:
+    """Every model at its tau, those of one tau side by side."""
+    rows = found[found["quantity"] == CORRECTED]
+    places = list(rows[["model", "probed"]].drop_duplicates().itertuples(index=False, name=None))
+    taus = rows.groupby("model", sort=False)["articles"].first()
+    for model, probed in places:
+        one = rows[(rows["model"] == model) & (rows["probed"] == probed)]
+        alike = [place for place in places if taus[place[0]] == taus[model]]
+        at = taus[model] + 0.09 * (alike.index((model, probed)) - (len(alike) - 1) / 2)
+        colour = colours[one["order"].iloc[0]]
+        mean = one[one[SEED] == ALL].iloc[0]
+        axis.errorbar(
+            at, mean["value"], yerr=[[mean["value"] - mean["low"]], [mean["high"] - mean["value"]]],
+            color=colour, marker="o" if probed == ARTICLES else "s", markersize=4.5, capsize=2,
+            markerfacecolor="white" if probed.endswith("across articles") else colour,
+            elinewidth=0.8,
+        )  # fmt: skip
+        seeds = one.loc[one[SEED] != ALL, "value"]
+        axis.plot(np.full(len(seeds), at), seeds, ".", color=colour, markersize=2.5, alpha=0.7)
+    axis.set_xticks(sorted(taus.unique()))
+    axis.set_xlabel(r"articles (topics) an input, $\tau$")
+    axis.set_title("finished models", loc="left", fontsize=9)
+
+
+def _draw_theory(axis: plt.Axes, theory: pd.DataFrame, most: int) -> None:
+    """The optimum of tied attention at the same tau, of the synthetic model, on its own axis."""
+    optimum = theory[(theory["method"] == "optimum") & (theory["documents"] == "short")]
+    optimum = optimum[optimum["tau"] <= most].groupby("tau")["ratio"].mean()
+    axis.plot(optimum.index, optimum, color="0.6", linestyle=":", linewidth=1.2)
+    axis.set_ylabel("optimal ratio in theory", color="0.4", fontsize=8)
+    axis.tick_params(axis="y", labelcolor="0.4")
+    axis.spines["top"].set_visible(False)
+
+
+@figure(
+    "topic_structure/value_circuit",
+    "Wikipedia: results",
+    "figure: values",
+    reads={"circuits": "measure_embeddings.circuits", "snapshots": "measures_over_tokens"},
+    settings={"models": "probed_models", "followed": "models_over_tokens"},
+)
+def value_circuits(
+    circuits: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
+    models: list[NamedModel],
+    followed: list[NamedModel],
+) -> Figure:
+    """Left: the gap of every head, a line per layer. Right: values and attention over tokens.
+
+    A dot per head and training, filled where it lies beyond the 95% of its own null. Lines over
+    tokens are means over trainings with 95% intervals; attention's ratio over its null, minus 1.
+    """
+    known = by_name(models)
+    lines, random = {}, []
+    for name, rows in measures_by_model(models, circuits).items():
+        heads = rows[(rows["quantity"] == GAP) & (rows["layer"] > 0)]
+        if isinstance(known[name], RandomModel):
+            random.append(heads)
+            continue
+        for layer, own in heads.groupby("layer"):
+            lines[f"{name}, layer {layer}" if len(own) < len(heads) else name] = own
+    if random:
+        lines["random weights"] = pd.concat(random)
+    drawn = [
+        (model, over_tokens(rows))
+        for model, rows in zip(followed, snapshots, strict=True)
+        if (rows["quantity"] == GAP).any()
+    ]
+    figure = plt.figure(figsize=(WIDTH, max(3.8, 0.21 * len(lines) + 1.3)))
+    grid = figure.add_gridspec(2, 2 if drawn else 1)
+    _draw_heads(figure.add_subplot(grid[:, 0]), lines)
+    if drawn:
+        values, attention = (figure.add_subplot(grid[row, 1]) for row in (0, 1))
+        _draw_over_tokens(values, drawn, GAP, "values: gap over its null")
+        _draw_over_tokens(attention, drawn, ATTENTION, "attention: ratio / null, minus 1")
+        attention.set_xlabel("tokens seen")
+        values.legend(frameon=False, fontsize=7.5)
+    return figure
+
+
+def _draw_heads(axis: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
+    axis.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+    for line, heads in enumerate(lines.values()):
+        beyond = (heads["value"] > heads["high"]) | (heads["value"] < heads["low"])
+        for of, face in ((heads[~beyond], "white"), (heads[beyond], PALETTE[0])):
+            axis.plot(
+                of["value"], np.full(len(of), line), "o", markersize=3.5, color=PALETTE[0],
+                markerfacecolor=face, markeredgewidth=0.7,
+            )  # fmt: skip
+    axis.set_yticks(range(len(lines)), list(lines), fontsize=7.5)
+    axis.set_ylim(len(lines) - 0.5, -0.5)
+    axis.set_xlabel("gap of a head (standard deviations)")
+    axis.grid(axis="y", linewidth=0.4)
+    handles = [
+        Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, linestyle="", label=label,
+               markerfacecolor=face)
+        for face, label in ((PALETTE[0], "beyond 95% of its null"), ("white", "within"))
+    ]  # fmt: skip
+    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    despine(axis)
+
+
+def _draw_over_tokens(
+    axis: Axes, drawn: Sequence[tuple[NamedModel, pd.DataFrame]], quantity: str, label: str
+) -> None:
+    axis.axhline(0, color="0.5", linewidth=0.8, zorder=0)
+    for place, ((model, rows), marker) in enumerate(
+        zip(drawn, itertools.cycle(MARKERS), strict=False)
+    ):
+        colour = colour_of(model.settings, place)
+        own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
+        axis.fill_between(own.index, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
+        axis.plot(own["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_major_formatter(tokens_shown)
+    axis.set_title(label, loc="left", fontsize=9)
+    despine(axis)

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, figure, plain
+from onelayer.papers.topic_structure.wikipedia.choices import FACTOR_NAMES, FACTORS, RATIO, text_of
 from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 
 RATIOS = {
@@ -184,3 +185,73 @@ def _grouped(grid: pd.DataFrame, prevalence: pd.Series) -> list[int]:
     # Topics that are no article's most probable one have no label: last.
     table.loc[grid.sum(axis=1) == 0, "label"] = grid.shape[1]
     return table.sort_values(["label", "prevalence"], ascending=[True, False]).index.tolist()
+
+
+@figure(
+    "topic_structure/probe_choices",
+    "Wikipedia: results",
+    "figure: the probe under all choices",
+    reads={"measures": "chosen_measures"},
+    settings={"models": "chosen_models"},
+)
+def figure_probe_choices(measures: list[pd.DataFrame], models: list[str]) -> Figure:
+    """Sorted ratios with their nulls above, which choices were made below; a column per model."""
+    figure, axes = plt.subplots(
+        2, len(models), figsize=(WIDTH, 6.4), squeeze=False, sharex="col", height_ratios=[1, 1.35]
+    )
+    for (above, below), rows, model in zip(axes.T, measures, models, strict=True):
+        keys = [*FACTORS, "choice"]
+        of = {q: rows[rows["quantity"] == q].set_index(keys) for q in (RATIO, f"{RATIO}_null")}
+        ratio = of[RATIO].sort_values("value", kind="stable", na_position="first")
+        null = of[f"{RATIO}_null"].loc[ratio.index]
+        _draw_curve(above, ratio, null)
+        above.set_title(model, loc="left", fontsize=9)
+        _draw_choices(below, ratio.index.to_frame(index=False))
+    axes[0, 0].set_ylabel("attention within topics / across topics")
+    for axis in axes[:, 1:].flat:
+        axis.tick_params(labelleft=False)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5)
+    return figure
+
+
+def _draw_curve(axis: Axes, ratio: pd.DataFrame, null: pd.DataFrame) -> None:
+    """Ratios with intervals over articles, and the means and 95% ranges of their nulls."""
+    x = np.arange(len(ratio))
+    for rows, colour, label in ((null, "0.55", "permuted topics"), (ratio, PALETTE[0], "a choice")):
+        axis.vlines(x, rows["low"], rows["high"], color=colour, linewidth=0.5, alpha=0.45)
+        axis.plot(x, rows["value"], ".", color=colour, markersize=2, label=label)
+    for place, name in enumerate(("ours", "authors")):
+        chosen = ratio.index.get_level_values("choice") == name
+        axis.plot(
+            x[chosen], ratio["value"][chosen], "*D"[place], color=PALETTE[[1, 4][place]],
+            markersize=[10, 6][place], markeredgecolor="black", markeredgewidth=0.6,
+            label=f"{name.replace('authors', 'the authors')}, to the letter" if place else "ours",
+        )  # fmt: skip
+    axis.axhline(1, color="0.3", linewidth=0.6, zorder=0)
+    axis.set_yscale("log")
+    ticks = [t for t in (0.5, 1, 1.5, 2, 3, 4, 6, 8) if t <= np.nanmax(ratio["high"]) * 1.1]
+    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    axis.minorticks_off()
+    axis.tick_params(labelbottom=False)
+    despine(axis)
+
+
+def _draw_choices(axis: Axes, made: pd.DataFrame) -> None:
+    """Which value of each factor a choice has; factors of one value are left out."""
+    labels, y = [], 0.0
+    for factor in FACTORS:
+        values = made[factor].drop_duplicates().tolist()
+        if len(values) < 2:
+            continue
+        for value in sorted(values, key=lambda v: (isinstance(v, str), v)):
+            x = np.flatnonzero(made[factor] == value)
+            axis.plot(x, np.full(len(x), y), "|", color="0.15", markersize=5, markeredgewidth=0.5)
+            labels.append((y, f"{FACTOR_NAMES[factor]}: {text_of(value)}"))
+            y -= 1
+        y -= 0.6
+    if labels:
+        axis.set_yticks(*zip(*labels, strict=True), fontsize=7)
+    axis.set_xlabel("choices, by ratio")
+    despine(axis, left=True)
+    axis.tick_params(axis="y", length=0)

@@ -7,15 +7,10 @@ words, and on documents drawn from the topic model, and probed alike.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from onelayer.evidence.figures import PALETTE, WIDTH, despine, figure
 from onelayer.evidence.tables import ALL, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import DIFFERENCE, Direction, judge, worded
 from onelayer.papers.topic_structure.wikipedia import over_seeds
@@ -23,7 +18,7 @@ from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
 from onelayer.settings.models import PretrainedModel
-from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.settings.topic_structure import NamedModel
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
@@ -161,102 +156,3 @@ def topics_per_input(
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
     compared = {RATIO: above, MORE: more}
     return judge(found.assign(reference=against["reference"]), compared, against[DIFFERENCE])
-
-
-@figure(
-    "topic_structure/topics_per_input",
-    "Wikipedia: pretraining",
-    "figure: several articles an input",
-    reads={
-        "articles": "measures_on_articles",
-        "inputs": "measures_on_inputs",
-        "snapshots": "measures_at_snapshots",
-        "theory": "optimise_topic_attention.ratios",
-    },
-    settings={"models": "trained_on_inputs"},
-    made="probed_inputs",
-)
-def figure_topics_per_input(
-    articles: list[pd.DataFrame],
-    inputs: list[pd.DataFrame],
-    snapshots: list[pd.DataFrame],
-    theory: pd.DataFrame,
-    models: list[NamedModel],
-) -> Figure:
-    """Ratio over its null: against tau, beside the theory's optimum, and against tokens seen.
-
-    Left and middle: dots are means over seeds with 95% intervals, small dots each seed; on articles
-    and on inputs of the training (words of different articles open). Right: the mean over seeds at
-    every snapshot, on articles. The theory's optimum is on its own axis.
-    """
-    found, known = assemble(articles, inputs, models), by_name(models)
-    colours = dict(zip(ORDERS, PALETTE, strict=False))
-    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.2), sharey=True, width_ratios=[1.2, 1])
-    _draw_against_tau(axes[0], found, colours)
-    _draw_theory(axes[0].twinx(), theory, found["articles"].max())
-    for model, rows in zip(models, snapshots, strict=True):
-        order, count = order_of(known[model.name])
-        rows = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)].sort_values("tokens")
-        axes[1].plot(
-            rows["tokens"], rows["value"], color=colours[order], marker="o", markersize=3,
-            linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
-        )  # fmt: skip
-        axes[1].fill_between(
-            rows["tokens"], rows["low"], rows["high"], color=colours[order], alpha=0.15, linewidth=0
-        )
-    axes[1].set_xscale("log", base=2)
-    axes[1].set_xlabel("tokens seen (logarithmic)")
-    axes[1].set_title("on articles, over tokens", loc="left", fontsize=9)
-    for axis in axes:
-        axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
-        despine(axis)
-    axes[0].set_ylabel("attention within topics / its null")
-    shown = dict.fromkeys(order_of(known[model.name])[0] for model in models)
-    handles = [
-        Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
-    ]
-    handles += [
-        Line2D([], [], color="0.3", marker="o", linestyle="", label="on articles"),
-        Line2D([], [], color="0.3", marker="s", linestyle="", label="on inputs, one article"),
-        Line2D(
-            [], [], color="0.3", marker="s", linestyle="", markerfacecolor="white",
-            label="on inputs, across articles",
-        ),
-        Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
-    return figure
-
-
-def _draw_against_tau(axis: plt.Axes, found: pd.DataFrame, colours: Mapping[str, str]) -> None:
-    """Every model at its tau, those of one tau side by side."""
-    rows = found[found["quantity"] == CORRECTED]
-    places = list(rows[["model", "probed"]].drop_duplicates().itertuples(index=False, name=None))
-    taus = rows.groupby("model", sort=False)["articles"].first()
-    for model, probed in places:
-        one = rows[(rows["model"] == model) & (rows["probed"] == probed)]
-        alike = [place for place in places if taus[place[0]] == taus[model]]
-        at = taus[model] + 0.09 * (alike.index((model, probed)) - (len(alike) - 1) / 2)
-        colour = colours[one["order"].iloc[0]]
-        mean = one[one[SEED] == ALL].iloc[0]
-        axis.errorbar(
-            at, mean["value"], yerr=[[mean["value"] - mean["low"]], [mean["high"] - mean["value"]]],
-            color=colour, marker="o" if probed == ARTICLES else "s", markersize=4.5, capsize=2,
-            markerfacecolor="white" if probed.endswith("across articles") else colour,
-            elinewidth=0.8,
-        )  # fmt: skip
-        seeds = one.loc[one[SEED] != ALL, "value"]
-        axis.plot(np.full(len(seeds), at), seeds, ".", color=colour, markersize=2.5, alpha=0.7)
-    axis.set_xticks(sorted(taus.unique()))
-    axis.set_xlabel(r"articles (topics) an input, $\tau$")
-    axis.set_title("finished models", loc="left", fontsize=9)
-
-
-def _draw_theory(axis: plt.Axes, theory: pd.DataFrame, most: int) -> None:
-    """The optimum of tied attention at the same tau, of the synthetic model, on its own axis."""
-    optimum = theory[(theory["method"] == "optimum") & (theory["documents"] == "short")]
-    optimum = optimum[optimum["tau"] <= most].groupby("tau")["ratio"].mean()
-    axis.plot(optimum.index, optimum, color="0.6", linestyle=":", linewidth=1.2)
-    axis.set_ylabel("optimal ratio in theory", color="0.4", fontsize=8)
-    axis.tick_params(axis="y", labelcolor="0.4")
-    axis.spines["top"].set_visible(False)

@@ -4,20 +4,14 @@ The theorem's two stages, asked of trained transformers on text: no claim of Li,
 (2023), who measure attention and embeddings there.
 """
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from onelayer.evidence import intervals
-from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, figure
 from onelayer.evidence.tables import ALL, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import (
     DIFFERENCE,
@@ -30,11 +24,7 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
-from onelayer.papers.topic_structure.wikipedia.pretraining_figures import (
-    FOUND,
-    colour_of,
-    tokens_shown,
-)
+from onelayer.papers.topic_structure.wikipedia.over_tokens import FOUND, tokens_shown
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import FIRST, GAP, READINGS
 from onelayer.papers.topic_structure.wikipedia.tables import measures_by_model
@@ -296,88 +286,3 @@ def _first_found(rows: pd.DataFrame, quantity: str) -> float:
     own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
     since = ((own["z"] > FOUND) & (own["low"] > 0))[::-1].cummin()[::-1]
     return float(own["tokens"][since].min())
-
-
-@figure(
-    "topic_structure/value_circuit",
-    "Wikipedia: results",
-    "figure: values",
-    reads={"circuits": "measure_embeddings.circuits", "snapshots": "measures_over_tokens"},
-    settings={"models": "probed_models", "followed": "models_over_tokens"},
-)
-def value_circuits(
-    circuits: list[pd.DataFrame],
-    snapshots: list[pd.DataFrame],
-    models: list[NamedModel],
-    followed: list[NamedModel],
-) -> Figure:
-    """Left: the gap of every head, a line per layer. Right: values and attention over tokens.
-
-    A dot per head and training, filled where it lies beyond the 95% of its own null. Lines over
-    tokens are means over trainings with 95% intervals; attention's ratio over its null, minus 1.
-    """
-    known = by_name(models)
-    lines, random = {}, []
-    for name, rows in measures_by_model(models, circuits).items():
-        heads = rows[(rows["quantity"] == GAP) & (rows["layer"] > 0)]
-        if isinstance(known[name], RandomModel):
-            random.append(heads)
-            continue
-        for layer, own in heads.groupby("layer"):
-            lines[f"{name}, layer {layer}" if len(own) < len(heads) else name] = own
-    if random:
-        lines["random weights"] = pd.concat(random)
-    drawn = [
-        (model, over_tokens(rows))
-        for model, rows in zip(followed, snapshots, strict=True)
-        if (rows["quantity"] == GAP).any()
-    ]
-    figure = plt.figure(figsize=(WIDTH, max(3.8, 0.21 * len(lines) + 1.3)))
-    grid = figure.add_gridspec(2, 2 if drawn else 1)
-    _draw_heads(figure.add_subplot(grid[:, 0]), lines)
-    if drawn:
-        values, attention = (figure.add_subplot(grid[row, 1]) for row in (0, 1))
-        _draw_over_tokens(values, drawn, GAP, "values: gap over its null")
-        _draw_over_tokens(attention, drawn, ATTENTION, "attention: ratio / null, minus 1")
-        attention.set_xlabel("tokens seen")
-        values.legend(frameon=False, fontsize=7.5)
-    return figure
-
-
-def _draw_heads(axis: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
-    axis.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-    for line, heads in enumerate(lines.values()):
-        beyond = (heads["value"] > heads["high"]) | (heads["value"] < heads["low"])
-        for of, face in ((heads[~beyond], "white"), (heads[beyond], PALETTE[0])):
-            axis.plot(
-                of["value"], np.full(len(of), line), "o", markersize=3.5, color=PALETTE[0],
-                markerfacecolor=face, markeredgewidth=0.7,
-            )  # fmt: skip
-    axis.set_yticks(range(len(lines)), list(lines), fontsize=7.5)
-    axis.set_ylim(len(lines) - 0.5, -0.5)
-    axis.set_xlabel("gap of a head (standard deviations)")
-    axis.grid(axis="y", linewidth=0.4)
-    handles = [
-        Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, linestyle="", label=label,
-               markerfacecolor=face)
-        for face, label in ((PALETTE[0], "beyond 95% of its null"), ("white", "within"))
-    ]  # fmt: skip
-    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
-    despine(axis)
-
-
-def _draw_over_tokens(
-    axis: Axes, drawn: Sequence[tuple[NamedModel, pd.DataFrame]], quantity: str, label: str
-) -> None:
-    axis.axhline(0, color="0.5", linewidth=0.8, zorder=0)
-    for place, ((model, rows), marker) in enumerate(
-        zip(drawn, itertools.cycle(MARKERS), strict=False)
-    ):
-        colour = colour_of(model.settings, place)
-        own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
-        axis.fill_between(own.index, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
-        axis.plot(own["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
-    axis.set_xscale("log", base=2)
-    axis.xaxis.set_major_formatter(tokens_shown)
-    axis.set_title(label, loc="left", fontsize=9)
-    despine(axis)
