@@ -1683,6 +1683,28 @@ FAULTS = [
         "z is measured in the null's spread of one seed, not of their mean",
     ),
     Fault(
+        "evidence/power_laws.py",
+        "((n - 1) * without).std(axis=0, ddof=1)",
+        "without.std(axis=0, ddof=1)",
+        "tests/unit/test_exponents.py::test_the_jackknife_equals_slow_loops",
+        "the jackknife's interval is n - 1 times too narrow",
+    ),
+    Fault(
+        "papers/scan_snap/rescaling.py",
+        "late = momentum / (1 - momentum)",
+        "late = 1 / (1 - momentum)",
+        "tests/unit/test_exponents.py"
+        "::test_the_sum_of_exponents_is_judged_where_steps_are_small",
+        "momentum comes an iteration later than it does",
+    ),
+    Fault(
+        "papers/decision_lists/worst_case.py",
+        "probabilities.append(sequences.probability[own] * L / n)",
+        "probabilities.append(sequences.probability[own])",
+        "tests/unit/test_exponents.py::test_any_weights_and_lists_go_as_the_full_matrix_does",
+        "sequences are L / n times too rare",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "(1 + (null >= value).sum()) / (len(null) + 1)",
         "(null >= value).sum() / len(null)",

@@ -11,6 +11,12 @@ from_settings(
     shown=decision_lists.shown,
 )
 from_settings(
+    "search_worst_case",
+    (1000, 10),
+    {"found": "results/decision_lists/worst_case.parquet"},
+    worst_case=decision_lists.worst_case,
+)
+from_settings(
     "train_decision_list_attention",
     (2500, 120),
     {

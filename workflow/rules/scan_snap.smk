@@ -45,6 +45,17 @@ from_settings(
 )
 
 
+from_settings(
+    "simulate_slow_transitions",
+    (1500, 60),
+    {"attention": "results/scan_snap/slow_transitions.parquet"},
+    transition=scan_snap.transition,
+    slow=scan_snap.slow_transition,
+    device=scan_snap.transition.device,
+    threads=scan_snap.transition.threads,
+)
+
+
 use rule step as train_text_model with:
     input:
         articles=lambda w: expand(

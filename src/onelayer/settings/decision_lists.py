@@ -103,6 +103,32 @@ class Theorem1Settings(Block):
     """Where a flow gives up (steps)."""
 
 
+class WorstCaseSettings(Block):
+    """The search for lists and distributions whose time comes nearest to Theorem 1's bound."""
+
+    sizes: Annotated[list[Size], each_once("L", "n", "m")] = Field(min_length=1)
+    """Problems; lists of 1 to m tokens."""
+    climbs: int = Field(16, ge=1)
+    """Random lists and distributions, from each of which one climb starts (climbs)."""
+    rounds: int = Field(20, ge=1)
+    """Changes tried in each climb, one at a time (changes)."""
+    heaviest: float = Field(10.0, ge=1)
+    """Tokens' weights lie between this and its inverse."""
+    seed: Seed = 0
+    """Of starts and changes."""
+    step: float = Field(0.2, gt=0)
+    """Step of Heun's method in the search (units of n / c); what it finds is solved again with that
+    of `theorem_1`."""
+    max_steps: int = Field(20_000, ge=1)
+    """Where a flow gives up (steps)."""
+
+    @pydantic.model_validator(mode="after")
+    def _can_be_listed(self) -> Self:
+        for size in self.sizes:
+            check_enumerable(size.L, size.n)
+        return self
+
+
 class _Run(ListedSize):
     """What every run on the full matrix W has."""
 
@@ -253,6 +279,8 @@ class DecisionListSettings(Block):
 
     theorem_1: Theorem1Settings
     """Time to perfect classification, exactly."""
+    worst_case: WorstCaseSettings
+    """How near to Theorem 1's bound any lists and distribution come."""
     shown: list[Size] = Field(min_length=1)
     """Sizes of the figure of accuracy over time; the first is the heat map's too. Theorem 1's table
     has them whether a grid names them or not."""

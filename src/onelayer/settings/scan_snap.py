@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Name, Share
+from onelayer.settings.block import Block, Computing, Name, Share, each_once
 
 Rate = Annotated[float, Field(gt=0, le=1000)]
 MaybeFrozen = Annotated[float, Field(ge=0, le=1000)]
@@ -95,6 +95,21 @@ class AssumptionSettings(Block):
     """Seeds of data and start (runs of every change)."""
     longer: int = Field(4, ge=2)
     """Train so many times `scan.iterations` in all, to see whether attention stays."""
+
+
+class SlowSettings(Block):
+    """The transition again at smaller rates, for as many more iterations; else as `transition`."""
+
+    slower: Annotated[list[Count], Field(min_length=1), each_once()] = [1, 16, 256]
+    """By how much the rates are divided; one set of trainings each."""
+    lr_Z: list[Rate] = Field([0.5, 2.0], min_length=2)
+    """Learning rates of the attention logits, before they are divided."""
+    lr_Y_multiplier: list[Rate] = Field([0.5, 2.0], min_length=2)
+    """lr_Y / lr_Z."""
+    seeds: int = Field(8, ge=2, le=10_000)
+    """Seeds of data and start (runs of every setting)."""
+    iterations: Count = 8
+    """Train for those of `transition`, and this times `slower` more."""
 
 
 class TextTrainingSettings(Block):
@@ -216,6 +231,8 @@ class ScanSnapSettings(Block):
     """The same on a fine grid of learning rates."""
     transition: SimulationSettings
     """When attention stops gathering speed, against both learning rates."""
+    slow_transition: SlowSettings
+    """How that time scales where learning rates are small."""
     assumptions: AssumptionSettings
     """Positions, input length and the decoder's speed, one at a time."""
     rest: SimulationSettings

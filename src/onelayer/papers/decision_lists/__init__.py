@@ -26,9 +26,12 @@ fresh ones for every step.
 
 Section I.C.1: training only W, with V = cP (Theorem 1)
 
-Gradient flow from W = 0 classifies perfectly within time 4 M / (log(L) gamma).
+Gradient flow from W = 0 classifies perfectly within time 4 M / (log(L) gamma); beyond the paper,
+exponents of the time are in the table of exponents.
     constants.theorem_1_bound, reduced, tables.theorem_1, figures.time_to_perfect
     -> solve_decision_lists -> table_theorem_1, figure_time_to_perfect
+The lists and distributions nearest to the bound, with M not much less than L.
+    worst_case -> search_worst_case -> table_worst_case
 The full matrix W does as the reduced flow says; so does SGD on fresh sequences.
     full, attention, tables.attention_training, figures.accuracy_over_time
     -> solve_decision_lists, train_decision_list_attention

@@ -6,12 +6,14 @@ claim is the worst of them. What is said of means over seeds is decided at the w
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from onelayer.evidence.claims import BEYOND, NOTES, Claim, alone, of_seeds, readable, tabulated
 from onelayer.evidence.intervals import share
+from onelayer.evidence.power_laws import jackknifed
 from onelayer.evidence.tables import ALL, table
-from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, UpperBound
+from onelayer.evidence.verdicts import NOT_REACHED, THEORY, Direction, Number, UpperBound
 from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.decision_lists.tables import POPULATION_FLOW, SIZES
 
@@ -116,6 +118,32 @@ def _theorem_1(table: pd.DataFrame) -> list[Claim]:
             number = alone(at_one.mean(), len(at_one))
             found.append(Claim(claim, THEOREM_1, setting, "t_star_gamma_log_l", number, note))
     return found
+
+
+def time_exponents(solved: pd.DataFrame) -> list[Claim]:
+    """Exponents of t* as a power of gamma, log L and M together, beside those of the bound.
+
+    The theorem bounds the time and says nothing of how it grows: whether it grows as its bound is
+    asked beyond it, and within a tenth counts. gamma follows from L, n and M, and falls with L, so
+    that its exponent and that of log L are told apart by n and M alone: only together they mean
+    something. Times are exact: the interval says how far exponents hang on the sizes chosen.
+
+    Args:
+        solved: `reduced.solve_grids`; of lists of equal length, at delta = 1.
+    """
+    rows = solved[(solved["delta"] == 1) & (solved["shortest"] == solved["m"])]
+    x = np.column_stack([rows["gamma"], np.log(rows["L"]), rows["m"]])
+    sizes = list(zip(rows["L"], rows["n"], strict=True))
+    found = jackknifed(rows["t_star"].to_numpy(), x, sizes)
+    setting = f"exact flow, {len(rows)} problems of {len(set(sizes))} sizes (L, n), δ 1"
+    note = "slope of log t* with all three together; no sampling: jackknife over sizes (L, n)"
+    quantities = {"exponent_of_gamma": -1.0, "exponent_of_log_L": -1.0, "exponent_of_M": 1.0}
+    return [
+        Claim("the time to be perfect grows as its bound 4 M / (log(L) gamma)", BEYOND, setting,
+              quantity, number, note, compared=THEORY, published=exponent, tolerance=TENTH,
+              kind="analogue", keys={"level": np.nan, "nearest": 1})
+        for (quantity, exponent), number in zip(quantities.items(), found, strict=True)
+    ]  # fmt: skip
 
 
 def _training_w(table: pd.DataFrame) -> list[Claim]:

@@ -113,6 +113,32 @@ FINDINGS = [
         number="the slowest of {it.n} runs (seeds) takes {it:4} of the steps to there, a mean "
         "over seeds",
     ),
+    Finding(
+        "theorem_1_worst_case",
+        "the time is within the bound for all lists and distributions",
+        _THEOREM_1,
+        "bound",
+        "decision_lists/worst_case",
+        {"quantity": "largest_time_to_bound_ratio", "list_length": "all"},
+        subject="gradient flow on W from 0, with the lists and distributions that a search for the "
+        "largest time finds,",
+        **_is("perfect within Theorem 1's time"),
+        number="the longest of {it.n} tries takes {it:3} of the bound",
+    ),
+    Finding(
+        "time_inverse_in_gamma",
+        "the time to be perfect grows as 1 / γ, as its bound does",
+        "beyond the paper",
+        "analogue",
+        "all_papers/exponents",
+        {"quantity": "exponent_of_gamma"},
+        subject="the time that gradient flow on W takes",
+        does="grows as 1 / γ within a tenth of the power, as Theorem 1's bound does",
+        does_not="does not grow as 1 / γ",
+        number="its power of γ is {it:2}, of log L {l.value:.2f} (bound: -1), of M {m.value:.2f} "
+        "(bound: 1)",
+        beside={"l": {"quantity": "exponent_of_log_L"}, "m": {"quantity": "exponent_of_M"}},
+    ),
     Remark(
         "theorem_1_margin",
         "decision_lists/theorem_1",

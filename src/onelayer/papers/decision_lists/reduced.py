@@ -169,7 +169,21 @@ def solve(
         step: Heun step in units of n / c.
         max_steps: where to give up.
     """
-    everything = presence_patterns(settings)
+    times, scores, steps = solve_patterns(presence_patterns(settings), step, max_steps)
+    in_list = np.arange(len(times) - 1)[:, None] < np.array([setting.m for setting in settings])
+    separation = np.where(in_list, times[:-1], np.nan).T
+    return ReducedFlow(times.max(axis=0), separation, scores.T, steps)
+
+
+def solve_patterns(
+    everything: Patterns, step: float, max_steps: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Follow every column of a batch until all its patterns are strictly right.
+
+    Returns:
+        When each slot came to exceed all that it must, float64 [K, B], 0 where it has no rival, NaN
+        where `max_steps` came first; the scores at the end [K, B]; and the steps taken, int64 [B].
+    """
     K, _, B = everything.count.shape
     crossing, scores = np.full((K, B), np.nan), np.zeros((K, B))
     steps = np.zeros(B, dtype=np.int64)
@@ -195,10 +209,7 @@ def solve(
             flow, h, now, above = _restrict(everything, active, scores, step)
     scores[:, active], steps[active], crossing[:, active] = now, max_steps, np.nan
     free = np.isinf(_Flow(everything).margins(np.zeros_like(scores)))  # exceeds by having no rival
-    times = np.where(free, 0.0, crossing)
-    in_list = np.arange(K - 1)[:, None] < np.array([setting.m for setting in settings])
-    separation = np.where(in_list, times[:-1], np.nan).T
-    return ReducedFlow(times.max(axis=0), separation, scores.T, steps)
+    return np.where(free, 0.0, crossing), scores, steps
 
 
 def _restrict(

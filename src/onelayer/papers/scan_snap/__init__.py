@@ -31,6 +31,9 @@ The phase transition is controllable by the learning rates of the two layers: it
     measures.transition_times, measures.transition_exponents, claims, figures.phase_transition
     -> simulate_scan_snap
     -> table_scan_snap_claims, figure_phase_transition
+Beyond the paper: its exponents add up to -1 where steps are small, as time is rescaled.
+    rescaling, simulation.simulate_slower, onelayer.report.exponents
+    -> simulate_slow_transitions -> table_exponents, figure_exponents
 
 It does not end as winner-takes-all; it slows down and stays on a combination of tokens.
     measures.trajectories, claims, figures.scan

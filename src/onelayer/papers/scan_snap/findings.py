@@ -282,6 +282,22 @@ FINDINGS = [
     ),
     _rest("rest_by_decoder", 0.0, "frozen at its start"),
     _rest("rest_by_slow_decoder", 0.01, "a hundred times slower"),
+    Finding(
+        "transition_rescales",
+        "the exponents of both learning rates add up to -1 where steps are small",
+        "beyond the paper",
+        "analogue",
+        "all_papers/exponents",
+        {"quantity": "sum_of_exponents", "nearest": 1},
+        "the time of the phase transition",
+        "goes as the learning rates of both layers together to the power of -1 where they are "
+        "small",
+        "does not go as the learning rates of both layers together to the power of -1 where they "
+        "are small",
+        "the power is {it:3} at rates divided by {it.level:.0f}, {large.value:.2f} at those of the "
+        "figure",
+        beside={"large": {"quantity": "sum_of_exponents", "level": 1}},
+    ),
     Remark(
         "drop_order",
         _CLAIMS,

@@ -6,10 +6,11 @@ c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to
 import numpy as np
 import pandas as pd
 
+from onelayer.evidence.power_laws import exponents
 from onelayer.papers.scan_snap.data import COMMON, SLOTS
 
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
-WINDOW = 5  # iterations over which speed is taken
+WINDOW = 5  # ways from one time to the next over which speed is taken
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
 SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
 RATES = ["lr_Z", "lr_Y"]  # of the two layers
@@ -98,10 +99,11 @@ def drop_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
 def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
     """When attention stops gathering speed: the iteration at which all of c moves fastest.
 
-    Speed is the l1 way of c in an iteration, over `WINDOW` of them: single batches are noise.
+    Speed is the l1 way of c from one time to the next, over `WINDOW` of them: single batches are
+    noise.
 
     Args:
-        times: [iterations], one apart.
+        times: [iterations], equally far apart.
         c: [iterations, runs, 20].
 
     Returns:
@@ -111,14 +113,15 @@ def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
     speed = np.lib.stride_tricks.sliding_window_view(way, WINDOW, axis=0).mean(axis=2)
     fastest = speed.argmax(axis=0)
     reached = (fastest < len(speed) - 1) & (speed.max(axis=0) > 0)
-    return np.where(reached, times[fastest] + WINDOW / 2, np.nan)
+    middle = (times[fastest] + times[fastest + WINDOW]) / 2
+    return np.where(reached, middle, np.nan)
 
 
 def transition_times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
     """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row for each run that went through.
 
     Args:
-        simulated: `simulation.simulate` of one size, observed at every iteration.
+        simulated: `simulation.simulate` of one size, observed at equally many iterations apart.
     """
     whole = simulated[simulated["diverged_at"] < 0]
     found = []
@@ -138,14 +141,10 @@ def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:
     Args:
         times: `transition_times_by_run`.
     """
-    rows = {}
-    for seed, runs in times.groupby("seed"):
-        logs = np.log(runs[RATES].to_numpy(dtype=float))
-        logs -= logs.mean(axis=0)
-        if runs["time"].isna().any() or np.linalg.matrix_rank(logs) < len(RATES):
-            rows[seed] = [np.nan] * len(RATES)
-            continue
-        rows[seed] = np.linalg.lstsq(logs, np.log(runs["time"].to_numpy()), rcond=None)[0]
+    rows = {
+        seed: exponents(runs["time"].to_numpy(), runs[RATES].to_numpy())
+        for seed, runs in times.groupby("seed")
+    }
     return pd.DataFrame.from_dict(rows, orient="index", columns=RATES)
 
 

@@ -17,11 +17,12 @@ from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
-from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings
+from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings, SlowSettings
 
 # Parameters, momentum and gradients of about so many runs stay in a core's cache.
 CHUNK = 16
 DTYPE = torch.float32  # as the paper's
+MOMENTS = 64  # of a slow run that attention is kept at while a run at rates of 1 takes an iteration
 
 
 def simulate(
@@ -82,6 +83,34 @@ def simulate_changes(
     tables["positions", "learned"] = simulate(scan, alone, with_positions=True)
     found = pd.concat(tables, names=["assumption", "changed"])
     return found.reset_index(["assumption", "changed"]).reset_index(drop=True)
+
+
+def simulate_slower(
+    transition: SimulationSettings, slow: SlowSettings, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """The phase transition at learning rates that are many times smaller.
+
+    Args:
+        transition: all that `slow` does not say.
+        slow: by how much smaller, at which rates, and how long.
+        execution: where; the state of each is kept in turn.
+
+    Returns:
+        `slower`, by how much the rates of `slow` are divided; then as `simulate`, kept every
+        `slower` / 64 iterations.
+    """
+    tables = {}
+    for place, slower in enumerate(slow.slower):
+        update = {
+            "lr_Z": [rate / slower for rate in slow.lr_Z],
+            "lr_Y_multiplier": slow.lr_Y_multiplier,
+            "seeds": slow.seeds,
+            "every": -(-slower // MOMENTS),
+            "iterations": transition.iterations + slower * slow.iterations,
+        }
+        part = execution.part(place, slower)
+        tables[slower] = simulate(transition.model_copy(update=update), part)
+    return pd.concat(tables, names=["slower"]).reset_index("slower").reset_index(drop=True)
 
 
 def chunk_size(pairs: int, most: int) -> int:

@@ -62,7 +62,7 @@ Theorem: with W_V at its optimum (v-1)/v alpha + beta/v lies in (lambda_1 tau, l
     synthetic.tied, synthetic.stage_two, synthetic.stage_tables, synthetic.stage_figures
     -> optimise_topic_attention
     -> table_stage_two_ratio, figure_stage_two_ratio
-The same over T too.
+The same over T too; beyond the paper, its exponent in tau is in the table of exponents.
     synthetic.stage_two.ratio_over_topics, synthetic.stage_figures.ratio_over_topics
     -> optimise_attention_over_T
     -> figure_ratio_over_topics

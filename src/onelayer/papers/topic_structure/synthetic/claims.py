@@ -9,8 +9,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from onelayer.evidence.claims import BEYOND, NOTES, Claim, of_seeds, readable, tabulated
+from onelayer.evidence.power_laws import exponents
 from onelayer.evidence.tables import table
-from onelayer.evidence.verdicts import FLOAT32, Direction, Number
+from onelayer.evidence.verdicts import FLOAT32, THEORY, Direction, Number
 from onelayer.papers.topic_structure.synthetic.closed_form import gap, off_by_length
 from onelayer.papers.topic_structure.synthetic.data import Vocabulary
 from onelayer.papers.topic_structure.synthetic.gap_grid import BASE, as_defined
@@ -284,7 +285,7 @@ def _band_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
     ):  # fmt: skip
         for value, points in several.groupby(fixed, sort=False):
             yield Claim(claim, STAGE_2, f"{fixed} = {value}", f"exponent_of_{along}",
-                        of_seeds(_slopes(points, along)),
+                        of_seeds(exponents_of(points, along)),
                         f"slope of log ratio against log {along}{note}", side=side)  # fmt: skip
 
 
@@ -292,13 +293,31 @@ def _listed(values: pd.Series) -> str:
     return ", ".join(f"{value}" for value in np.unique(values))
 
 
-def _slopes(points: pd.DataFrame, along: str) -> np.ndarray:
-    """Slope of log ratio against the logarithm of a column, [seeds]."""
-    grid = np.log(points.pivot(index=along, columns="seed", values="ratio"))
-    x = np.log(grid.index.to_numpy(dtype=float))
-    if len(x) < 2:
-        return np.full(grid.shape[1], np.nan)
-    return np.polyfit(x, grid.to_numpy(), 1)[0]
+def exponents_of(points: pd.DataFrame, along: str) -> np.ndarray:
+    """Exponent of the ratio as a power of a column, [seeds]."""
+    grid = points.pivot(index=along, columns="seed", values="ratio")
+    return exponents(grid.to_numpy(), grid.index.to_numpy()[:, None])[0]
+
+
+def ratio_exponents(ratios: pd.DataFrame) -> Iterator[Claim]:
+    """The exponent of the optimal ratio as a power of tau, for every T; T / tau is its `level`.
+
+    The theorem bounds the ratio by lambda_1 tau from below and by lambda_2 T from above. Where T is
+    far above tau the upper bound holds nothing back, and what is asked, beyond the theorem, is
+    whether the ratio then goes as its lower bound. Documents of one topic, in which all words are
+    alike, are left out; T / tau is over the geometric mean of the others.
+
+    Args:
+        ratios: rows of `stage_two.ratio_over_topics`.
+    """
+    points = ratios[(ratios["selection"] == "proportion") & (ratios["tau"] > 1)]
+    middle = float(np.exp(np.log(points["tau"].unique()).mean()))
+    for T, of_T in points.groupby("T"):
+        yield Claim("the optimal ratio grows in proportion to tau where T / tau is large", BEYOND,
+                    f"T = {T}, tau = {_listed(points['tau'])}", "exponent_of_tau",
+                    of_seeds(exponents_of(of_T, "tau")), "slope of log ratio on log tau",
+                    compared=THEORY, published=1.0, kind="analogue",
+                    keys={"level": T / middle, "nearest": int(points["T"].max() == T)})  # fmt: skip
 
 
 def descent_claims(descent: pd.DataFrame, N: tuple[int, int]) -> Iterator[Claim]:

@@ -314,6 +314,18 @@ FINDINGS: list[Finding | Remark] = [
         )
     ),
     Finding(
+        "ratio_linear_in_tau",
+        claim="the optimal attention ratio grows in proportion to tau where T / tau is large",
+        place="beyond the paper",
+        kind="analogue",
+        table="all_papers/exponents",
+        primary={"quantity": "exponent_of_tau", "nearest": 1},
+        subject="the optimal attention ratio at the largest T / tau",
+        does="grows in proportion to tau, as the theorem's lower bound does",
+        does_not="does not grow in proportion to tau, as the theorem's lower bound does",
+        number="as tau to the power of {it:2}, T / tau being {it.level:.0f}",
+    ),
+    Finding(
         "brackets_stages",
         claim="on bracket words W_V is trained before W_K begins to grow",
         place="Interesting future directions",

@@ -290,7 +290,7 @@ def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
     taus = np.sort(defined["tau"].unique())
     axis.set_xticks(taus, [f"{tau}" for tau in taus])
     axis.set_xticks([], minor=True)
-    axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axis.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
     axis.set_yticks([], minor=True)
     title = f"mean ± std of {defined['seed'].nunique()} seeds; means at most {largest:.2f} $T$"
     axis.set_title(title, fontsize=8.5)
