@@ -52,7 +52,7 @@ def _reduced_grid(settings: list[Setting], every: int) -> Case:
     largest = max(settings, key=lambda setting: comb(setting.L, setting.n))
     return Case(
         name=f"decision lists, reduced flow of {len(settings)} settings",
-        steps=("solve_decision_lists",),
+        steps=("solve_decision_lists", "search_worst_case"),
         ours=Way("ours", lambda: {"t*": reduced.solve(settings).t_star}),
         simple=Way(
             "numpy, one setting at a time",

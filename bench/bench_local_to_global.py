@@ -168,7 +168,7 @@ def _transformers(seeds: int, T: int, batch: int, iterations: int) -> Case:
     runs = seeds * len(starts)
     return Case(
         name=f"local to global, {runs} transformers x {iterations} iterations",
-        steps=("train_transformers", "ablate_transformers"),
+        steps=("train_transformers", "ablate_transformers", "train_trapped", "follow_circuits"),
         ours=Way("ours", lambda: {"losses": train_group(group, settings).losses}),
         # torch.func.vmap over a model of one run took 1.07 times as long as one after the other.
         simple=Way(

@@ -63,7 +63,7 @@ def _pair_case(name: str, attention: np.ndarray, labels: Labels, rng: np.random.
     document = _words(rng, attention.shape[-1])
     return Case(
         name=name,
-        steps=("probe_attention_part", "probe_topic_models"),
+        steps=(*("probe_attention_part", "probe_topic_models", "probe_choices", "measure_inputs"),),
         ours=Way("ours", lambda: _numbers(counter.pair_sums(attention, *document))),
         simple=Way(
             "numpy: matrix products over label indicators",

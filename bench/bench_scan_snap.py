@@ -40,7 +40,10 @@ def _case(sweep: SimulationSettings) -> Case:
     common = {"prepare": _forget_draws, "share": len(sweep.num_last) / runs, "tolerance": 1e-4}
     return Case(
         name=f"scan and snap, {runs} runs x {sweep.iterations} iterations",
-        steps=("simulate_scan_snap", "simulate_scan_snap_assumptions"),
+        steps=(
+            *("simulate_scan_snap", "simulate_scan_snap_assumptions"),
+            "simulate_slow_transitions",
+        ),
         ours=Way("ours", lambda _: _ours(sweep), prepare=_forget_draws),
         simple=Way(
             "one run at a time: tokens gathered, autograd",

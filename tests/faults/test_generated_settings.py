@@ -25,6 +25,7 @@ MORE = {
         },
         "disk": {"source": "local", "local": {"path": "folder"}},
         "way": {"source": "series", "folders": {9: "folder"}},
+        "mixed": {"source": "pretrain", "family": "bert", "inputs": {"articles": 2}},
         "hub-way": {"source": "series", "hub": {"repository": "a/b", "revisions": {9: COMMIT}}},
     },
     "corpora": {

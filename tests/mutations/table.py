@@ -1683,6 +1683,20 @@ FAULTS = [
         "z is measured in the null's spread of one seed, not of their mean",
     ),
     Fault(
+        "report/value_before_attention.py",
+        "begins / reached(step, value, LATE)",
+        "reached(step, value, LATE) / begins",
+        "tests/unit/test_value_before_attention.py::test_the_statistic_equals_slow_steps",
+        "attention first is called values first",
+    ),
+    Fault(
+        "compute/circuits.py",
+        'rate * runs["ratio"].to_numpy() if name in model.attention else rate',
+        'rate if name in model.attention else rate * runs["ratio"].to_numpy()',
+        "tests/unit/test_value_before_attention.py::test_every_run_is_trained_as_one_alone_would_be",
+        "the ratio of rates is that of all else over attention's",
+    ),
+    Fault(
         "evidence/power_laws.py",
         "((n - 1) * without).std(axis=0, ddof=1)",
         "without.std(axis=0, ddof=1)",
@@ -1693,8 +1707,7 @@ FAULTS = [
         "papers/scan_snap/rescaling.py",
         "late = momentum / (1 - momentum)",
         "late = 1 / (1 - momentum)",
-        "tests/unit/test_exponents.py"
-        "::test_the_sum_of_exponents_is_judged_where_steps_are_small",
+        "tests/unit/test_exponents.py::test_the_sum_of_exponents_is_judged_where_steps_are_small",
         "momentum comes an iteration later than it does",
     ),
     Fault(

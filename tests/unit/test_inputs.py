@@ -87,6 +87,25 @@ def test_drawn_words_come_from_as_many_topics_in_equal_parts():
     assert min(words.values()) > 0.8 * len(articles.ids) / 4
 
 
+def test_words_drawn_several_times_over_are_others_each_time_and_held_out_ones_are_drawn_once():
+    _, _, articles = encoded()
+    topics = np.full((2, 40), 1 / 40)
+    once, thrice = (
+        mix_articles(articles, InputSettings(articles=2, order="drawn", draws=draws), topics)
+        for draws in (1, 3)
+    )
+    for held_out, times in ((False, 3), (True, 1)):
+        of = [[row for row in rows if row["held_out"] == held_out] for rows in (once, thrice)]
+        assert len(of[1]) == times * len(of[0])
+        assert len({tuple(row["ids"]) for row in of[1]}) == len(of[1])
+
+
+def test_more_topics_in_a_text_than_there_are_is_said():
+    _, _, articles = encoded()
+    with pytest.raises(OnelayerError, match=r"inputs.articles: 3; the topic model has 2 topics"):
+        mix_articles(articles, InputSettings(articles=3, order="drawn"), np.full((2, 40), 1 / 40))
+
+
 def test_a_sample_holds_inputs_as_they_are_cut_for_training():
     _, rows = mixed(articles=4)
     sample = input_sample(rows, 20, 5, seed=0)

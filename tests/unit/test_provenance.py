@@ -90,6 +90,7 @@ LIGHT = (
 HEAVY = {"torch", "transformers", "gensim"}
 EXCEPTIONS = {
     "measure_head_removal": {"torch", "transformers"},  # runs a model without some heads
+    "measure_inputs": {"torch", "transformers"},  # runs models on what they were trained on
     "measure_held_out_topics": {"gensim"},  # fits topics
     "measure_snapshots": {"torch", "transformers"},  # runs the models of all snapshots
     "measure_stage_gradients": {"torch"},  # trains first
@@ -130,6 +131,7 @@ def test_only_steps_that_read_text_load_datasets() -> None:
         *("pretrain_model", "train_text_model", "probe_attention", "probe_attention_part"),
         *("probe_topic_models", "measure_snapshots", "measure_claims_again"),
         *("measure_head_removal", "calibrate_probe", "read_attention"),
+        *("mix_articles", "measure_inputs", "probe_choices"),
     }
     assert loads == readers
 

@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 from transformers import PreTrainedModel
 
 from onelayer.evidence.figures import PALETTE
+from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 from onelayer.papers.topic_structure.wikipedia import value_circuit as table
 from onelayer.papers.topic_structure.wikipedia.probe import value_circuit as probe
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
@@ -225,7 +226,9 @@ def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:
 
 
 def test_the_figure_has_a_line_for_each_layer_and_one_for_all_random_models() -> None:
-    figure = table.value_circuits(MEASURED, [snapshots(100, GAPS)], MODELS, MODELS[:1])
+    figure = pretraining_figures.value_circuits(
+        MEASURED, [snapshots(100, GAPS)], MODELS, MODELS[:1]
+    )
     heads, values, _ = figure.axes
     assert [label.get_text() for label in heads.get_yticklabels()] == ["here", "random weights"]
     within, beyond, *_ = (line for line in heads.lines if line.get_marker() == "o")
@@ -233,5 +236,5 @@ def test_the_figure_has_a_line_for_each_layer_and_one_for_all_random_models() ->
     assert (within.get_xdata() > -0.05).all() and len(beyond.get_xdata()) == 5
     assert to_hex(beyond.get_markerfacecolor()) == PALETTE[0].lower()
     assert values.lines[1].get_ydata().tolist() == GAPS["all"]
-    alone = table.value_circuits(MEASURED[1:], [], MODELS[1:], [])
+    alone = pretraining_figures.value_circuits(MEASURED[1:], [], MODELS[1:], [])
     assert len(alone.axes) == 1

@@ -7,10 +7,7 @@ compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.m
 compared_models = [{"name": n, "settings": settings.models[n]} for n in robustness.models]
 # How the models are fitted that the ratios are compared over; the choices have other ways, too.
 compared = {"weights": "counts", "schedule": "ours"}
-
-
-def is_compared(wildcards):
-    return {name: wildcards.get(name) for name in compared} == compared
+is_compared = lambda w: {name: w.get(name) for name in compared} == compared
 
 
 wildcard_constraints:

@@ -40,3 +40,12 @@ use rule step as measure_claims_again with:
         # Its machines are what their own switches say, also in a portable run.
         switches="",
         portable="",
+
+
+# One question in the models of all four papers.
+from_settings(
+    "follow_circuits",
+    (1500, 30),
+    {"distances": "results/circuits/distances.parquet"},
+    settings.value_before_attention,
+)

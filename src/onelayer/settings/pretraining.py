@@ -175,6 +175,8 @@ class InputSettings(Block):
     order. `drawn`: no article's words, but words drawn from topics of the fitted topic model."""
     piece: int = Field(6, ge=1)
     """Consecutive words of a piece (words)."""
+    draws: int = Field(1, ge=1, le=100)
+    """Of `drawn` words: so many texts in place of each, so that none is seen twice (texts)."""
     seed: Seed = 0
     """Seed of which articles stand together, and of what is shuffled or drawn."""
 

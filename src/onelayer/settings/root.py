@@ -9,6 +9,7 @@ from pydantic import Field
 from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Name, check_plain, describe, nearest, shown
 from onelayer.settings.calibration import CalibrationSettings
+from onelayer.settings.circuits import CircuitSettings
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings, Size, size_of
 from onelayer.settings.local_to_global import LocalToGlobalSettings
@@ -50,6 +51,8 @@ class Settings(Block):
     """Tian, Wang, Chen & Du (2023)."""
     local_to_global: LocalToGlobalSettings
     """Makkuva et al. (2024)."""
+    value_before_attention: CircuitSettings
+    """Whether values learn before attention, in the models of all four."""
     stability: StabilitySettings
     """Claims of all four again, as on other machines and from other seeds."""
     calibration: CalibrationSettings
@@ -200,13 +203,6 @@ def _check_references(settings: Settings) -> None:
             f"config: models.{clash[0]}: a checkpoint of {taken[clash[0]]} has this name; choose "
             "another"
         )
-    for name, model in models.items():
-        drawn = getattr(model, "inputs", None)
-        if drawn and drawn.order == "drawn" and drawn.articles > settings.topics.lda.topics:
-            raise OnelayerError(
-                f"config: models.{name}.inputs.articles: {drawn.articles}; topics.lda.topics has "
-                f"{settings.topics.lda.topics} to draw words from"
-            )
     longest = settings.pretraining.size.longest
     made_here = [n for n in topics.wikipedia.models if isinstance(models[n], PretrainedModel)]
     if made_here and settings.probe.attention.max_tokens > longest:

@@ -12,6 +12,7 @@ import numpy as np
 from datasets import Dataset, Features, List, Value
 
 from onelayer.compute.seeds import generator
+from onelayer.errors import OnelayerError
 from onelayer.settings.pretraining import InputSettings
 from onelayer.text.pretraining.text import EncodedArticles
 
@@ -37,20 +38,30 @@ def mix_articles(
 
     Returns:
         `ids`, `held_out`, `articles`, as `MIXED`, of each text.
+
+    Raises:
+        OnelayerError: a text would have more topics than there are.
     """
+    drawn = settings.order == "drawn"
+    if drawn and settings.articles > len(word_probability):
+        raise OnelayerError(
+            f"inputs.articles: {settings.articles}; the topic model has {len(word_probability)} "
+            "topics to draw words from"
+        )
     rows = []
     for held_out in (False, True):
         rng = generator("inputs", settings.seed, settings.articles, held_out)
         for group in _groups(encoded, held_out, settings.articles, rng):
             texts = [encoded.ids[encoded.starts[a] : encoded.starts[a + 1]] for a in group]
-            if settings.order == "drawn":
-                ids, of = _draw(sum(map(len, texts)), settings.articles, word_probability, rng)
-            else:
-                ids, of = _interleave(texts, settings.piece)
-            if settings.order == "shuffled":
-                order = rng.permutation(len(ids))
-                ids, of = ids[order], of[order]
-            rows.append({"ids": ids, "held_out": held_out, "articles": of})
+            for _ in range(settings.draws if drawn and not held_out else 1):
+                if drawn:
+                    ids, of = _draw(sum(map(len, texts)), settings.articles, word_probability, rng)
+                else:
+                    ids, of = _interleave(texts, settings.piece)
+                if settings.order == "shuffled":
+                    order = rng.permutation(len(ids))
+                    ids, of = ids[order], of[order]
+                rows.append({"ids": ids, "held_out": held_out, "articles": of})
     return Dataset.from_list(rows, features=MIXED)
 
 
