@@ -472,9 +472,11 @@ def test_starts_of_which_no_theorem_speaks_are_described_and_not_judged():
 
 
 def test_every_claim_of_the_paper_has_its_row():
-    """All but those on SGD, unequal lists and drawn sequences, which these tables leave out."""
+    """All but those on SGD, unequal lists and drawn sequences, and those of other tables."""
     found = {"decision_lists/claims": assembled()}
     own = [finding for finding in FINDINGS if isinstance(finding, Finding)]
+    others = {"decision_lists/worst_case", "all_papers/exponents"}
+    own = [finding for finding in own if finding.table not in others]
     without = [finding.name for finding in own if primary_row(finding, found) is None]
     assert without == ["unequal_lists", "factors", "fresh_sequences", "theorem_2_drawn_sequences"]
 

@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.trap import PAPER, START, curvature, train_trap
+from onelayer.papers.local_to_global.trap import curvature, train_trap
 from onelayer.papers.local_to_global.trap_tables import escape, median, trap
+from onelayer.settings.local_to_global import PAPERS_START as PAPER
+from onelayer.settings.local_to_global import STANDARD_START as START
 from onelayer.settings.local_to_global import TrainingSettings, TrapSettings
 
 CHAIN = Chain(0.5, 0.8)

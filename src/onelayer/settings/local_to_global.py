@@ -226,6 +226,10 @@ class AblationRunSettings(EnsembleSettings):
     """Changes of the training, in the order of rows."""
 
 
+# What the trap's table and figure call its two starts.
+STANDARD_START, PAPERS_START = "standard start", "paper's start"
+
+
 class TrapSettings(Computing):
     """Is the unigram model a trap of the whole transformer, and how is it left?"""
 

@@ -58,4 +58,6 @@ Uniform attention (W = 0) is sufficient to push V in the direction of P.
 Left open by the authors: W and V from small random joint.
     joint.small_runs, tables.joint_training, value_figures.joint_training
     -> train_decision_list_joint -> table_joint_training, figure_joint_training
+Beyond the paper: is V learnt before W, as in the other papers' models?
+    circuits -> follow_circuits
 """

@@ -56,9 +56,12 @@ Open problems: more states, higher order, two layers, from the standard start (a
     chain.Source, open_problems, open_problem_tables, training_figures.way_closed
     -> train_open_problems -> table_open_problems, figure_open_problems
 Beyond the paper: is the unigram model a minimum of the whole transformer where p + q > 1?
-    trap, trap_tables -> train_trapped -> table_trap, figure_trap
+    trap, trap_tables, training_figures.trap_figure
+    -> train_trapped -> table_trap, figure_trap
 Beyond the paper: which changes of the training let a start leave the unigram model.
     training, training_tables.ablation -> ablate_transformers -> table_ablation
+Beyond the paper: are values learnt before attention, as in the other papers' models?
+    circuits -> follow_circuits
 
 All of it
 

@@ -17,8 +17,9 @@ from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETT
 from onelayer.papers.local_to_global.chain import Chain, Source
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.training_tables import read_published
-from onelayer.papers.local_to_global.trap import PAPER, START
 from onelayer.settings.local_to_global import (
+    PAPERS_START,
+    STANDARD_START,
     ChainSettings,
     SourceSettings,
     TrainingSettings,
@@ -372,7 +373,9 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
     is a minimum, below it has a way out.
     """
     chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
-    colours = dict(zip([START, PAPER, *(v.name for v in variants)], PALETTE, strict=False))
+    colours = dict(
+        zip([STANDARD_START, PAPERS_START, *(v.name for v in variants)], PALETTE, strict=False)
+    )
     figure, axes = plt.subplots(
         2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",
         squeeze=False,
@@ -384,7 +387,7 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
         for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
             style = {"color": colours[variant], "lw": 0.9, "alpha": 0.8}
             column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
-            if variant != PAPER:
+            if variant != PAPERS_START:
                 column[1].plot(run["iteration"], run["curvature"], **style)
         column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
         column[1].set_xlabel("iteration")

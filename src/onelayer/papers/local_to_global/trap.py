@@ -23,10 +23,13 @@ from onelayer.compute.execution import Execution
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training import group, train_group
 from onelayer.papers.local_to_global.transformer import population_losses
-from onelayer.settings.local_to_global import ChainSettings, TrapSettings
+from onelayer.settings.local_to_global import (
+    PAPERS_START,
+    STANDARD_START,
+    ChainSettings,
+    TrapSettings,
+)
 
-START = "standard start"
-PAPER = "paper's start"
 STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 is right
 
 
@@ -70,7 +73,10 @@ def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd
     """
     parts = []
     for place, chain in enumerate(settings.chains):
-        runs = [(START, "standard", settings.training), (PAPER, "paper", settings.training)]
+        runs = [
+            (STANDARD_START, "standard", settings.training),
+            (PAPERS_START, "paper", settings.training),
+        ]
         if place == 0:
             runs += [
                 (v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants

@@ -15,8 +15,7 @@ from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.training_tables import changes, close
-from onelayer.papers.local_to_global.trap import PAPER
-from onelayer.settings.local_to_global import TrainingSettings, Variant
+from onelayer.settings.local_to_global import PAPERS_START, TrainingSettings, Variant
 
 KEYS = ["p", "q", "variant"]
 COMPARED = {
@@ -112,7 +111,7 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
     for (p, q, variant), runs in curves.groupby(KEYS, sort=False):
         chain = Chain(p, q)
         found = quantities_of(runs, chain)
-        if variant == PAPER:  # comes from far above the unigram entropy and never was there
+        if variant == PAPERS_START:  # comes from far above the unigram entropy and never was there
             found = {name: row for name, row in found.items() if not name.startswith("curvature")}
         found["trapped_share"]["note"] = said.get(variant, "as trained")
         rows += [dict(zip(KEYS, (p, q, variant), strict=True)) | {"quantity": name} | row
@@ -120,7 +119,7 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
     table = tidy(rows, KEYS)
     compared = [
         None
-        if row.quantity == "way_closed" and row.variant != PAPER
+        if row.quantity == "way_closed" and row.variant != PAPERS_START
         else COMPARED.get(row.quantity)
         for row in table.itertuples()
     ]

@@ -42,6 +42,10 @@ The gradient of W_K contains W_Q, so that W_K stays near 0.
     synthetic.norms, synthetic.stage_figures.stage_gradients
     -> measure_stage_gradients
     -> figure_stage_gradients
+Beyond the paper: are values learnt before attention, here and in the other papers' models?
+    onelayer.compute.circuits, synthetic.circuits, onelayer.report.value_before_attention
+    -> follow_circuits
+    -> table_value_before_attention, figure_value_before_attention
 
 Stage 1: W_V encodes topic structure
 

@@ -125,8 +125,9 @@ class HeadGaps:
         every = self._by_head(*(side.sum(axis=0)[None] for side in sums)) - own @ self._own
         same_pairs = sizes @ self._meets @ sizes - own.sum()
         different_pairs = sizes.sum() ** 2 - own.sum() - same_pairs
-        with np.errstate(invalid="ignore"):  # words drawn of one topic alone have no gap
-            return (same / same_pairs - (every - same) / different_pairs) / self._deviation
+        # Words drawn of one topic alone, or none of them of one, have no gap.
+        same_pairs, different_pairs = (pairs or np.nan for pairs in (same_pairs, different_pairs))
+        return (same / same_pairs - (every - same) / different_pairs) / self._deviation
 
     def _by_head(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Sum over rows of the dot products of every head: [H]."""
