@@ -39,7 +39,7 @@ from onelayer.report.registry import FOLDERS, FORMS, Registry
 from onelayer.settings.hub import HubDataset
 from onelayer.settings.kept import keep_settings
 from onelayer.settings.local_to_global import IntegrationSettings
-from onelayer.settings.models import CHECKPOINT_FILES, TOKENIZER_FILES
+from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS, TOKENIZER_FILES
 from onelayer.settings.root import load_settings
 from onelayer.settings.topic_structure import ShownCheckpoint
 

@@ -75,6 +75,8 @@ class Hub:
         parts = parts[1:] if listing else parts
         if parts[0] not in ("models", "datasets"):
             parts = ["models", *parts]
+        if listing and parts[3:4] == ["revision"] and "/".join(parts[:3]) in self.files:
+            parts = [*parts[:3], "revision", COMMIT if parts[4] == "main" else parts[4]]
         if len(parts) < 5:
             return 404, b"{}", {}
         repository, (verb, commit), rest = "/".join(parts[:3]), parts[3:5], "/".join(parts[5:])
@@ -91,9 +93,23 @@ class Hub:
                 for name, content in sorted(files.items())
             ]
             return 200, json.dumps(tree).encode(), {}
+        if listing and verb == "revision":
+            siblings = [self._sibling(name, content) for name, content in sorted(files.items())]
+            return (
+                200,
+                json.dumps({"id": parts[1], "sha": COMMIT, "siblings": siblings}).encode(),
+                {},
+            )
         if rest not in files:
             return _refuse(404, "EntryNotFound")
         return 200, files[rest], {"ETag": f'"{self._etag(rest, files[rest])}"'}
+
+    def _sibling(self, name: str, content: bytes) -> dict:
+        """What the hub says of a file; of a large one its SHA-256."""
+        said = {"rfilename": name, "size": len(content), "blobId": git_sha1(content)}
+        if len(digest := self._etag(name, content)) == 64:
+            said["lfs"] = {"sha256": digest, "size": len(content), "pointerSize": 134}
+        return said
 
     @staticmethod
     def _etag(name: str, content: bytes) -> str:

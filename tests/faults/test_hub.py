@@ -11,10 +11,13 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import safetensors.torch
+import torch
+import yaml
 from huggingface_hub.errors import HfHubHTTPError
 
 from onelayer.fetching.hub import PassingError, Repository
 from onelayer.settings.hub import HubRepository
+from onelayer.settings.models import HubModel
 from onelayer.text.corpus.storage import read_column
 from tests.conftest import ROOT, clean_environment, run_step
 from tests.faults.conftest import error_line, sha256
@@ -233,12 +236,126 @@ def test_a_repository_without_a_file_is_refused_by_its_name(hub, model, missing,
     assert f"model tiny/bert at {COMMIT} {message}" in model.fails()
 
 
-def test_pickled_weights_are_refused_and_never_downloaded(hub, model):
-    hub.files[MODEL]["pytorch_model.bin"] = hub.files[MODEL].pop("model.safetensors")
+def test_other_pickled_weights_are_refused_and_never_downloaded(hub, model):
+    hub.files[MODEL]["weights.pt"] = hub.files[MODEL].pop("model.safetensors")
     line = model.fails()
-    assert "found pytorch_model.bin, which is pickle and refused" in line
+    assert "found weights.pt, which is pickle and refused" in line
     assert "name a commit that has safetensors" in line
-    assert not [r for r in hub.requests if ".bin" in r]
+    assert not [r for r in hub.requests if "GET" in r and ".pt" in r]
+
+
+def pickled(hub: Hub, value: object) -> None:
+    """Put what `torch.save` writes of a value in the place of the safetensors."""
+    file = io.BytesIO()
+    torch.save(value, file)
+    hub.files[MODEL].pop("model.safetensors")
+    hub.files[MODEL]["pytorch_model.bin"] = file.getvalue()
+
+
+def test_tensors_of_a_pytorch_file_come_as_safetensors(hub, model):
+    tensors = safetensors.torch.load(hub.files[MODEL]["model.safetensors"])
+    tied = next(iter(tensors.values()))
+    pickled(hub, tensors | {"tied.weight": tied})
+    run = model.run()
+    assert run.returncode == 0, run.stderr
+    assert sorted(path.name for path in model.folder.iterdir()) == FILES
+    found = safetensors.torch.load(model.read("model.safetensors"))
+    assert found.keys() == tensors.keys() | {"tied.weight"}
+    assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+
+
+class Shell:
+    def __reduce__(self):
+        return (open, ("pwned", "w"))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"weight": Shell()}, "asks for more than tensors"),
+        ({"weight": [1, 2]}, "'weight' is list, not a tensor"),
+        ({3: torch.ones(2)}, "'3' is Tensor, not a tensor"),
+        (torch.ones(2), "holds no tensors by name"),
+        ({}, "holds no tensors by name"),
+    ],
+)
+def test_a_pytorch_file_of_anything_else_is_refused(value, message, hub, model, tmp_path):
+    pickled(hub, value)
+    line = model.fails()
+    assert f"pytorch_model.bin of model tiny/bert at {COMMIT} is refused" in line
+    assert message in line
+    assert not list(tmp_path.rglob("pwned")) and not Path("pwned").exists()
+
+
+def test_a_pytorch_file_cut_short_is_refused(hub, model):
+    pickled(hub, {"weight": torch.ones(1000)})
+    whole = hub.files[MODEL]["pytorch_model.bin"]
+    hub.files[MODEL]["pytorch_model.bin"] = whole[: len(whole) // 2]
+    assert "is refused: it is not whole" in model.fails()
+
+
+# What a hub holds, asked before anything is computed.
+
+
+def pin(*arguments: object) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "onelayer", "pin", *map(str, arguments)]
+    return subprocess.run(
+        command,
+        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_entry_of_a_repository_is_that_of_its_commit(hub, model):
+    hub.files[MODEL]["README.md"] = b"a card"
+    run = pin("tiny/bert")
+    assert run.returncode == 0, run.stderr
+    found = yaml.safe_load(run.stdout)["models"]["bert"]
+    assert HubModel(**found).hub.revision == COMMIT
+    assert found["hub"]["sums"] == {name: sha256(model.files[name]) for name in FILES}
+    assert not [r for r in hub.requests if r.startswith("GET") and "safetensors" in r]
+    hub.files[MODEL].pop("tokenizer.json")
+    for name, line in (
+        ("tiny/bert", f"tiny/bert at {COMMIT} holds no tokenizer.json"),
+        ("tiny", "a repository is OWNER/NAME"),
+        ("tiny/other", "is not on"),
+    ):
+        run = pin(name)
+        assert run.returncode == 1 and line in run.stderr and run.stderr.count("\n") == 1
+
+
+def test_a_hub_is_asked_for_every_file_of_an_overlay(hub, model, tmp_path):
+    overlay = {
+        "models": {
+            name: {"source": "hub", "hub": {"repository": f"tiny/{name}", "revision": COMMIT}}
+            for name in ("bert", "absent")
+        },
+        "corpora": {
+            "wiki": {
+                "source": {"dataset": "tiny/corpus", "config": "20231101.en", "revision": COMMIT},
+                "parse": {"format": "parquet"},
+                "credit": "nobody",
+            }
+        },
+    }
+    path = tmp_path / "overlay.yaml"
+    path.write_text(yaml.safe_dump(overlay))
+    run = pin("--check", path)
+    assert run.returncode == 1
+    assert run.stderr == "onelayer: pin: 1 of 3 entries are not on the hub as named\n"
+    said = run.stdout.splitlines()
+    assert f"models.bert: model tiny/bert at {COMMIT}: there, with model.safetensors" in said
+    assert f"corpora.wiki: dataset tiny/corpus at {COMMIT}: there, 2 files" in said
+    assert [line for line in said if line.startswith("models.absent: model tiny/absent is not on")]
+    hub.add("models/tiny/absent", hub.files[MODEL])
+    run = pin("--check", path)
+    assert run.returncode == 0 and len(run.stdout.splitlines()) == 3, run.stderr
+    assert not [r for r in hub.requests if r.startswith("GET") and "safetensors" in r]
+    for arguments, line in (((), "name a repository"), (("--check", tmp_path), "not an overlay")):
+        run = pin(*arguments)
+        assert run.returncode == 1 and line in run.stderr
 
 
 def test_weights_in_several_files_are_refused_by_name(hub, model):

@@ -1684,10 +1684,17 @@ FAULTS = [
     ),
     Fault(
         "report/value_before_attention.py",
-        "begins / reached(step, value, LATE)",
-        "reached(step, value, LATE) / begins",
+        "begins / settled(step, value)",
+        "settled(step, value) / begins",
         "tests/unit/test_value_before_attention.py::test_the_statistic_equals_slow_steps",
         "attention first is called values first",
+    ),
+    Fault(
+        "report/value_before_attention.py",
+        "np.flatnonzero(apart > within)[-1]",
+        "np.flatnonzero(apart <= within)[0] - 1",
+        "tests/unit/test_value_before_attention.py::test_values_that_come_back_are_not_done_on_their_way_out",
+        "values are done where they pass their end on the way out",
     ),
     Fault(
         "compute/circuits.py",

@@ -14,11 +14,14 @@ from onelayer.papers.local_to_global import circuits as local_to_global
 from onelayer.papers.scan_snap import circuits as scan_snap
 from onelayer.papers.topic_structure.synthetic import circuits as topic_structure
 from onelayer.report.value_before_attention import (
+    BACK,
     BEGUN,
     DONE,
+    HALF,
     MOVING,
     of_run,
     reached,
+    settled,
     value_before_attention,
 )
 from onelayer.settings.circuits import CircuitSettings
@@ -86,31 +89,57 @@ def history(value, attention, loss=(2.0, 1.0)) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def test_the_statistic_equals_slow_steps():
-    """On a fine grid, by looking at one time after the other."""
-    run = history(lambda t: 1 - np.exp(-t / 5), lambda t: (t / 100) ** 3)
-    fine = np.linspace(0, 100, 200_001)
-    of = {n: np.interp(fine, run["step"], run[n]) for n in ("value", "attention")}
+def slowly(run: pd.DataFrame, until: float = 100) -> dict[str, float]:
+    """The statistic on a fine grid, by looking at one time after the other."""
+    fine = np.linspace(0, until, 200_001)
+    value, attention = (np.interp(fine, run["step"], run[n]) for n in ("value", "attention"))
 
-    def first(name: str, share: float) -> float:
-        return next(t for t, d in zip(fine, of[name], strict=True) if d >= share * of[name][-1])
+    def first(distance: np.ndarray) -> float:
+        level = 0.1 * max(distance)
+        return next(t for t, d in zip(fine, distance, strict=True) if d >= level)
 
-    found = of_run(run)
-    assert found[DONE] == pytest.approx(
-        math.log2(first("attention", 0.1) / first("value", 0.9)), abs=1e-3
-    )
-    assert found[BEGUN] == pytest.approx(
-        math.log2(first("attention", 0.1) / first("value", 0.1)), abs=5e-3
-    )
-    assert found[DONE] > 0 and found[MOVING] == pytest.approx(0, abs=1e-6)
+    done, within = fine[-1], 0.1 * max(value)
+    for t, d in zip(fine[::-1], value[::-1], strict=True):
+        if abs(d - value[-1]) > within:
+            break
+        done = t
+    begins = first(attention)
+    return {"done": math.log2(begins / done), "begun": math.log2(begins / first(value))}
+
+
+RISES = (lambda t: 1 - np.exp(-t / 5), lambda t: (t / 100) ** 3)
+COMES_BACK = (lambda t: t * np.exp(-t / 9) + 1e-3 * t, lambda t: 1 - np.exp(-t / 30))
+PASSES_ITS_END = (lambda t: np.where(t < 50, t, 41.0) - 3 * (t == 51), lambda t: t)
+
+
+@pytest.mark.parametrize("moves", [RISES, COMES_BACK, PASSES_ITS_END])
+def test_the_statistic_equals_slow_steps(moves):
+    run = history(*moves)
+    found, expected, at_half = of_run(run), slowly(run), slowly(run[run["step"] <= 50], 50)
+    assert found[DONE] == pytest.approx(expected["done"], abs=2e-3)
+    assert found[BEGUN] == pytest.approx(expected["begun"], abs=5e-3)
+    assert found[HALF] == pytest.approx(at_half["done"], abs=2e-3)
+
+
+def test_values_that_only_move_away_are_done_at_nine_tenths():
+    found = of_run(history(*RISES))
+    assert found[DONE] > 0 and found[MOVING["value"]] == pytest.approx(0, abs=1e-6)
+    assert found[MOVING["attention"]] == pytest.approx(1 - 0.9**3) and found[BACK] == 0
     together = of_run(history(lambda t: t, lambda t: 3 * t))
     assert together[DONE] == pytest.approx(math.log2(1 / 9)) and together[BEGUN] == 0
-    assert together[MOVING] == pytest.approx(0.1)
+    assert together[HALF] == together[DONE]
+    assert together[MOVING["value"]] == pytest.approx(0.1)
+
+
+def test_values_that_come_back_are_not_done_on_their_way_out():
+    found = of_run(history(lambda t: np.exp(-(((t - 30) / 8) ** 2)) * (t > 0), lambda t: t))
+    assert found[DONE] < 0 and found[BACK] == pytest.approx(1)
 
 
 def test_what_did_not_move_or_did_not_learn_has_no_time():
-    assert math.isnan(reached(np.arange(3.0), np.zeros(3), 0.1))
-    assert math.isnan(reached(np.arange(3.0), np.array([0, 1, np.nan]), 0.1))
+    for time_of in (reached, settled):
+        assert math.isnan(time_of(np.arange(3.0), np.zeros(3)))
+        assert math.isnan(time_of(np.arange(3.0), np.array([0, 1, np.nan])))
     still = of_run(history(lambda t: t, lambda t: t, loss=(2.0, 1.95)))
     assert all(math.isnan(value) for value in still.values())
     runs = [

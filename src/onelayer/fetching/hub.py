@@ -85,6 +85,33 @@ class Repository:
         _settle_client()
         return with_retries(self._list, passing=PassingError)
 
+    def pinned(self) -> tuple[str, dict[str, tuple[int, str]]]:
+        """The commit that a revision is now; size (bytes) and SHA-256 of its files, '' if unknown.
+
+        The hub knows the SHA-256 of large files alone.
+
+        Raises:
+            OnelayerError: as for `fetch`.
+        """
+        _settle_client()
+        return with_retries(self._information, passing=PassingError)
+
+    def _information(self) -> tuple[str, dict[str, tuple[int, str]]]:
+        try:
+            info = HfApi().repo_info(
+                self.settings.repository,
+                repo_type=self.kind,
+                revision=self.settings.revision,
+                files_metadata=True,
+            )
+        except (HTTPError, OSError) as error:
+            raise self._explain(error, "what it holds") from None
+        files = {
+            file.rfilename: (file.size or 0, file.lfs.sha256 if file.lfs else "")
+            for file in info.siblings or ()
+        }
+        return info.sha, files
+
     def _download(self, file: str) -> Path:
         try:
             path = hf_hub_download(

@@ -29,8 +29,8 @@ def _values_before_attention(paper: str) -> Finding:
         f"{model}, from its usual start and at one rate for all,",
         "has learnt values before attention begins",
         "has not learnt values when attention begins",
-        "attention comes a tenth of its way {it:2} doublings of time after values come nine tenths "
-        "of theirs, {begun.value:.2f} after they come a tenth",
+        "attention comes a tenth of its way {it:2} doublings of time after values are done, "
+        "{begun.value:.2f} after they come a tenth of theirs",
         beside={"begun": case | {"quantity": "doublings_from_values_begun"}},
     )
 

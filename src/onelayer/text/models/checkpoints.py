@@ -1,16 +1,19 @@
-"""Pretrained checkpoints from a folder: safetensors only, no remote code, eager attention."""
+"""Pretrained checkpoints from a folder: safetensors, no remote code, eager attention."""
 
 import math
 import shutil
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from safetensors import safe_open
+from safetensors.torch import save_file
 from transformers import AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.compute.seeds import stable_seed
 from onelayer.errors import OnelayerError
+from onelayer.fetching.unpacking import check_growth
 from onelayer.settings.models import TOKENIZER_FILES
 from onelayer.text.models.architecture import (
     attention_weights,
@@ -70,6 +73,47 @@ def load_checkpoint(
                 "all must be finite"
             )
     return model.eval().to(device)
+
+
+def convert_weights(pickled: Path, target: Path, source: object) -> None:
+    """Write the tensors of a `pytorch_model.bin` as safetensors.
+
+    PyTorch's reader of weights builds tensors and plain containers, and refuses whatever else a
+    pickle can ask for before it is done.
+
+    Args:
+        pickled: the file.
+        target: where the safetensors go.
+        source: what errors name.
+
+    Raises:
+        OnelayerError: it holds, or asks for, anything but tensors by name, or is not whole.
+    """
+    name = f"{pickled.name} of {source}"
+    if zipfile.is_zipfile(pickled):
+        with zipfile.ZipFile(pickled) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        check_growth(name, pickled.stat().st_size, unpacked)
+    try:
+        found = torch.load(pickled, map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever its bytes make the reader raise
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise OnelayerError(
+            f"{name} is refused: it is not whole, or asks for more than tensors "
+            f"({type(error).__name__}: {reason})"
+        ) from None
+    if not isinstance(found, dict) or not found:
+        raise OnelayerError(f"{name} is refused: it holds no tensors by name")
+    for key, value in found.items():
+        if not isinstance(key, str) or not isinstance(value, torch.Tensor) or value.is_sparse:
+            raise OnelayerError(
+                f"{name} is refused: {str(key)[:80]!r} is {type(value).__name__}, not a tensor"
+            )
+    # Tied weights share memory, which safetensors does not.
+    tensors = {
+        key: value.clone(memory_format=torch.contiguous_format) for key, value in found.items()
+    }
+    save_file(tensors, target, metadata={"format": "pt"})
 
 
 def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:

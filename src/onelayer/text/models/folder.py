@@ -1,6 +1,7 @@
 """A checkpoint as four files, gathered from a repository or a folder and checked on the way.
 
-Weights as safetensors, never pickle; no code that comes with a checkpoint is ever run.
+Weights as safetensors; where there are none, `pytorch_model.bin` by PyTorch's reader of tensors
+alone, made safetensors at once. No code that comes with a checkpoint is ever run.
 """
 
 import json
@@ -13,12 +14,13 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.run.step import scratch_folder
 from onelayer.settings.hub import leads_out
-from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS
 
 CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG = CHECKPOINT_FILES
 LARGEST = {CONFIG: 16 << 20, TOKENIZER_CONFIG: 64 << 20, TOKENIZER: 512 << 20}  # bytes
-# Endings of pickled weights, PyTorch's and rust-bert's.
+# Endings of other pickled weights, PyTorch's and rust-bert's.
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".ot")
 
 
@@ -66,7 +68,8 @@ def gather_checkpoint(source: Source, target: Path) -> None:
     """Copy a checkpoint's files, each checked before the next; the weights come last.
 
     A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one: the probe
-    reads `tokenizer.json`. Of a model that cannot be probed nothing but its configuration comes.
+    reads `tokenizer.json`. In place of missing safetensors comes `pytorch_model.bin`. Of a model
+    that cannot be probed nothing but its configuration comes.
 
     Raises:
         OnelayerError: a file is missing (the line says what is there instead), is not what its
@@ -77,16 +80,27 @@ def gather_checkpoint(source: Source, target: Path) -> None:
             try:
                 source.fetch(name, target / name)
             except MissingFileError:
-                if name != TOKENIZER_CONFIG:
+                if name == WEIGHTS:
+                    _convert_pickled(source, target / name)
+                elif name == TOKENIZER_CONFIG:
+                    (target / name).write_text("{}\n", encoding="utf-8")
+                else:
                     raise
-                (target / name).write_text("{}\n", encoding="utf-8")
             check(target / name, source)
     except MissingFileError:
-        _name_missing(source.files(), source)
+        name_missing(source.files(), source)
         raise
     from onelayer.text.models.checkpoints import load_checkpoint  # see `_check_config`
 
     load_checkpoint(target, source=source)
+
+
+def _convert_pickled(source: Source, weights: Path) -> None:
+    with scratch_folder(weights) as scratch:
+        source.fetch(PICKLED_WEIGHTS, scratch / PICKLED_WEIGHTS)
+        from onelayer.text.models.checkpoints import convert_weights  # see `_check_config`
+
+        convert_weights(scratch / PICKLED_WEIGHTS, weights, source)
 
 
 def check_folders(folders: Mapping[str, str]) -> None:
@@ -100,7 +114,7 @@ def check_folders(folders: Mapping[str, str]) -> None:
     for key, path in folders.items():
         folder = Folder(path)
         try:
-            _name_missing(folder.files(), folder)
+            name_missing(folder.files(), folder)
             for name, check in _CHECKS.items():
                 if (folder.path / name).is_file():
                     folder.check_link(name)
@@ -178,14 +192,15 @@ _CHECKS = {
 }
 
 
-def _name_missing(files: list[str], source: Source) -> None:
+def name_missing(files: list[str], source: Source) -> None:
+    """Refuse a list of files that lacks what a checkpoint needs; the line says what is there."""
     hints = {
         CONFIG: "",
         WEIGHTS: _weights_instead(files),
         TOKENIZER: ": transformers' AutoTokenizer writes it with save_pretrained",
     }
     for name, hint in hints.items():
-        if name not in files:
+        if name not in files and not (name == WEIGHTS and PICKLED_WEIGHTS in files):
             raise OnelayerError(f"{source} holds no {name}{hint}")
 
 
