@@ -121,6 +121,9 @@ def test_bert_predicts_masked_words_at_the_cost_that_transformers_says(bert: Pre
             bert.assert_only_predicted_words_change([CLS_ID, *text, SEP_ID], *row)
         expected = bert.model(input_ids=ids, labels=labels).loss
         assert_same_cost(reading.losses["loss"], expected)
+        behind_masks = labels.masked_fill(ids != MASK_ID, IGNORED)
+        expected = bert.model(input_ids=ids, labels=behind_masks).loss
+        assert_same_cost(reading.losses["hidden_words_loss"], expected)
 
 
 def test_roberta_predicts_masked_words_at_the_cost_that_transformers_says(
@@ -132,6 +135,9 @@ def test_roberta_predicts_masked_words_at_the_cost_that_transformers_says(
             roberta.assert_only_predicted_words_change([CLS_ID, *text, SEP_ID], *row)
         expected = roberta.model(input_ids=ids, labels=labels).loss
         assert_same_cost(reading.losses["loss"], expected)
+        behind_masks = labels.masked_fill(ids != MASK_ID, IGNORED)
+        expected = roberta.model(input_ids=ids, labels=behind_masks).loss
+        assert_same_cost(reading.losses["hidden_words_loss"], expected)
 
 
 def test_albert_also_tells_exchanged_halves_at_the_cost_that_transformers_says(

@@ -142,6 +142,13 @@ def articles_of(corpus):
     return settings.corpora[corpus].articles(f"results/corpus/{corpus}")
 
 
+def pretraining_text(w):
+    """What a model is pretrained on."""
+    mixed = w.pretrained in mixed_inputs
+    text = rules.mix_articles.output.mixed if mixed else rules.encode_articles.output.text
+    return expand(text, mixed=w.pretrained, corpus=settings.pretraining.text_name)
+
+
 def of_checkpoints(pattern):
     """The files of a model's checkpoints."""
     return lambda w: expand(pattern, corpus=w.corpus, checkpoint=settings.checkpoints(w.model))

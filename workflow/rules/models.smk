@@ -131,15 +131,7 @@ use rule step as mix_articles with:
 
 use rule step as pretrain_model with:
     input:
-        text=lambda w: expand(
-            (
-                rules.mix_articles.output.mixed
-                if w.pretrained in mixed_inputs
-                else rules.encode_articles.output.text
-            ),
-            mixed=w.pretrained,
-            corpus=settings.pretraining.text_name,
-        ),
+        text=pretraining_text,
         vocabulary=expand(
             rules.encode_articles.output.vocabulary, corpus=settings.pretraining.text_name
         ),

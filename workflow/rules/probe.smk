@@ -166,11 +166,19 @@ use rule step as measure_snapshots with:
             pretrained=w.pretrained,
             seed=settings.seeds(w.pretrained),
         ),
+        histories=lambda w: expand(
+            rules.pretrain_model.output.history,
+            pretrained=w.pretrained,
+            seed=settings.seeds(w.pretrained),
+        ),
         model=lambda w: multiext(
             f"results/models/{settings.checkpoints(w.pretrained)[0]}/",
             "config.json",
             "tokenizer.json",
         ),
+        text=pretraining_text,
+        pieces=rules.pretrain_model.input.vocabulary,
+        topics=rules.fit_lda.output.topics,
         articles=lambda w: articles_of(w.corpus),
         kept_words=rules.filter_ambiguous_words.output.kept_words,
         vocabulary=rules.count_words.output.vocabulary,
@@ -187,7 +195,11 @@ use rule step as measure_snapshots with:
             "measure_snapshots",
             attention=probing.of(settings.topic_structure.wikipedia.over_tokens.documents),
             uncertainty=uncertainty,
-            checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
+            trainings=lambda w: [
+                settings.pretraining_of(w.pretrained, seed)
+                for seed in settings.seeds(w.pretrained)
+            ],
+            lda=settings.topics.lda,
         ),
 
 

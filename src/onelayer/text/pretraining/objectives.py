@@ -121,10 +121,11 @@ class MaskedWords(Objective):
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words."""
         hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
-        return {"loss": self._word_loss(hidden, inputs)}
+        return self._word_losses(hidden, inputs, "loss")
 
-    def _word_loss(self, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
-        return _word_loss(self.saved.get_submodule(self.head), hidden, inputs)
+    def _word_losses(self, hidden: Tensor, inputs: dict[str, Tensor], name: str):
+        logits = _logits(self.saved.get_submodule(self.head), hidden, inputs)
+        return _word_losses(logits, inputs, name, evaluated=not self.model.training)
 
 
 class MaskedWordsDynamic(MaskedWords):
@@ -162,13 +163,13 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
-        words = self._word_loss(output.last_hidden_state, inputs)
+        words = self._word_losses(output.last_hidden_state, inputs, "words_loss")
         scores = self.saved.sop_classifier(output.pooler_output).float()
         order = cross_entropy(scores, inputs["swapped"])
         right = (scores.argmax(-1) == inputs["swapped"]).float().mean()
         return {
-            "loss": words + self.settings.sentence_order_weight * order,
-            "words_loss": words,
+            "loss": words["words_loss"] + self.settings.sentence_order_weight * order,
+            **words,
             "sentence_order_loss": order,
             "sentence_order_accuracy": right,
         }
@@ -209,8 +210,9 @@ class ReplacedTokens(Objective):
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
         chosen = hidden.flatten(0, 1)[inputs["positions"]]
         logits = self.generator.generator_lm_head(self.generator.generator_predictions(chosen))
-        words = cross_entropy(logits.float(), inputs["labels"])
-        guesses = sample_words(logits.detach().float(), inputs["draws"])
+        logits = logits.float()
+        words = _word_losses(logits, inputs, "words_loss", evaluated=not self.model.training)
+        guesses = sample_words(logits.detach(), inputs["draws"])
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
         replaced[inputs["positions"]] = (guesses != inputs["labels"]).float()
@@ -222,8 +224,8 @@ class ReplacedTokens(Objective):
         found = binary_cross_entropy_with_logits(scores, replaced)
         hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
-            "loss": words + self.settings.discriminator_weight * found,
-            "words_loss": words,
+            "loss": words["words_loss"] + self.settings.discriminator_weight * found,
+            **words,
             "replaced_tokens_loss": found,
             "replaced_tokens_found": hits / replaced.sum(),
         }
@@ -269,7 +271,7 @@ class Denoising(Objective):
             encoder_hidden_states=read,
             use_cache=False,
         ).last_hidden_state
-        return {"loss": _word_loss(self._head, written, inputs)}
+        return {"loss": cross_entropy(_logits(self._head, written, inputs), inputs["labels"])}
 
     def _head(self, hidden: Tensor) -> Tensor:
         return self.saved.lm_head(hidden) + self.saved.final_logits_bias
@@ -446,10 +448,24 @@ def _set_bias(bias: Tensor, values: Tensor) -> None:
         bias.copy_(values)
 
 
-def _word_loss(head, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
-    """Mean cross-entropy of the predicted words (nats a word)."""
-    chosen = hidden.flatten(0, 1)[inputs["positions"]]
-    return cross_entropy(head(chosen).float(), inputs["labels"])
+def _logits(head, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
+    """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
+    return head(hidden.flatten(0, 1)[inputs["positions"]]).float()
+
+
+def _word_losses(
+    logits: Tensor, inputs: dict[str, Tensor], name: str, evaluated: bool
+) -> dict[str, Tensor]:
+    """Mean cross-entropy of the predicted words under a name (nats a word).
+
+    On held-out text that of those behind a mask as well, `hidden_words_loss`: of the others some
+    stand there to be repeated.
+    """
+    losses = {name: cross_entropy(logits, inputs["labels"])}
+    if evaluated:
+        hidden = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
+        losses["hidden_words_loss"] = cross_entropy(logits[hidden], inputs["labels"][hidden])
+    return losses
 
 
 def _framed(words: np.ndarray) -> np.ndarray:

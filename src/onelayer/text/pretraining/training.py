@@ -86,13 +86,8 @@ def train(
     torch.utils.deterministic.fill_uninitialized_memory = False
     run = Training(objective, settings, execution.device)
     _resume(run, execution.checkpoint)
-    plan, held_out = (
-        plan_batches(text, tokens, settings.batch_tokens, objective.special, objective.seed)
-        for text, tokens in (
-            (training_text, settings.tokens),
-            (held_out_text, settings.held_out_tokens),
-        )
-    )
+    plan = _plan(objective, training_text, settings, settings.tokens)
+    held_out = held_out_plan(objective, held_out_text, settings)
     if not run.steps:
         for name, value in _held_out_losses(run, held_out_text, held_out).items():
             run.history[0, "held-out", name] = value
@@ -101,6 +96,17 @@ def train(
         _observe(run, held_out_text, held_out, batch, last=batch is plan[-1])
         execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
     return run
+
+
+def _plan(
+    objective: Objective, text: Segments, settings: TrainingSettings, tokens: int
+) -> list[Batch]:
+    return plan_batches(text, tokens, settings.batch_tokens, objective.special, objective.seed)
+
+
+def held_out_plan(objective: Objective, text: Segments, settings: TrainingSettings) -> list[Batch]:
+    """The batches of held-out text whose mean loss is the held-out loss, always the same."""
+    return _plan(objective, text, settings, settings.held_out_tokens)
 
 
 def _keep_attention_in_float32(model: nn.Module) -> None:

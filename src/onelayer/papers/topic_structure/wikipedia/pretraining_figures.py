@@ -19,6 +19,7 @@ from onelayer.papers.topic_structure.wikipedia.losses import histories_by_traini
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     FOUND,
+    INFORMATION,
     RATIOS,
     ratios_over_tokens,
     tokens_shown,
@@ -130,13 +131,15 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
 
     Thick: the mean over seeds with a band for its 95% interval; thin: each seed. Grey: the 95%
     range of the null of that mean. Circles: snapshots on the way; squares: the finished model.
-    Filled: `found`. All models share a column's scale.
+    Filled: `found`. All models share a column's scale. Last column: the share of topic information
+    that is learned, where the objective has one.
     """
     table, known = ratios_over_tokens(measures, models), by_name(models)
     names = list(table["model"].unique())
+    informed = (table["quantity"] == INFORMATION).any()
     figure, axes = plt.subplots(
         len(names),
-        len(RATIOS),
+        len(RATIOS) + informed,
         figsize=(MIDDLE, 1.1 * len(names) + 1.8),
         sharex=True,
         sharey="col",
@@ -144,13 +147,18 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     )
     for place, name in enumerate(names):
         colour = colour_of(known[name], place)
-        for axis, quantity in zip(axes[place], RATIOS, strict=True):
-            rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
+        rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
+        for axis, quantity in zip(axes[place], RATIOS, strict=False):
             _draw_null(axis, rows[rows["quantity"] == f"{quantity}_null"])
             _draw_model(axis, rows, quantity, colour)
+        if informed:
+            _draw_seeds(axes[place, -1], rows[rows["quantity"] == INFORMATION], colour)
+            axes[place, -1].axhline(0, color="0.5", linewidth=0.8, zorder=1)
+        for axis in axes[place]:
             despine(axis)
         axes[place, 0].set_ylabel(name)
-    for axis, label in zip(axes[0], RATIOS.values(), strict=True):
+    labels = [*RATIOS.values(), "topic information learned"]
+    for axis, label in zip(axes[0], labels, strict=False):
         axis.set_title(label, fontsize=9)
     first = table["tokens_seen"].min()
     axes[-1, 0].set_xscale("log", base=2)
@@ -191,20 +199,25 @@ def _draw_null(axis: Axes, null: pd.DataFrame) -> None:
 
 
 def _draw_model(axis: Axes, rows: pd.DataFrame, quantity: str, colour: str) -> None:
-    shown = rows[rows["quantity"] == f"{quantity}_null_corrected"]
-    for _, seed in shown[shown[SEED] != ALL].groupby(SEED, sort=False):
-        axis.plot(seed["value"], color=colour, linewidth=0.7, alpha=0.7, zorder=2)
-    shown = shown[shown[SEED] == ALL]
-    axis.fill_between(
-        shown.index, shown["low"], shown["high"], color=colour, alpha=0.2, linewidth=0, zorder=1
-    )
-    axis.plot(shown["value"], color=colour, linewidth=1.8, zorder=3)
+    shown = _draw_seeds(axis, rows[rows["quantity"] == f"{quantity}_null_corrected"], colour)
     z = rows.loc[(rows["quantity"] == f"{quantity}_z") & (rows[SEED] == ALL), "value"]
     for tokens, filled in found(shown, z).items():
         axis.plot(
             tokens, shown["value"][tokens], "s" if tokens == shown.index[-1] else "o", color=colour,
             markerfacecolor=colour if filled else "white", markersize=4.5, zorder=4,
         )  # fmt: skip
+
+
+def _draw_seeds(axis: Axes, rows: pd.DataFrame, colour: str) -> pd.DataFrame:
+    """One quantity against its index: each seed, the mean over them with its interval, returned."""
+    for _, seed in rows[rows[SEED] != ALL].groupby(SEED, sort=False):
+        axis.plot(seed["value"], color=colour, linewidth=0.7, alpha=0.7, zorder=2)
+    shown = rows[rows[SEED] == ALL]
+    axis.fill_between(
+        shown.index, shown["low"], shown["high"], color=colour, alpha=0.2, linewidth=0, zorder=1
+    )
+    axis.plot(shown["value"], color=colour, linewidth=1.8, zorder=3)
+    return shown
 
 
 def found(ratios: pd.DataFrame, z: pd.Series) -> pd.Series:
@@ -236,30 +249,38 @@ def figure_topics_per_input(
     theory: pd.DataFrame,
     models: list[NamedModel],
 ) -> Figure:
-    """Ratio over its null: against tau, beside the theory's optimum, and against tokens seen.
+    """Ratio over its null: against tau, beside the theory's optimum, and against what was learned.
 
-    Left and middle: dots are means over seeds with 95% intervals, small dots each seed; on articles
-    and on inputs of the training (words of different articles open). Right: the mean over seeds at
-    every snapshot, on articles. The theory's optimum is on its own axis.
+    Left: dots are means over seeds with 95% intervals, small dots each seed; on articles
+    and on inputs of the training (words of different articles open). Middle and right: the mean
+    over seeds at every snapshot, on articles, against tokens seen and against the share of topic
+    information learned. The theory's optimum is on its own axis.
     """
     found, known = assemble(articles, inputs, models), by_name(models)
     colours = dict(zip(ORDERS, PALETTE, strict=False))
-    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.2), sharey=True, width_ratios=[1.2, 1])
+    figure, axes = plt.subplots(
+        1, 3, figsize=(WIDTH + 1, 3.2), sharey=True, width_ratios=[1.3, 1, 1]
+    )
     _draw_against_tau(axes[0], found, colours)
     _draw_theory(axes[0].twinx(), theory, found["articles"].max())
     for model, rows in zip(models, snapshots, strict=True):
         order, count = order_of(known[model.name])
-        rows = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)].sort_values("tokens")
-        axes[1].plot(
-            rows["tokens"], rows["value"], color=colours[order], marker="o", markersize=3,
-            linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
-        )  # fmt: skip
-        axes[1].fill_between(
-            rows["tokens"], rows["low"], rows["high"], color=colours[order], alpha=0.15, linewidth=0
-        )
+        means = rows[rows[SEED] == ALL].set_index("tokens").sort_index()
+        ratio = means[means["quantity"] == CORRECTED]
+        learned = means.loc[means["quantity"] == INFORMATION, "value"].reindex(ratio.index)
+        for axis, at in ((axes[1], ratio.index), (axes[2], learned)):
+            axis.plot(
+                at, ratio["value"], color=colours[order], marker="o", markersize=3,
+                linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
+            )  # fmt: skip
+            axis.fill_between(
+                at, ratio["low"], ratio["high"], color=colours[order], alpha=0.15, linewidth=0
+            )
     axes[1].set_xscale("log", base=2)
     axes[1].set_xlabel("tokens seen (logarithmic)")
     axes[1].set_title("on articles, over tokens", loc="left", fontsize=9)
+    axes[2].set_xlabel("topic information learned")
+    axes[2].set_title("and over what they tell", loc="left", fontsize=9)
     for axis in axes:
         axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
         despine(axis)

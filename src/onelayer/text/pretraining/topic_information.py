@@ -1,0 +1,172 @@
+"""What topics tell of hidden words: the loss of a topic model's posterior beside frequencies alone.
+
+Both read held-out inputs as a model in training does, so that its loss lies on a scale from the one
+to the other: the share of topic information that it has learned. A model can pass 1, since topics
+are not all there is to learn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+
+from onelayer.evidence.findings import ALL
+from onelayer.evidence.intervals import mean
+from onelayer.settings.pretraining import PretrainModelSettings, TrainingSettings
+from onelayer.settings.topics import LdaSettings
+from onelayer.text.pretraining.objectives import Objective
+from onelayer.text.pretraining.storage import read_task
+from onelayer.text.pretraining.text import Segments
+from onelayer.text.pretraining.training import held_out_plan
+from onelayer.text.pretraining.vocabulary import MASK_ID
+from onelayer.text.topics.bags import BagOfWords
+from onelayer.text.topics.model import Topics
+from onelayer.text.topics.online_lda import document_topics
+
+HIDDEN = "hidden_words_loss"  # of a loss history, at every snapshot
+
+
+@dataclass(frozen=True)
+class TopicInformation:
+    """Held-out losses of two that learn nothing from order (nats a hidden word)."""
+
+    unigram: float
+    posterior: float
+
+    def share(self, loss: float) -> float:
+        """(unigram loss - loss) / (unigram loss - loss of the posterior)."""
+        return (self.unigram - loss) / (self.unigram - self.posterior)
+
+
+@dataclass(frozen=True)
+class KnownTopics:
+    """A topic model over the pieces of a vocabulary."""
+
+    topics: Topics
+    words: pd.DataFrame  # the topic model's vocabulary, as `Bag` has it
+    settings: LdaSettings  # how topics of a document are inferred
+    place: np.ndarray  # of each piece in that vocabulary, -1 where it is not in it, [pieces]
+
+    @classmethod
+    def of(
+        cls, topics: Topics, words: pd.DataFrame, settings: LdaSettings, pieces: pd.Series
+    ) -> "KnownTopics":
+        """Match words with pieces."""
+        return cls(topics, words, settings, pd.Index(words["word"]).get_indexer(pieces))
+
+    def posterior(self, ids: np.ndarray) -> np.ndarray:
+        """P(topic | words of each input), [inputs, topics]; `ids` are [inputs, words]."""
+        columns = self.place[ids]
+        rows, _ = np.nonzero(columns >= 0)
+        counts = scipy.sparse.csr_matrix(
+            (np.ones(len(rows), dtype=np.int32), (rows, columns[columns >= 0])),
+            shape=(len(ids), len(self.words)),
+        )
+        bag = BagOfWords(self.words, counts)
+        return np.concatenate(list(document_topics(self.topics, bag, self.settings)))
+
+
+def measure_topic_information(
+    objective: Objective, text: Segments, settings: TrainingSettings, known: KnownTopics
+) -> TopicInformation:
+    """Losses at the hidden words of the held-out batches of a training, under its own masks.
+
+    `unigram` has the frequencies with which output biases start. `posterior` is the same but for
+    words of the topic model: how probable they are in all it leaves, and shares that out among them
+    by the topics of the words that the input shows.
+    """
+    losses = list(_losses(objective, text, settings, known))
+    unigram, posterior = np.mean(losses, axis=0)
+    return TopicInformation(float(unigram), float(posterior))
+
+
+def _losses(
+    objective: Objective, text: Segments, settings: TrainingSettings, known: KnownTopics
+) -> Iterator[tuple[float, float]]:
+    """Of every batch, as held-out losses are means over batches."""
+    log_unigram = objective.words.log_unigram().numpy().astype(np.float64)
+    told = (known.place >= 0) & objective.words.predictable
+    in_topics = np.exp(log_unigram[told]).sum()
+    word_probability = known.topics.word_probability
+    of_told = word_probability[:, known.place[told]].sum(axis=1)  # [topics]
+    for batch in held_out_plan(objective, text, settings):
+        inputs = objective.inputs(text, batch)
+        hidden = inputs["ids"].ravel()[inputs["positions"]] == MASK_ID
+        rows = inputs["positions"][hidden] // inputs["ids"].shape[1]
+        labels = inputs["labels"][hidden]
+        shares = known.posterior(inputs["ids"])[rows]  # [hidden, topics]
+        among = np.einsum("nk,kn->n", shares, word_probability[:, known.place[labels]])
+        with np.errstate(divide="ignore"):  # of words without a place, which are not taken
+            of_topics = np.log(in_topics * among / (shares @ of_told))
+        unigram = log_unigram[labels]
+        yield -unigram.mean(), -np.where(told[labels], of_topics, unigram).mean()
+
+
+def measure_shares(
+    trainings: Sequence[PretrainModelSettings],
+    histories: Sequence[Path],
+    text: Path,
+    pieces: Path,
+    known: KnownTopics,
+) -> pd.DataFrame:
+    """Share of topic information learned at every snapshot of some trainings of one model.
+
+    Args:
+        trainings, histories: a loss history for each.
+        text, pieces: as `read_task` reads them.
+
+    Returns:
+        See `shares_over_tokens`; no rows for an objective whose words are not behind masks alone
+        (BART's decoder reads those before).
+    """
+    read, information = {}, {}
+    for training, history in zip(trainings, histories, strict=True):
+        read[training.seed] = pd.read_parquet(history)
+        if not (read[training.seed]["quantity"] == HIDDEN).any():
+            return pd.DataFrame()
+        objective, _, held_out = read_task(text, pieces, training)
+        information[training.seed] = measure_topic_information(objective, held_out, training, known)
+    return shares_over_tokens(read, information)
+
+
+def shares_over_tokens(
+    histories: Mapping[int, pd.DataFrame], information: Mapping[int, TopicInformation]
+) -> pd.DataFrame:
+    """Share of topic information learned at every snapshot: of each seed and their mean.
+
+    Args:
+        histories: loss histories by seed.
+        information: what topics tell of each seed's hidden words.
+
+    Returns:
+        Rows `tokens`, `seed` (text; `all` for the mean over seeds with Student's 95% interval),
+        `quantity` (`topic_information`), `value`, `low`, `high`, `n`.
+    """
+    held_out = {
+        seed: history[
+            (history["split"] == "held-out")
+            & (history["quantity"] == HIDDEN)
+            & (history["tokens"] > 0)
+        ].sort_values("tokens")
+        for seed, history in histories.items()
+    }
+    rows = []
+    for moment in zip(*(table.itertuples() for table in held_out.values()), strict=True):
+        shares = [
+            information[seed].share(row.value) for seed, row in zip(held_out, moment, strict=True)
+        ]
+        # Snapshots of seeds end with the batch that reaches the same number of tokens.
+        common = {
+            "tokens": sum(row.tokens for row in moment) // len(moment),
+            "quantity": "topic_information",
+        }
+        rows.append({**common, "seed": ALL, **mean(shares)})
+        if len(shares) > 1:
+            rows += [
+                {**common, "seed": str(seed), "value": share, "n": 1}
+                for seed, share in zip(held_out, shares, strict=True)
+            ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,108 @@
+"""What topics tell of hidden words, against loops over words and a corpus whose topics are known."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.settings.topics import LdaSettings
+from onelayer.text.pretraining.objectives import new_objective
+from onelayer.text.pretraining.topic_information import (
+    HIDDEN,
+    KnownTopics,
+    TopicInformation,
+    measure_topic_information,
+    shares_over_tokens,
+)
+from onelayer.text.pretraining.training import held_out_plan
+from onelayer.text.pretraining.vocabulary import MASK_ID
+from onelayer.text.topics.model import Topics
+from tests.tiny_text import TOPICS, encoded, task
+
+WORDS = sorted(["absent", *(word for words in TOPICS.values() for word in words)])
+
+
+def known_topics(forgotten: str = "frog") -> KnownTopics:
+    """The corpus's own topics: each has its words, and hardly any others; one word is in none."""
+    kept = [word for word in WORDS if word != forgotten]
+    weights = [[500.0 if word in words else 0.1 for word in kept] for words in TOPICS.values()]
+    topics = Topics(np.array(weights), np.full(len(TOPICS), 0.1), np.full(len(kept), 0.1))
+    vocabulary, *_ = encoded()
+    settings = LdaSettings(topics=len(TOPICS))
+    return KnownTopics.of(topics, pd.DataFrame({"word": kept}), settings, vocabulary["piece"])
+
+
+def probabilities(objective, known: KnownTopics, shares: np.ndarray) -> np.ndarray:
+    """Of every piece, one after the other, in an input whose topics have these shares."""
+    unigram = np.exp(objective.words.log_unigram().numpy().astype(float))
+    found, told = [], []
+    for piece, place in enumerate(known.place):
+        if place < 0 or not objective.words.predictable[piece]:
+            found.append(unigram[piece])
+            continue
+        of_topics = known.topics.word_probability[:, place]
+        found.append(sum(s * p for s, p in zip(shares, of_topics, strict=True)))
+        told.append(piece)
+    among = sum(found[piece] for piece in told)
+    for piece in told:
+        found[piece] *= sum(unigram[told]) / among
+    return np.array(found)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra"])
+def test_both_losses_are_those_of_loops_over_hidden_words(family) -> None:
+    settings, words, _, held_out = task(family)
+    objective = new_objective(family, settings.size, words, settings.objective, 0)
+    known = known_topics()
+    means = []
+    for batch in held_out_plan(objective, held_out, settings):
+        inputs, losses = objective.inputs(held_out, batch), []
+        shares = known.posterior(inputs["ids"])
+        width = inputs["ids"].shape[1]
+        for position, label in zip(inputs["positions"], inputs["labels"], strict=True):
+            row, column = divmod(int(position), width)
+            if inputs["ids"][row, column] == MASK_ID:
+                told = probabilities(objective, known, shares[row])
+                assert told.sum() == pytest.approx(1, abs=1e-6)
+                losses.append([-words.log_unigram()[label].item(), -math.log(told[label])])
+        means.append(np.mean(losses, axis=0))
+    found = measure_topic_information(objective, held_out, settings, known)
+    assert [found.unigram, found.posterior] == pytest.approx(np.mean(means, axis=0), rel=1e-5)
+
+
+def test_topics_that_are_known_tell_which_third_of_the_words_it_is() -> None:
+    settings, words, _, held_out = task("bert")
+    objective = new_objective("bert", settings.size, words, settings.objective, 0)
+    found = measure_topic_information(objective, held_out, settings, known_topics("absent"))
+    assert found.unigram == pytest.approx(math.log(18), abs=0.1)
+    assert found.posterior == pytest.approx(math.log(6), abs=0.1)
+
+
+def test_topics_of_an_input_are_those_of_the_words_it_shows() -> None:
+    known, (vocabulary, *_) = known_topics(), encoded()
+    places = {piece: place for place, piece in enumerate(vocabulary["piece"])}
+    shown = [[places[word] for word in words[1:5]] for words in TOPICS.values()]
+    assert (known.posterior(np.array(shown)).argmax(axis=1) == [0, 1, 2]).all()
+    assert known.posterior(np.full((1, 4), MASK_ID)) == pytest.approx(1 / 3)  # nothing is shown
+
+
+def test_the_share_is_0_at_the_unigram_loss_and_1_at_that_of_the_posterior() -> None:
+    told = TopicInformation(unigram=8.0, posterior=6.0)
+    assert [told.share(loss) for loss in (8.0, 7.5, 6.0, 5.0)] == [0.0, 0.25, 1.0, 1.5]
+
+
+def test_shares_over_tokens_are_of_every_snapshot_and_seed() -> None:
+    def history(last: int, losses: list[float]) -> pd.DataFrame:
+        rows = [(0, "held-out", HIDDEN, 9.0), (last, "training", "loss", 1.0)]
+        rows += [(last, "held-out", HIDDEN, losses[1]), (100, "held-out", HIDDEN, losses[0])]
+        return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
+
+    told = {0: TopicInformation(8.0, 6.0), 3: TopicInformation(8.0, 7.0)}
+    rows = shares_over_tokens({0: history(210, [8, 7]), 3: history(200, [7.5, 7])}, told)
+    assert rows["tokens"].tolist() == [100] * 3 + [205] * 3
+    assert rows["seed"].tolist() == ["all", "0", "3"] * 2
+    assert rows["value"].tolist() == [0.25, 0.0, 0.5, 0.75, 0.5, 1.0]
+    one = shares_over_tokens({0: history(210, [8, 7])}, told)
+    assert one["seed"].tolist() == ["all", "all"]
+    assert one["low"].isna().all()
