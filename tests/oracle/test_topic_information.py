@@ -1,4 +1,4 @@
-"""What topics tell of hidden words, against loops over words and a corpus whose topics are known."""
+"""What topics tell of hidden words: against loops, and on a corpus whose topics are known."""
 
 import math
 
