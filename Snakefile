@@ -5,7 +5,7 @@
 #   snakemake --list-target-rules                    what there is
 #
 # Results lie in the working directory: with `--directory runs/mine` in runs/mine/results, from
-# wherever this file is named (`--snakefile`). As a module of another workflow: docs/running.md.
+# wherever this file is named (`--snakefile`). As a module of another workflow: docs/overlays.md.
 import atexit
 import gc
 import re

@@ -34,9 +34,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     drawn = [result for result in declared if result["kind"] != "table"]
     pages = {"figures.md": figures(drawn, root / "workflow/report", pictures)}
     targets = {result["target"]: _place_of(result, root) for result in declared}
+    drawings = {result["target"]: pictures.of(result) for result in drawn}
     findings = (root / "docs/reference/findings.md").read_text(encoding="utf-8")
     for paper, title in PAPERS.items():
-        pages[f"papers/{paper}.md"] = paper_page(paper, said_of(title, findings), targets)
+        said = said_of(title, findings)
+        pages[f"papers/{paper}.md"] = paper_page(paper, said, targets, drawings)
     schema = json.loads((root / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
     default = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
     pages["settings.md"] = settings(schema, default)
@@ -79,8 +81,8 @@ class Pictures:
         if (drawn := self.results / f"{result['kind']}s" / name).is_file():
             self.shown[f"pictures/{name}"] = drawn
             return f"pictures/{name}"
-        kept = self.reference / Path(name).name
-        return f"reference/{kept.name}" if kept.is_file() else None
+        kept = self.reference / "figures" / name
+        return f"reference/figures/{name}" if kept.is_file() else None
 
 
 def figures(drawn: Iterable[Mapping[str, str]], captions: Path, pictures: Pictures) -> str:
@@ -119,7 +121,7 @@ def _place_of(result: Mapping[str, str], root: Path) -> str:
     if result["kind"] == "table":
         table = f"reference/tables/{result['name']}.csv"
         kept = (root / "docs" / table).is_file()
-        return f"../{table}" if kept else "../running.md#one-table-one-figure"
+        return f"../{table}" if kept else "../targets.md"
     return f"../figures.md#{result['target']}"
 
 
@@ -133,13 +135,16 @@ class Claim(NamedTuple):
     chain: list[list[str]]
 
 
-def paper_page(paper: str, findings: str, targets: Mapping[str, str]) -> str:
+def paper_page(
+    paper: str, findings: str, targets: Mapping[str, str], drawings: Mapping[str, str | None]
+) -> str:
     """A paper's claims, what makes each, and what came out.
 
     Args:
         paper: its package.
         findings: its part of `docs/reference/findings.md`.
         targets: where to read of each target.
+        drawings: the picture of each target that is a figure; None where nobody has drawn it.
     """
     package = import_module(f"onelayer.papers.{paper}")
     title, legend, *blocks = package.__doc__.strip().split("\n\n")
@@ -164,6 +169,8 @@ def paper_page(paper: str, findings: str, targets: Mapping[str, str]) -> str:
         text += [f"- modules: {_names(modules)}"]
         text += [f"- steps: {_names(steps)}"] if steps else []
         text += [f"- shown in: {', '.join(f'[{t}]({targets[t]})' for t in made)}"] if made else []
+        shown = [t for t in made if drawings.get(t)]
+        text += ["", *(f"[![{t}](../{drawings[t]}){{ width=360 }}]({targets[t]})" for t in shown)]
         text.append("")
     return "\n".join([*text, "## Tables and figures", "", *_declared(paper, targets), ""])
 
@@ -207,7 +214,7 @@ def said_of(title: str, findings: str) -> str:
         name = section.partition("\n")[0]
         part = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^### |\Z)", section, re.M | re.S)
         lines += [f"### {name}\n\n{part[1].strip()}\n"] if part else []
-    return "\n".join(lines).strip().replace("](tables/", "](../reference/tables/")
+    return re.sub(r"\]\((tables|figures)/", r"](../reference/\1/", "\n".join(lines).strip())
 
 
 # Settings.
@@ -224,8 +231,8 @@ def settings(schema: Mapping[str, Any], default: Mapping[str, Any]) -> str:
     text += [
         "Every key of `config.yaml` and of overlays, from the schema that checks them. A default "
         "is what `config.yaml` says, or else what the key is when it is left out. `<name>` is a "
-        "name of your own, `[]` an entry of a list. [Running it](running.md#settings) tells how "
-        "to change them.",
+        "name of your own, `[]` an entry of a list. [Other settings](overlays.md) tells how to "
+        "change them.",
         "",
     ]
     for key, block in schema["properties"].items():

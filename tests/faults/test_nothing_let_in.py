@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from onelayer.errors import OnelayerError
 from onelayer.evidence.figures import house_style, save
 from onelayer.evidence.findings import Finding, Remark
-from onelayer.evidence.sentences import all_said
+from onelayer.evidence.sentences import Places, all_said
 from onelayer.evidence.sentences import page as findings_page
 from onelayer.evidence.tables import Report, markdown, tidy
 from onelayer.evidence.verdicts import Number, judge
@@ -156,7 +156,7 @@ def test_a_finding_lets_no_markup_of_a_table_into_the_report() -> None:
     assert HOSTILE[:20] in table["note"][1] and table["verdict"][1] == "not run"
     for finding in (said, claim):
         tables = {"a/t": table}
-        findings = findings_page(all_said({"Paper": [finding]}, tables), tables)
+        findings = findings_page(all_said({"Paper": [finding]}, tables), Places(tables))
         shown = overview_page(findings, NOTHING, NOTHING, [])
         assert (
             "<script" not in shown

@@ -36,7 +36,7 @@ def test_the_version_and_its_date_are_the_same_everywhere() -> None:
     newest, date = re.search(r"^## (\S+), (\S+)$", changes, re.M).groups()
     assert newest == version
     assert date == str(citation["date-released"])
-    [tag] = re.findall(r'tag="v(.*?)"', (ROOT / "docs/running.md").read_text(encoding="utf-8"))
+    [tag] = re.findall(r'tag="v(.*?)"', (ROOT / "docs/overlays.md").read_text(encoding="utf-8"))
     assert tag == version
 
 

@@ -92,7 +92,10 @@ def test_the_gallery_has_every_figure_with_its_caption_and_command(site) -> None
             assert f"snakemake --cores all {caption.stem}" in text
             assert " ".join(caption.read_text(encoding="utf-8").split()) in text
     shown = re.findall(r'<img [^>]*src="([^"]+)"', article(page))
-    assert sorted(shown) == ["pictures/scan_snap/scan.png", "reference/scoreboard.png"]
+    assert sorted(shown) == [
+        "pictures/scan_snap/scan.png",
+        "reference/figures/all_papers/scoreboard.png",
+    ]
     assert (site / "pictures/scan_snap/scan.png").read_bytes() == PIXEL
 
 
@@ -145,7 +148,7 @@ def test_the_public_functions_are_described(site) -> None:
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path) -> None:
     project = copy_project(tmp_path / "project")
     with open(project / "docs/tables.md", "a", encoding="utf-8") as page:
-        page.write("\n[nowhere](nowhere.md) [no heading](running.md#no-heading)\n")
+        page.write("\n[nowhere](nowhere.md) [no heading](targets.md#no-heading)\n")
     built = build(project, tmp_path / "site", tmp_path / "results")
     assert built.returncode != 0
     assert "nowhere.md" in built.stdout and "no-heading" in built.stdout

@@ -16,6 +16,7 @@ from onelayer.evidence.sentences import (
     NOT_AS_CLAIMED,
     OPEN,
     REMARKS,
+    Places,
     all_said,
     page,
     primary_row,
@@ -221,7 +222,7 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
     against = claim(name="against", primary={"size": 2, "quantity": "ratio"})
     missing = claim(name="missing", table="paper/none")
     findings = [claim(), against, missing, remark("{it.rows} rows.")]
-    text = page(all_said({"A paper": findings}, tables), tables)
+    text = page(all_said({"A paper": findings}, tables), Places(tables))
     assert [name for name, _ in quotes(text)] == ["against", "claim", "missing", "remark"]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     assert ["A paper", "3", "1", "–", "–", "–", "1", "–", "–", "1"] in cells

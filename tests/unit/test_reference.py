@@ -4,13 +4,18 @@ import csv
 import json
 import re
 import shutil
+from datetime import datetime, timedelta
 
+import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.declarations import read_declarations
 from onelayer.evidence.sentences import (
     NOT_AS_CLAIMED,
+    Places,
     Said,
     all_said,
     chosen,
@@ -21,7 +26,7 @@ from onelayer.evidence.sentences import (
 )
 from onelayer.evidence.tables import VALUE_COLUMNS, markdown_table, read_csv, read_tables
 from onelayer.evidence.verdicts import KINDS, VERDICTS
-from onelayer.papers.findings import BY_TITLE, CLAIMS
+from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, figures_beside
 from onelayer.report.comparison import REFERENCE, main
 from onelayer.report.crate.metadata import METADATA, Contents, describe
 from onelayer.report.reference import (
@@ -29,9 +34,12 @@ from onelayer.report.reference import (
     SCOREBOARD,
     TEXTS,
     as_kept,
+    keep_picture,
     keep_run,
+    minutes,
     requote,
     with_blocks,
+    with_minutes,
 )
 from onelayer.report.scoreboard import HOLM, claims
 from onelayer.run.provenance import REPOSITORY
@@ -93,7 +101,8 @@ def test_a_tables_effects_follow_from_its_numbers(path):
 
 
 def test_the_findings_are_those_of_the_tables(tables):
-    text = page(all_said(BY_TITLE, tables), tables)
+    drawn = [f"{path.parent.name}/{path.stem}" for path in REFERENCE.glob("figures/*/*.png")]
+    text = page(all_said(BY_TITLE, tables), Places(tables, figures_beside(tables, drawn)))
     assert as_kept(text) == (REFERENCE / "findings.md").read_text("utf-8")
 
 
@@ -229,7 +238,68 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     (reference / "tables/paper/old.csv").touch()
     keep_run(results, reference)
     kept = {str(p.relative_to(reference)) for p in reference.rglob("*") if p.is_file()}
-    assert kept == {"machine.json", "tables/paper/one.csv"}
+    assert kept == {"machine.json", "minutes.csv", "tables/paper/one.csv"}
+
+
+def test_a_picture_is_kept_small(tmp_path):
+    noise = np.random.default_rng(0).integers(0, 256, (600, 2000, 3), dtype=np.uint8)
+    noise[:300] = 255
+    Image.fromarray(noise).save(tmp_path / "figure.png")
+    keep_picture(tmp_path / "figure.png", tmp_path / "kept.png")
+    with Image.open(tmp_path / "kept.png") as kept:
+        assert kept.size == (1000, 300)
+        assert len(kept.getcolors()) <= 48
+        assert kept.convert("RGB").getpixel((500, 50)) == (255, 255, 255)
+    Image.new("RGB", (40, 20), "red").save(tmp_path / "small.png")
+    keep_picture(tmp_path / "small.png", tmp_path / "kept.png")
+    with Image.open(tmp_path / "kept.png") as kept:
+        assert kept.size == (40, 20) and kept.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+
+
+def write_record(results, step, seconds, inputs, outputs):
+    """A record of a step that took so long, and what it made."""
+    for name in outputs:
+        (results.parent / name).parent.mkdir(parents=True, exist_ok=True)
+        (results.parent / name).write_text(name)
+    started = datetime(2026, 1, 1)
+    record = {
+        "step": step, "settings": {}, "code": "", "libraries": {}, "device": "cpu",
+        "started": started.isoformat(), "ended": (started + timedelta(seconds=seconds)).isoformat(),
+        "inputs": dict.fromkeys(inputs, "sum"), "outputs": dict.fromkeys(outputs, "sum"),
+    }  # fmt: skip
+    (results / "records").mkdir(parents=True, exist_ok=True)
+    (results / "records" / f"{step}.json").write_text(json.dumps(record))
+
+
+def test_minutes_of_a_target_are_of_all_that_it_needs_once(tmp_path):
+    results = tmp_path / "results"
+    tables = [f"results/tables/scan_snap/{name}.csv" for name in ("claims", "rest")]
+    write_record(results, "fetch", 60, [], ["results/a"])
+    write_record(results, "first", 120, ["results/a"], ["results/b"])
+    write_record(results, "claims", 240, ["results/a", "results/b"], tables[:1])
+    write_record(results, "rest", 12, ["results/a"], tables[1:])
+    found = minutes(results).set_index("target")
+    assert found["steps"].to_dict() == {
+        "scan_snap": 4, "table_rest": 2, "table_scan_snap_claims": 3,
+    }  # fmt: skip
+    assert found["minutes"].tolist() == pytest.approx([432 / 120, 72 / 120, 420 / 120])
+    text = "| a | `table_rest`, `figure_x` | `k` | 9 |\n| b | `x.y` | 9 |\n| c | `other` | - | 9 |"
+    assert with_minutes(text, found.reset_index()) == text.replace("`k` | 9", "`k` | 0.6")
+
+
+def test_every_finding_leads_to_a_figure_that_shows_it():
+    declared = [d.name for d in read_declarations() if d.kind == "figure"]
+    findings = [finding for own in FINDINGS.values() for finding in own]
+    places = figures_beside({finding.table for finding in findings}, declared)
+    assert set(places.values()) <= set(declared)
+    assert places["topic_structure/wikipedia_disjoint"] == "topic_structure/wikipedia_ratios"
+    assert places["local_to_global/trap"] == "local_to_global/trap"
+    assert places["theorem_1"] == "decision_lists/time_to_perfect"
+    bare = {one.name for one in findings if not {one.name, one.table} & set(places)}
+    assert len(bare) < len(findings) / 5, bare
+    # What is not drawn is not shown, and an entry is of a finding.
+    assert figures_beside(["local_to_global/trap", "local_to_global/claims"], ["a/b"]) == {}
+    assert set(places) <= {one.name for one in findings} | {one.table for one in findings}
 
 
 def test_links_of_what_is_kept_lead_to_the_tables_that_are_kept():

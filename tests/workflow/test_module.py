@@ -15,7 +15,7 @@ pytestmark = pytest.mark.workflow
 TABLE = "results/tables/scan_snap/entropy_sweep.csv"
 [SNIPPET] = re.findall(
     r"^```python\n(module onelayer:.*?)^```$",
-    (ROOT / "docs/running.md").read_text(encoding="utf-8"),
+    (ROOT / "docs/overlays.md").read_text(encoding="utf-8"),
     re.M | re.S,
 )
 PATH = '"/path/to/onelayer/Snakefile"'
@@ -75,7 +75,7 @@ def test_a_module_comes_from_a_repository(tmp_path, smoke_settings):
     for words in (["init"], ["add", "."], [*own, "commit", "-m", "one"], ["tag", "v0.2.0"]):
         subprocess.run(["git", *words], cwd=repository, check=True, capture_output=True)
     place = 'github("owner/onelayer", path="Snakefile", tag="v0.2.0")'
-    assert place in " ".join((ROOT / "docs/running.md").read_text(encoding="utf-8").split())
+    assert place in " ".join((ROOT / "docs/overlays.md").read_text(encoding="utf-8").split())
     outer = write_outer(tmp_path / "outer", place, **smoke_settings)
     # The address of the hosting service leads to the folder; nothing leaves this machine.
     git = {

@@ -66,7 +66,7 @@ use rule tabulate_scoreboard as write_findings with:
         step="write_findings",
     localrule: True
     params:
-        **script("write_findings"),
+        **script("write_findings", figures=[figure.name for figure in results.made("figure")]),
 
 
 made_by_themselves = {declaration.rule for declaration in declarations}

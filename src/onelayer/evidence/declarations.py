@@ -80,6 +80,10 @@ class Declaration:
         """What its rule is called: its target, without the parts that wildcards stand for."""
         return re.sub(r"_?\{\w+\}", "", self.target or usual_target(self.kind, self.name))
 
+    def matches(self, name: str) -> bool:
+        """Whether a result of this name is one of its own, for some values of its wildcards."""
+        return bool(re.fullmatch(re.sub(r"\\{\w+\\}", r"\\w+", re.escape(self.name)), name))
+
     @property
     def place(self) -> str:
         """Where its log, record and benchmark lie: the rule, and a level for each wildcard."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -327,12 +327,23 @@ INTRODUCTION = (
 )
 
 
-def page(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> str:
+@dataclass(frozen=True)
+class Places:
+    """What a run shows: names of its tables, and the figure to look at for some.
+
+    `figures` has names of figures, by that of a finding or of a table.
+    """
+
+    tables: Collection[str]
+    figures: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """`results/findings.md`: the score, then what is not as the papers say, then all else.
 
     Args:
         said: `all_said`.
-        tables: names of the run's tables, `<paper>/<table>`.
+        places: where its sentences lead.
     """
     text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(_judged(said))), ""]
     for section in SECTIONS:
@@ -341,7 +352,7 @@ def page(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> str:
             for title, findings in said.items()
         }
         if any(chosen_here.values()):
-            text += [f"## {section}", "", *by_paper(chosen_here, tables)]
+            text += [f"## {section}", "", *by_paper(chosen_here, places)]
     return "\n".join(text)
 
 
@@ -360,12 +371,12 @@ def all_said(
     }
 
 
-def by_paper(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> list[str]:
+def by_paper(said: Mapping[str, Sequence[Said]], places: Places) -> list[str]:
     """Lines of Markdown: under each paper's title a sentence for each of its findings."""
     lines = []
     for title, findings in said.items():
         if findings:
-            lines += [f"### {title}", "", *(_line(one, tables) for one in findings), ""]
+            lines += [f"### {title}", "", *(_line(one, places) for one in findings), ""]
     return lines
 
 
@@ -380,12 +391,14 @@ def _judged(papers: Mapping[str, Sequence[Said]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
 
 
-def _line(said: Said, tables: Collection[str]) -> str:
+def _line(said: Said, places: Places) -> str:
     table = said.finding.table
     name = table.partition("/")[2]
-    place = f"[{name}](tables/{table}.md)" if table in tables else name
+    links = [f"[{name}](tables/{table}.md)" if table in places.tables else name]
+    if figure := places.figures.get(said.finding.name) or places.figures.get(table):
+        links.append(f"[figure](figures/{figure}.png)")
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
-    return f"- {badge}{quoted(said)} ({place})"
+    return f"- {badge}{quoted(said)} ({', '.join(links)})"
 
 
 FULL, BRIEF = "finding", "brief"

@@ -9,16 +9,21 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
+from PIL import Image
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import (
     ANALOGUES,
     NOT_AS_CLAIMED,
+    Places,
     Said,
     all_said,
     by_paper,
@@ -28,14 +33,19 @@ from onelayer.evidence.sentences import (
 )
 from onelayer.evidence.tables import markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
-from onelayer.papers.findings import BY_TITLE, CLAIMS
+from onelayer.papers.findings import BY_TITLE, CLAIMS, figures_beside
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.metadata import METADATA, read_metadata
+from onelayer.report.records import read_records
+from onelayer.report.registry import Result
 from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
+
+MINUTES = "minutes.csv"  # of its targets
+WIDEST, COLOURS = 1000, 48  # of a picture that is kept
 
 # What quotes it.
 README = REPOSITORY / "README.md"
@@ -62,6 +72,11 @@ def keep_run(results: Path, reference: Path) -> None:
         copy = reference / table.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)
+    for picture in sorted(results.glob("figures/*/*.png")):
+        copy = reference / picture.relative_to(results)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        keep_picture(picture, copy)
+    write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     known = machine() | {"commit": described.commit, "started": started}
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
@@ -70,6 +85,48 @@ def keep_run(results: Path, reference: Path) -> None:
         sums["reference run"] = judged_sums(results)
     if sums:
         kept.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+
+
+def keep_picture(picture: Path, copy: Path) -> None:
+    """Keep a figure small: so many pixels wide at most, in so many colours."""
+    with Image.open(picture) as image:
+        height = round(image.height * min(1.0, WIDEST / image.width))
+        small = image.convert("RGB").resize((min(WIDEST, image.width), height), Image.LANCZOS)
+        small.quantize(COLOURS, dither=Image.Dither.NONE).save(copy, optimize=True)
+
+
+def minutes(results: Path) -> pd.DataFrame:
+    """What each target took with all that it needs, on two cores that are never idle.
+
+    Returns:
+        `target`, `steps` and `minutes`: half of the seconds of all these steps, from the start to
+        the end of each. Targets of a paper, and of a part of it, are among them.
+    """
+    known = results.parent
+    records = read_records(results)
+    declared = read_declarations()
+    behind: dict[str, dict[int, dict]] = defaultdict(dict)
+    for kind, form in (("table", "csv"), ("figure", "png")):
+        for path in sorted(results.glob(f"{kind}s/*/*.{form}")):
+            name = str(path.relative_to(results / f"{kind}s").with_suffix(""))
+            of = next((one for one in declared if one.kind == kind and one.matches(name)), None)
+            result = Result(kind, name, of.section if of else "", "", "", "")
+            target = of.target if of and of.target else usual_target(kind, name)
+            key = str(path.relative_to(known))
+            steps = {id(step): step for step in records.before(key, records.newest.get(key, ""))}
+            for one in (target, *result.groups):
+                behind[one] |= steps
+    rows = [
+        {"target": target, "steps": len(steps), "minutes": sum(map(_seconds, steps.values())) / 120}
+        for target, steps in behind.items()
+    ]
+    columns = ["target", "steps", "minutes"]
+    return pd.DataFrame(rows, columns=columns).sort_values("target", ignore_index=True)
+
+
+def _seconds(step: Mapping[str, str]) -> float:
+    started, ended = (datetime.fromisoformat(step[moment]) for moment in ("started", "ended"))
+    return (ended - started).total_seconds()
 
 
 def judged_sums(results: Path) -> dict[str, str]:
@@ -123,11 +180,16 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     (reference / "tables" / SCOREBOARD).parent.mkdir(exist_ok=True)
     write_csv(board, reference / "tables" / f"{SCOREBOARD}.csv")
     with house_style():
-        save_png(scoreboard_figure.scoreboard(board), reference / "scoreboard.png")
+        save_png(scoreboard_figure.scoreboard(board), reference / f"figures/{SCOREBOARD}.png")
     said = all_said(BY_TITLE, tables)
+    drawn = {
+        str(path.relative_to(reference / "figures").with_suffix(""))
+        for path in reference.glob("figures/*/*.png")
+    }
+    places = Places(tables, figures_beside(tables, drawn))
     for name, text in (
-        ("findings", page(said, tables)),
-        ("did_not_reproduce", did_not_reproduce(said, tables)),
+        ("findings", page(said, places)),
+        ("did_not_reproduce", did_not_reproduce(said, places)),
         ("claims", every_claim(tables)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
@@ -135,15 +197,17 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     renewed = {"score": markdown_table(scores(claims(board)))}
     for path in texts:
         text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), by_name)
+        if (reference / MINUTES).is_file():
+            text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
 
 
-def did_not_reproduce(said: Mapping[str, Sequence[Said]], tables: Collection[str]) -> str:
+def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """A page: what is not as the papers say, of their own objects first, then of analogues.
 
     Args:
         said: what the reference run found, by the paper's title.
-        tables: names of its tables.
+        places: where its sentences lead.
     """
     text = ["# What did not reproduce", ""]
     for title, section in (
@@ -158,7 +222,7 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], tables: Collection[str
             ]
             for paper, found in said.items()
         }
-        text += [f"## {title}", "", *by_paper(against, tables)]
+        text += [f"## {title}", "", *by_paper(against, places)]
     return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
 
 
@@ -189,6 +253,27 @@ def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
         return f"<!-- block: {found[1]} -->\n\n{renewed[found[1]]}\n\n<!-- end of block -->"
 
     return _BLOCK.sub(block, text)
+
+
+_ROW = re.compile(r"^(\|[^|\n]*\|)([^|\n]*`[^|\n]*)(\|[^|\n]*\|) [\d.]+ \|$", re.MULTILINE)
+
+
+def with_minutes(text: str, known: pd.DataFrame) -> str:
+    """A text with the minutes of its targets as they are now.
+
+    Args:
+        text: Markdown; of a table whose second cells name targets and whose last are minutes.
+        known: rows of `minutes`; of several targets in a cell those of the longest.
+    """
+    by_target = known.set_index("target")["minutes"]
+
+    def row(found: re.Match) -> str:
+        targets = [name for name in re.findall(r"`(\w+)`", found[2]) if name in by_target]
+        if not targets:
+            return found[0]
+        return f"{found[1]}{found[2]}{found[3]} {by_target[targets].max():.2g} |"
+
+    return _ROW.sub(row, text)
 
 
 def main(results: Path, keep: bool = False) -> None:
