@@ -92,7 +92,8 @@ EXCEPTIONS = {
     "measure_head_removal": {"torch", "transformers"},  # runs a model without some heads
     "measure_inputs": {"torch", "transformers"},  # runs models on what they were trained on
     "measure_held_out_topics": {"gensim"},  # fits topics
-    "measure_snapshots": {"torch", "transformers"},  # runs the models of all snapshots
+    # Runs the models of all snapshots, and infers what topics tell of hidden words.
+    "measure_snapshots": {"torch", "transformers", "gensim"},
     "measure_stage_gradients": {"torch"},  # trains first
     "measure_topics": {"gensim"},  # infers each document's topics
     "parse_articles": {"gensim"},  # its parser of dumps and of wiki markup, where it is needed

@@ -22,6 +22,13 @@ DOWNSTREAM = "input files updated by another job"
 # Every table, figure and animation has a caption, which it may share with its like.
 CAPTIONS = sorted(path.stem for path in (ROOT / "workflow/report").glob("*_*.rst"))
 OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
+# The others change numbers, and plan what the default plans.
+PLANNED_ANEW = [
+    name
+    for name in OVERLAYS
+    if {"models", "corpora", "stability"}
+    & yaml.safe_load((ROOT / "config" / name).read_text(encoding="utf-8")).keys()
+]
 
 
 @dataclass(frozen=True)
@@ -174,8 +181,8 @@ def answer(code: Path) -> Callable[[str], Answer]:
 
 @pytest.fixture(scope="session")
 def answers(answer: Callable[[str], Answer]) -> dict[str, Answer]:
-    """What Snakemake says under each overlay."""
-    return {name: answer(name) for name in OVERLAYS}
+    """What Snakemake says under each overlay that plans other jobs than the default."""
+    return {name: answer(name) for name in PLANNED_ANEW}
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,9 @@ from onelayer.run.allocation import gpus
 from onelayer.run.portable import assignments
 from onelayer.run.schema import PATH as SCHEMA
 from onelayer.run.schema import schema_text
+from onelayer.settings.root import load_settings
 from tests.conftest import ROOT, clean_environment, snakemake
-from tests.workflow.conftest import CAPTIONS, OVERLAYS, ask, listed, merged_config
+from tests.workflow.conftest import CAPTIONS, OVERLAYS, PLANNED_ANEW, ask, listed, merged_config
 
 pytestmark = pytest.mark.workflow
 
@@ -53,7 +54,7 @@ def test_the_default_plans_everything_with_the_default_profile(code):
     assert "workflow specific profile profiles/default" in run.stdout
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", PLANNED_ANEW)
 def test_every_overlay_plans_everything(answers, overlay):
     planned = {job.rule for job in answers[overlay].jobs}
     assert {"write_index", "write_crate"} <= planned
@@ -64,6 +65,7 @@ def test_every_configuration_fits_the_schema(overlay):
     schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(merged_config(overlay), schema, jsonschema.Draft202012Validator)
+    load_settings(merged_config(overlay))
 
 
 def test_the_schema_knows_no_other_keys():

@@ -147,8 +147,9 @@ def test_the_first_page_of_the_report_shows_findings_counts_figures_and_settings
         heading = page.evaluate("document.querySelector('.prose h1').innerText")
         text = page.evaluate("document.querySelector('.onelayer').innerText")
         loaded = page.evaluate(LOADED)
-        opened = {}
-        for link in page.evaluate(f"{LINKS}.map((link) => link.getAttribute('href'))"):
+        opened, links = {}, page.evaluate(f"{LINKS}.map((link) => link.getAttribute('href'))")
+        # The other test opens everything; here some of the links, spread over the page.
+        for link in links[:: max(1, len(links) // 10)]:
             page.evaluate(f"({CLICK})({LINKS}.find((a) => a.getAttribute('href') === '{link}'))")
             opened[link] = page.evaluate(SHOWN)["name"]
             page.evaluate(f"({MENU})('Workflow')")
@@ -161,7 +162,8 @@ def test_the_first_page_of_the_report_shows_findings_counts_figures_and_settings
     figures = [result for result in smoke.results if result.kind != "table"]
     assert loaded == [True] * len(figures)
     assert opened == {link: Path(link).name for link in opened}
-    assert opened.keys() >= {result.files[-1].removeprefix("results/") for result in figures}
+    assert set(links) >= {result.files[-1].removeprefix("results/") for result in figures}
+    assert {Path(link).suffix for link in opened} >= {".html", ".png"}
 
 
 @pytest.mark.chromium

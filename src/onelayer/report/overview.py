@@ -2,17 +2,16 @@
 
 import base64
 import html
-import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 from markdown_it import MarkdownIt
-from PIL import Image
 
 from onelayer.evidence.pages import SIGNS, badge, page, table_markup
 from onelayer.evidence.sentences import BRIEF, FULL
+from onelayer.report.pictures import small_picture
 
 _COMMENT = re.compile(rf"<!-- (?:(?:{FULL}|{BRIEF}): [a-z0-9_]+|end) -->")
 # Within the report a link opens the result in the report; elsewhere the file that it names.
@@ -82,11 +81,4 @@ def _rendered(markdown: str) -> str:
 
 
 def _thumbnail(figure: Path) -> str:
-    """A small copy in 256 colours; of an animation its last frame."""
-    with Image.open(figure) as image:
-        image.seek(getattr(image, "n_frames", 1) - 1)
-        small = image.convert("RGB")
-    small.thumbnail((480, 360))
-    written = io.BytesIO()
-    small.quantize(256).save(written, "png", optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
+    return f"data:image/png;base64,{base64.b64encode(small_picture(figure, 480)).decode()}"

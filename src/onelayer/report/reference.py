@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
-from PIL import Image
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.declarations import read_declarations, usual_target
@@ -37,6 +36,7 @@ from onelayer.papers.findings import BY_TITLE, CLAIMS, figures_beside
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.metadata import METADATA, read_metadata
+from onelayer.report.pictures import small_picture
 from onelayer.report.records import read_records
 from onelayer.report.registry import Result
 from onelayer.report.scoreboard import NAME as SCOREBOARD
@@ -45,7 +45,7 @@ from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
 
 MINUTES = "minutes.csv"  # of its targets
-WIDEST, COLOURS = 1000, 48  # of a picture that is kept
+WIDEST = 1000  # pixels of a picture that is kept
 
 # What quotes it.
 README = REPOSITORY / "README.md"
@@ -75,7 +75,7 @@ def keep_run(results: Path, reference: Path) -> None:
     for picture in sorted(results.glob("figures/*/*.png")):
         copy = reference / picture.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        keep_picture(picture, copy)
+        copy.write_bytes(small_picture(picture, WIDEST))
     write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     known = machine() | {"commit": described.commit, "started": started}
@@ -85,14 +85,6 @@ def keep_run(results: Path, reference: Path) -> None:
         sums["reference run"] = judged_sums(results)
     if sums:
         kept.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
-
-
-def keep_picture(picture: Path, copy: Path) -> None:
-    """Keep a figure small: so many pixels wide at most, in so many colours."""
-    with Image.open(picture) as image:
-        height = round(image.height * min(1.0, WIDEST / image.width))
-        small = image.convert("RGB").resize((min(WIDEST, image.width), height), Image.LANCZOS)
-        small.quantize(COLOURS, dither=Image.Dither.NONE).save(copy, optimize=True)
 
 
 def minutes(results: Path) -> pd.DataFrame:

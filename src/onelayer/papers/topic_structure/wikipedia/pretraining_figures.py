@@ -31,6 +31,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     CORRECTED,
     ORDERS,
     assemble,
+    kind_of,
     order_of,
 )
 from onelayer.papers.topic_structure.wikipedia.value_circuit import ATTENTION, over_tokens
@@ -251,40 +252,37 @@ def figure_topics_per_input(
 ) -> Figure:
     """Ratio over its null: against tau, beside the theory's optimum, and against what was learned.
 
-    Left: dots are means over seeds with 95% intervals, small dots each seed; on articles
-    and on inputs of the training (words of different articles open). Middle and right: the mean
-    over seeds at every snapshot, on articles, against tokens seen and against the share of topic
-    information learned. The theory's optimum is on its own axis.
+    A row for each family and depth. Left: dots are means over seeds with 95% intervals, small dots
+    each seed; on articles and on inputs of the training (words of different articles open). Middle
+    and right: the mean over seeds at every snapshot, on articles, against tokens seen and against
+    the share of topic information learned. The theory's optimum is on its own axis.
     """
     found, known = assemble(articles, inputs, models), by_name(models)
     colours = dict(zip(ORDERS, PALETTE, strict=False))
-    figure, axes = plt.subplots(
-        1, 3, figsize=(WIDTH + 1, 3.2), sharey=True, width_ratios=[1.3, 1, 1]
-    )
-    _draw_against_tau(axes[0], found, colours)
-    _draw_theory(axes[0].twinx(), theory, found["articles"].max())
-    for model, rows in zip(models, snapshots, strict=True):
-        order, count = order_of(known[model.name])
-        means = rows[rows[SEED] == ALL].set_index("tokens").sort_index()
-        ratio = means[means["quantity"] == CORRECTED]
-        learned = means.loc[means["quantity"] == INFORMATION, "value"].reindex(ratio.index)
-        for axis, at in ((axes[1], ratio.index), (axes[2], learned)):
-            axis.plot(
-                at, ratio["value"], color=colours[order], marker="o", markersize=3,
-                linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
-            )  # fmt: skip
-            axis.fill_between(
-                at, ratio["low"], ratio["high"], color=colours[order], alpha=0.15, linewidth=0
-            )
-    axes[1].set_xscale("log", base=2)
-    axes[1].set_xlabel("tokens seen (logarithmic)")
-    axes[1].set_title("on articles, over tokens", loc="left", fontsize=9)
-    axes[2].set_xlabel("topic information learned")
-    axes[2].set_title("and over what they tell", loc="left", fontsize=9)
-    for axis in axes:
-        axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
-        despine(axis)
-    axes[0].set_ylabel("attention within topics / its null")
+    kinds = list(dict.fromkeys(kind_of(model.settings) for model in models))
+    figure, panels = plt.subplots(
+        len(kinds), 3, figsize=(WIDTH + 1, 2.4 * len(kinds) + 0.8), sharey="row", sharex="col",
+        squeeze=False, width_ratios=[1.3, 1, 1],
+    )  # fmt: skip
+    by_model = dict(zip(known, snapshots, strict=True))
+    for axes, kind in zip(panels, kinds, strict=True):
+        alike = [name for name, settings in known.items() if kind_of(settings) == kind]
+        _draw_against_tau(axes[0], found[found["model"].isin(alike)], colours)
+        _draw_theory(axes[0].twinx(), theory, found["articles"].max())
+        for name in alike:
+            order, count = order_of(known[name])
+            _draw_learned(axes[1:], by_model[name], colours[order], count)
+        for axis in axes:
+            axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
+            despine(axis)
+        axes[0].set_ylabel(f"{kind}: attention\nwithin topics / its null")
+    panels[0, 0].set_title("finished models", loc="left", fontsize=9)
+    panels[0, 1].set_title("on articles, over tokens", loc="left", fontsize=9)
+    panels[0, 2].set_title("and over what they tell", loc="left", fontsize=9)
+    panels[-1, 0].set_xlabel(r"articles (topics) an input, $\tau$")
+    panels[-1, 1].set_xscale("log", base=2)
+    panels[-1, 1].set_xlabel("tokens seen (logarithmic)")
+    panels[-1, 2].set_xlabel("topic information learned")
     shown = dict.fromkeys(order_of(known[model.name])[0] for model in models)
     handles = [
         Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
@@ -322,8 +320,19 @@ def _draw_against_tau(axis: plt.Axes, found: pd.DataFrame, colours: Mapping[str,
         seeds = one.loc[one[SEED] != ALL, "value"]
         axis.plot(np.full(len(seeds), at), seeds, ".", color=colour, markersize=2.5, alpha=0.7)
     axis.set_xticks(sorted(taus.unique()))
-    axis.set_xlabel(r"articles (topics) an input, $\tau$")
-    axis.set_title("finished models", loc="left", fontsize=9)
+
+
+def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: int) -> None:
+    """A model's mean over seeds at every snapshot, against tokens and topic information."""
+    means = rows[rows[SEED] == ALL].set_index("tokens").sort_index()
+    ratio = means[means["quantity"] == CORRECTED]
+    learned = means.loc[means["quantity"] == INFORMATION, "value"].reindex(ratio.index)
+    for axis, at in zip(axes, (ratio.index, learned), strict=True):
+        axis.plot(
+            at, ratio["value"], color=colour, marker="o", markersize=3,
+            linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
+        )  # fmt: skip
+        axis.fill_between(at, ratio["low"], ratio["high"], color=colour, alpha=0.15, linewidth=0)
 
 
 def _draw_theory(axis: plt.Axes, theory: pd.DataFrame, most: int) -> None:

@@ -37,6 +37,12 @@ def order_of(model: PretrainedModel) -> tuple[str, int]:
     return (model.inputs.order, model.inputs.articles) if model.inputs else ("as it is", 1)
 
 
+def kind_of(model: PretrainedModel) -> str:
+    """Family and, where it is not the usual one, depth: what is compared with each other."""
+    depth = f", {model.layers} layer{'s' if model.layers > 1 else ''}" if model.layers else ""
+    return f"{model.family}{depth}"
+
+
 def assemble(
     articles: Sequence[pd.DataFrame], inputs: Sequence[pd.DataFrame], models: Sequence[NamedModel]
 ) -> pd.DataFrame:
@@ -79,7 +85,7 @@ def _over_one_article(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.Da
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
     on the wide side.
     """
-    kinds = {m.name: (m.settings.family, m.settings.layers, m.settings.tokens) for m in models}
+    kinds = {m.name: (kind_of(m.settings), m.settings.tokens) for m in models}
     over = rows[
         (rows["quantity"] == CORRECTED) & (rows[SEED] == ALL) & (rows["probed"] == ARTICLES)
     ]
