@@ -81,4 +81,4 @@ def _rendered(markdown: str) -> str:
 
 
 def _thumbnail(figure: Path) -> str:
-    return f"data:image/png;base64,{base64.b64encode(small_picture(figure, 480)).decode()}"
+    return f"data:image/png;base64,{base64.b64encode(small_picture(figure, 400, 32)).decode()}"

@@ -141,7 +141,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     figure, axes = plt.subplots(
         len(names),
         len(RATIOS) + informed,
-        figsize=(MIDDLE, 1.1 * len(names) + 1.8),
+        figsize=(WIDTH if informed else MIDDLE, 1.1 * len(names) + 1.8),
         sharex=True,
         sharey="col",
         squeeze=False,
@@ -158,7 +158,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         for axis in axes[place]:
             despine(axis)
         axes[place, 0].set_ylabel(name)
-    labels = [*RATIOS.values(), "topic information learned"]
+    labels = [*RATIOS.values(), "topic information (share)"]
     for axis, label in zip(axes[0], labels, strict=False):
         axis.set_title(label, fontsize=9)
     first = table["tokens_seen"].min()
@@ -168,7 +168,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     for axis in axes[-1]:
         axis.xaxis.set_major_formatter(FuncFormatter(tokens_shown))
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xlabel("tokens seen (logarithmic)")
+    axes[-1, len(axes[-1]) // 2].set_xlabel("tokens seen (logarithmic)")
     figure.supylabel("ratio / mean of its permutation null", fontsize=9)
     first = table.iloc[0]
     figure.suptitle(f"{first['threshold']} words a topic, {first['overlap']}", fontsize=9)
@@ -278,11 +278,11 @@ def figure_topics_per_input(
         axes[0].set_ylabel(f"{kind}: attention\nwithin topics / its null")
     panels[0, 0].set_title("finished models", loc="left", fontsize=9)
     panels[0, 1].set_title("on articles, over tokens", loc="left", fontsize=9)
-    panels[0, 2].set_title("and over what they tell", loc="left", fontsize=9)
+    panels[0, 2].set_title("over topic information", loc="left", fontsize=9)
     panels[-1, 0].set_xlabel(r"articles (topics) an input, $\tau$")
     panels[-1, 1].set_xscale("log", base=2)
     panels[-1, 1].set_xlabel("tokens seen (logarithmic)")
-    panels[-1, 2].set_xlabel("topic information learned")
+    panels[-1, 2].set_xlabel("share learned")
     shown = dict.fromkeys(order_of(known[model.name])[0] for model in models)
     handles = [
         Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
@@ -332,7 +332,8 @@ def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: 
             at, ratio["value"], color=colour, marker="o", markersize=3,
             linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
         )  # fmt: skip
-        axis.fill_between(at, ratio["low"], ratio["high"], color=colour, alpha=0.15, linewidth=0)
+        for x, low, high in zip(at, ratio["low"], ratio["high"], strict=True):
+            axis.plot([x, x], [low, high], color=colour, alpha=0.5, linewidth=0.8)
 
 
 def _draw_theory(axis: plt.Axes, theory: pd.DataFrame, most: int) -> None:
