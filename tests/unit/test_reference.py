@@ -245,13 +245,13 @@ def test_a_picture_is_kept_small(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (600, 2000, 3), dtype=np.uint8)
     noise[:300] = 255
     Image.fromarray(noise).save(tmp_path / "figure.png")
-    (tmp_path / "kept.png").write_bytes(small_picture(tmp_path / "figure.png", 1000, 48))
+    (tmp_path / "kept.png").write_bytes(small_picture(tmp_path / "figure.png", (1000, 400), 48))
     with Image.open(tmp_path / "kept.png") as kept:
         assert kept.size == (1000, 300)
         assert len(kept.getcolors()) <= 48
         assert kept.convert("RGB").getpixel((500, 50)) == (255, 255, 255)
     Image.new("RGB", (40, 20), "red").save(tmp_path / "small.png")
-    (tmp_path / "kept.png").write_bytes(small_picture(tmp_path / "small.png", 1000, 48))
+    (tmp_path / "kept.png").write_bytes(small_picture(tmp_path / "small.png", (1000, 400), 48))
     with Image.open(tmp_path / "kept.png") as kept:
         assert kept.size == (40, 20) and kept.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 

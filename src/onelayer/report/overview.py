@@ -81,4 +81,6 @@ def _rendered(markdown: str) -> str:
 
 
 def _thumbnail(figure: Path) -> str:
-    return f"data:image/png;base64,{base64.b64encode(small_picture(figure, 400, 32)).decode()}"
+    return (
+        f"data:image/png;base64,{base64.b64encode(small_picture(figure, (440, 330), 32)).decode()}"
+    )

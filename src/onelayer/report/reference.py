@@ -45,7 +45,7 @@ from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
 
 MINUTES = "minutes.csv"  # of its targets
-WIDEST, COLOURS = 1000, 48  # of a picture that is kept
+BOX, COLOURS = (1000, 2000), 48  # of a picture that is kept
 
 # What quotes it.
 README = REPOSITORY / "README.md"
@@ -75,7 +75,7 @@ def keep_run(results: Path, reference: Path) -> None:
     for picture in sorted(results.glob("figures/*/*.png")):
         copy = reference / picture.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(small_picture(picture, WIDEST, COLOURS))
+        copy.write_bytes(small_picture(picture, BOX, COLOURS))
     write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     known = machine() | {"commit": described.commit, "started": started}
