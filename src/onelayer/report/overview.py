@@ -82,5 +82,5 @@ def _rendered(markdown: str) -> str:
 
 def _thumbnail(figure: Path) -> str:
     return (
-        f"data:image/png;base64,{base64.b64encode(small_picture(figure, (440, 330), 32)).decode()}"
+        f"data:image/png;base64,{base64.b64encode(small_picture(figure, (360, 270), 48)).decode()}"
     )

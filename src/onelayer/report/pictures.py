@@ -13,5 +13,5 @@ def small_picture(picture: Path, box: tuple[int, int], colours: int) -> bytes:
         small = image.convert("RGB")
     small.thumbnail(box)
     written = io.BytesIO()
-    small.quantize(colours, dither=Image.Dither.NONE).save(written, "png", optimize=True)
+    small.quantize(colours, kmeans=2, dither=Image.Dither.NONE).save(written, "png", optimize=True)
     return written.getvalue()

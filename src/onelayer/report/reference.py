@@ -45,7 +45,7 @@ from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
 
 MINUTES = "minutes.csv"  # of its targets
-BOX, COLOURS = (1000, 2000), 48  # of a picture that is kept
+BOX, COLOURS = (1000, 2000), 200  # of a picture that is kept
 
 # What quotes it.
 README = REPOSITORY / "README.md"
