@@ -413,6 +413,17 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
     assert times.loc[("map", "m"), "in_order"]
 
 
+def test_later_seeds_are_those_of_a_larger_ensemble() -> None:
+    one = {"name": "one", "loss": "squared", "embedding": "one_hot", "optimizer": "adam"}
+    settings = [one | {"learning_rate": 0.003, "noise": 1e-3}]
+    block = TwoStageSettings(documents=100, steps=5, seeds=2, settings=settings, maps=[])
+    later = two_stages(WORDS, block, 20, 20, first_seed=2)
+    all_of_them = two_stages(WORDS, block.model_copy(update={"seeds": 4}), 20, 20)
+    assert later["seed"].unique().tolist() == [2, 3]
+    expected = all_of_them[all_of_them["seed"] >= 2].reset_index(drop=True)
+    pd.testing.assert_frame_equal(later.reset_index(drop=True), expected, rtol=1e-5)
+
+
 def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() -> None:
     known = {"parameter": "W_V", "masked": "attended", "loss": "squared", "optimizer": "adam"}
     rows = [

@@ -51,13 +51,10 @@ def measure(settings: ClaimsAgainSettings, execution: Execution = Execution()) -
 
 def stages(settings: StagesRun, other_seeds: bool, execution: Execution) -> pd.DataFrame:
     """Topic structure, synthetic: the two stages, `table_two_stage` over its seeds."""
-    # In an ensemble of fewer runs the same ones round otherwise: all of them train, so that the
-    # numbers stay those that were kept.
-    first = settings.two_stages.seeds * other_seeds
-    again = {"maps": [], "seeds": first + settings.two_stages.seeds}
-    block = settings.two_stages.model_copy(update=again)
-    norms = two_stages(settings.model, block, settings.batch, settings.chunk, execution)
-    table = stage_tables.tidy_stages(norms[norms["seed"] >= first], block)
+    block = settings.two_stages.model_copy(update={"maps": []})
+    first = block.seeds * other_seeds
+    norms = two_stages(settings.model, block, settings.batch, settings.chunk, execution, first)
+    table = stage_tables.tidy_stages(norms, block)
     table = table[table["seed"] == ALL].assign(claim="two stages: " + table["setting"])
     return claims_of("topic_structure", table)
 

@@ -32,8 +32,11 @@ def two_stages(
     batch: int,
     chunk: int,
     execution: Execution = Execution(),
+    first_seed: int = 0,
 ) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the map.
+
+    Seeds of the settings count from `first_seed` on.
 
     Returns:
         Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
@@ -43,7 +46,7 @@ def two_stages(
     asked = [
         ("setting", one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
-        for seed in range(one.seeds or block.seeds)
+        for seed in range(first_seed, first_seed + (one.seeds or block.seeds))
     ]
     asked += [
         ("map", one, Run(seed, one.optimizer, rate, noise=noise))
