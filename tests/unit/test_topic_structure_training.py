@@ -414,10 +414,8 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
 
 
 def test_later_seeds_are_those_of_a_larger_ensemble() -> None:
-    one = {"name": "one", "loss": "squared", "embedding": "one_hot", "optimizer": "adam"}
-    settings = [one | {"learning_rate": 0.003, "noise": 1e-3}]
-    block = TwoStageSettings(documents=100, steps=10, seeds=2, settings=settings)
-    block = block.model_copy(update={"maps": []})
+    small = {"documents": 100, "steps": 10, "seeds": 2, "maps": []}
+    block = stages_block().model_copy(update=small)
     later = two_stages(WORDS, block, 20, 20, first_seed=2)
     all_of_them = two_stages(WORDS, block.model_copy(update={"seeds": 4}), 20, 20)
     assert later["seed"].unique().tolist() == [2, 3]
