@@ -1,0 +1,69 @@
+"""Archives of real runs: any part of a small run comes out of its archive as it went in.
+
+`make test-faults` runs it: each case packs, unpacks and verifies, and then changes bytes.
+"""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import run_command
+
+pytestmark = [pytest.mark.workflow, pytest.mark.faults]
+
+SHOWN = ("tables", "figures", "animations")
+PARTS, BYTES = 5, 4  # parts of a run, bytes changed in the archive of each
+
+
+def onelayer(folder: Path, *words: object) -> subprocess.CompletedProcess:
+    """The project's command, with the code of this folder."""
+    source = str(folder / "src")
+    return run_command(sys.executable, "-m", "onelayer", *words, folder=folder, PYTHONPATH=source)
+
+
+def left_of(project: Path, draw: np.random.Generator) -> None:
+    """Remove some of a run's tables and figures, and the pages that speak of all of them."""
+    results = project / "results"
+    for page in [*results.glob("*.html"), *results.glob("*.md"), *results.glob("ro-crate*")]:
+        page.unlink()
+    made = sorted({path.with_suffix("") for kind in SHOWN for path in results.glob(f"{kind}/*/*")})
+    for base in draw.permutation(made)[: draw.integers(len(made))]:
+        for path in base.parent.glob(f"{base.name}.*"):
+            path.unlink()
+
+
+def test_any_part_of_a_run_comes_out_of_its_archive_and_any_changed_byte_is_found(finished):
+    author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "A checkout"]):
+        run_command("git", *words, folder=finished)
+    found = 0
+    for seed in range(PARTS):
+        draw = np.random.default_rng(seed)
+        if seed:  # first the whole run, then less and less
+            left_of(finished, draw)
+        archive = finished / f"{seed}.zip"
+        packed = onelayer(finished, "pack", "results", "--to", archive)
+        assert packed.returncode == 0, packed.stdout
+        with zipfile.ZipFile(archive) as zipped:
+            inside = {name: zipped.read(name) for name in zipped.namelist()}
+        shown = [path for kind in SHOWN for path in (finished / "results").glob(f"{kind}/*/*.*")]
+        names = {path.relative_to(finished / "results").as_posix(): path for path in shown}
+        assert {name for name in inside if name.split("/")[0] in SHOWN} == names.keys()
+        assert [n for n, path in names.items() if inside[n] != path.read_bytes()] == []
+        assert onelayer(finished, "verify", archive).returncode == 0
+        for name in draw.choice([name for name in inside if inside[name]], BYTES, replace=False):
+            content = bytearray(inside[name])
+            content[draw.integers(len(content))] ^= draw.integers(1, 256)
+            forged = finished / "forged.zip"
+            with zipfile.ZipFile(forged, "w", zipfile.ZIP_DEFLATED) as zipped:
+                for other, kept in inside.items():
+                    zipped.writestr(other, bytes(content) if other == name else kept)
+            refused = onelayer(finished, "verify", forged)
+            assert refused.returncode == 1, name
+            assert "Traceback" not in refused.stdout, name
+            found += 1
+    assert found == PARTS * BYTES
