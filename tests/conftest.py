@@ -99,6 +99,13 @@ def clean_environment(**extra: str) -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in own} | extra
 
 
+def check_in(folder: Path) -> None:
+    """Make a repository of a folder, with one commit of all that it holds."""
+    author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "A checkout"]):
+        run_command("git", *words, folder=folder)
+
+
 def run_command(
     *command: object,
     folder: Path,

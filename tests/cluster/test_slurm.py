@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cluster.slurm import Slurm
-from tests.conftest import SMOKE, snakemake
+from tests.conftest import SMOKE, check_in, run_command, snakemake
 from tests.processes import kill_all, processes_in, start, wait_for
 from tests.workflow.conftest import ask, products
 
@@ -49,6 +50,7 @@ def test_one_table_through_slurm_is_the_local_one(slurm, fresh, smoke_run):
     for kind in ("csv", "md", "tex", "html"):
         table = f"{TABLE}.{kind}"
         assert (fresh / table).read_bytes() == (smoke_run / table).read_bytes()
+    archive_of(fresh)
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +94,24 @@ def test_a_second_run_repeats_nothing(where, slurm_run, slurm):
     assert run.returncode == 0, run.stdout
     assert "Nothing to be done" in run.stdout
     assert submitted(run.stdout) == 0
+
+
+@pytest.mark.slurm
+def test_a_run_on_slurm_packs_and_its_archive_holds(project):
+    archive_of(project)
+
+
+def archive_of(project: Path) -> None:
+    """Pack a finished run as its user would, and verify the archive."""
+    check_in(project)
+    onelayer = (sys.executable, "-m", "onelayer")
+    source = {"PYTHONPATH": str(project / "src")}
+    packed = run_command(*onelayer, "pack", "results", folder=project, **source)
+    assert packed.returncode == 0, packed.stdout
+    archive = packed.stdout.splitlines()[-1]
+    verified = run_command(*onelayer, "verify", archive, folder=project, **source)
+    assert verified.returncode == 0, verified.stdout
+    assert "hold" in verified.stdout
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import run_command
+from tests.conftest import check_in, run_command
 
 pytestmark = [pytest.mark.workflow, pytest.mark.faults]
 
@@ -37,9 +37,7 @@ def left_of(project: Path, draw: np.random.Generator) -> None:
 
 
 def test_any_part_of_a_run_comes_out_of_its_archive_and_any_changed_byte_is_found(finished):
-    author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
-    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "A checkout"]):
-        run_command("git", *words, folder=finished)
+    check_in(finished)
     found = 0
     for seed in range(PARTS):
         draw = np.random.default_rng(seed)

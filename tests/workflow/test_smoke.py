@@ -22,7 +22,7 @@ from onelayer.report.registry import FOLDERS
 from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims
 from onelayer.run.provenance import code_closure, library_versions
-from tests.conftest import SMOKE, cpu_seconds, run_command, run_script, snakemake
+from tests.conftest import SMOKE, check_in, cpu_seconds, run_script, snakemake
 from tests.workflow.conftest import CAPTIONS, executed, products
 
 pytestmark = pytest.mark.workflow
@@ -308,9 +308,7 @@ def test_the_crate_names_the_commit_and_marks_changed_files(finished):
 
 
 def test_a_finished_run_packs_and_its_archive_holds(finished):
-    author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
-    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "A checkout"]):
-        run_command("git", *words, folder=finished)
+    check_in(finished)
     pack = run_script(sys.executable, "-m", "onelayer", "pack", "results", folder=finished)
     assert pack.returncode == 0, pack.stderr
     archive = pack.stdout.splitlines()[-1]
