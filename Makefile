@@ -7,13 +7,14 @@ KEEP ?= --constraint requirements.lock
 PYTEST := python -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-# The overlay config/x.yaml has its results in runs/x/results; without one they lie in results.
-RUN = $(if $(CONFIG),runs/$(basename $(notdir $(CONFIG))),.)
+# The overlay config/x.yaml has its results in runs/x/results, CONFIG="config/x.yaml config/y.yaml" in
+# runs/x-y/results; without one they lie in results.
+RUN = $(if $(CONFIG),runs/$(subst $() $(),-,$(strip $(basename $(notdir $(CONFIG))))),.)
 # PORTABLE=1: the same bytes on any x86-64 processor with AVX2, docs/bytes.md.
 SNAKEMAKE = snakemake --logger onelayer --directory $(strip $(RUN) $(if $(CONFIG),--configfile $(CONFIG)) \
   $(if $(PORTABLE),--config portable=true))
-CHECK_CONFIG = test -z "$(CONFIG)" -o -f "$(CONFIG)" || \
-  { echo "CONFIG=$(CONFIG): there is no such file" >&2; exit 2; }
+CHECK_CONFIG = for file in $(CONFIG); do test -f "$$file" || \
+  { echo "CONFIG=$$file: there is no such file" >&2; exit 2; }; done
 
 .DEFAULT_GOAL := help
 .PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
@@ -66,7 +67,8 @@ same-bytes: install ## are a small portable run's bytes those of docs/reference/
 	  --configfile config/smoke.yaml config/same-bytes.yaml -- same_bytes
 	@onelayer same-bytes runs/same-bytes/results $(if $(KEEP_SUMS),--keep)
 
-reference: CONFIG = config/reference.yaml
+reference: CONFIG = config/mpnet.yaml config/reference.yaml config/several_articles.yaml
+reference: RUN = runs/reference
 reference: PORTABLE = 1
 reference: results ### make the reference run and keep it, with its machine, in docs/reference
 	onelayer reference --keep $(RUN)/results

@@ -269,7 +269,7 @@ def test_the_report_opens_on_the_score_and_what_did_not_reproduce(counts, tmp_pa
     assert "Line &lt;2&gt;." in text and 'href="figures/p/f.png"' in text
     [image] = re.findall(r'<img src="data:image/png;base64,(.*?)"', text)
     with Image.open(io.BytesIO(base64.b64decode(image))) as small:
-        assert small.size == (480, 309)
+        assert small.size == (360, 231)
 
 
 def test_the_line_in_the_index_is_the_first_paragraph_of_the_caption(tmp_path) -> None:
