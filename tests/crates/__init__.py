@@ -95,7 +95,9 @@ SETTINGS = {
     "corpora": {
         "articles": {
             "source": {"package": "wiki", "version": "1.0", "member": "x", "sha256": "0" * 64},
-            "credit": "Lead sections & more, by Wikipedia contributors, CC BY-SA 4.0",
+            "credit": "Lead sections & more",
+            "authors": ["Wikipedia contributors", "Doe, J. {x}"],
+            "licences": ["CC-BY-SA-4.0"],
         },
         "unused": {"source": {"paths": ["x"]}, "credit": "Mine"},
     },

@@ -15,7 +15,7 @@ class Work:
         year: of publication; empty where none is known.
         note: where it appeared, or what else its declaration says.
         address: where it is on the web; empty where it is nowhere.
-        licences: addresses of the licences that its declaration names.
+        licences: identifiers of SPDX.
     """
 
     key: str

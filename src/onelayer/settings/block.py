@@ -33,6 +33,15 @@ class Block(pydantic.BaseModel):
         return values
 
 
+class Credited(Block):
+    """Somebody's work: whose it is, and what may be done with it; empty where it is not known."""
+
+    authors: list[Annotated[str, Field(min_length=1)]] = []
+    """`Family, Given` of a person; a name without a comma is a group's. For `onelayer cite`."""
+    licences: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$")]] = []
+    """By their identifiers of SPDX: `CC-BY-SA-4.0`."""
+
+
 def check_plain(value: object, path: tuple = ()) -> None:
     """Refuse numbers that no computation here takes, and text that no file here can hold.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from onelayer.settings.block import Block, Name, Sha256, part_names
+from onelayer.settings.block import Block, Credited, Name, Sha256, part_names
 from onelayer.settings.hub import DiskFiles, HubDataset, leads_out
 
 
@@ -139,7 +139,7 @@ CorpusSource = Annotated[
 ]
 
 
-class CorpusSettings(Block):
+class CorpusSettings(Credited):
     """A corpus: its source, its format and to whom its text is credited."""
 
     source: CorpusSource

@@ -4,7 +4,16 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Computing, Name, Seed, Share, Threads, each_once
+from onelayer.settings.block import (
+    Block,
+    Computing,
+    Credited,
+    Name,
+    Seed,
+    Share,
+    Threads,
+    each_once,
+)
 
 FamilyName = Literal["bert", "roberta", "albert", "electra", "bart"]
 Tokens = Annotated[int, Field(ge=1)]
@@ -181,7 +190,7 @@ class InputSettings(Block):
     """Seed of which articles stand together, and of what is shuffled or drawn."""
 
 
-class ShownModel(Block):
+class ShownModel(Credited):
     """What tables say of a model, wherever it comes from."""
 
     published_as: str | None = None

@@ -23,13 +23,6 @@ SOFTWARE = Work(
     ("{The onelayer authors}",),
     note=f"version {VERSION}",
 )
-# Licences as declarations write them.
-LICENCES = {
-    "CC BY-SA 4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
-    "CC BY-SA 3.0": "https://creativecommons.org/licenses/by-sa/3.0/",
-    "GFDL": "https://www.gnu.org/licenses/fdl-1.3.html",
-    "Apache 2.0": "https://www.apache.org/licenses/LICENSE-2.0",
-}
 _MADE_OF = re.compile(r"results/(corpus|models)/([^/]+)/")
 _ESCAPED = {c: rf"\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -66,23 +59,21 @@ def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
 
 
 def _corpus(name: str, corpus: Mapping) -> Work:
-    credit = corpus["credit"]
-    author = re.search(r", by ([^,]+)", credit)
-    return Work(
-        _key(name),
-        "data",
-        credit.partition(", by ")[0],
-        (f"{{{re.sub('[{}]', '', author[1])}}}",) if author else (),
-        note=f"{credit}; {_place(corpus['source'])[0]}",
-        address=_place(corpus["source"])[1],
-        licences=tuple(address for words, address in LICENCES.items() if words in credit),
-    )
+    note, address = _place(corpus["source"])
+    return Work(_key(name), "data", corpus["credit"], note=note, address=address, **_whose(corpus))
 
 
 def _model(name: str, model: Mapping) -> Work:
     place, address = _place(model.get(model["source"]) or model.get("hub") or {})
-    note = model.get("note", "")
-    return Work(_key(name), "model", name, note=f"{note}; {place}".strip("; "), address=address)
+    note = f"{model.get('note', '')}; {place}".strip("; ")
+    return Work(_key(name), "model", name, note=note, address=address, **_whose(model))
+
+
+def _whose(declared: Mapping) -> dict[str, tuple[str, ...]]:
+    """Authors as BibTeX takes them, groups in braces, and licences."""
+    plain = (re.sub("[{}]", "", name) for name in declared.get("authors", ()))
+    authors = tuple(name if "," in name else f"{{{name}}}" for name in plain)
+    return {"authors": authors, "licences": tuple(declared.get("licences", ()))}
 
 
 def _place(source: Mapping) -> tuple[str, str]:

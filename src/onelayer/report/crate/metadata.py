@@ -221,8 +221,10 @@ class _Graph:
             )
             for name in work.authors
         ]
-        for licence in work.licences:
-            self._add(licence, type="CreativeWork", name=licence.split("/")[-3] or licence)
+        licences = [
+            self._add(f"https://spdx.org/licenses/{name}", type="CreativeWork", name=name)
+            for name in work.licences
+        ]
         kinds = {"paper": "ScholarlyArticle", "data": "CreativeWork", "model": "CreativeWork"}
         return self._add(
             f"#works/{work.key}",
@@ -232,7 +234,7 @@ class _Graph:
             datePublished=work.year,
             description=work.note,
             url=work.address,
-            license=_ids(work.licences),
+            license=_ids(licences),
         )
 
     def prediction(self, sealed: Sealed) -> str:
