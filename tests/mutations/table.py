@@ -1639,10 +1639,17 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
-        'bases.get(kinds[row["model"]], row)',
-        "next(iter(bases.values()))",
+        '(kinds[row["model"]], articles), row)',
+        "(next(iter(in_order))[0], articles), row)",
         "tests/unit/test_inputs.py::test_a_model_is_compared_with_one_of_its_family_and_depth",
         "every family is compared with the first one's training on single articles",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topics_per_input.py",
+        '{BAGS: row["articles"]}',
+        "{BAGS: 1}",
+        "tests/unit/test_inputs.py::test_bags_are_compared_with_as_many_articles_in_order",
+        "bags of several articles are compared with single articles in order",
     ),
     # Topic structure: the probe
     Fault(

@@ -11,6 +11,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES, Labels
 from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
+    BAGS,
     CORRECTED,
     MORE,
     RATIO,
@@ -225,3 +226,21 @@ def test_a_model_is_compared_with_one_of_its_family_and_depth():
     rows = topics_per_input(articles, inputs, models).query("quantity == @MORE")
     assert rows["model"].tolist() == ["albert-4"]
     assert rows["value"].item() == pytest.approx(0.1)
+
+
+def test_bags_are_compared_with_as_many_articles_in_order():
+    models = [
+        model("one"),
+        model("four", articles=4),
+        model("bag-of-one", articles=1, order="shuffled"),
+        model("bag-of-four", articles=4, order="shuffled"),
+        model("bag-of-two", articles=2, order="shuffled"),  # of which no pieces were read
+        model("drawn", articles=4, order="drawn"),
+    ]
+    articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.5, 1.6, 1.7)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
+    rows = topics_per_input(articles, inputs, models).set_index(["quantity", "model"])["value"]
+    assert rows[BAGS].to_dict() == pytest.approx({"bag-of-one": 0.1, "bag-of-four": 0.2})
+    assert rows[MORE].to_dict() == pytest.approx(
+        {"four": 0.3, "bag-of-one": 0.1, "bag-of-four": 0.5, "bag-of-two": 0.6, "drawn": 0.7}
+    )

@@ -135,11 +135,18 @@ def _heads(family: str, subject: str) -> Finding:
     )
 
 
-def _several(name: str, model: str, subject: str, quantity: str, **texts: str) -> Finding:
+def _several(
+    name: str,
+    model: str,
+    subject: str,
+    quantity: str = "over_one_article",
+    claim: str = "attention to words of one topic grows with the number of topics in a document",
+    **texts: str,
+) -> Finding:
     """Whether attention shows topics where an input has several of them."""
     return Finding(
         name=name,
-        claim="attention to words of one topic grows with the number of topics in a document",
+        claim=claim,
         place=BEYOND,
         kind="analogue",
         table="topic_structure/topics_per_input",
@@ -149,6 +156,15 @@ def _several(name: str, model: str, subject: str, quantity: str, **texts: str) -
     )
 
 
+_READ_FOUR = "that read pieces of four articles in each input"
+_AFTER_FOUR = {
+    "": ("bert", "a small BERT"),
+    "_one_layer": ("bert-one-layer", "a small BERT of one layer"),
+    "_roberta": ("roberta", "a small RoBERTa"),
+    "_albert": ("albert", "a small ALBERT"),
+    "_bart": ("bart", "a small BART"),
+    "_electra": ("electra", "a small ELECTRA"),
+}
 _MORE = {
     "does": "attends more within topics than one that read articles one by one",
     "does_not": "attends no more within topics than one that read articles one by one",
@@ -234,29 +250,44 @@ WIKIPEDIA: list[Finding | Remark] = [
         for family, name in _FAMILIES.items()
     ),
     *(_heads(family, subject) for family, subject in _SMALL.items()),
-    _several(
-        "several_articles",
-        "bert-of-4",
-        "a small BERT that read pieces of four articles in each input",
-        "over_one_article",
-        **_MORE,
+    *(
+        _several(f"several_articles{name}", f"{model}-of-4", f"{subject} {_READ_FOUR}", **_MORE)
+        for name, (model, subject) in _AFTER_FOUR.items()
     ),
     _several(
-        "bags_of_articles",
-        "bert-bag-of-4",
-        "a small BERT that read the words of four articles in random order",
-        "over_one_article",
+        "several_articles_of_two",
+        "bert-of-2",
+        "a small BERT that read pieces of two articles in each input",
         **_MORE,
     ),
-    _several(
-        "drawn_topics",
-        "bert-drawn-of-4",
-        "in a small BERT that read words drawn from four topics in each input, the positive "
-        "control, words of one topic",
-        "attention_ratio",
-        does=_WORDS["attention_ratio"]["does"],
-        does_not=_WORDS["attention_ratio"]["does_not"],
-        number=_WORDS["attention_ratio"]["number"],
+    *(
+        _several(
+            f"bags_of_articles{name}",
+            f"bert-bag-of-{number}",
+            f"a small BERT that read the words of {what} in random order",
+            "over_words_in_order",
+            does="attends more within topics than one that read them in order",
+            does_not="attends no more within topics than one that read them in order",
+            number=_MORE["number"],
+        )
+        for name, number, what in (("", 4, "four articles"), ("_of_one", 1, "single articles"))
+    ),
+    *(
+        _several(
+            name,
+            model,
+            "in a small BERT that read words drawn from four topics in each input, "
+            f"{budget}, words of one topic",
+            "attention_ratio",
+            "documents of the theory's own model show topics in attention: the positive control",
+            does=_WORDS["attention_ratio"]["does"],
+            does_not=_WORDS["attention_ratio"]["does_not"],
+            number=_WORDS["attention_ratio"]["number"],
+        )
+        for name, model, budget in (
+            ("drawn_topics", "bert-drawn-as-long", "as many as others read of articles"),
+            ("drawn_topics_longer", "bert-drawn-of-4", "two and a half times as many"),
+        )
     ),
     *(finding for family, subject in _SMALL.items() for finding in _values(family, subject)),
     _choice(

@@ -7,7 +7,7 @@ words, and on documents drawn from the topic model, and probed alike.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -22,7 +22,7 @@ from onelayer.settings.topic_structure import NamedModel
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
-MORE = "over_one_article"
+MORE, BAGS = "over_one_article", "over_words_in_order"
 ARTICLES = "articles"
 ORDERS = {
     "as it is": "an article as it is",
@@ -54,9 +54,10 @@ def assemble(
         models: in their order.
 
     Returns:
-        `attention_ratio` and what stands behind it; `over_one_article` is the ratio over its null
-        minus that of the first model of the same family, depth and budget whose inputs are single
-        articles as they are, both probed on articles.
+        `attention_ratio` and what stands behind it; and the ratio over its null minus that of the
+        first model of the same family, depth and budget, both probed on articles: after single
+        articles as they are (`over_one_article`), and of bags after as many articles whose words
+        stand in order (`over_words_in_order`).
     """
     parts = []
     for model, one, other in zip(models, articles, inputs, strict=True):
@@ -73,11 +74,11 @@ def assemble(
         )
         parts.append(rows[rows["quantity"].str.startswith(RATIO)])
     found = pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
-    return tidy(pd.concat([found, _over_one_article(found, models)], ignore_index=True), KEYS)
+    return tidy(pd.concat([found, _over_others(found, models)], ignore_index=True), KEYS)
 
 
-def _over_one_article(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFrame:
-    """How much larger the ratio over its null is than after inputs of one article.
+def _over_others(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFrame:
+    """How much larger the ratio over its null is than after other inputs.
 
     What it is compared with is of the same family, depth and budget.
 
@@ -89,20 +90,24 @@ def _over_one_article(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.Da
     over = rows[
         (rows["quantity"] == CORRECTED) & (rows[SEED] == ALL) & (rows["probed"] == ARTICLES)
     ]
-    bases: dict[tuple, dict] = {}
-    for row in over[over["order"] == "as it is"].to_dict("records"):
-        bases.setdefault(kinds[row["model"]], row)
+    in_order: dict[tuple, dict] = {}
+    for row in over[over["order"].isin(["as it is", "pieces"])].to_dict("records"):
+        in_order.setdefault((kinds[row["model"]], row["articles"]), row)
     found = []
     for row in over.to_dict("records"):
-        base = bases.get(kinds[row["model"]], row)
-        if base["model"] == row["model"]:
-            continue
-        difference = row["value"] - base["value"]
-        below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
-        above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
-        ends = {"low": difference - below, "high": difference + above}
-        found.append(row | {"quantity": MORE, "value": difference} | ends)
+        asked = {MORE: 1} | ({BAGS: row["articles"]} if row["order"] == "shuffled" else {})
+        for quantity, articles in asked.items():
+            base = in_order.get((kinds[row["model"]], articles), row)
+            if base["model"] != row["model"]:
+                found.append(row | {"quantity": quantity} | _difference(row, base))
     return pd.DataFrame(found, columns=over.columns)
+
+
+def _difference(row: Mapping, base: Mapping) -> dict[str, float]:
+    difference = row["value"] - base["value"]
+    below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
+    above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
+    return {"value": difference, "low": difference - below, "high": difference + above}
 
 
 @row_per("model", "probed")
@@ -122,9 +127,10 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "z": number(by[f"{RATIO}_z"]["value"], 1),
         "above its null": worded(by[RATIO]),
     }
-    more = by.get(MORE)
-    row["more than after one article [95%]"] = interval_of(more, 3)
-    row["more than after one article"] = "–" if more is None else worded(more)
+    for quantity, what in ((MORE, "after one article"), (BAGS, "with words in order")):
+        more = by.get(quantity)
+        row[f"more than {what} [95%]"] = interval_of(more, 3)
+        row[f"more than {what}"] = "–" if more is None else worded(more)
     return row
 
 
@@ -144,8 +150,9 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "Probed on the articles of the other tables, and on inputs as in the training (after "
         "single articles: as in the first training on several), pairs of words of one article and "
         "pairs across articles apart. Words drawn from one topic count as of one article.",
-        f"Verdicts: above its own null, and more than after one article; {MATTERS:g}, a tenth of "
-        "BERT's published effect, is what would matter.",
+        "Verdicts: above its own null; more than after one article as it is; bags more than as "
+        f"many articles with their words in order. {MATTERS:g}, a tenth of BERT's published "
+        "effect, is what would matter.",
         over_seeds.NOTE,
     ],
     readable=readable,
@@ -160,5 +167,5 @@ def topics_per_input(
     found = assemble(articles, inputs, models)
     against = beside_null(found.assign(model=found["model"] + found["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
-    compared = {RATIO: above, MORE: more}
+    compared = {RATIO: above, MORE: more, BAGS: more}
     return judge(found.assign(reference=against["reference"]), compared, against[DIFFERENCE])
