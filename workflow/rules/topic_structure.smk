@@ -71,3 +71,19 @@ measures_on_articles, measures_at_snapshots, measures_on_inputs = (
     ]
     for name in ("attention", "snapshots", "inputs_of_{inputs}")
 )
+# Values of all of them: those of the other tables, and those that read several articles an input.
+only_by_inputs = [
+    (model, at_snapshots)
+    for model, at_snapshots in zip(trained_on_inputs, measures_at_snapshots)
+    if model["name"] not in wikipedia.models
+]
+valued_models = [*probed_models, *(model for model, _ in only_by_inputs)]
+valued_over_tokens = [*models_over_tokens, *(model for model, _ in only_by_inputs)]
+values_over_tokens = [*measures_over_tokens, *(measured for _, measured in only_by_inputs)]
+circuits_of_models, attention_of_models = (
+    expand(pattern, corpus=wikipedia.corpus, model=[m["name"] for m in valued_models])
+    for pattern in (
+        rules.measure_embeddings.output.circuits,
+        rules.measure_attention.output.measures,
+    )
+)

@@ -172,7 +172,7 @@ _MORE = {
 }
 
 
-def _values(family: str, subject: str) -> list[Finding]:
+def _values(name: str, model: str, subject: str) -> list[Finding]:
     """The theorem's stages asked of a small model: do values know the topics, and first?"""
     place = {
         "place": BEYOND,
@@ -180,10 +180,10 @@ def _values(family: str, subject: str) -> list[Finding]:
         "table": "topic_structure/value_circuit",
         "subject": subject,
     }
-    of = {"model": f"{family}-here", "reading": "embedding layer's output", "seed": ALL}
+    of = {"model": model, "reading": "embedding layer's output", "seed": ALL}
     return [
         Finding(
-            f"values_{family}",
+            f"values_{name}",
             claim="values know the topics: heads write words of the topic that they attend to",
             primary=of | {"quantity": "value_circuit_gap"},
             does="has heads that write words of the topic they attend to more than equally "
@@ -194,7 +194,7 @@ def _values(family: str, subject: str) -> list[Finding]:
             **place,
         ),
         Finding(
-            f"values_first_{family}",
+            f"values_first_{name}",
             claim="values learn the topics before attention does",
             primary=of | {"quantity": "doublings_before_attention"},
             does="learns the topics in its values before it does in its attention",
@@ -289,7 +289,12 @@ WIKIPEDIA: list[Finding | Remark] = [
             ("drawn_topics_longer", "bert-drawn-of-4", "two and a half times as many"),
         )
     ),
-    *(finding for family, subject in _SMALL.items() for finding in _values(family, subject)),
+    *(
+        finding
+        for family, subject in _SMALL.items()
+        for finding in _values(family, f"{family}-here", subject)
+    ),
+    *_values("several_articles", "bert-of-4", f"a small BERT {_READ_FOUR}"),
     _choice(
         "every_choice",
         "least_over_null",

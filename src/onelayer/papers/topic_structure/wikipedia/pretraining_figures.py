@@ -252,17 +252,18 @@ def figure_topics_per_input(
 ) -> Figure:
     """Ratio over its null: against tau, beside the theory's optimum, and against what was learned.
 
-    A row for each family and depth. Left: dots are means over seeds with 95% intervals, small dots
-    each seed; on articles and on inputs of the training (words of different articles open). Middle
-    and right: the mean over seeds at every snapshot, on articles, against tokens seen and against
-    the share of topic information learned. The theory's optimum is on its own axis.
+    A row for each family and depth. First: dots are means over seeds with 95% intervals, small dots
+    each seed; on articles and on inputs of the training (words of different articles open); the
+    theory's optimum is on its own axis. Second and third: the mean over seeds at every snapshot, on
+    articles, against tokens seen and against the share of topic information learned. Last: the gap
+    of value circuits over its null, against tokens.
     """
     found, known = assemble(articles, inputs, models), by_name(models)
     colours = dict(zip(ORDERS, PALETTE, strict=False))
     kinds = list(dict.fromkeys(kind_of(model.settings) for model in models))
     figure, panels = plt.subplots(
-        len(kinds), 3, figsize=(WIDTH + 1, 2.4 * len(kinds) + 0.8), sharey="row", sharex="col",
-        squeeze=False, width_ratios=[1.3, 1, 1],
+        len(kinds), 4, figsize=(WIDTH + 2.5, 2.4 * len(kinds) + 0.8), sharex="col",
+        squeeze=False, width_ratios=[1.4, 1, 1, 1],
     )  # fmt: skip
     by_model = dict(zip(known, snapshots, strict=True))
     for axes, kind in zip(panels, kinds, strict=True):
@@ -271,10 +272,14 @@ def figure_topics_per_input(
         _draw_theory(axes[0].twinx(), theory, found["articles"].max())
         for name in alike:
             order, count = order_of(known[name])
-            _draw_learned(axes[1:], by_model[name], colours[order], count)
-        for axis in axes:
-            axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
+            _draw_learned(axes[1:3], by_model[name], colours[order], count)
+            _draw_values(axes[3], by_model[name], colours[order], count)
+        for axis, nothing in zip(axes, (1, 1, 1, 0), strict=True):
+            axis.axhline(nothing, color="0.5", linewidth=0.8, zorder=0)
             despine(axis)
+        for axis in axes[1:3]:
+            axis.sharey(axes[0])
+            axis.tick_params(labelleft=False)
         axes[0].set_ylabel(f"{kind}: attention\nwithin topics / its null")
     panels[0, 0].set_title("finished models", loc="left", fontsize=9)
     panels[0, 1].set_title("on articles, over tokens", loc="left", fontsize=9)
@@ -283,6 +288,9 @@ def figure_topics_per_input(
     panels[-1, 1].set_xscale("log", base=2)
     panels[-1, 1].set_xlabel("tokens seen (logarithmic)")
     panels[-1, 2].set_xlabel("share learned")
+    panels[0, 3].set_title("values: gap over its null", loc="left", fontsize=9)
+    panels[-1, 3].set_xscale("log", base=2)
+    panels[-1, 3].set_xlabel("tokens seen (logarithmic)")
     shown = dict.fromkeys(order_of(known[model.name])[0] for model in models)
     handles = [
         Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
@@ -328,12 +336,24 @@ def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: 
     ratio = means[means["quantity"] == CORRECTED]
     learned = means.loc[means["quantity"] == INFORMATION, "value"].reindex(ratio.index)
     for axis, at in zip(axes, (ratio.index, learned), strict=True):
-        axis.plot(
-            at, ratio["value"], color=colour, marker="o", markersize=3,
-            linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
-        )  # fmt: skip
-        for x, low, high in zip(at, ratio["low"], ratio["high"], strict=True):
-            axis.plot([x, x], [low, high], color=colour, alpha=0.5, linewidth=0.8)
+        _draw_line(axis, at, ratio, colour, count)
+
+
+def _draw_values(axis: Axes, rows: pd.DataFrame, colour: str, count: int) -> None:
+    """The gap of a model's value circuits over its null at every snapshot, against tokens."""
+    own = over_tokens(rows)
+    own = own[(own["quantity"] == GAP) & (own[SEED] == ALL)].set_index("tokens")
+    _draw_line(axis, own.index, own, colour, count)
+
+
+def _draw_line(axis: Axes, at: pd.Index, own: pd.DataFrame, colour: str, count: int) -> None:
+    """Means with their intervals; dashed: of one article an input."""
+    axis.plot(
+        at, own["value"], color=colour, marker="o", markersize=3,
+        linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
+    )  # fmt: skip
+    for x, low, high in zip(at, own["low"], own["high"], strict=True):
+        axis.plot([x, x], [low, high], color=colour, alpha=0.5, linewidth=0.8)
 
 
 def _draw_theory(axis: plt.Axes, theory: pd.DataFrame, most: int) -> None:

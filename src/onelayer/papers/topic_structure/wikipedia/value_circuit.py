@@ -103,11 +103,11 @@ def readable(rows: pd.DataFrame, model: str, reading: str) -> dict[str, str]:
     notes=NOTES,
     readable=readable,
     reads={
-        "circuits": "measure_embeddings.circuits",
-        "attention": "measure_attention.measures",
-        "snapshots": "measures_over_tokens",
+        "circuits": "circuits_of_models",
+        "attention": "attention_of_models",
+        "snapshots": "values_over_tokens",
     },
-    settings={"models": "probed_models", "followed": "models_over_tokens"},
+    settings={"models": "valued_models", "followed": "valued_over_tokens"},
 )
 def value_circuit(
     circuits: list[pd.DataFrame],
