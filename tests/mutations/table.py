@@ -2007,6 +2007,13 @@ FAULTS = [
         "the largest heads are among the random others",
     ),
     Fault(
+        "text/models/architecture.py",
+        "elif attended and isinstance(module, nn.LayerNorm)",
+        "elif isinstance(module, nn.LayerNorm)",
+        "tests/oracle/test_value_circuit.py::test_gains_are_of_the_norm_that_runs_behind_attention",
+        "the gain of the embeddings' LayerNorm is taken for that behind attention",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/probe/value_circuit.py",
         "same = self._by_head(sums[0], self._meets @ sums[1]) - own @ self._own",
         "same = self._by_head(sums[0], self._meets @ sums[1])",

@@ -54,6 +54,7 @@ def test_a_checkpoint_gives_the_spaces_that_it_has(family, tmp_path) -> None:
     # Factorised embeddings have a width of their own, and few families here a head for words.
     spaces |= {"tied"} if family not in ("albert", "electra") else set()
     spaces |= {"transformed"} if family in ("bert", "roberta", "albert") else set()
+    spaces |= {probe.NORMED} if family != "gpt_neox" else set()
     assert set(found.vectors) == spaces
     assert {vectors.shape for vectors in found.vectors.values()} == {(3, 16)}
     # GPT-NeoX keeps queries, keys and values in one matrix.
@@ -117,6 +118,27 @@ def test_a_head_that_writes_the_topic_lies_above_its_null() -> None:
         [probe.Circuits([], circuits.vectors)], VARIANT, membership, frequencies, FEW
     )
     assert len(nothing) == 0 and list(nothing) == probe.COLUMNS
+
+
+def test_the_layer_norms_gain_scales_what_a_head_writes() -> None:
+    circuits, membership = planted(1.0)
+    sets, frequencies = TopicSets(membership), np.ones(24)
+    reading = "through the layer norm's gain"
+    assert list(probe.layer_gaps(circuits, reading, sets, frequencies)) == []
+    vectors = circuits.vectors | {probe.NORMED: circuits.vectors["output"]}
+
+    def gaps(gain: np.ndarray, reading: str) -> np.ndarray:
+        normed = probe.Circuits(circuits.weights, vectors, gain[None])
+        [layer] = probe.layer_gaps(normed, reading, sets, frequencies)
+        return layer.gaps()
+
+    # One scale for all changes nothing, in units of the deviation; the gain of one direction does.
+    np.testing.assert_allclose(gaps(np.full(4, 3.0), reading), gaps(np.ones(4), probe.FIRST))
+    scale = np.array([1.0, 0, 0, 0])
+    scaled = [(values, output * scale) for values, output in circuits.weights]
+    direct = probe.Circuits(scaled, circuits.vectors)
+    [expected] = probe.layer_gaps(direct, probe.FIRST, sets, frequencies)
+    np.testing.assert_allclose(gaps(scale, reading), expected.gaps())
 
 
 def test_means_and_frequency_are_taken_out_where_a_reading_says_so() -> None:

@@ -31,6 +31,9 @@ _OF_MODULES = re.compile("layer|expert|block|label")
 # Last names of the linear layers that make values, and of those that take all heads' to the width.
 _VALUE = re.compile("(value|v)(_proj|_lin)?")
 _OUTPUT = re.compile("dense|(out|o)(_proj|_lin)?")
+# Models whose residual stream goes through a LayerNorm behind attention, and its last names.
+_NORMED = {*FAMILIES, "mpnet", "distilbert", "xlm-roberta", "camembert"}
+_NORM = re.compile("LayerNorm|(self_attn|sa)_layer_norm")
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
@@ -214,6 +217,25 @@ def value_weights(model: PreTrainedModel) -> tuple[torch.Tensor, torch.Tensor] |
             found.append((each.repeat_interleave(heads // len(each), dim=0), output))
             values = None
     return tuple(map(torch.stack, zip(*found, strict=True))) if found else None
+
+
+def norm_gains(model: PreTrainedModel) -> torch.Tensor | None:
+    """The gain of the LayerNorm through which what attention adds goes on, [layers, d].
+
+    Layers as of `value_weights`. None where it is not known, or no norm stands there: models that
+    norm what a layer reads leave the residual stream as it is.
+    """
+    if model.config.model_type not in _NORMED:
+        return None
+    found, attended = [], False  # the first norm after a layer's values
+    for name, module in reader(model).named_modules():
+        last = name.rpartition(".")[2]
+        if isinstance(module, nn.Linear) and _VALUE.fullmatch(last):
+            attended = True
+        elif attended and isinstance(module, nn.LayerNorm) and _NORM.fullmatch(last):
+            found.append(module.weight)
+            attended = False
+    return torch.stack(found)
 
 
 def head_transform(folder: Path, model: PreTrainedModel) -> tuple[torch.Tensor, ...] | None:

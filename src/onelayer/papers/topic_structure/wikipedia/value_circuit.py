@@ -53,7 +53,8 @@ NOTES = [
     "nothing else is said, or besides what goes with the logarithm of a word's frequency; to the "
     "word embeddings: on the output side the tied raw matrix; to the head's transform: that "
     "through the linear layer and LayerNorm's gain behind which words are predicted, where a "
-    "checkpoint has them. Layer norms' scales, biases and the feed-forward part are in none.",
+    "checkpoint has them; through the layer norm's gain: that behind each layer's attention, where "
+    "a norm stands there. Biases and the feed-forward part are in none.",
     "Found from: the first snapshot from which on the mean over trainings lies more than "
     f"{FOUND:g} standard deviations above its null, which its interval excludes. Half: tokens at "
     "which an isotonic fit over snapshots (noise can make no early crossing) comes to half of "

@@ -8,7 +8,12 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import Embeddings
-from onelayer.text.models.architecture import head_transform, projection, value_weights
+from onelayer.text.models.architecture import (
+    head_transform,
+    norm_gains,
+    projection,
+    value_weights,
+)
 from onelayer.text.models.checkpoints import word_embeddings
 from onelayer.text.models.tokenizer import piece_ids
 
@@ -27,8 +32,10 @@ def extract_embeddings(
 
 def _heads(model: PreTrainedModel, folder: Path | None) -> dict[str, np.ndarray]:
     """`Embeddings.heads`, what the checkpoint has of it."""
+    gains = norm_gains(model)
     found = {
         ("W_V", "W_O"): value_weights(model),
+        ("norm_gains",): None if gains is None else (gains,),
         ("projection", "projection_bias"): projection(model),
         ("transform", "gain"): head_transform(folder, model) if folder else None,
     }

@@ -8,8 +8,9 @@ mean of C over ordered pairs of distinct words of one topic minus that over pair
 topics, in standard deviations of C over all such pairs: about Cohen's d. Of the theorem's
 blocks, T topics of as many words each, it is about sqrt(T).
 
-Layers beyond the first read what those before them made of E, and layer norms, biases and the
-feed-forward part are left out: C is a path through the model, the direct one.
+Layers beyond the first read what those before them made of E, and biases and the feed-forward part
+are left out: C is a path through the model, the direct one. One reading has the gain gamma of the
+LayerNorm behind attention, E W_V W_O diag(gamma) E^T; the norm's scale is one number a token.
 
 Shapes: W words, N labelled words, G topic sets, L layers, H heads of all layers, S checkpoints, P
 permutations, R resamples, d width, e width of the vectors on either side.
@@ -38,6 +39,7 @@ GAP = "value_circuit_gap"
 # Columns of what is measured; layer and head count from 1, and 0 is the mean over all heads.
 OF_HEAD = ["reading", "layer", "head"]
 COLUMNS = [*OF_HEAD, "seed", "overlap", "threshold", "quantity", "value", "low", "high", "n"]
+NORMED = "normed"  # as `output`, behind the LayerNorm of each layer's attention
 # Which vectors stand on either side of W_V W_O, and what is taken out of them: the first is judged
 # first, the others say what it rests on.
 READINGS: dict[str, tuple[str, str, str]] = {
@@ -48,6 +50,7 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "raw embeddings, means kept": ("raw", "raw", ""),
     "to the word embeddings": ("output", "tied", "mean"),
     "to the head's transform": ("output", "transformed", "mean"),
+    "through the layer norm's gain": ("output", NORMED, "mean"),
 }
 FIRST = next(iter(READINGS))
 
@@ -59,10 +62,12 @@ class Circuits:
     Attributes:
         weights: W_V and W_O of each layer, float64 [heads, d, d_h] and [heads, d_h, d].
         vectors: [W, d] each; a checkpoint need not have all.
+        gains: of the LayerNorm behind the attention of each layer, [L, d], where `NORMED` is there.
     """
 
     weights: Sequence[tuple[np.ndarray, np.ndarray]]
     vectors: Mapping[str, np.ndarray]
+    gains: np.ndarray | None = None
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -85,8 +90,10 @@ def circuits_of(embeddings: Embeddings, words: Sequence[str]) -> Circuits:
     if "transform" in heads:
         # A word's score is e . (gain * (linear x)) but for what is not linear and the norm's scale.
         spaces["transformed"] = (raw * heads["gain"]) @ heads["transform"]
+    if "norm_gains" in heads:
+        spaces[NORMED] = spaces["output"]
     weights = (heads[name].astype(np.float64) for name in ("W_V", "W_O") if name in heads)
-    return Circuits(list(zip(*weights, strict=True)), spaces)
+    return Circuits(list(zip(*weights, strict=True)), spaces, heads.get("norm_gains"))
 
 
 class HeadGaps:
@@ -161,7 +168,9 @@ def layer_gaps(
     source, target = (
         _taken_out(circuits.vectors[space], without, sets, frequencies) for space in spaces
     )
-    for values, output in circuits.weights:
+    normed = NORMED in spaces
+    for layer, (values, output) in enumerate(circuits.weights):
+        output = output * circuits.gains[layer] if normed else output
         # [W, heads, d_h] both
         yield HeadGaps(
             *((source @ values).swapaxes(0, 1), (target @ output.mT).swapaxes(0, 1)), sets

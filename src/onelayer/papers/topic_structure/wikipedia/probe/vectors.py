@@ -18,8 +18,8 @@ class Embeddings:
         raw: rows of the word-embedding matrix, [words, d] float64.
         output: the embedding layer's output at position 0, [words, d] float64.
         heads: what the checkpoint has of `W_V` and `W_O` of all layers and heads (`value_weights`),
-            `projection` and `projection_bias` of factorised embeddings, and the `transform` and
-            `gain` behind which it predicts words (`head_transform`).
+            `norm_gains` behind them, `projection` and `projection_bias` of factorised embeddings,
+            and the `transform` and `gain` behind which it predicts words (`head_transform`).
     """
 
     words: list[str]
