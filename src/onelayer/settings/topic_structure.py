@@ -126,7 +126,10 @@ class ChoicesSettings(Block):
     words: Annotated[list[Annotated[int, Field(ge=1)]], each_once()] = Field(min_length=1)
     """Words kept per topic (words)."""
     fractions: Annotated[list[Share], each_once()] = []
-    """Shares f of the V words of the vocabulary: int(V f) + 1 words are kept, as by the authors."""
+    """Shares f of the V words of the vocabulary: int(V f) + 1 words are kept, the authors' rule."""
+    authors_words: int = Field(51, ge=1)
+    """Words kept per topic in the authors' choice: what their rule gives at f = .0005 for the
+    100,000 words that gensim's script keeps at most (words)."""
     overlaps: Annotated[list[Overlap], each_once()] = Field(min_length=1)
     """As in the ambiguity filter; the authors' code lets topics overlap."""
     pooling: Annotated[list[Pooling], each_once()] = Field(min_length=1)

@@ -152,8 +152,9 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
         "null and interval over articles. Topics are permuted among equally frequent words.",
         "authors: as in their released code: LDA of gensim in one pass over tf-idf weights, "
         "int(V f) + 1 words a topic of V words in all, topics overlap, weights as they are. "
-        "Their V, that of gensim's script, is at most 100,000: 51 words at f = .0005; on these "
-        "articles it is smaller. ours: the first value of each choice.",
+        "Their V, that of gensim's script, is at most 100,000, which is 51 words at f = .0005; so "
+        "many are kept here. The rule itself, on these articles' fewer words, keeps a few; it is "
+        "one of the choices. ours: the first value of each choice.",
         "The interval that begins lowest is chosen among all: a hard test of 'under every choice'.",
         "Values of a choice: geometric means over all others. Share of the variance: of main "
         "effects, of the logarithm of the ratio over its null.",

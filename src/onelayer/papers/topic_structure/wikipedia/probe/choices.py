@@ -66,12 +66,11 @@ class Pairs(NamedTuple):
     values: np.ndarray  # float64 [n, C]
 
 
-def named(choices: ChoicesSettings, vocabulary: int) -> dict[str, Choice]:
-    """Our own choice, the first of every list, and the authors', of so many words."""
+def named(choices: ChoicesSettings) -> dict[str, Choice]:
+    """Our own choice, the first of every list, and the authors'."""
     c = choices
     ours = c.weights[0], c.schedules[0], c.topics[0], c.seeds[0], c.words[0], c.overlaps[0]
-    words = int(vocabulary * c.fractions[0]) + 1 if c.fractions else c.words[0]
-    authors = "tf-idf", "authors", c.topics[-1], c.seeds[0], words, "overlapping"
+    authors = "tf-idf", "authors", c.topics[-1], c.seeds[0], c.authors_words, "overlapping"
     return {
         "ours": Choice(*ours, c.pooling[0], c.lengths[0]),
         "authors": Choice(*authors, "mean", "as it is"),
@@ -84,6 +83,7 @@ def kept_words(
     """Rows `topic`, `word` that are kept of every topic model; `paths` in the order of `fits`."""
     words = vocabulary["word"].tolist()
     counts = [*choices.words, *(int(len(words) * share) + 1 for share in choices.fractions)]
+    counts.append(choices.authors_words)
     kept = {}
     for path, fit in zip(paths, choices.fits(), strict=True):
         models = read_topic_models(path)
@@ -163,7 +163,7 @@ def measure_choices(
         len(texts), settings.document_resamples, generator("documents", settings.seed)
     )
     readings = list(product(choices.pooling, choices.lengths))
-    marks = {choice: name for name, choice in named(choices, len(vocabulary)).items()}
+    marks = {choice: name for name, choice in named(choices).items()}
     column = {word: place for place, word in enumerate(words)}
     found, replicates = [], {}
     for choice, rows in progress(kept.items(), unit="choice"):
