@@ -26,7 +26,7 @@ MARKS = {
 }
 # Which kinds of claims stand in a line of their own, and what it is called.
 LINES = {
-    "its claims": [kind for kind in KINDS if kind not in ("analogue", "control")],
+    "its own": [kind for kind in KINDS if kind not in ("analogue", "control")],
     "analogues": ["analogue"],
     "controls": ["control"],
 }
@@ -49,7 +49,7 @@ def scoreboard(table: pd.DataFrame) -> Figure:
     Returns:
         A figure of one column's width, as high as its lines ask for.
     """
-    rows = []
+    rows = [("One mark a claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
         for label, kinds in LINES.items():
@@ -65,10 +65,9 @@ def scoreboard(table: pd.DataFrame) -> Figure:
     axes.set_axis_off()
     for place, (label, verdicts) in enumerate(rows):
         y = (place + 0.6) * LINE
-        weight = "normal" if verdicts or not label else "bold"
-        axes.text(
-            0.05 if weight == "bold" else 0.13, y, label, va="center", fontsize=8, weight=weight
-        )
+        weight = "normal" if verdicts or not place else "bold"
+        indent = 0.13 if verdicts else 0.05
+        axes.text(indent, y, label, va="center", fontsize=8, weight=weight)
         for x, verdict in enumerate(verdicts):
             _mark(axes, 0.85 + x * 0.163, y, verdict)
     for place, verdict in enumerate(MARKS):
