@@ -7,8 +7,8 @@ from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
 
 
-@program(inputs="articles tokenizers*", outputs="vocabulary counts")
+@program(inputs="articles tokenizers/*", outputs="vocabulary counts")
 def main(step: Step, words: WordSettings) -> None:
-    tokenizers = [load_tokenizer(path.parent) for path in step.inputs.tokenizers]
-    bag = count_words(read_articles([step.inputs.articles])["text"][:], words, tokenizers)
-    write_bag_of_words(bag, step.outputs.vocabulary, step.outputs.counts)
+    texts, tokenizers = read_articles([step.inputs.articles])["text"][:], step.inputs.tokenizers
+    bag = count_words(texts, words, list(map(load_tokenizer, tokenizers)))
+    write_bag_of_words(bag, **vars(step.outputs))

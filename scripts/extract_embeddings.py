@@ -1,7 +1,5 @@
 """Extract a checkpoint's embeddings of the kept words: raw, and the embedding layer's output."""
 
-import pandas as pd
-
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import write_embeddings
 from onelayer.run.step import Step, program
@@ -11,7 +9,7 @@ from onelayer.text.models.tokenizer import load_tokenizer
 
 @program(inputs="kept_words model/", outputs="words vectors")
 def main(step: Step, words: list[str]) -> None:
-    kept = pd.read_parquet(step.inputs.kept_words)["word"].tolist()
+    words = sorted({*step.read("kept_words")["word"], *words})
     model, tokenizer = load_checkpoint(step.inputs.model), load_tokenizer(step.inputs.model)
-    vectors = extract_embeddings(model, tokenizer, sorted({*kept, *words}), step.inputs.model)
-    write_embeddings(vectors, step.outputs.words, step.outputs.vectors)
+    vectors = extract_embeddings(model, tokenizer, words, step.inputs.model)
+    write_embeddings(vectors, **vars(step.outputs))

@@ -4,7 +4,6 @@ import pandas as pd
 
 from onelayer.compute.device import resolve_device
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
-from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.probe.repeated import measure_snapshots
 from onelayer.run.step import Step, program
 from onelayer.settings.pretraining import PretrainModelSettings
@@ -22,17 +21,14 @@ from onelayer.text.topics.model import read_topics
     outputs="measures",
 )
 def main(step: Step, trainings: list[PretrainModelSettings], lda: LdaSettings) -> None:
-    inputs, probe = step.inputs, step.settings
-    step.device = resolve_device(probe.attention.device)
-    seeds = [training.seed for training in trainings]
-    files = zip(seeds, inputs.snapshots, strict=True)
+    inputs, vocabulary = step.inputs, step.read("vocabulary")
+    step.device = resolve_device(step.settings.attention.device)
+    files = zip([training.seed for training in trainings], inputs.snapshots, strict=True)
     runs = {seed: read_snapshots(inputs.model, path, step.device) for seed, path in files}
-    tokenizer = load_tokenizer(inputs.model)
-    articles = sample_articles(inputs.articles, probe.attention)
-    kept, vocabulary = map(pd.read_parquet, (inputs.kept_words, inputs.vocabulary))
-    words, how = (tightest_variant(kept), vocabulary), (probe.attention, probe.uncertainty)
-    measures = measure_snapshots(runs, tokenizer, articles, *words, *how, step.progress)
-    pieces = pd.read_parquet(inputs.pieces)["piece"]
+    articles = sample_articles(inputs.articles, step.settings.attention)
+    given = load_tokenizer(inputs.model), articles, step.read("kept_words"), vocabulary
+    measures = measure_snapshots(runs, *given, step.settings, step.progress)
+    pieces = step.read("pieces")["piece"]
     known = KnownTopics.of(read_topics(inputs.topics), vocabulary, lda, pieces)
     shares = measure_shares(trainings, inputs.histories, inputs.text, inputs.pieces, known)
     step.write(measures=pd.concat([measures, shares], ignore_index=True))

@@ -9,6 +9,6 @@ from onelayer.run.step import Step, program
     outputs="merged_by_head merged_by_distance merged_by_words",
 )
 def main(step: Step) -> None:
-    files = zip(step.inputs.by_head, step.inputs.by_distance, step.inputs.by_words, strict=True)
+    files = zip(*vars(step.inputs).values(), strict=True)
     merged = sums.merge_attention_sums(sums.read_attention_sums(*paths) for paths in files)
     sums.write_attention_sums(merged, *vars(step.outputs).values())

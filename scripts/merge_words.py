@@ -6,10 +6,8 @@ from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.topics.bag_of_words import articles_listed, merge_words, prune, read_word_list
 
 
-@program(inputs="words* tokenizers*", outputs="vocabulary")
+@program(inputs="words* tokenizers/*", outputs="vocabulary")
 def main(step: Step, words: WordSettings) -> None:
-    paths = step.inputs.words
-    tokenizers = [load_tokenizer(path.parent) for path in step.inputs.tokenizers]
-    merged, articles = merge_words(map(read_word_list, paths)), sum(map(articles_listed, paths))
-    merged = step.progress(merged, unit=" words")
-    step.write(vocabulary=prune(merged, articles, words, tokenizers))
+    paths, tokenizers = step.inputs.words, list(map(load_tokenizer, step.inputs.tokenizers))
+    merged = step.progress(merge_words(map(read_word_list, paths)), unit=" words")
+    step.write(vocabulary=prune(merged, sum(map(articles_listed, paths)), words, tokenizers))

@@ -1,10 +1,7 @@
 """Pretrain a small model with its family's objective; a killed training goes on where it was."""
 
-import shutil
-
 from onelayer.compute.execution import execution_of
 from onelayer.run.step import Step, program
-from onelayer.settings.models import TOKENIZER_FILES
 from onelayer.settings.pretraining import PretrainModelSettings as Settings
 from onelayer.text.pretraining.storage import read_task, save_model, save_snapshots
 from onelayer.text.pretraining.training import train
@@ -15,9 +12,7 @@ def main(step: Step) -> None:
     execution = execution_of(step, step.outputs.snapshots)
     task = read_task(step.inputs.text, step.inputs.vocabulary, step.settings)
     training = train(*task, step.settings, execution)
-    save_model(training.objective, step.outputs.model)
-    for name in TOKENIZER_FILES:
-        shutil.copyfile(step.inputs.tokenizer / name, step.outputs.model / name)
+    save_model(training.objective, step.outputs.model, step.inputs.tokenizer)
     save_snapshots(training.snapshots, step.outputs.snapshots)
     step.write(history=training.history_table())
     execution.checkpoint.remove()

@@ -1,7 +1,5 @@
 """Probe a checkpoint's attention on one part of the articles drawn: see `probe_attention`."""
 
-import pandas as pd
-
 from onelayer.papers.topic_structure.wikipedia.probe.attention import opened, probe_articles
 from onelayer.papers.topic_structure.wikipedia.probe.sums import write_attention_sums
 from onelayer.run.step import Step, program
@@ -10,6 +8,5 @@ from onelayer.settings.probe import AttentionProbeSettings
 
 @program(inputs="articles* kept_words model/", outputs="by_head by_distance by_words")
 def main(step: Step, attention: AttentionProbeSettings, part: int) -> None:
-    kept, probed = pd.read_parquet(step.inputs.kept_words), opened(step, attention, part)
-    sums = probe_articles(*probed, kept, attention, step.progress)
-    write_attention_sums(sums, **vars(step.outputs))
+    given = *opened(step, part), step.read("kept_words"), attention
+    write_attention_sums(probe_articles(*given, step.progress), **vars(step.outputs))

@@ -10,4 +10,4 @@ from onelayer.run.step import Step, program
 def main(step: Step, figures: list[str]) -> None:
     tables = read_tables(step.inputs.tables)
     places = Places(tables, figures_beside(tables, figures))
-    step.outputs.findings.write_text(page(all_said(BY_TITLE, tables), places), encoding="utf-8")
+    step.write(findings=page(all_said(BY_TITLE, tables), places))

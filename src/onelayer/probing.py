@@ -12,11 +12,7 @@ from transformers import PreTrainedModel
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
-from onelayer.papers.topic_structure.wikipedia.probe.labels import (
-    frequencies_of,
-    labels_of,
-    variants_of,
-)
+from onelayer.papers.topic_structure.wikipedia.probe.labels import probed_words
 from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     measure_attention,
     measure_embeddings,
@@ -68,13 +64,13 @@ def probe_topic_structure(
     if len(texts) < 2:
         raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
     kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
-    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
-    variants = variants_of(kept)
+    pieces = piece_ids(tokenizer, kept["word"].unique())
+    occurrences = _occurrences(texts, list(pieces))
+    variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
     articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
     cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
     sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
     vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
-    frequencies = frequencies_of(labels, _occurrences(texts, labels.words))
     uncertainty = uncertainty or UncertaintySettings()
     measures = [
         measure_attention([sums], labels, frequencies, uncertainty),

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import safetensors.numpy
 
@@ -197,6 +198,36 @@ def test_a_file_of_a_folder_that_was_not_written_takes_the_others_with_it(model,
     run = run_program(tmp_path, COPYING, *("--model", model, "--copy", *targets))
     assert run.returncode == 1
     assert list(targets[0].parent.iterdir()) == []
+
+
+READING = """
+from onelayer.run.step import run
+
+def main(step):
+    [one], [first, second] = step.read("one")["word"], step.read("several")
+    names = [one, *first["word"], *second["word"], *(path.name for path in step.inputs.models)]
+    step.write(table=second, text=" ".join(names))
+
+run(main, inputs=["one", "several*", "models/*"], outputs=["table", "text"])
+"""
+
+
+def test_tables_are_read_and_written_and_several_folders_stay_in_their_order(model, tmp_path):
+    for word in ("frog", "toad", "pond"):
+        pd.DataFrame({"word": [word]}).to_parquet(tmp_path / word)
+    other = tmp_path / "earlier"
+    other.mkdir()
+    (other / "config").touch()
+    files = [model / "config", model / "words", other / "config"]
+    run = run_program(
+        tmp_path,
+        READING,
+        *("--one", tmp_path / "frog", "--several", tmp_path / "toad", tmp_path / "pond"),
+        *("--models", *files, "--table", tmp_path / "table", "--text", tmp_path / "text"),
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "text").read_text() == "frog toad pond model earlier"
+    assert pd.read_parquet(tmp_path / "table")["word"].tolist() == ["pond"]
 
 
 THREADS = """

@@ -10,13 +10,11 @@ from bench.__main__ import BENCHES
 from bench.case import Case, Rates, Way, Work, measure
 from onelayer.run.provenance import REPOSITORY
 
-# They read and count text, and put parts together: `make bench-scale` measures them. And one that
-# runs what other steps run.
-READERS = {"measure_claims_again"}
 # Beyond the papers' experiments, half a minute in all: ensembles that autograd differentiates.
-READERS |= {"train_open_problems"}
+READERS = {"train_open_problems"}
 # A probe with many sets of topics, each step of which the bench of the probe times.
 READERS |= {"calibrate_probe"}
+# They read and count text, and put parts together: `make bench-scale` measures them.
 READERS |= {"count_part_words", "list_part_words", "merge_words", "parse_articles", "parse_part"}
 
 

@@ -12,7 +12,7 @@ from onelayer.papers.topic_structure.wikipedia.probe import choices
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import AttentionProbeSettings, ProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import ChoicesSettings
 from onelayer.settings.topics import LdaSettings, WordSettings
 from onelayer.text.models.checkpoints import forward
@@ -37,11 +37,12 @@ KEPT = kept("frog toad pond", "bach opera mozart")
 OURS = choices.Choice("counts", "ours", 2, 0, 3, "disjoint")
 SEEN = AttentionProbeSettings(documents=12, max_tokens=64)
 UNSURE = UncertaintySettings(document_resamples=100, permutations=50, word_resamples=50)
+PROBE = ProbeSettings(attention=SEEN, uncertainty=UNSURE)
 
 
 @pytest.fixture(scope="module")
 def measured(tiny):  # noqa: F811
-    given = {OURS: KEPT[["topic", "word"]]}, VOCABULARY, ALL_OF_IT, SEEN, UNSURE
+    given = {OURS: KEPT[["topic", "word"]]}, VOCABULARY, ALL_OF_IT, PROBE
     return choices.measure_choices(*tiny, ARTICLES, *given)
 
 
@@ -111,7 +112,7 @@ def test_our_choice_is_what_the_other_tables_have(tiny, measured) -> None:  # no
 
 def test_topics_that_leave_no_pair_are_not_measured(tiny) -> None:  # noqa: F811
     one_topic = KEPT[KEPT["topic"] == 0][["topic", "word"]]
-    given = {OURS: one_topic}, VOCABULARY, ALL_OF_IT, SEEN, UNSURE
+    given = {OURS: one_topic}, VOCABULARY, ALL_OF_IT, PROBE
     rows = choices.measure_choices(*tiny, ARTICLES, *given)
     assert rows.loc[rows["quantity"] == choices.CORRECTED, "value"].isna().all()
 

@@ -158,22 +158,15 @@ def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Pat
     ]
     ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
     tables = (articles, kept, vocabulary, ratios)
-    found = measure_removal(
-        folders, load_tokenizer(bert), *tables, HeadRemovalSettings(documents=3), 32
-    )
+    given = list(folders.values()), list(map(int, folders))
+    found = measure_removal(*given, *tables, HeadRemovalSettings(documents=3), 32)
     assert set(found) == set(head_removal.COLUMNS)
     assert set(found["loss_of"]) == {"masked words"} and set(found["missing"]) == {""}
     one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
     assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
-    missing = measure_removal(
-        folders,
-        load_tokenizer(bert),
-        articles[:1],
-        *tables[1:],
-        HeadRemovalSettings(documents=3),
-        32,
-    )
+    few = articles[:1], *tables[1:], HeadRemovalSettings(documents=3)
+    missing = measure_removal(*given, *few, 32)
     assert missing["missing"].item().startswith("articles neither probed nor trained on: 1")
     # As many other heads of one layer are left, so that every kind of heads is there.
     assert set(found["chosen"]) == {"none", "largest", "random", "same_layers"}

@@ -15,7 +15,11 @@ from onelayer.papers.local_to_global.theory import (
     critical_points_with_attention,
     outcome_with_attention,
 )
-from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
+from onelayer.settings.local_to_global import (
+    AttentionFlowSettings,
+    FlowSettings,
+    IntegrationSettings,
+)
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 ENTROPIES = [
@@ -165,7 +169,8 @@ def test_critical_points_with_attention_are_what_they_are_called(chain):
 
 def test_independent_symbols_flow_to_the_one_entropy_with_attention_and_without():
     settings = AttentionFlowSettings(draws=20, independent=[0.3])
-    found = attention_starts([], settings, tolerance=1e-8, at_rest=1e-7, seed=0)
+    flow = IntegrationSettings.model_construct(chains=[])
+    found = attention_starts(settings, flow)
     assert found.groupby("model").size().to_dict() == {"(e, w)": 20, "(e, w, a)": 20}
     chain = Chain(0.3, 0.7)
     loss = canonical.loss(canonical.logit_gap(found["e"], found["w"], found["a"]), chain)
@@ -183,7 +188,7 @@ def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
         frames=3,
         trajectories=4,
     )
-    found = shown_paths([BELOW, ABOVE], settings)
+    found = shown_paths(settings)
     for side, chain in (("below", BELOW), ("above", ABOVE)):
         path = torch.from_numpy(found[f"plane_{side}"])
         for time, position in zip(found[f"time_{side}"], path, strict=True):

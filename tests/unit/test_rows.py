@@ -14,7 +14,7 @@ from datasets import ClassLabel, Dataset, Features, Value
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ENDINGS, CorpusSettings, RowSettings
-from onelayer.text.corpus.formats import articles_of, keep_articles, whole
+from onelayer.text.corpus.formats import articles_of, parse, whole
 from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
 from tests.conftest import ROOT, clean_environment
 
@@ -213,12 +213,14 @@ def test_repeated_titles_of_wikitext_are_counted(tmp_path) -> None:
 
 @pytest.mark.parametrize("most", [None, 1, 7, 40, 41, 60])
 def test_what_is_kept_is_the_subset_of_the_whole(tmp_path, most) -> None:
-    rows = [(str(i), f"Title {i}", " " if i % 3 == 0 else f"text {i}", None) for i in range(60)]
-    keep_articles(iter(rows), most, tmp_path / "kept.arrow", tmp_path, "here")
-    write_articles(rows, tmp_path / "whole.arrow", "here")
+    texts = [" " if i % 3 == 0 else f"text {i}" for i in range(60)]
+    source = parquet(tmp_path / "source", id=map(str, range(60)), text=texts)
+    settings, place = RowSettings(format="parquet"), tmp_path / "kept.arrow"
+    counted = parse(whole([source]), settings, place, most=most)
+    write_articles(articles_of(whole([source]), settings, tmp_path), tmp_path / "whole.arrow", "")
     kept, all_of_it = (read_articles([tmp_path / f"{name}.arrow"]) for name in ("kept", "whole"))
     assert kept.to_list() == subset(all_of_it, most).to_list()
-    assert len(kept) == min(most or 40, 40)
+    assert len(kept) == counted["articles"].item() == min(most or 40, 40)
 
 
 # Bad input: one line, with the file's name.

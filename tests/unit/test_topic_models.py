@@ -8,7 +8,7 @@ import pytest
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia import robustness
-from onelayer.papers.topic_structure.wikipedia.probe import attention, repeated
+from onelayer.papers.topic_structure.wikipedia.probe import attention, repeated, value_circuit
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     Variant,
@@ -21,7 +21,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_att
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
 from onelayer.settings.models import RandomModel
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import AttentionProbeSettings, ProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 from onelayer.settings.topics import LdaSettings, Threshold, WordSettings
 from onelayer.text.models.checkpoints import load_checkpoint
@@ -86,8 +86,9 @@ TEXTS = [
     "pond frog bach mozart toad opera the frog pond",
 ] * 4
 ARTICLES = pd.DataFrame({"id": [str(i) for i in range(len(TEXTS))], "text": TEXTS})
-PROBE = AttentionProbeSettings(documents=12, max_tokens=64)
+ATTENTION = AttentionProbeSettings(documents=12, max_tokens=64)
 UNCERTAINTY = UncertaintySettings(document_resamples=100, permutations=50, word_resamples=50)
+PROBE = ProbeSettings(attention=ATTENTION, uncertainty=UNCERTAINTY)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,8 @@ def plain_cosines(monkeypatch):
         row = ("embedding_cosine_ratio", cosine_ratio(checkpoints[0], labels))
         return pd.DataFrame([row], columns=["quantity", "value"])
 
-    monkeypatch.setattr(repeated, "measure_embeddings", measured)
+    for module in (repeated, value_circuit):
+        monkeypatch.setattr(module, "measure_embeddings", measured)
 
 
 def test_stacked_labels_are_those_of_every_topic_model() -> None:
@@ -130,11 +132,11 @@ def test_one_pass_measures_what_a_pass_for_each_topic_model_does(
     passes = []
     forward = attention.forward
     monkeypatch.setattr(attention, "forward", lambda *a: passes.append(1) or forward(*a))
-    together = repeated.measure_topic_models(*tiny, ARTICLES, KEPT, VOCABULARY, PROBE, UNCERTAINTY)
+    together = repeated.measure_topic_models(*tiny, ARTICLES, KEPT, VOCABULARY, PROBE)
     assert len(passes) == len(TEXTS)
     for fit, words in KEPT.items():
         labels = labels_of(words, [words["word"]])
-        sums = attention.probe_attention(*tiny, ARTICLES, labels, variants_of(words), PROBE)
+        sums = attention.probe_attention(*tiny, ARTICLES, labels, variants_of(words), ATTENTION)
         frequencies = VOCABULARY.set_index("word")["occurrences"].loc[list(labels.words)]
         alone = measure_attention([sums], labels, frequencies.to_numpy(), UNCERTAINTY)
         own = together[(together["backend"] == fit.backend) & (together["topics"] == fit.topics)]
@@ -153,7 +155,7 @@ def test_one_pass_measures_what_a_pass_for_each_topic_model_does(
 def test_sums_of_one_variant_keep_its_name_and_axis(tiny) -> None:
     parts = [labels_of(words, [words["word"]]) for words in KEPT.values()]
     variants = [Variant("disjoint", "top 3"), Variant("overlapping", "top 3")]
-    sums = attention.probe_attention(*tiny, ARTICLES, stack_labels(parts), variants, PROBE)
+    sums = attention.probe_attention(*tiny, ARTICLES, stack_labels(parts), variants, ATTENTION)
     one = sums.of_variant(1)
     assert one.variants == variants[1:]
     for found, wanted in zip(one.of_documents(0), sums.of_documents(1), strict=True):
@@ -165,7 +167,7 @@ def test_a_topic_model_without_a_pair_of_some_class_is_named(tiny, plain_cosines
     one_topic = {**KEPT, Fit("gensim", 5, 2): kept("frog toad bach")}
     message = r"topic model \(gensim, 5 topics, seed 2\): .*different_topic: no pairs"
     with pytest.raises(OnelayerError, match=message):
-        repeated.measure_topic_models(*tiny, ARTICLES, one_topic, VOCABULARY, PROBE, UNCERTAINTY)
+        repeated.measure_topic_models(*tiny, ARTICLES, one_topic, VOCABULARY, PROBE)
 
 
 # Words of several pieces: `froglet` is two, `zebra` unknown
@@ -182,7 +184,7 @@ def with_words_in_pieces(words: pd.DataFrame) -> pd.DataFrame:
 
 def test_topic_models_are_measured_on_their_words_of_one_piece(tiny, plain_cosines) -> None:
     whole, broken = (
-        repeated.measure_topic_models(*tiny, MORE_TEXTS, topics, MORE_WORDS, PROBE, UNCERTAINTY)
+        repeated.measure_topic_models(*tiny, MORE_TEXTS, topics, MORE_WORDS, PROBE)
         for topics in (KEPT, {fit: with_words_in_pieces(words) for fit, words in KEPT.items()})
     )
     filtered = whole["quantity"] == "words_kept"  # what the filter keeps, whatever the model
@@ -200,7 +202,6 @@ def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -
             words,
             MORE_WORDS,
             PROBE,
-            UNCERTAINTY,
         )
         for topic in [KEPT[Fit("gensim", 2, 0)]]
         for words in (topic, with_words_in_pieces(topic))
@@ -228,7 +229,6 @@ def test_a_topic_model_without_a_word_of_one_piece_is_named(tiny) -> None:
             {**KEPT, Fit("gensim", 5, 2): kept("froglet", "zebra")},
             MORE_WORDS,
             PROBE,
-            UNCERTAINTY,
         )
 
 
@@ -236,7 +236,8 @@ def test_checkpoints_that_know_different_words_are_not_measured_together(tiny) -
     words = KEPT[Fit("gensim", 2, 0)]
     labels = [labels_of(words, [known]) for known in (WORDS, ["frog", "toad", "bach"])]
     sums = [
-        attention.probe_attention(*tiny, ARTICLES, own, variants_of(words), PROBE) for own in labels
+        attention.probe_attention(*tiny, ARTICLES, own, variants_of(words), ATTENTION)
+        for own in labels
     ]
     with pytest.raises(OnelayerError, match="know different words of the topics as one piece"):
         measure_attention(sums, labels[1], np.arange(3), UNCERTAINTY)

@@ -24,7 +24,7 @@ from onelayer.report.value_before_attention import (
     settled,
     value_before_attention,
 )
-from onelayer.settings.circuits import CircuitSettings
+from onelayer.settings.circuits import CircuitSettings, FollowedSettings
 from tests.conftest import ROOT
 
 SETTINGS = CircuitSettings(
@@ -66,7 +66,9 @@ def by_hand(model: Model, seed: int, rate: float, scale: float, ratio: float, st
 @pytest.mark.parametrize("paper", MODELS)
 def test_every_run_is_trained_as_one_alone_would_be(paper):
     model = MODELS[paper]()
-    found = follow(model, {"sgd": 0.5}, [1, 2], [0.1, 1], seeds=2, steps=6, observed=50)
+    how = FollowedSettings(rates={"sgd": 0.5}, steps=20).model_copy(update={"steps": 6})
+    combined = {"scales": [1, 2], "ratios": [0.1, 1], "seeds": 2, "observed": 50}
+    found = follow(model, how, SETTINGS.model_copy(update=combined))
     assert found["step"].unique().tolist() == [0, 1, 2, 3, 4, 5, 6]
     for (seed, scale, ratio), run in found.groupby(["seed", "scale", "ratio"]):
         expected = np.array(by_hand(MODELS[paper](), seed, 0.5, scale, ratio, 6))

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from onelayer.compute.ensemble import Ensemble, Optimizer, train
 from onelayer.compute.execution import Execution
+from onelayer.settings.circuits import CircuitSettings, FollowedSettings
 
 Tensors = dict[str, Tensor]
 
@@ -47,21 +48,16 @@ def times(steps: int, count: int) -> list[int]:
 
 def follow(
     model: Model,
-    rates: Mapping[str, float],
-    scales: Sequence[float],
-    ratios: Sequence[float],
-    seeds: int,
-    steps: int,
-    observed: int,
+    how: FollowedSettings,
+    settings: CircuitSettings,
     execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Train every combination from every seed, constant rates, no momentum.
 
     Args:
         model: what is trained.
-        rates: learning rate by optimiser, of all but attention.
-        scales: of the start. ratios: attention's rate over the others'.
-        seeds, steps, observed: how many of each; see `times`.
+        how: its learning rates and steps.
+        settings: scales, ratios and seeds, and how many `times` are kept.
         execution: where.
 
     Returns:
@@ -70,14 +66,14 @@ def follow(
         from where a run diverged on.
     """
     names = ["seed", "optimizer", "scale", "ratio"]
-    combined = itertools.product(range(seeds), rates, scales, ratios)
-    runs = pd.DataFrame(list(combined), columns=names)
+    chosen = range(settings.seeds), how.rates, settings.scales, settings.ratios
+    runs, steps = pd.DataFrame(itertools.product(*chosen), columns=names), how.steps
     of_run = runs["seed"].tolist()
     parameters = model.start(of_run)
     for name in model.scaled:
         scale = parameters[name].new_tensor(runs["scale"].to_numpy())
         parameters[name] = parameters[name] * scale.reshape(-1, *[1] * (parameters[name].ndim - 1))
-    rate = np.array([rates[name] for name in runs["optimizer"]])
+    rate = np.array([how.rates[name] for name in runs["optimizer"]])
     start = model.circuits(parameters)
 
     def observe(now: Tensors) -> Tensors:
@@ -100,9 +96,8 @@ def follow(
         **model.objective,
         labels=[", ".join(f"{k} {v}" for k, v in run.items()) for run in runs.to_dict("records")],
     )
-    trained = train(
-        ensemble, steps, observe=observe, observe_at=times(steps, observed), execution=execution
-    )
+    observe_at = times(steps, settings.observed)
+    trained = train(ensemble, steps, observe=observe, observe_at=observe_at, execution=execution)
     step = np.array(trained.observed_at)
     found = runs.loc[runs.index.repeat(len(step))].reset_index(drop=True)
     found["step"] = np.tile(step, len(runs))

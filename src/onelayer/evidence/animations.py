@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
+from matplotlib.animation import FuncAnimation
 from PIL import Image, ImageSequence
 
 
-def animate(gif: Path, png: Path) -> None:
-    """Write the frames of a GIF as a PNG that moves: Snakemake's report shows no GIF.
+def animate(animation: FuncAnimation, gif: Path, png: Path) -> None:
+    """Write an animation as a GIF, and as a PNG that moves: Snakemake's report shows no GIF.
 
-    All frames have the 256 colours of the last one.
+    All frames of the PNG have the 256 colours of the last one.
     """
+    animation.save(gif, writer="pillow", fps=10, dpi=100)
     with Image.open(gif) as image:
         duration = image.info["duration"]
         frames = [frame.convert("RGB") for frame in ImageSequence.Iterator(image)]

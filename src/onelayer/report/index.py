@@ -5,17 +5,51 @@ from pathlib import Path
 
 import pandas as pd
 
+from onelayer.evidence.pages import table_page
 from onelayer.evidence.sentences import scores
-from onelayer.evidence.tables import markdown_table
+from onelayer.evidence.tables import markdown_table, read_tables
 from onelayer.evidence.verdicts import KINDS, VERDICTS
+from onelayer.report.overview import overview_page
 from onelayer.report.registry import FOLDERS, FORMS
 from onelayer.report.scoreboard import NAME as SCOREBOARD
+from onelayer.report.scoreboard import readable
 
+COUNTED = "Verdicts of all rows, by paper"
 MEANINGS = [
     "Rows of the CSV files, counted by what their number was compared with; the scoreboard, which "
     "restates rows, is left out. The exact rule is in src/onelayer/evidence/verdicts.py.",
     *(f"{word}: {meaning}" for word, meaning in (KINDS | VERDICTS).items()),
 ]
+
+
+def pages(
+    folder: Path,
+    tables: Sequence[Path],
+    figures: Sequence[Path],
+    lines: Mapping[str, str],
+    findings: str,
+) -> dict[str, str]:
+    """The pages on all results: `index`, `verdicts` and `overview`.
+
+    Args:
+        folder: the run's folder `results`.
+        tables, figures: CSV files; PNG files, of animations GIF files.
+        lines: one for each of these, by `results/...` without suffix.
+        findings: `results/findings.md`.
+    """
+    shown, gallery = [], []
+    for files in (tables, figures):
+        places = [file.relative_to(folder) for file in files]
+        shown.append({place: lines[f"results/{place.with_suffix('')}"] for place in places})
+    for file, line in shown[1].items():
+        gallery.append((folder / file, str(file.with_suffix(f".{forms_of(file)[-1]}")), line))
+    made = read_tables(tables)
+    counts, claims = count_rows(made), readable(made[SCOREBOARD], made, "tables")
+    return {
+        "index": index_page(findings, counts, *shown),
+        "verdicts": table_page(counts, COUNTED, MEANINGS),
+        "overview": overview_page(findings, claims, counts, gallery),
+    }
 
 
 def index_page(

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gc
 import hashlib
+import importlib
 import inspect
 import json
 import logging
@@ -44,7 +45,7 @@ class Step:
     Attributes:
         name: the script's name without `.py`.
         settings: the validated settings block.
-        inputs: a file, a list of files or a folder under each input's name.
+        inputs: a file, a list of files, a folder or a list of folders under each input's name.
         outputs: the same for outputs; files are written there first and renamed into place only
             when the whole step has succeeded. Of a folder only the files that were asked for stay.
         files: every input file, those of folders too.
@@ -73,10 +74,21 @@ class Step:
         """
         return output.with_name(f".part-checkpoint-{output.name.removeprefix('.part-')}")
 
-    def write(self, **tables: Any) -> None:
-        """Write `pandas` tables as Parquet, each to the output of its name; no index is kept."""
-        for name, table in tables.items():
-            table.to_parquet(getattr(self.outputs, name), index=False, compression="zstd")
+    def read(self, name: str) -> Any:
+        """The `pandas` table that the input of a name holds as Parquet; of several files a list."""
+        # An import statement would make pandas a library of steps that read no table, too.
+        read_parquet = importlib.import_module("pandas").read_parquet
+        place = getattr(self.inputs, name)
+        return list(map(read_parquet, place)) if isinstance(place, list) else read_parquet(place)
+
+    def write(self, **contents: Any) -> None:
+        """Write texts, and `pandas` tables as Parquet without index, each to its named output."""
+        for name, content in contents.items():
+            place = getattr(self.outputs, name)
+            if isinstance(content, str):
+                place.write_text(content, encoding="utf-8")
+            else:
+                content.to_parquet(place, index=False, compression="zstd")
 
     def identity(self) -> str:
         """A digest of all that decides the outputs: settings, code, libraries, device, inputs."""
@@ -142,9 +154,9 @@ def run(
         settings: a block of others, `step.settings` has both. A setting `threads` bounds the
             threads of BLAS, OpenMP and torch.
         inputs: names of inputs: `articles` is one file, `counts*` any number of files, `model/` a
-            folder, given as such or by the files in it that the step reads.
+            folder, given as such or by the files in it that the step reads, `models/*` any number
+            of folders, in the order in which their files are given.
         outputs: names of outputs in the same way; a folder is given by the files that are wanted.
-            `models/*` is any number of folders, in the order in which their files are given.
         downloads: whether the step may ask a model hub for anything.
         name: the step's, where it is not the script's.
         inherits: whether `threads` may be those of its first block that has some; a table or figure
@@ -276,6 +288,8 @@ def _key(name: str) -> str:
 
 def _value(name: str, paths: list[Path]) -> Path | list[Path]:
     """What a step gets for the files given under a name."""
+    if name.endswith("/*"):
+        return list(dict.fromkeys(_folder([path]) for path in paths))
     if name.endswith("*"):
         return paths
     return _folder(paths) if name.endswith("/") else paths[0]

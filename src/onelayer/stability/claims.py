@@ -21,10 +21,11 @@ from onelayer.papers.scan_snap.claims import scan_claims
 from onelayer.papers.scan_snap.simulation import simulate
 from onelayer.papers.topic_structure.synthetic import stage_tables
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
+from onelayer.run.step import Step
 from onelayer.settings.decision_lists import SmallStart
 from onelayer.settings.local_to_global import AblationRunSettings
 from onelayer.settings.scan_snap import SimulationSettings
-from onelayer.settings.stability import ClaimsAgainSettings, StagesRun
+from onelayer.settings.stability import StagesRun
 from onelayer.stability import CLAIM
 
 # Between which the means of decision lists lie by definition.
@@ -37,15 +38,22 @@ def nothing() -> pd.DataFrame:
     return tidy(pd.DataFrame(columns=CLAIM), CLAIM)
 
 
-def measure(settings: ClaimsAgainSettings, execution: Execution = Execution()) -> pd.DataFrame:
-    """All claims but those of pretrained models: `CLAIM` and `VALUE_COLUMNS`."""
+def measure(step: Step) -> pd.DataFrame:
+    """All claims, as the settings of a step ask for them: `CLAIM` and `VALUE_COLUMNS`."""
+    settings, execution = step.settings, Execution("cpu", progress=step.progress)
     other = settings.machine.other_seeds
     parts = [
+        nothing(),
         stages(settings.two_stages, other, execution),
         transformers(settings.transformers, other, execution),
         joint_training(settings.joint_training),
         scan(settings.scan, other, execution),
     ]
+    # Last, because pretraining bars torch from all but deterministic algorithms.
+    if settings.pretraining:
+        from onelayer.stability import pretrained
+
+        parts.append(pretrained.measure(step, execution))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -5,14 +5,18 @@ Each has an environment variable that makes it choose as on a lesser processor; 
 variable when it is loaded.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
 
+from onelayer.run.portable import describe_processor
 from onelayer.settings.stability import Machine
 
 LIBRARIES = ("numpy", "torch")
 THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+log = logging.getLogger("onelayer")
 
 
 def missing_instructions(machine: Machine, processor: Mapping[str, str]) -> list[str]:
@@ -23,6 +27,15 @@ def missing_instructions(machine: Machine, processor: Mapping[str, str]) -> list
     """
     flags = processor.get("flags", "").split()
     return [name for name in machine.requires if name not in flags]
+
+
+def stand_in(machine: Machine) -> bool:
+    """`become` that machine; False, and a line of the log, where this processor cannot."""
+    if missing := missing_instructions(machine, describe_processor()):
+        log.info("%s is left out: this processor has no %s", machine.name, ", ".join(missing))
+    else:
+        become(machine)
+    return not missing
 
 
 def become(machine: Machine) -> None:

@@ -8,7 +8,6 @@ from onelayer.compute.execution import Execution
 from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia import losses
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
-from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.probe.repeated import measure_snapshots
 from onelayer.run.step import Step, scratch_folder
 from onelayer.settings.pretraining import PretrainModelSettings
@@ -65,12 +64,11 @@ def _ratios(claim: str, trained: Mapping[int, Training], step: Step) -> pd.DataF
             seeds[seed] = list(read_snapshots(folder, folder / f"{seed}.safetensors"))
     table = measure_snapshots(
         seeds,
-        load_tokenizer(inputs.tokenizer[0].parent),
+        load_tokenizer(inputs.tokenizer[0]),
         sample_articles(inputs.articles, probe.attention),
-        tightest_variant(pd.read_parquet(inputs.kept_words[0])),
-        pd.read_parquet(inputs.words[0]),
-        probe.attention,
-        probe.uncertainty,
+        step.read("kept_words")[0],
+        step.read("words")[0],
+        probe,
         step.progress,
     )
     rows = table[table["quantity"].isin(RATIOS) & (table["seed"] == ALL)]

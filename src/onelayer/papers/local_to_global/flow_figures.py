@@ -259,11 +259,11 @@ class Landscape:
     """The loss over (e, w) and `simulation.shown_paths` on it, a panel per chain, in frames."""
 
     def __init__(
-        self, paths: Mapping[str, np.ndarray], chains: Sequence[Chain], extent: float
+        self, paths: Mapping[str, np.ndarray], chains: Sequence[ChainSettings], extent: float
     ) -> None:
         self.figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.56 * WIDTH), sharey=True)
         self.sides = []
-        for axis, side, chain in zip(axes, ("below", "above"), chains, strict=True):
+        for axis, side, chain in zip(axes, ("below", "above"), shown_chains(chains), strict=True):
             ground = _draw_loss(axis, chain, extent)
             axis.set_title(_name(chain))
             path = paths[f"plane_{side}"]

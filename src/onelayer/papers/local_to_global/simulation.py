@@ -15,7 +15,11 @@ from onelayer.papers.local_to_global import canonical, theory
 from onelayer.papers.local_to_global.basins import GLOBAL, LOCAL
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.integrator import Trajectories, integrate
-from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
+from onelayer.settings.local_to_global import (
+    AttentionFlowSettings,
+    FlowSettings,
+    IntegrationSettings,
+)
 
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
@@ -31,9 +35,7 @@ def ends_of(
     return integrate(lambda theta: canonical.flow(theta, chain), theta, **accuracy, **until)
 
 
-def basin_maps(
-    chains: list[Chain], settings: FlowSettings, execution: Execution
-) -> dict[str, np.ndarray]:
+def basin_maps(settings: FlowSettings, execution: Execution) -> dict[str, np.ndarray]:
     """Where the flow from every point of the grid ends, chain by chain.
 
     Returns:
@@ -42,7 +44,7 @@ def basin_maps(
     """
     start = theory.grid(settings.extent, settings.points)
     accuracy = settings.tolerance, settings.at_rest
-    under_way = execution.progress(chains, unit="map")
+    under_way = execution.progress(list(map(Chain.of, settings.chains)), unit="map")
     ends = [ends_of(start, chain, *accuracy, execution.device) for chain in under_way]
     arrays = {
         name: np.stack([getattr(of_chain, name).cpu().numpy() for of_chain in ends])
@@ -51,9 +53,7 @@ def basin_maps(
     return arrays | {"at_rest": arrays["at_rest"].astype(np.uint8)}
 
 
-def gaussian_starts(
-    chains: list[Chain], settings: FlowSettings, execution: Execution
-) -> pd.DataFrame:
+def gaussian_starts(settings: FlowSettings, execution: Execution) -> pd.DataFrame:
     """How often the flow from (e, w) ~ N(0, sigma^2) reaches the global minimum.
 
     Every sigma scales the same draws. Columns `p`, `q`, `sigma`, `draws`, and the counts
@@ -63,7 +63,7 @@ def gaussian_starts(
     unit = generator("gaussian starts", settings.seed).normal(size=(2, draws))
     start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
     rows = []
-    for chain in chains:
+    for chain in map(Chain.of, settings.chains):
         ends = ends_of(start, chain, settings.tolerance, settings.at_rest, execution.device)
         reached = theory.outcome(ends.theta.cpu().numpy(), chain).reshape(len(sigmas), draws)
         key = {"p": chain.p, "q": chain.q, "sigma": sigmas, "draws": draws}
@@ -74,12 +74,7 @@ def gaussian_starts(
 
 
 def attention_starts(
-    chains: list[Chain],
-    settings: AttentionFlowSettings,
-    tolerance: float,
-    at_rest: float,
-    seed: int,
-    execution: Execution = Execution(),
+    settings: AttentionFlowSettings, flow: IntegrationSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """Where the flow of (e, w, a) ends from N(0, sigma^2); for p + q = 1 that of (e, w) too.
 
@@ -89,17 +84,18 @@ def attention_starts(
         A row per start: `p`, `q`, `model` (`theory.MODELS`), `sigma`, the start `e_0`, `w_0`, `a_0`
         and the end `e`, `w`, `a` (a = 0 without it), and `at_rest`.
     """
-    unit = generator("attention starts", seed).normal(size=(3, settings.draws))
-    plan = [(chain, 3, settings.sigmas, at_rest) for chain in chains]
+    unit = generator("attention starts", flow.seed).normal(size=(3, settings.draws))
+    plan = [(Chain.of(chain), 3, settings.sigmas, flow.at_rest) for chain in flow.chains]
+    slowest = max(flow.at_rest, theory.SLOW_AT_REST)
     plan += [
-        (Chain(p, 1 - p), variables, [max(settings.sigmas)], max(at_rest, theory.SLOW_AT_REST))
+        (Chain(p, 1 - p), variables, [max(settings.sigmas)], slowest)
         for p in settings.independent
         for variables in theory.MODELS
     ]
     parts = []
     for chain, variables, sigmas, slow in plan:
         start = np.concatenate([sigma * unit[:variables] for sigma in sigmas], axis=1)
-        ends = ends_of(start, chain, tolerance, slow, execution.device)
+        ends = ends_of(start, chain, flow.tolerance, slow, execution.device)
         part = {"p": chain.p, "q": chain.q, "model": theory.MODELS[variables]}
         part["sigma"] = np.repeat(sigmas, settings.draws)
         for place, name in enumerate(("e", "w", "a")):
@@ -111,9 +107,7 @@ def attention_starts(
 
 
 def neighbours(
-    chains: list[Chain],
-    tolerance: float,
-    at_rest: float,
+    settings: IntegrationSettings,
     execution: Execution,
     points_of: Callable[[Chain], dict[str, list[np.ndarray]]] = theory.critical_points,
 ) -> pd.DataFrame:
@@ -122,13 +116,13 @@ def neighbours(
     Columns `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends within five
     radii, with the loss of the point. The starts lie on a circle; with attention on a sphere.
     """
-    parts = []
-    for chain in chains:
+    parts, accuracy = [], (settings.tolerance, settings.at_rest)
+    for chain in map(Chain.of, settings.chains):
         points = points_of(chain)
         names = [name for name, group in points.items() for _ in group]
         centres = np.concatenate(list(points.values()))[..., None]
         starts = np.concatenate(list(centres + AROUND * _directions(centres.shape[1])), axis=1)
-        theta = ends_of(starts, chain, tolerance, at_rest, execution.device).theta
+        theta = ends_of(starts, chain, *accuracy, execution.device).theta
         ends = np.stack(np.split(theta.cpu().numpy(), len(names), axis=1))  # [points, 2 or 3, N]
         loss, level = (
             canonical.loss(canonical.logit_gap(*np.moveaxis(place, 1, 0)), chain)
@@ -153,7 +147,7 @@ def _directions(variables: int) -> np.ndarray:
 
 
 def shown_paths(
-    chains: list[Chain], settings: FlowSettings, execution: Execution = Execution()
+    settings: FlowSettings, execution: Execution = Execution()
 ) -> dict[str, np.ndarray]:
     """Trajectories for the figures, at the same times for all.
 
@@ -168,7 +162,8 @@ def shown_paths(
     near = random.uniform(-settings.near, settings.near, (3, n))
     space = np.concatenate([wide, near], axis=1)
     paths = {}
-    for side, chain in zip(("below", "above"), theory.shown_chains(chains), strict=True):
+    shown = theory.shown_chains(settings.chains)
+    for side, chain in zip(("below", "above"), shown, strict=True):
         all_ends = [ends_of(start, chain, *accuracy, execution.device) for start in (plane, space)]
         last = max(float(ends.time.max()) for ends in all_ends)
         time = np.geomspace(FIRST_FRAME, last, settings.frames)

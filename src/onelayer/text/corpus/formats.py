@@ -4,12 +4,15 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from onelayer.errors import OnelayerError
+from onelayer.run.step import scratch_folder
 from onelayer.settings.corpus import RowSettings, Slice
-from onelayer.text.corpus.articles import Article
+from onelayer.text.corpus.articles import Article, count_articles_and_words
 from onelayer.text.corpus.rows import (
     ARROW,
     Piece,
@@ -17,7 +20,13 @@ from onelayer.text.corpus.rows import (
     articles_of_rows,
     lines_of_rows,
 )
-from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
+from onelayer.text.corpus.storage import (
+    read_articles,
+    read_column,
+    subset,
+    write_articles,
+    write_rows,
+)
 
 # WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
 # `well @-@ known`, `1 @,@ 000`.
@@ -52,14 +61,27 @@ def articles_of(pieces: Sequence[Piece], settings: RowSettings, scratch: Path) -
     return articles_of_rows(pieces, format, settings.columns, scratch)
 
 
-def keep_articles(
-    articles: Iterable[Article], most: int | None, path: Path, scratch: Path, source: str
-) -> None:
-    """`write_articles`, or a subset of so many of them."""
-    everything = path if most is None else scratch / "articles.arrow"
-    write_articles(articles, everything, source)
-    if most is not None:
-        write_rows(subset(read_articles([everything]), most), path)
+def parse(
+    pieces: Sequence[Piece],
+    settings: RowSettings,
+    path: Path,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+    most: int | None = None,
+    may_be_empty: bool = False,
+) -> pd.DataFrame:
+    """`write_articles` of pieces of files, or a subset of so many; `count_articles_and_words`.
+
+    Raises:
+        OnelayerError: as `articles_of` and `write_articles`.
+    """
+    source = ", ".join(str(piece.path) for piece in pieces)
+    with scratch_folder(path) as scratch:
+        everything = path if most is None else scratch / "articles.arrow"
+        articles = progress(articles_of(pieces, settings, scratch), unit=" articles")
+        write_articles(articles, everything, source, may_be_empty)
+        if most is not None:
+            write_rows(subset(read_articles([everything]), most), path)
+    return count_articles_and_words(read_column([path], "text"), read_column([path], "label"))
 
 
 def read_lead_sections(path: Path) -> list[Article]:

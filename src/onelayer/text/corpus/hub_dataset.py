@@ -94,10 +94,8 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + more
 
 
-def fetch_rows(part: DatasetPart, path: Path, scratch: Path) -> list[dict]:
-    """Download a part of a split and write its rows, as they are, to one Arrow file.
-
-    `scratch`, an empty folder, never holds more than one file of the split.
+def fetch_rows(part: DatasetPart, path: Path) -> list[dict]:
+    """Download a part of a split, file by file, and write its rows, as they are, to one Arrow file.
 
     Returns:
         Of each file that it comes from: `file`, `sha256`, `start` and `end` (shares of its rows).
@@ -107,10 +105,10 @@ def fetch_rows(part: DatasetPart, path: Path, scratch: Path) -> list[dict]:
             says, or has other columns than the first.
     """
     repository = Repository("dataset", part.repository)
-    files = split_files(repository, part, scratch)
     sources: list[dict] = []
 
-    def rows_of_pieces() -> Iterator[Dataset]:
+    def rows_of_pieces(scratch: Path) -> Iterator[Dataset]:
+        files = split_files(repository, part, scratch)
         for piece in part.slices(len(files)):
             name = files[piece.file]
             with scratch_folder(scratch / "file") as folder:
@@ -121,5 +119,6 @@ def fetch_rows(part: DatasetPart, path: Path, scratch: Path) -> list[dict]:
                 sources.append({"file": name, "sha256": file_sha256(target)} | shares)
                 yield rows
 
-    write_all(rows_of_pieces(), path, str(repository))
+    with scratch_folder(path) as scratch:
+        write_all(rows_of_pieces(scratch), path, str(repository))
     return sources

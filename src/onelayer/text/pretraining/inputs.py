@@ -9,12 +9,14 @@ words are drawn from the topics of the fitted topic model, as the theory has it.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 from datasets import Dataset, Features, List, Value
 
 from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
 from onelayer.settings.pretraining import InputSettings
 from onelayer.text.pretraining.text import EncodedArticles
+from onelayer.text.topics.model import Topics
 
 # As `text.ENCODED`, and of each word which of the input's articles (or topics) it is of.
 MIXED = Features(
@@ -63,6 +65,15 @@ def mix_articles(
                     ids, of = ids[order], of[order]
                 rows.append({"ids": ids, "held_out": held_out, "articles": of})
     return Dataset.from_list(rows, features=MIXED)
+
+
+def probability_of_pieces(topics: Topics, words: pd.DataFrame, pieces: Sequence[str]) -> np.ndarray:
+    """P(piece | topic), [topics, pieces], of those `word`s of a topic model that are pieces."""
+    known = pd.Index(pieces).get_indexer(words["word"])
+    probability = topics.word_probability[:, known >= 0]
+    found = np.zeros((len(probability), len(pieces)))
+    found[:, known[known >= 0]] = probability / probability.sum(axis=1, keepdims=True)
+    return found
 
 
 def _groups(

@@ -1,5 +1,6 @@
 """From files to a training and back: what it reads, the model and the snapshots it leaves."""
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
+from onelayer.settings.models import TOKENIZER_FILES
 from onelayer.settings.pretraining import PretrainModelSettings
 from onelayer.text.corpus.storage import open_rows
 from onelayer.text.models.architecture import quiet
@@ -39,10 +41,15 @@ def read_task(
     return objective, training, held_out
 
 
-def save_model(objective: Objective, folder: Path) -> None:
-    """Write `config.json` and `model.safetensors`, as `from_pretrained` reads them."""
+def save_model(objective: Objective, folder: Path, tokenizer: Path | None = None) -> None:
+    """Write `config.json` and `model.safetensors`, as `from_pretrained` reads them.
+
+    Where there is a folder of its `tokenizer`, this is copied beside them.
+    """
     with quiet():
         objective.saved.cpu().save_pretrained(folder)
+    for name in TOKENIZER_FILES if tokenizer else ():
+        shutil.copyfile(tokenizer / name, folder / name)
 
 
 def save_snapshots(snapshots: Mapping[int, Mapping[str, Tensor]], path: Path) -> None:

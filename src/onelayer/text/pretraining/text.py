@@ -16,9 +16,10 @@ from tokenizers import Tokenizer
 
 from onelayer.compute.seeds import generator, stable_seed
 from onelayer.errors import OnelayerError
+from onelayer.run.step import scratch_folder
 from onelayer.settings.pretraining import TextSettings
 from onelayer.text.corpus.articles import tokens
-from onelayer.text.corpus.storage import BATCH
+from onelayer.text.corpus.storage import BATCH, read_articles, write_rows
 
 ENCODED = Features({"ids": List(Value("int32")), "held_out": Value("bool")})
 
@@ -70,6 +71,16 @@ def encode_articles(
         cache_file_name=place and str(place),
         new_fingerprint="encoded",
     )
+
+
+def write_encoded(
+    paths: Sequence[Path], tokenizer: Tokenizer, settings: TextSettings, path: Path
+) -> None:
+    """`encode_articles` of a corpus, or of several of one file each, into one Arrow file."""
+    drawn_by = "id" if len(paths) == 1 else "title"
+    with scratch_folder(path) as scratch:
+        how = settings, scratch / "encoded.arrow", drawn_by
+        write_rows(encode_articles(read_articles(paths), tokenizer, *how), path)
 
 
 def encoded_articles(rows: Dataset, pieces: Sequence[str]) -> EncodedArticles:

@@ -51,15 +51,15 @@ def tokens_shown(tokens: float, _: int = 0) -> str:
     return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
 
 
-def gather(tokens: Sequence[int], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def gather(tokens: Sequence[int], *measures: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Measures of a series of checkpoints as `measure_snapshots` gives those of a pretraining.
 
-    Of rows of `probe.measures`, a table by checkpoint, those of the first overlap mode and
-    threshold, with the `tokens` it has seen behind them.
+    Of rows of `probe.measures`, tables of any kind by checkpoint, those of the first overlap mode
+    and threshold, with the `tokens` it has seen behind them.
     """
     parts = [
-        tightest_variant(table).assign(tokens=seen)
-        for seen, table in zip(tokens, tables, strict=True)
+        tightest_variant(pd.concat(tables)).assign(tokens=seen)
+        for seen, *tables in zip(tokens, *measures, strict=True)
     ]
     return pd.concat(parts, ignore_index=True)
 

@@ -10,7 +10,7 @@ Shapes: L layers, H heads, T tokens, W words.
 import base64
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
-from onelayer.settings.topic_structure import ReadingSettings
+from onelayer.settings.topic_structure import ReadingSettings, ShownCheckpoint
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.checkpoints import forward, load_checkpoint
 from onelayer.text.models.tokenizer import encode_words, load_tokenizer
@@ -86,40 +86,42 @@ def stored(weights: np.ndarray) -> str:
     return base64.b64encode(levels.tobytes()).decode()
 
 
-def shown_model(
-    name: str,
-    folder: Path,
-    snapshots: Path | None,
-    ratios: list[list[float | None]],
+def shown_models(
+    by: Sequence[ShownCheckpoint],
+    folders: Sequence[Path],
+    heads: Sequence[pd.DataFrame],
+    snapshots: Iterable[Path],
     articles: Sequence[Mapping],
     device: str = "cpu",
-) -> dict:
-    """What a model pays attention to in the articles, at each of its snapshots or as it is.
+) -> Iterator[dict]:
+    """What models pay attention to in the articles, at each of their snapshots or as they are.
 
     Args:
-        name: as it is shown.
-        folder: of the checkpoint.
-        snapshots: of its pretraining, if it has any.
-        ratios: `head_ratios`.
+        by: the models.
+        folders, heads: checkpoint, and rows of `probe.measures.measure_heads`, of each.
+        snapshots: of the pretraining of those that have some.
         articles: `choose_articles`.
-        device: where it computes.
+        device: where they compute.
 
-    Returns:
-        `name`, `ratios`, `layers` and `heads`, and under `states` for each `tokens` (seen; None
-        without snapshots) and `attention`: for each article [L, H, W, W], `stored`.
+    Yields:
+        Of each `name`, `ratios` (`head_ratios`), `layers` and `heads`, and under `states` for each
+        `tokens` (seen; None without snapshots) and `attention`: for each article [L, H, W, W],
+        `stored`.
     """
-    tokenizer, states, shape = load_tokenizer(folder), [], (0, 0)
-    at_hand = (
-        read_snapshots(folder, snapshots, device)
-        if snapshots
-        else [(None, load_checkpoint(folder, device))]
-    )
-    for seen, model in at_hand:
-        weights = [word_attention(model, tokenizer, article["words"]) for article in articles]
-        shape = weights[0].shape[:2]
-        states.append({"tokens": seen, "attention": [stored(one) for one in weights]})
-    size = {"layers": shape[0], "heads": shape[1]}
-    return {"name": name, "ratios": ratios, **size, "states": states}
+    files = iter(snapshots)
+    for one, folder, of_heads in zip(by, folders, heads, strict=True):
+        tokenizer, states, shape = load_tokenizer(folder), [], (0, 0)
+        at_hand = (
+            read_snapshots(folder, next(files), device)
+            if one.snapshots
+            else [(None, load_checkpoint(folder, device))]
+        )
+        for seen, model in at_hand:
+            weights = [word_attention(model, tokenizer, article["words"]) for article in articles]
+            shape = weights[0].shape[:2]
+            states.append({"tokens": seen, "attention": [stored(one) for one in weights]})
+        ratios, size = head_ratios(of_heads, one.seed), {"layers": shape[0], "heads": shape[1]}
+        yield {"name": one.name, "ratios": ratios, **size, "states": states}
 
 
 def head_ratios(heads: pd.DataFrame, seed: str) -> list[list[float | None]]:

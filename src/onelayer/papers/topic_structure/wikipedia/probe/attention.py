@@ -18,15 +18,8 @@ from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.batches import sums_in_batches
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
-from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
-    DISTANCE_LABELS,
-    PAIR_CLASSES,
-    Labels,
-    PairCounter,
-    PairSums,
-    WordPairTotal,
-)
-from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairCounter, PairSums
+from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, SumsOfDocuments
 from onelayer.run.step import Step
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.storage import at, read_articles
@@ -51,10 +44,12 @@ def sample_articles(
     return at(articles, places).to_pandas()
 
 
-def opened(
-    step: Step, settings: AttentionProbeSettings, part: int | None = None
-) -> tuple[PreTrainedModel, Tokenizer, pd.DataFrame]:
-    """What a step probes, of its inputs `model` and `articles`: checkpoint, tokenizer, articles."""
+def opened(step: Step, part: int | None = None) -> tuple[PreTrainedModel, Tokenizer, pd.DataFrame]:
+    """What a step probes: checkpoint, tokenizer, articles, of its inputs `model` and `articles`.
+
+    As its settings `attention` say; `part` as in `sample_articles`.
+    """
+    settings = step.settings.attention
     step.device = resolve_device(settings.device)
     model = load_checkpoint(step.inputs.model, step.device)
     articles = sample_articles(step.inputs.articles, settings, part)
@@ -94,28 +89,16 @@ def probe_attention(
         OnelayerError: `max_tokens` exceeds what the model can read, or no article holds two
             labelled words.
     """
-    pairs = WordPairTotal(len(labels.words))
-    shape = (len(articles), labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
-    head_sums, distance_sums, distance_counts = 0.0, np.zeros(shape), np.zeros(shape, np.int64)
-    texts = articles["text"].tolist()
+    texts, sums = articles["text"].tolist(), SumsOfDocuments(len(articles), labels)
     for place, one in sums_by_document(model, tokenizer, texts, labels, settings, progress):
-        head_sums = head_sums + one.head_sums
-        distance_sums[place], distance_counts[place] = one.distance_sums, one.distance_counts
-        pairs.add(one.word_pairs)
-    if not len(pairs.total().counts):
+        sums.add(place, one)
+    found = sums.total(articles["id"], variants)
+    if not len(found.word_pairs.counts):
         raise OnelayerError(
             f"none of {len(articles)} articles holds two different words of any topic within "
             f"{settings.max_tokens} tokens"
         )
-    return AttentionSums(
-        documents=articles["id"].tolist(),
-        variants=list(variants),
-        head_sums=head_sums,
-        distance_sums=distance_sums,
-        distance_counts=distance_counts,
-        word_pairs=pairs.total(),
-        words=labels.words,
-    )
+    return found
 
 
 def sums_by_document(

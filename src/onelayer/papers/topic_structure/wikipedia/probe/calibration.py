@@ -23,9 +23,8 @@ from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sums_by_document
 from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     Variant,
-    frequencies_of,
-    labels_of,
-    variants_of,
+    probed_words,
+    tightest_variant,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.measures import Sampled
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
@@ -104,7 +103,7 @@ def calibrate(
     """Ratios of one checkpoint under topics and permuted topics, in texts and shuffled texts.
 
     Args:
-        kept: the words of one variant.
+        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
         vocabulary: rows `word`, `occurrences` of the bag of words.
 
     Returns:
@@ -116,8 +115,9 @@ def calibrate(
     Raises:
         OnelayerError: see `labels_of`; or some topics have no pair of a class.
     """
-    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
-    (variant,) = variants_of(kept)
+    kept = tightest_variant(kept)
+    pieces = piece_ids(tokenizer, kept["word"].unique())
+    (variant,), labels, frequencies = probed_words(kept, vocabulary, [pieces])
     texts = articles["text"].tolist()
     longest = settings.attention.max_tokens
 
@@ -132,7 +132,7 @@ def calibrate(
 
     plain = read(texts)
     read_again = {AS_THEY_ARE: [plain], ACROSS: again(across=True), WITHIN: again(across=False)}
-    measured = Measured(labels, variant, frequencies_of(labels, vocabulary), settings)
+    measured = Measured(labels, variant, frequencies, settings)
     try:
         parts = [
             measured.topics(pairs).assign(text=text, permuted=False, runs=len(pairs))

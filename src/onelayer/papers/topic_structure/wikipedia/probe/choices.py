@@ -27,7 +27,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import permutation
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairCounter
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import Replicates
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import AttentionProbeSettings, ProbeSettings
 from onelayer.settings.topic_structure import ChoicesSettings
 from onelayer.settings.topics import AmbiguitySettings, Threshold
 from onelayer.text.models.checkpoints import forward, is_causal
@@ -137,8 +137,7 @@ def measure_choices(
     kept: dict[Choice, pd.DataFrame],
     vocabulary: pd.DataFrame,
     choices: ChoicesSettings,
-    attention: AttentionProbeSettings,
-    settings: UncertaintySettings,
+    probe: ProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Attention and embedding ratios of a checkpoint under every choice.
@@ -156,8 +155,9 @@ def measure_choices(
     """
     union = sorted(set().union(*(rows["word"] for rows in kept.values())))
     words = sorted(piece_ids(tokenizer, union))
-    texts = articles["text"].tolist()
-    pairs = attention_between_words(model, tokenizer, texts, words, choices, attention, progress)
+    texts, settings = articles["text"].tolist(), probe.uncertainty
+    how = choices, probe.attention, progress
+    pairs = attention_between_words(model, tokenizer, texts, words, *how)
     vectors = unit_vectors(extract_embeddings(model, tokenizer, words).of(words)["output"])
     weights = uncertainty.document_weights(
         len(texts), settings.document_resamples, generator("documents", settings.seed)

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia.head_removal import (
     LARGEST,
     NONE,
@@ -33,7 +34,7 @@ from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.text.corpus.storage import at, open_rows, read_articles, read_column
 from onelayer.text.models.head_removal import HeadSwitch
-from onelayer.text.models.tokenizer import EncodedText, encode, piece_ids
+from onelayer.text.models.tokenizer import EncodedText, encode, load_tokenizer, piece_ids
 from onelayer.text.models.word_heads import WordModel, load_word_model
 
 
@@ -267,8 +268,8 @@ def read_without(
 
 
 def measure_removal(
-    folders: Mapping[str, Path],
-    tokenizer: Tokenizer,
+    folders: Sequence[Path],
+    seeds: Sequence[int],
     articles: pd.DataFrame,
     kept: pd.DataFrame,
     vocabulary: pd.DataFrame,
@@ -281,8 +282,8 @@ def measure_removal(
     """`removal_losses` of every checkpoint of one model.
 
     Args:
-        folders: of the checkpoints, by the `seed` of their rows in `ratios`.
-        tokenizer: of all of them.
+        folders: of the checkpoints, which have one tokenizer.
+        seeds: of each, where there are several.
         articles: see `unseen_articles`.
         kept: the table of `onelayer.text.topics.ambiguity`.
         vocabulary: rows `word`, `occurrences` of the bag of words.
@@ -299,8 +300,9 @@ def measure_removal(
         )
     topics = loosest_variant(kept).groupby("word")["topic"].agg(frozenset).to_dict()
     ratios = loosest_variant(ratios)
-    parts, kinds = [], set()
-    for seed, folder in folders.items():
+    names = map(str, seeds) if len(folders) > 1 else [ALL]
+    tokenizer, parts, kinds = load_tokenizer(folders[0]), [], set()
+    for seed, folder in zip(names, folders, strict=True):
         model = load_word_model(folder, tokenizer, device)
         if isinstance(model, str):
             return without_losses(model)

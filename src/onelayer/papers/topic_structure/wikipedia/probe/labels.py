@@ -90,6 +90,14 @@ def stack_labels(parts: Sequence[Labels]) -> Labels:
     return Labels(words, stacked)
 
 
+def probed_words(
+    kept: pd.DataFrame, vocabulary: pd.DataFrame, one_piece: Iterable[Collection[str]]
+) -> tuple[list[Variant], Labels, np.ndarray]:
+    """What every measure asks of words: `variants_of`, `labels_of` and `frequencies_of` them."""
+    labels = labels_of(kept, one_piece)
+    return variants_of(kept), labels, frequencies_of(labels, vocabulary)
+
+
 def frequencies_of(labels: Labels, vocabulary: pd.DataFrame) -> np.ndarray:
     """Occurrences of each labelled word in the corpus, [words].
 

@@ -5,26 +5,66 @@ articles attention to one's own article is no attention to a topic.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
-from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
-from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
-    DISTANCE_LABELS,
-    PAIR_CLASSES,
-    Labels,
-    PairCounter,
-    PairSums,
-    WordPairs,
-    WordPairTotal,
+from onelayer.papers.topic_structure.wikipedia.probe.labels import (
+    Variant,
+    probed_words,
+    tightest_variant,
 )
-from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums
-from onelayer.text.models.checkpoints import forward
+from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairCounter
+from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, SumsOfDocuments
+from onelayer.settings.probe import ProbeSettings
+from onelayer.text.models.checkpoints import forward, load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
 
 WITHIN, ACROSS = "of one article", "across articles"
+
+
+def measure_inputs(
+    folders: Sequence[Path],
+    seeds: Sequence[int],
+    inputs: Sequence[tuple[np.ndarray, np.ndarray]],
+    kept: pd.DataFrame,
+    vocabulary: pd.DataFrame,
+    probe: ProbeSettings,
+    device: str = "cpu",
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """Attention ratios of one model on inputs like those of its training.
+
+    Args:
+        folders, seeds: of its checkpoints.
+        inputs: as `probe_inputs` takes them.
+        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
+        vocabulary: rows `word`, `occurrences` of the bag of words.
+
+    Returns:
+        Rows of `measure_attention` with `pairs`, which are of one article or across articles.
+    """
+    kept = tightest_variant(kept)
+    pieces = piece_ids(load_tokenizer(folders[0]), kept["word"].unique())
+    variants, labels, frequencies = probed_words(kept, vocabulary, [pieces])
+    label_of = np.full(max(int(ids.max()) for ids, _ in inputs) + 1, -1)
+    for place, word in enumerate(labels.words):
+        if pieces[word] < len(label_of):
+            label_of[pieces[word]] = place
+    how = labels, variants, label_of, probe.attention.reference_length
+    models = (load_checkpoint(folder, device) for folder in progress(folders))
+    sums = [probe_inputs(model, inputs, *how) for model in models]
+    given = labels, frequencies, probe.uncertainty, seeds
+    tables = [
+        measure_attention([one[pairs] for one in sums], *given).assign(pairs=pairs)
+        for pairs in sums[0]
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def probe_inputs(
@@ -34,7 +74,6 @@ def probe_inputs(
     variants: Sequence[Variant],
     label_of: np.ndarray,
     reference_length: float,
-    progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> dict[str, AttentionSums]:
     """Sums of the model's attention over inputs, by whether two words are of one article.
 
@@ -53,49 +92,19 @@ def probe_inputs(
         OnelayerError: no input holds two different words of a topic.
     """
     counter = PairCounter(labels, reference_length)
-    sums = {kind: _Sums(len(inputs), labels) for kind in (WITHIN, ACROSS)}
-    for place, (ids, articles) in enumerate(progress(inputs, unit="input")):
+    sums = {kind: SumsOfDocuments(len(inputs), labels) for kind in (WITHIN, ACROSS)}
+    for place, (ids, articles) in enumerate(inputs):
         index = label_of[ids]
         positions = np.flatnonzero(index >= 0)
         attention = forward(model, [CLS_ID, *ids.tolist(), SEP_ID])
         for article in np.unique(articles[positions]):
             mine = positions[articles[positions] == article]
             one = counter.pair_sums(attention, mine + 1, index[mine])
-            sums[WITHIN].add(place, one, 1)
+            sums[WITHIN].add(place, one)
             sums[ACROSS].add(place, one, -1)
-        sums[ACROSS].add(place, counter.pair_sums(attention, positions + 1, index[positions]), 1)
+        sums[ACROSS].add(place, counter.pair_sums(attention, positions + 1, index[positions]))
     names = [str(place) for place in range(len(inputs))]
     found = {kind: one.total(names, variants) for kind, one in sums.items()}
     if not len(found[WITHIN].word_pairs.counts):
         raise OnelayerError(f"none of {len(inputs)} inputs holds two different words of any topic")
     return {kind: one for kind, one in found.items() if len(one.word_pairs.counts)}
-
-
-class _Sums:
-    """Pair sums of inputs as they are added; what is taken off again leaves counts of 0."""
-
-    def __init__(self, inputs: int, labels: Labels) -> None:
-        shape = (inputs, labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
-        self.distance_sums, self.distance_counts = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-        self.head_sums: np.ndarray | float = 0.0
-        self.pairs, self.labels = WordPairTotal(len(labels.words)), labels
-
-    def add(self, place: int, one: PairSums, sign: int) -> None:
-        self.head_sums = self.head_sums + sign * one.head_sums
-        self.distance_sums[place] += sign * one.distance_sums
-        self.distance_counts[place] += sign * one.distance_counts
-        pairs = one.word_pairs
-        self.pairs.add(WordPairs(pairs.query, pairs.key, sign * pairs.sums, sign * pairs.counts))
-
-    def total(self, names: list[str], variants: Sequence[Variant]) -> AttentionSums:
-        pairs = self.pairs.total()
-        there = pairs.counts > 0
-        return AttentionSums(
-            documents=names,
-            variants=list(variants),
-            head_sums=self.head_sums,
-            distance_sums=np.where(self.distance_counts > 0, self.distance_sums, 0.0),
-            distance_counts=self.distance_counts,
-            word_pairs=WordPairs(*(column[there] for column in vars(pairs).values())),
-            words=self.labels.words,
-        )

@@ -14,7 +14,9 @@ from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_e
 from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     frequencies_of,
     labels_of,
+    probed_words,
     stack_labels,
+    tightest_variant,
     variants_of,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.measures import (
@@ -22,12 +24,8 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     measure_embeddings,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
-from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import (
-    FIRST,
-    circuits_of,
-    measure_circuits,
-)
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import FIRST, measure_vectors
+from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
@@ -42,8 +40,7 @@ def measure_snapshots(
     articles: pd.DataFrame,
     kept: pd.DataFrame,
     vocabulary: pd.DataFrame,
-    attention: AttentionProbeSettings,
-    uncertainty: UncertaintySettings,
+    probe: ProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Attention and embedding ratios, value circuits' gaps, at each snapshot, over seeds, of each.
@@ -52,7 +49,7 @@ def measure_snapshots(
         seeds: by seed, tokens seen and the model at every snapshot.
         tokenizer: of all of them.
         articles: what their attention is probed on.
-        kept: the words of one variant.
+        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
         vocabulary: rows `word`, `occurrences` of the bag of words.
 
     Returns:
@@ -62,22 +59,19 @@ def measure_snapshots(
     Raises:
         OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.
     """
-    labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
-    variants = variants_of(kept)
-    one = (labels, frequencies_of(labels, vocabulary), uncertainty)
+    kept = tightest_variant(kept)
+    pieces = piece_ids(tokenizer, kept["word"].unique())
+    variants, labels, frequencies = probed_words(kept, vocabulary, [pieces])
+    probed, how = (labels, variants, probe.attention), (probe.uncertainty, list(seeds))
     parts = []
     for moment in progress(zip(*seeds.values(), strict=True), unit="snapshot"):
-        sums, vectors, circuits = [], [], []
+        sums, embeddings = [], []
         for _, model in moment:
-            sums.append(probe_attention(model, tokenizer, articles, labels, variants, attention))
-            embeddings = extract_embeddings(model, tokenizer, labels.words)
-            vectors.append(embeddings.of(labels.words))
-            circuits.append(circuits_of(embeddings, labels.words))
-        variant = variants[0], labels.membership[0], *one[1:]
+            sums.append(probe_attention(model, tokenizer, articles, *probed))
+            embeddings.append(extract_embeddings(model, tokenizer, labels.words))
         measured = [
-            measure_attention(sums, *one, seeds=list(seeds)),
-            measure_embeddings(vectors, variants, *one, seeds=list(seeds)),
-            measure_circuits(circuits, *variant, [FIRST], list(seeds)),
+            measure_attention(sums, labels, frequencies, *how),
+            *measure_vectors(embeddings, variants, labels, frequencies, *how, [FIRST]),
         ]
         tokens = sum(tokens for tokens, _ in moment) // len(moment)
         parts += [table.assign(tokens=tokens) for table in measured]
@@ -102,8 +96,7 @@ def measure_topic_models(
     articles: pd.DataFrame,
     kept: Mapping[Fit, pd.DataFrame],
     vocabulary: pd.DataFrame,
-    attention: AttentionProbeSettings,
-    uncertainty: UncertaintySettings,
+    probe: ProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Attention and embedding ratios of a checkpoint, by topic model, in one pass over documents.
@@ -127,12 +120,13 @@ def measure_topic_models(
             parts.append(labels_of(words, [piece_ids(tokenizer, words["word"].unique())]))
     variants = [variant for words in kept.values() for variant in variants_of(words)]
     labels = stack_labels(parts)
-    sums = probe_attention(model, tokenizer, articles, labels, variants, attention, progress)
+    how = labels, variants, probe.attention, progress
+    sums = probe_attention(model, tokenizer, articles, *how)
     vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
     frequencies = frequencies_of(labels, vocabulary)
     measures = []
     for place, (fit, words) in enumerate(progress(kept.items(), unit="model")):
-        one = Labels(labels.words, labels.membership[[place]]), frequencies, uncertainty
+        one = Labels(labels.words, labels.membership[[place]]), frequencies, probe.uncertainty
         with _named(fit):
             rows = [
                 measure_attention([sums.of_variant(place)], *one),

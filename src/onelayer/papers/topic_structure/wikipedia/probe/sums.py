@@ -3,7 +3,7 @@
 No step that only measures needs the model that the sums come from.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
     DISTANCE_LABELS,
     PAIR_CLASSES,
+    Labels,
+    PairSums,
     WordPairs,
     WordPairTotal,
 )
@@ -57,6 +59,39 @@ class AttentionSums:
             head_sums=self.head_sums[[place]],
             distance_sums=self.distance_sums[:, [place]],
             distance_counts=self.distance_counts[:, [place]],
+        )
+
+
+class SumsOfDocuments:
+    """Pair sums of documents as they are added; what is taken off again leaves counts of 0."""
+
+    def __init__(self, documents: int, labels: Labels) -> None:
+        shape = (documents, labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
+        self.distance_sums, self.distance_counts = np.zeros(shape), np.zeros(shape, dtype=np.int64)
+        self.head_sums: np.ndarray | float = 0.0
+        self.pairs, self.labels = WordPairTotal(len(labels.words)), labels
+
+    def add(self, place: int, one: PairSums, sign: int = 1) -> None:
+        """Add the sums of the document at a place, or take them off."""
+        self.head_sums = self.head_sums + sign * one.head_sums
+        self.distance_sums[place] += sign * one.distance_sums
+        self.distance_counts[place] += sign * one.distance_counts
+        pairs = one.word_pairs
+        self.pairs.add(WordPairs(pairs.query, pairs.key, sign * pairs.sums, sign * pairs.counts))
+
+    def total(self, documents: Sequence[str], variants: Sequence[Variant]) -> AttentionSums:
+        """The sums of all documents, under their ids and the variants' names."""
+        pairs = self.pairs.total()
+        there = pairs.counts > 0
+        self.distance_sums[self.distance_counts == 0] = 0.0
+        return AttentionSums(
+            documents=list(documents),
+            variants=list(variants),
+            head_sums=self.head_sums,
+            distance_sums=self.distance_sums,
+            distance_counts=self.distance_counts,
+            word_pairs=WordPairs(*(column[there] for column in vars(pairs).values())),
+            words=self.labels.words,
         )
 
 

@@ -16,7 +16,7 @@ Shapes: W words, N labelled words, G topic sets, L layers, H heads of all layers
 permutations, R resamples, d width, e width of the vectors on either side.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,11 @@ from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     Sampled,
+    measure_embeddings,
     permutations_of,
     rows_of,
 )
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import TopicSets
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import Embeddings
 from onelayer.settings.probe import UncertaintySettings
@@ -248,6 +250,25 @@ def measure_circuits(
                 of = {"reading": reading, "seed": seed, **vars(variant), "n": words}
                 parts.append(_of_heads(circuits.places, gaps, chance).assign(**of))
     return pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def measure_vectors(
+    checkpoints: Sequence[Embeddings],
+    variants: Sequence[Variant],
+    labels: Labels,
+    frequencies: np.ndarray,
+    settings: UncertaintySettings,
+    seeds: Sequence[int] = (),
+    readings: Iterable[str] = READINGS,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`measure_embeddings` of one model, and `measure_circuits` under the first of the variants."""
+    vectors = [one.of(labels.words) for one in checkpoints]
+    known = variants, labels, frequencies, settings
+    ratios = measure_embeddings(vectors, *known, progress, seeds)
+    circuits = (circuits_of(one, labels.words) for one in progress(checkpoints, unit="checkpoint"))
+    first = variants[0], labels.membership[0], frequencies, settings
+    return ratios, measure_circuits(circuits, *first, readings, seeds)
 
 
 def _of_heads(places: Sequence[tuple[int, int]], values: np.ndarray, null: np.ndarray):
