@@ -1258,6 +1258,20 @@ FAULTS = [
         "the Hessian's curvature along e forgets a part of the attention",
     ),
     Fault(
+        "papers/local_to_global/trap.py",
+        "torch.linalg.eigvalsh(H_ee - H_eb @ H_eb.mT / H_bb)",
+        "torch.linalg.eigvalsh(H_ee)",
+        "tests/unit/test_trap.py::test_the_curvature_is_that_of_the_dense_hessian_in_all_parameters",
+        "the unigram model's curvature is that of a bias which stands still",
+    ),
+    Fault(
+        "papers/local_to_global/trap_tables.py",
+        "left = [there.iloc[-1] for there in before if len(there)]",
+        "left = [there.min() for there in before if len(there)]",
+        "tests/unit/test_trap.py::test_the_last_look_at_the_unigram_model_counts_not_the_lowest",
+        "the lowest curvature of a path passes for that before the escape",
+    ),
+    Fault(
         "papers/local_to_global/theory.py",
         "at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)",
         "at_saddle = abs(w - W_SADDLE) < REACHED",

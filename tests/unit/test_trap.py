@@ -1,5 +1,6 @@
 """The curvature at the unigram model beside a dense model by loops, and the table of it."""
 
+import itertools
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from onelayer.papers.local_to_global.trap import curvature, train_trap
 from onelayer.papers.local_to_global.trap_tables import escape, median, trap
 from onelayer.settings.local_to_global import PAPERS_START as PAPER
 from onelayer.settings.local_to_global import STANDARD_START as START
-from onelayer.settings.local_to_global import TrainingSettings, TrapSettings
+from onelayer.settings.local_to_global import TrainingSettings, TrapSettings, Variant
 
 CHAIN = Chain(0.5, 0.8)
 T, D = 5, 3
@@ -29,18 +30,23 @@ def weights(seed: int, scale: float) -> dict[str, torch.Tensor]:
     }
 
 
-def dense_loss(own: dict[str, torch.Tensor], e: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The population loss of one run, position by position, with b at the unigram model."""
+def every_sequence() -> torch.Tensor:
+    """Every sequence once: each place has its symbols' right shares, as in the population."""
+    return torch.tensor(list(itertools.product([False, True], repeat=T)))
+
+
+def dense_loss(own: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """The population loss of one run, position by position."""
     surprise, weight = {0: [], 1: []}, {0: CHAIN.pi0, 1: CHAIN.pi1}
     for row in x:
-        z = [own["wpe"][t] + float(row[t]) * e for t in range(T)]
+        z = [own["wpe"][t] + float(row[t]) * own["e"] for t in range(T)]
         for t in range(T):
             scores = torch.stack([(own["W_K"] @ z[s]) @ (own["W_Q"] @ z[t]) for s in range(t + 1)])
             share = torch.softmax(scores / math.sqrt(D), dim=0)
             mixed = sum(share[s] * (own["W_V"] @ z[s]) for s in range(t + 1))
             y = z[t] + own["W_O"] @ mixed
             y = y + own["W_2"] @ torch.relu(own["W_1"] @ y)
-            logit = e @ y + math.log(CHAIN.p / CHAIN.q)
+            logit = own["e"] @ y + own["b"]
             symbol = int(row[t])
             one = 1 - CHAIN.q if symbol else CHAIN.p
             loss = -one * torch.nn.functional.logsigmoid(logit)
@@ -49,18 +55,31 @@ def dense_loss(own: dict[str, torch.Tensor], e: torch.Tensor, x: torch.Tensor) -
 
 
 @pytest.mark.parametrize("scale", [0.02, 0.7])
-def test_the_curvature_is_the_least_eigenvalue_of_the_dense_hessian(scale):
-    parameters = weights(1, scale)
-    x = torch.rand(4, T, generator=torch.Generator().manual_seed(2)) < CHAIN.pi1
+def test_the_curvature_is_that_of_the_dense_hessian_in_all_parameters(scale):
+    """The least curvature in e, all other parameters moving with it as is best."""
+    parameters, x = weights(1, scale), every_sequence()
     found = curvature(parameters, x.expand(2, -1, -1), CHAIN)
     unit = 2 * CHAIN.p * CHAIN.q * (CHAIN.p + CHAIN.q - 1) / (CHAIN.p + CHAIN.q) ** 2
     for run in range(2):
         own = {name: value[run] for name, value in parameters.items()}
-        zero = torch.zeros(D, dtype=torch.float64)
-        hessian = torch.autograd.functional.hessian(lambda e, own=own: dense_loss(own, e, x), zero)
-        least = float(torch.linalg.eigvalsh(hessian)[0]) / unit
-        assert float(found["curvature"][run]) == pytest.approx(least, rel=1e-5, abs=1e-6)
         assert float(found["e_norm"][run]) == pytest.approx(float(own["e"].norm()))
+        best = torch.tensor(math.log(CHAIN.p / CHAIN.q), dtype=torch.float64)
+        own |= {"e": torch.zeros(D, dtype=torch.float64), "b": best}
+        flat = torch.cat([value.flatten() for value in own.values()])
+
+        def loss(flat: torch.Tensor, own=own) -> torch.Tensor:
+            parts = flat.split([value.numel() for value in own.values()])
+            pairs = zip(own.items(), parts, strict=True)
+            return dense_loss({name: part.view_as(value) for (name, value), part in pairs}, x)
+
+        slope = torch.autograd.functional.jacobian(loss, flat)
+        assert slope.abs().max() < 1e-12, "the unigram model is critical"
+        hessian = torch.autograd.functional.hessian(loss, flat)
+        rest = torch.ones(len(flat), dtype=torch.bool)
+        rest[:D] = False  # e stands first
+        H_ee, H_er, H_rr = hessian[:D, :D], hessian[:D, rest], hessian[rest][:, rest]
+        least = torch.linalg.eigvalsh(H_ee - H_er @ torch.linalg.pinv(H_rr) @ H_er.T)[0] / unit
+        assert float(found["curvature"][run]) == pytest.approx(float(least), rel=1e-5, abs=1e-6)
 
 
 def test_without_weights_it_is_what_the_theorem_gives():
@@ -89,9 +108,17 @@ def test_runs_have_losses_and_curvatures_on_every_chain():
     assert first["curvature"].between(0.9, 1.1).all() and np.isfinite(curves["loss"]).all()
 
 
-def test_a_chain_without_a_trap_is_refused():
-    with pytest.raises(ValueError, match=r"p = 0.2, q = 0.3: p \+ q must exceed 1"):
-        TrapSettings(chains=[{"p": 0.2, "q": 0.3}])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"chains": [{"p": 0.2, "q": 0.3}]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
+        ({"variants": [{"name": "rows", "embedding_rows": 2}]}, "rows: embedding_rows must be 1"),
+        ({"variants": [{"name": PAPER}]}, "every chain has this start already"),
+    ],
+)
+def test_what_has_no_trap_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        TrapSettings(**({"chains": [{"p": 0.5, "q": 0.8}]} | given))
 
 
 def runs(**by_variant: list[tuple[float, float]]) -> pd.DataFrame:
@@ -122,12 +149,36 @@ def test_the_table_tells_those_that_stay_from_those_that_leave():
     assert rows.loc[(START, "curvature_where_trapped"), "verdict"] == "reproduced"
     assert rows.loc[(START, "curvature_before_escape"), "verdict"] == "not reached"
     assert rows.loc[(START, "escape_iteration"), "verdict"] == "not reached"
-    # The escape is at iteration 20, so that what came later does not count.
+    # The escape is at iteration 20, and the run was last at the unigram model at the start.
     assert rows.loc[("fast", "escape_iteration"), "value"] == 20
-    assert rows.loc[("fast", "curvature_before_escape"), "value"] == pytest.approx(-0.05)
+    assert rows.loc[("fast", "curvature_before_escape"), "value"] == 1
     assert (PAPER, "curvature_where_trapped") not in rows.index
     assert rows.loc[(PAPER, "way_closed"), "verdict"] == "reproduced"
     assert rows.loc[(START, "way_closed"), "verdict"] == ""
+
+
+def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
+    low, high = CHAIN.bigram_entropy, CHAIN.unigram_entropy
+    curves = runs(**{START: [(high, 0.8)] * 3, "paper, fast": [(low, 1.0)] * 3})
+    fast = Variant(name="paper, fast", initialisation="paper", lr=0.008)
+    rows = trap(curves, TrainingSettings(), [fast]).table.set_index(["variant", "quantity"])
+    assert ("paper, fast", "curvature_where_trapped") not in rows.index
+    assert rows.loc[("paper, fast", "way_closed"), "verdict"] == "reproduced"
+
+
+def test_the_last_look_at_the_unigram_model_counts_not_the_lowest():
+    curves = runs(**{START: [(CHAIN.bigram_entropy, 1.0)] * 3})
+    curves["loss"] = np.where(curves["iteration"] < 40, CHAIN.unigram_entropy, CHAIN.bigram_entropy)
+    curves["curvature"] = curves["iteration"].map({0: -2.0, 20: -0.5, 40: 3.0})
+    rows = trap(curves, TrainingSettings(), []).table.set_index(["variant", "quantity"])
+    assert rows.loc[(START, "curvature_before_escape"), "value"] == -0.5
+
+
+def test_what_was_never_at_the_unigram_model_has_no_last_look_there():
+    curves = runs(**{START: [(CHAIN.bigram_entropy, -1.0)] * 3})
+    curves.loc[curves["iteration"] < 20, "loss"] += 1
+    rows = trap(curves, TrainingSettings(), []).table.set_index(["variant", "quantity"])
+    assert rows.loc[(START, "curvature_before_escape"), "verdict"] == "not reached"
 
 
 def test_an_escape_lasts_to_the_end():

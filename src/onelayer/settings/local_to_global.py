@@ -1,5 +1,6 @@
 """Settings of the Local to Global paper (Makkuva et al. 2024)."""
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import pydantic
@@ -230,6 +231,11 @@ class AblationRunSettings(EnsembleSettings):
 STANDARD_START, PAPERS_START = "standard start", "paper's start"
 
 
+def papers_starts(variants: Iterable[Variant]) -> set[str]:
+    """Names of the runs from the paper's start, which come from far above the unigram entropy."""
+    return {PAPERS_START} | {v.name for v in variants if v.initialisation == "paper"}
+
+
 class TrapSettings(Computing):
     """Is the unigram model a trap of the whole transformer, and how is it left?"""
 
@@ -251,6 +257,11 @@ class TrapSettings(Computing):
         for chain in self.chains:
             if chain.p + chain.q <= 1:
                 raise ValueError(f"chains: p = {chain.p:g}, q = {chain.q:g}: p + q must exceed 1")
+        for variant in self.variants:
+            if variant.embedding_rows == 2:
+                raise ValueError(f"variants: {variant.name}: embedding_rows must be 1, found 2")
+            if variant.name in (STANDARD_START, PAPERS_START):
+                raise ValueError(f"variants: {variant.name}: every chain has this start already")
         return self
 
     def of(self, chain: ChainSettings) -> EnsembleSettings:

@@ -24,6 +24,7 @@ from onelayer.settings.local_to_global import (
     SourceSettings,
     TrainingSettings,
     Variant,
+    papers_starts,
 )
 
 LABELS = {
@@ -373,6 +374,7 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
     is a minimum, below it has a way out.
     """
     chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
+    from_afar = papers_starts(variants)
     colours = dict(
         zip([STANDARD_START, PAPERS_START, *(v.name for v in variants)], PALETTE, strict=False)
     )
@@ -387,7 +389,7 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
         for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
             style = {"color": colours[variant], "lw": 0.9, "alpha": 0.8}
             column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
-            if variant != PAPERS_START:
+            if variant not in from_afar:
                 column[1].plot(run["iteration"], run["curvature"], **style)
         column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
         column[1].set_xlabel("iteration")

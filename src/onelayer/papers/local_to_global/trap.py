@@ -2,14 +2,16 @@
 
 Where e = 0 the logit <e, z> + b does not depend on the input: with b = log(p / q) the model is the
 unigram model, whatever the other weights are, and the loss is critical there. All such points form
-a flat set, so that the Hessian's smallest eigenvalue is at most 0; what makes the set a trap or a
-way out is its curvature across, in e alone:
+a flat set. Of the Hessian there only the part in e and b is not 0; what makes the set a trap or a
+way out is the curvature across it, in e with b at its best for each e, the Schur complement
 
-    H_ee = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) E[p_t' p_t'^T],
+    S = H_ee - H_eb H_be / H_bb
+      = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) Cov(p_t'),
 
-with p_t' what z_t is at e = 0. At small weights it is 2 h(0) I + ..., h(0) = p q (p + q - 1) / (p +
-q)^2 of the canonical model (Makkuva et al. 2024, theorem 2): positive where p + q > 1. W_1, W_2,
-W_V, W_O change dz_t / de as they are trained, along the flat set, and can turn it negative.
+with p_t' what z_t is at e = 0, and its covariance over the places t. At small weights S is 2 h(0) I
++ ..., h(0) = p q (p + q - 1) / (p + q)^2 of the canonical model (Makkuva et al. 2024, theorem 2):
+positive where p + q > 1. W_1, W_2, W_V, W_O change dz_t / de as they are trained, along the flat
+set, and can turn it negative.
 """
 
 import math
@@ -34,7 +36,7 @@ STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 i
 
 
 def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> dict[str, Tensor]:
-    """The smallest eigenvalue of H_ee at e = 0 and the best b, the other weights as they are.
+    """The smallest eigenvalue of S at e = 0, the other weights as they are.
 
     Args:
         parameters: of every run.
@@ -46,20 +48,21 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> dict
         how far the run is from e = 0.
     """
     held = {name: value.detach().double() for name, value in parameters.items()}
-    held["b"] = torch.full_like(held["b"], math.log(chain.p / chain.q))
+    best, d = math.log(chain.p / chain.q), held["e"].shape[1]
 
-    def slope(e: Tensor) -> Tensor:
-        e = e.requires_grad_()
+    def slope(step: Tensor) -> Tensor:
+        """The gradient in (e, b), [R, d + 1], a step [d + 1] from the unigram model."""
+        both = step.expand(len(held["b"]), -1).clone().requires_grad_()
         with torch.enable_grad():
-            loss = population_losses(held | {"e": e}, x, chain).sum()
-            return torch.autograd.grad(loss, e)[0]
+            moved = held | {"e": both[:, :d], "b": best + both[:, d]}
+            return torch.autograd.grad(population_losses(moved, x, chain).sum(), both)[0]
 
     # Central differences: attention's own backward pass has no derivative.
-    steps = STEP * torch.eye(held["e"].shape[1], dtype=torch.float64, device=x.device)
-    zero = torch.zeros_like(held["e"])
-    rows = [(slope(zero + step) - slope(zero - step)) / (2 * STEP) for step in steps]
-    hessian = torch.stack(rows, dim=1)
-    least = torch.linalg.eigvalsh((hessian + hessian.mT) / 2)[:, 0]
+    steps = STEP * torch.eye(d + 1, dtype=torch.float64, device=x.device)
+    hessian = torch.stack([(slope(one) - slope(-one)) / (2 * STEP) for one in steps], dim=1)
+    hessian = (hessian + hessian.mT) / 2
+    H_ee, H_eb, H_bb = hessian[:, :d, :d], hessian[:, :d, d:], hessian[:, d:, d:]
+    least = torch.linalg.eigvalsh(H_ee - H_eb @ H_eb.mT / H_bb)[:, 0]
     unit = 2 * abs(chain.p * chain.q * (chain.p + chain.q - 1)) / (chain.p + chain.q) ** 2
     return {"curvature": least / unit, "e_norm": held["e"].norm(dim=1)}
 

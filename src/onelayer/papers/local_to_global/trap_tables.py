@@ -15,7 +15,7 @@ from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.training_tables import changes, close
-from onelayer.settings.local_to_global import PAPERS_START, TrainingSettings, Variant
+from onelayer.settings.local_to_global import TrainingSettings, Variant, papers_starts
 
 KEYS = ["p", "q", "variant"]
 COMPARED = {
@@ -51,11 +51,13 @@ def quantities_of(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     final = np.array([run["loss"].iloc[-1] for run in each])
     stay = np.abs(final - chain.unigram_entropy) <= close(chain)
     trapped = [run["curvature"].iloc[-1] for run, stays in zip(each, stay, strict=True) if stays]
-    left = [
-        run.loc[run["iteration"] <= time, "curvature"].min()
-        for run, time in zip(each, times, strict=True)
+    near = [np.abs(run["loss"] - chain.unigram_entropy) <= close(chain) for run in each]
+    before = [
+        run.loc[there & (run["iteration"] < time), "curvature"]
+        for run, there, time in zip(each, near, times, strict=True)
         if np.isfinite(time)
     ]
+    left = [there.iloc[-1] for there in before if len(there)]
     way = chain.unigram_entropy - chain.bigram_entropy
     found = {
         "trapped_share": share(int(stay.sum()), len(each)),
@@ -106,12 +108,12 @@ def readable(by: pd.DataFrame, p: float, q: float, variant: str) -> dict[str, st
 )
 def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Variant]) -> Report:
     """Curvature of the whole transformer at the unigram model, and who leaves it, by chain."""
-    said = {v.name: changes(v, training) for v in variants}
+    said, from_afar = {v.name: changes(v, training) for v in variants}, papers_starts(variants)
     rows = []
     for (p, q, variant), runs in curves.groupby(KEYS, sort=False):
         chain = Chain(p, q)
         found = quantities_of(runs, chain)
-        if variant == PAPERS_START:  # comes from far above the unigram entropy and never was there
+        if variant in from_afar:  # comes from far above the unigram entropy and never was there
             found = {name: row for name, row in found.items() if not name.startswith("curvature")}
         found["trapped_share"]["note"] = said.get(variant, "as trained")
         rows += [dict(zip(KEYS, (p, q, variant), strict=True)) | {"quantity": name} | row
@@ -119,7 +121,7 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
     table = tidy(rows, KEYS)
     compared = [
         None
-        if row.quantity == "way_closed" and row.variant != PAPERS_START
+        if row.quantity == "way_closed" and row.variant not in from_afar
         else COMPARED.get(row.quantity)
         for row in table.itertuples()
     ]
@@ -129,11 +131,12 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
         f"{training.sequence_length} inputs, {training.batch} sequences, {training.iterations} "
         "iterations; the standard start and the paper's on chains with p + q > 1, changes of the "
         "first on the first chain.",
-        "Where e = 0 the loss is the unigram entropy whatever the other weights are. Least "
-        "curvature: the smallest eigenvalue of the Hessian in e there, with the run's own other "
-        "weights and the best b, in units of 2 h(0), what theorem 2 gives for small weights. Above "
-        "0: a local minimum (flat along the other weights); below: a way out. Before escaping: the "
-        "lowest that was seen up to the escape.",
+        "Where e = 0 and b is at its best the loss is the unigram entropy whatever the other "
+        "weights are. Least curvature: the smallest eigenvalue of the Hessian there in e, b moving "
+        "with it as is best, with the run's own other weights, in units of 2 h(0), what theorem 2 "
+        "gives for small weights. Above 0: a local minimum (flat along the other weights); below: "
+        "a way out. Before escaping: at the last look at which the run was still at the unigram "
+        "model.",
         "At the unigram model: within a tenth of its distance from the bigram entropy. Escape: "
         "from then on below that. The median's interval is by order statistics; a seed that stays "
         "comes after all others.",
