@@ -67,7 +67,7 @@ same-bytes: install ## are a small portable run's bytes those of docs/reference/
 	  --configfile config/smoke.yaml config/same-bytes.yaml -- same_bytes
 	@onelayer same-bytes runs/same-bytes/results $(if $(KEEP_SUMS),--keep)
 
-reference: CONFIG = config/mpnet.yaml config/reference.yaml config/several_articles.yaml
+reference: CONFIG = config/mpnet.yaml config/reference.yaml
 reference: RUN = runs/reference
 reference: PORTABLE = 1
 reference: results ### make the reference run and keep it, with its machine, in docs/reference
