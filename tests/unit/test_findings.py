@@ -12,12 +12,17 @@ from onelayer.evidence.findings import Finding, Published, Remark, check
 from onelayer.evidence.sentences import (
     ANALOGUES,
     AS_CLAIMED,
+    AS_PREDICTED,
     CONTROLS,
     NOT_AS_CLAIMED,
+    NOT_AS_PREDICTED,
+    NOT_DECIDED,
     OPEN,
     REMARKS,
     Places,
+    Said,
     all_said,
+    came,
     page,
     primary_row,
     quoted,
@@ -232,6 +237,40 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
     assert "(none)" in text  # a table that this run has not made is no link
     said = say(claim(), tables)
     assert quotes("a\n" + quoted(said).replace("1.10,", "1.10,\n")) == [("claim", said.sentence)]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "kind", "as_predicted", "otherwise"),
+    [
+        ("reproduced", "analogue", "reproduced smaller larger", "negligible opposite"),
+        ("reproduced", "theory", "reproduced", "smaller larger negligible opposite"),
+        ("reproduced", "bound", "reproduced", "opposite"),
+        ("opposite", "analogue", "opposite", "reproduced smaller larger negligible"),
+        ("undecided", "analogue", "undecided negligible opposite", "reproduced smaller larger"),
+    ],
+)
+def test_what_becomes_of_a_prediction_follows_from_the_verdict(
+    predicted, kind, as_predicted, otherwise
+) -> None:
+    finding = claim(predicted=predicted)
+    outcome = {verdict: came(Said(finding, verdict, kind, "", "")) for verdict in VERDICTS}
+    for verdict in as_predicted.split():
+        assert outcome[verdict] == AS_PREDICTED, verdict
+    for verdict in otherwise.split():
+        assert outcome[verdict] == NOT_AS_PREDICTED, verdict
+    assert outcome["not run"] == outcome["not reached"] == NOT_DECIDED
+    assert predicted == "undecided" or outcome["undecided"] == NOT_DECIDED
+
+
+def test_a_prediction_stands_below_what_came() -> None:
+    tables = rows(Direction(1.0, 1), (1.2, 1.1, 1.3))
+    said = all_said({"Paper": [claim(), claim(name="other")]}, tables)
+    text = page(said, Places(tables, predictions={"claim": "above 1; refuted <b>"}))
+    assert text.count("    - As predicted: above 1; refuted &lt;b>.") == 1
+
+
+def test_a_prediction_expects_a_verdict() -> None:
+    assert {finding.predicted for claims in CLAIMS.values() for finding in claims} <= {*VERDICTS}
 
 
 def test_in_brief_a_sentence_has_its_own_number_alone() -> None:

@@ -238,7 +238,7 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     (reference / "tables/paper/old.csv").touch()
     keep_run(results, reference)
     kept = {str(p.relative_to(reference)) for p in reference.rglob("*") if p.is_file()}
-    assert kept == {"machine.json", "minutes.csv", "tables/paper/one.csv"}
+    assert kept == {"machine.json", "minutes.csv", "predictions.csv", "tables/paper/one.csv"}
 
 
 def test_a_picture_is_kept_small(tmp_path):

@@ -42,7 +42,11 @@ for module in [name for name in sys.modules if name.partition(".")[0] == "onelay
 # Results lie in the working directory, these in the checkout. As one writes paths from there, so
 # that no command or record changes when the checkout moves; but a module's prefix is set before
 # such a path where it leads down.
-reference, captions = (
-    os.path.relpath(folder) if not is_module else folder
-    for folder in (f"{checkout}/workflow/reference", f"{checkout}/workflow/report")
+reference, captions, predictions = (
+    os.path.relpath(place) if not is_module else place
+    for place in (
+        f"{checkout}/workflow/reference",
+        f"{checkout}/workflow/report",
+        f"{checkout}/workflow/predictions.csv",
+    )
 )

@@ -59,6 +59,7 @@ use rule tabulate_scoreboard as write_index with:
 use rule tabulate_scoreboard as write_findings with:
     input:
         tables=[f"{table.base}.csv" for table in results.made("table")],
+        predictions=predictions,
     output:
         findings="results/findings.md",
         record=record,

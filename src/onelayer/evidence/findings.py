@@ -61,6 +61,8 @@ class Finding:
         why: a reason, said where the verdict is not the one claimed; a clause.
         published: the paper's number, where it prints one.
         beside: other rows of the same table that `number` and `why` name.
+        predicted: the verdict that agrees with what `workflow/predictions.csv` says of it, where
+            it has a line there.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Finding:
     why: str = ""
     published: Published | None = None
     beside: Mapping[str, Rows] = field(default_factory=dict)
+    predicted: str = "reproduced"
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ NO_ROW = "left out of this run by its settings"
 NOT_AS_CLAIMED, AS_CLAIMED = "What did not reproduce", "What did"
 OPEN, ANALOGUES, CONTROLS = "What is not decided", "Analogues", "Controls"
 REMARKS = "Also measured"
+# What becomes of a prediction.
+AS_PREDICTED, NOT_AS_PREDICTED, NOT_DECIDED = "as predicted", "not as predicted", "not decided"
 SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, CONTROLS, REMARKS]
 
 
@@ -129,6 +131,23 @@ class Said:
         if self.verdict in NO_DECISION:
             return OPEN
         return AS_CLAIMED if self.verdict == REPRODUCED else NOT_AS_CLAIMED
+
+
+def came(said: Said) -> str:
+    """What became of what was predicted of a claim, by the verdict that its `predicted` names.
+
+    Who predicts an effect is right about one of another size; who predicts a theorem's number is
+    not. Of 'undecided' it is enough that no effect is shown.
+    """
+    shown = {REPRODUCED} if said.kind in ("theory", "bound") else {REPRODUCED, "smaller", "larger"}
+    if said.verdict in (NOT_RUN, NOT_REACHED):
+        return NOT_DECIDED
+    if said.finding.predicted == UNDECIDED:
+        return NOT_AS_PREDICTED if said.verdict in shown else AS_PREDICTED
+    if said.verdict == UNDECIDED:
+        return NOT_DECIDED
+    agrees = shown if said.finding.predicted == REPRODUCED else {said.finding.predicted}
+    return AS_PREDICTED if said.verdict in agrees else NOT_AS_PREDICTED
 
 
 def primary_row(finding: Finding, tables: Mapping[str, pd.DataFrame]) -> pd.Series | None:
@@ -331,11 +350,13 @@ INTRODUCTION = (
 class Places:
     """What a run shows: names of its tables, and the figure to look at for some.
 
-    `figures` has names of figures, by that of a finding or of a table.
+    `figures` has names of figures, by that of a finding or of a table; `predictions` what was
+    expected of a claim before it was measured, by its name.
     """
 
     tables: Collection[str]
     figures: Mapping[str, str] = field(default_factory=dict)
+    predictions: Mapping[str, str] = field(default_factory=dict)
 
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
@@ -398,7 +419,10 @@ def _line(said: Said, places: Places) -> str:
     if figure := places.figures.get(said.finding.name) or places.figures.get(table):
         links.append(f"[figure](figures/{figure}.png)")
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
-    return f"- {badge}{quoted(said)} ({', '.join(links)})"
+    line = f"- {badge}{quoted(said)} ({', '.join(links)})"
+    if text := places.predictions.get(said.finding.name):
+        line += f"\n    - {came(said).capitalize()}: {markdown(text)}."
+    return line
 
 
 FULL, BRIEF = "finding", "brief"

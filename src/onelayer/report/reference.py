@@ -21,11 +21,15 @@ from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import (
     ANALOGUES,
+    AS_PREDICTED,
     NOT_AS_CLAIMED,
+    NOT_AS_PREDICTED,
+    NOT_DECIDED,
     Places,
     Said,
     all_said,
     by_paper,
+    came,
     page,
     requoted,
     scores,
@@ -36,6 +40,7 @@ from onelayer.papers.findings import BY_TITLE, CLAIMS, figures_beside
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.metadata import METADATA, read_metadata
+from onelayer.report.crate.predictions import SEALED, Sealed, read_predictions
 from onelayer.report.pictures import small_picture
 from onelayer.report.records import read_records
 from onelayer.report.registry import Result
@@ -45,6 +50,7 @@ from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
 
 MINUTES = "minutes.csv"  # of its targets
+PREDICTIONS = "predictions.csv"  # of its claims, and whether they are older than it
 BOX, COLOURS = (1000, 2000), 200  # of a picture that is kept
 
 # What quotes it.
@@ -79,6 +85,10 @@ def keep_run(results: Path, reference: Path) -> None:
     write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     known = machine() | {"commit": described.commit, "started": started}
+    tables = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
+    begun = dict.fromkeys(tables.values(), started)
+    sealed = read_predictions(tables, begun, described.commit) if described.commit else []
+    write_csv(pd.DataFrame(sealed, columns=list(Sealed.__annotations__)), reference / PREDICTIONS)
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     sums.pop("reference run", None)
     if described.portable:
@@ -178,10 +188,13 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         str(path.relative_to(reference / "figures").with_suffix(""))
         for path in reference.glob("figures/*/*.png")
     }
-    places = Places(tables, figures_beside(tables, drawn))
+    predictions = pd.read_csv(reference / PREDICTIONS, index_col="claim", keep_default_na=False)
+    sealed = predictions.loc[predictions["status"] == SEALED, "text"].to_dict()
+    places = Places(tables, figures_beside(tables, drawn), sealed)
     for name, text in (
         ("findings", page(said, places)),
         ("did_not_reproduce", did_not_reproduce(said, places)),
+        ("predictions", predicted(said, places)),
         ("claims", every_claim(tables)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
@@ -216,6 +229,38 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
         }
         text += [f"## {title}", "", *by_paper(against, places)]
     return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
+
+
+def predicted(said: Mapping[str, Sequence[Said]], places: Places) -> str:
+    """A page: what was predicted before it was measured, beside what came.
+
+    Args:
+        said: what the reference run found, by the paper's title.
+        places: where its sentences lead, and the predictions that are older than the run.
+    """
+    by_outcome = {
+        outcome: {
+            paper: [
+                one
+                for one in found
+                if one.finding.name in places.predictions and came(one) == outcome
+            ]
+            for paper, found in said.items()
+        }
+        for outcome in (NOT_AS_PREDICTED, AS_PREDICTED, NOT_DECIDED)
+    }
+    counts = {outcome: sum(map(len, of.values())) for outcome, of in by_outcome.items()}
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    text = ["# What was predicted, and what came", ""]
+    text += [
+        "These expectations were written down, with what would refute them, before the first step "
+        f"of the reference run: {told}.",
+        "",
+    ]
+    for outcome, papers in by_outcome.items():
+        if counts[outcome]:
+            text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places)]
+    return "\n".join(text)
 
 
 def every_claim(tables: Mapping[str, pd.DataFrame]) -> str:

@@ -269,8 +269,12 @@ WIKIPEDIA: list[Finding | Remark] = [
             does="attends more within topics than one that read them in order",
             does_not="attends no more within topics than one that read them in order",
             number=_MORE["number"],
+            predicted=predicted,
         )
-        for name, number, what in (("", 4, "four articles"), ("_of_one", 1, "single articles"))
+        for name, number, what, predicted in (
+            ("", 4, "four articles", "reproduced"),
+            ("_of_one", 1, "single articles", "undecided"),
+        )
     ),
     *(
         _several(
