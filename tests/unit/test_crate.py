@@ -23,12 +23,18 @@ from onelayer.__main__ import main as onelayer
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.crate import again, citation, packing, verification
-from onelayer.report.crate.archive import SUMS, unpack_archive
+from onelayer.report.crate.archive import LARGEST, SUMS, unpack_archive
 from onelayer.report.crate.citation import bibtex
-from onelayer.report.crate.code import COMMIT, code_of_checkout
+from onelayer.report.crate.code import COMMIT, code_of_checkout, proven_commit
 from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe, read_metadata
 from onelayer.report.crate.predictions import FILE, read_predictions
-from onelayer.report.records import read_records, steps_behind
+from onelayer.report.records import (
+    RECORDED,
+    Records,
+    read_records,
+    read_unmade,
+    steps_behind,
+)
 from onelayer.run.provenance import REPOSITORY, file_sha256
 from tests.crates import (
     PUBLISHED,
@@ -378,6 +384,7 @@ FILE_FAULTS = {
     "a bomb": ({"tables/b": bytes(1 << 28)}, "bytes would unpack to"),
     "deep metadata": ({METADATA: b'{"@graph":' + b"[" * 100_000}, "not what `onelayer pack`"),
     "large metadata": ({METADATA: b" " * (1 << 25)}, "bytes of metadata; at most"),
+    "large sums": ({SUMS: b"0" * (1 << 25)}, "none as `onelayer pack` writes it"),
     "no metadata": ({METADATA: b"[]"}, "not what `onelayer pack` writes"),
     "a file nobody names": ({"tables/mine.csv": b"x"}, f"tables/mine.csv: {METADATA} does not"),
     "other code": ({"code/scripts/fit.py": b"evil()"}, "not the files of the commit"),
@@ -404,6 +411,37 @@ def test_an_archive_that_onelayer_did_not_write_is_one_line(packed, tmp_path, fa
     assert before == set(tmp_path.parent.rglob("*")) and not Path("/evil").exists()
 
 
+def test_what_memory_would_not_hold_is_not_read(tmp_path) -> None:
+    with (tmp_path / COMMIT).open("wb") as file:
+        file.truncate(1 << 30)
+    assert "not the commit" in refusal(lambda: proven_commit(tmp_path, tmp_path / COMMIT))
+    for place, text in (("run", "a," * 2000), ("reference", ROWS)):
+        (tmp_path / place / "tables/p").mkdir(parents=True)
+        (tmp_path / place / "tables/p/t.csv").write_text(text)
+    line = refusal(lambda: verification.beside(tmp_path / "run", tmp_path / "reference"))
+    assert "tables/p/t.csv: " in line and "1000 columns" in line
+    with (tmp_path / "run/tables/p/t.csv").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    line = refusal(lambda: verification.beside(tmp_path / "run", tmp_path / "reference"))
+    assert f"tables/p/t.csv: {LARGEST + 1} bytes" in line
+
+
+def test_a_chain_of_many_steps_is_walked_once() -> None:
+    asked = []
+
+    class Asked(Records):
+        def refusal(self, path: str, found: str, reader: str = "") -> None:
+            asked.append(path)
+
+    records = Asked(Path("results"))
+    for n in range(1000):
+        rest = dict.fromkeys(RECORDED, "") | {"inputs": {f"results/{n - 1}": "x"}}
+        records.add(rest | {"outputs": {f"results/{n}": "x"}})
+    files = {f"results/{n}": "x" for n in range(1000)}
+    assert len(records.before(files)) == 1000
+    assert not read_unmade(files, records) and len(asked) == 1000
+
+
 def test_two_entries_of_a_name_are_refused(packed, tmp_path) -> None:
     forged = shutil.copy(packed, tmp_path / "forged.zip")
     with zipfile.ZipFile(forged, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
@@ -428,9 +466,10 @@ def test_a_million_entries_are_refused_before_anything_reads_them(tmp_path) -> N
 def test_a_file_that_is_longer_than_it_says_is_refused(packed, tmp_path) -> None:
     forged = rezip(packed, tmp_path / "forged.zip", lambda files: files | {"tables/b": bytes(9999)})
     content = bytearray(forged.read_bytes())
-    place = content.rindex(b"tables/b") - 46 + 24  # its size in the table of contents
-    assert content[place : place + 4] == (9999).to_bytes(4, "little")
-    content[place : place + 4] = (9).to_bytes(4, "little")
+    # Its size before its content, and in the table of contents.
+    for place in (content.index(b"tables/b") - 8, content.rindex(b"tables/b") - 22):
+        assert content[place : place + 4] == (9999).to_bytes(4, "little")
+        content[place : place + 4] = (9).to_bytes(4, "little")
     forged.write_bytes(content)
     assert "not a whole zip" in refusal(lambda: verification.main(forged))
 
@@ -446,6 +485,36 @@ def test_a_cut_archive_is_one_line(packed, tmp_path) -> None:
     for end in range(0, len(content), len(content) // 7):
         (tmp_path / "cut.zip").write_bytes(content[:end])
         assert "zip" in refusal(lambda: verification.main(tmp_path / "cut.zip"))
+
+
+def test_one_changed_byte_beside_the_files_is_found_as_well(packed, tmp_path) -> None:
+    """Headers, the table of contents, and what no file needs, which other programs may read."""
+    content = packed.read_bytes()
+    with zipfile.ZipFile(packed) as archive:
+        entries, begin = archive.infolist(), archive.start_dir
+    first, last = (entries[n].header_offset for n in (0, -1))
+    headers = {*range(first, first + 39), *range(last, last + 40)}
+    forged = tmp_path / "forged.zip"
+    for place in {*headers, *range(begin, len(content))}:
+        one = bytearray(content)
+        one[place] ^= 1
+        forged.write_bytes(one)
+        with pytest.raises(OnelayerError):
+            unpack_archive(forged, tmp_path / "out")
+    for more in (content + b"x", b"x" + content, content[:begin] + b"x" + content[begin:]):
+        forged.write_bytes(more)
+        assert "zip" in refusal(lambda: unpack_archive(forged, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\x0b", b"\x1c", b"\n\n", b""])
+def test_sums_have_no_other_ends_of_lines(packed, tmp_path, end) -> None:
+    def change(files: dict[str, bytes]) -> dict[str, bytes]:
+        return files | {SUMS: files[SUMS][:-1] + end}
+
+    assert SUMS in refusal(
+        lambda: verification.main(rezip(packed, tmp_path / "forged.zip", change))
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -60,13 +60,15 @@ def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
 
 def _corpus(name: str, corpus: Mapping) -> Work:
     note, address = _place(corpus["source"])
-    return Work(_key(name), "data", corpus["credit"], note=note, address=address, **_whose(corpus))
+    return Work(
+        f"data-{name}", "data", corpus["credit"], note=note, address=address, **_whose(corpus)
+    )
 
 
 def _model(name: str, model: Mapping) -> Work:
     place, address = _place(model.get(model["source"]) or model.get("hub") or {})
     note = f"{model.get('note', '')}; {place}".strip("; ")
-    return Work(_key(name), "model", name, note=note, address=address, **_whose(model))
+    return Work(f"model-{name}", "model", name, note=note, address=address, **_whose(model))
 
 
 def _whose(declared: Mapping) -> dict[str, tuple[str, ...]]:
@@ -92,10 +94,6 @@ def _place(source: Mapping) -> tuple[str, str]:
             return f"{source['repository']} at commit {revision}", f"{address}/tree/{revision}"
         return str(source["repository"]), address
     return "files of the user's own", ""
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9-]", "", name) or "work"
 
 
 def bibtex(work: Work) -> str:

@@ -26,6 +26,7 @@ from rocrate.rocrate import ROCrate
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import Work
+from onelayer.report.crate.archive import LARGEST
 from onelayer.report.crate.citation import VERSION, works_behind
 from onelayer.report.crate.predictions import Sealed
 from onelayer.report.records import Records, is_portable
@@ -44,7 +45,6 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 LICENCE = "https://spdx.org/licenses/MIT"
-LARGEST = 1 << 24  # bytes of metadata that are read
 _TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".lock": "text/plain"}
 _TYPES |= {".parquet": "application/vnd.apache.parquet", ".arrow": "application/vnd.apache.arrow"}
 _TYPES |= {".safetensors": "application/octet-stream", ".npz": "application/octet-stream"}
