@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from onelayer.errors import OnelayerError
-from onelayer.fetching.unpacking import most_bytes
+from onelayer.fetching.unpacking import check_growth
 from onelayer.run.provenance import file_sha256
 from onelayer.run.step import atomic_outputs
 
@@ -168,12 +168,7 @@ def _check_headers(place: Path, file: BinaryIO, entries: list[zipfile.ZipInfo]) 
 def _check_entries(place: Path, entries: list[zipfile.ZipInfo]) -> None:
     if len(entries) > MOST_FILES:
         raise OnelayerError(f"{place}: {len(entries)} files; at most {MOST_FILES} are taken")
-    unpacked, packed = sum(e.file_size for e in entries), place.stat().st_size
-    if unpacked > most_bytes(packed):
-        raise OnelayerError(
-            f"{place}: {packed} bytes would unpack to {unpacked}; at most {most_bytes(packed)} are "
-            "taken"
-        )
+    check_growth(place, place.stat().st_size, sum(entry.file_size for entry in entries))
     files: set[str] = set()
     folders: dict[str, str] = {}
     for entry in entries:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import WORKS, Work
-from onelayer.report.records import Records, enter, read_records, shown_files, steps_behind
+from onelayer.report.records import enter, read_records, shown_files, steps_behind
 from onelayer.run.provenance import file_sha256
 from onelayer.settings.kept import kept_settings
 
@@ -119,7 +119,7 @@ def _plain(text: str, kept: str = "") -> str:
     return "".join(c if c in kept else _ESCAPED.get(c, c) for c in " ".join(text.split()))
 
 
-def files_of(tables: Sequence[str], results: Path, records: Records) -> dict[str, str]:
+def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
     """SHA-256 of the files of some tables or figures, by path; of all where none is named.
 
     Raises:
@@ -152,6 +152,6 @@ def main(tables: list[str], results: Path = Path("results")) -> str:
     """
     results = enter(results)
     records = read_records(results)
-    steps = steps_behind(files_of(tables, results, records), records)
+    steps = steps_behind(files_of(tables, results), records)
     found = works_behind(steps, kept_settings(results) if steps else {})
     return "\n\n".join(map(bibtex, [SOFTWARE, *(found or WORKS.values())]))

@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from onelayer.errors import OnelayerError
 from onelayer.report.crate.archive import LARGEST
 from onelayer.report.records import commit as commit_of_checkout
-from onelayer.run.provenance import REPOSITORY
 
 COMMIT = "commit.json"
 PLAIN, EXECUTABLE, LINK = "100644", "100755", "120000"
@@ -43,7 +42,7 @@ class Code:
         return (json.dumps(said, indent=1, sort_keys=True) + "\n").encode()
 
 
-def code_of_checkout(root: Path = REPOSITORY) -> Code:
+def code_of_checkout(root: Path) -> Code:
     """The files of the checkout's commit.
 
     Raises:

@@ -50,15 +50,12 @@ def main(results: Path) -> str:
     return verify_results(results, described)
 
 
-def verify_unpacked(folder: Path, reference: Path = REFERENCE) -> str:
+def verify_unpacked(folder: Path) -> str:
     """Verify the files of an archive, whose sums hold.
 
-    Args:
-        folder: where they are.
-        reference: the reference run; where it is not there, that of the archive's own code.
-
     Returns:
-        What holds, and how the tables stand to those of the reference run; in words.
+        What holds, and how the tables stand to those of the reference run; in words. Where the
+        package came without one, it is that of the archive's own code.
 
     Raises:
         OnelayerError: as `main`.
@@ -77,8 +74,7 @@ def verify_unpacked(folder: Path, reference: Path = REFERENCE) -> str:
         late = sorted(claim for claim, status in told.items() if status != SEALED)
         none = f"; not predicted: {', '.join(late)}" if late else ""
         lines.append(f"Predictions: {len(told) - len(late)} of {len(told)}{none}")
-    if not reference.is_dir():
-        reference = folder / CODE / "docs/reference"
+    reference = REFERENCE if REFERENCE.is_dir() else folder / CODE / "docs/reference"
     return "\n".join([*lines, beside(folder, reference)])
 
 
