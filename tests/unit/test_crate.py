@@ -21,6 +21,7 @@ from rocrate_validator.models import Severity, ValidationSettings
 
 from onelayer.__main__ import main as onelayer
 from onelayer.errors import OnelayerError
+from onelayer.papers.findings import CLAIMS
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.crate import again, citation, packing, verification
 from onelayer.report.crate.archive import LARGEST, SUMS, unpack_archive
@@ -457,6 +458,16 @@ def test_a_chain_of_many_steps_is_walked_once() -> None:
     assert not read_unmade(files, records) and len(asked) == 1000
 
 
+def test_a_file_that_is_named_and_missing_is_one_line(packed, tmp_path) -> None:
+    gone = "tables/scan_snap/claims.csv"
+
+    def change(files: dict[str, bytes]) -> dict[str, bytes]:
+        return _summed({name: content for name, content in files.items() if name != gone})
+
+    line = refusal(lambda: verification.main(rezip(packed, tmp_path / "forged.zip", change)))
+    assert f"{gone}: {METADATA} names it, and it is not there" in line
+
+
 def test_two_entries_of_a_name_are_refused(packed, tmp_path) -> None:
     forged = shutil.copy(packed, tmp_path / "forged.zip")
     with zipfile.ZipFile(forged, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
@@ -682,6 +693,32 @@ def test_a_prediction_that_was_changed_or_never_committed_is_none(predicted) -> 
     assert statuses(predicted, late) == {"one": "predicted", "two": "not predicted"}
 
 
+def test_an_archive_lists_predictions_with_the_commits_that_wrote_them(tmp_path, monkeypatch):
+    root = checkout(tmp_path)
+    known = [claim for claims in CLAIMS.values() for claim in claims]
+    claims = [claim.name for claim in known if claim.table == "scan_snap/claims"][:2]
+    text, commits = "claim,prediction\n", []
+    for claim, day in zip(claims, ("01", "02"), strict=True):  # steps began on the first at ten
+        text += f"{claim},it falls|\n"
+        (root / FILE).write_text(text)
+        git(root, "add", "--all")
+        at = f"2026-11-{day}T09:00:00+0000"
+        git(root, "commit", "--quiet", "--message", "Predict", GIT_COMMITTER_DATE=at)
+        commits.append(git(root, "rev-parse", "HEAD"))
+    (root / "runs/mine").mkdir(parents=True)
+    monkeypatch.chdir(root / "runs/mine")
+    make_run(root)
+    target = pack(root)
+    with zipfile.ZipFile(target) as archive:
+        readme, graph = archive.read("README.md").decode(), json.loads(archive.read(METADATA))
+    assert f"- {claims[0]}, *predicted*: it falls\\|\n" in readme
+    assert f"- {claims[1]}, *not predicted*: it falls\\|\n" in readme
+    kept = {e["@id"]: e.get("version") for e in graph["@graph"]}
+    assert [kept[f"#predictions/{claim}"] for claim in claims] == commits
+    said = verification.main(target)
+    assert f"Predictions: 1 of 2; not predicted: {claims[1]}" in said
+
+
 def test_an_archive_says_which_prediction_is_none(packed, tmp_path) -> None:
     def predict(by_id, graph):
         for claim, status in (("one", "predicted"), ("two", "not predicted")):
@@ -700,7 +737,6 @@ def test_a_line_that_predicts_nothing_is_one_line(predicted, text) -> None:
 
 def test_what_the_reference_run_was_predicted_to_show_was_written_before_it() -> None:
     """A line of the file whose commit is younger than the kept run's first step is caught here."""
-    from onelayer.papers.findings import CLAIMS
     from onelayer.report.comparison import REFERENCE
 
     machine = json.loads((REFERENCE / "machine.json").read_text(encoding="utf-8"))
