@@ -264,6 +264,18 @@ def test_an_action_names_what_decided_it_and_works_their_authors(packed, tmp_pat
     assert all((tmp_path / "run" / name).is_file() for name in files)
 
 
+def test_the_preview_is_the_first_page_of_the_report_as_its_step_left_it(run, repository) -> None:
+    page = write("results/overview.html", "<p>by hand</p>")
+    with zipfile.ZipFile(pack(repository)) as archive:
+        assert b"by hand" not in archive.read(PREVIEW)
+    write(page, "<p>by its step</p>")
+    record(repository, "make_table", [TABLE], [write("results/index.md", "x"), page])
+    with zipfile.ZipFile(pack(repository)) as archive:
+        assert archive.read(PREVIEW) == b"<p>by its step</p>"
+    write(page, "<p>by hand</p>")
+    assert f"{page}: not what make_table wrote" in refusal(lambda: pack(repository))
+
+
 def test_the_preview_runs_nothing_and_lists_what_there_is(run, repository) -> None:
     odd = "results/tables/p/<img src=x onerror=alert(1)>.csv"
     write(odd, "a\n")

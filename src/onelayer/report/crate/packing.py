@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -117,7 +117,7 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
         WARNINGS: "".join(_warnings(results, root)).encode(),
         COMMIT: code.proof(),
-        PREVIEW: _preview(results, files),
+        PREVIEW: _preview(results, files, behind),
         README: _readme(predictions).encode(),
     }
     inside = files.keys() | (behind if with_data else set())
@@ -173,10 +173,10 @@ def _readme(predictions: Iterable[Sealed]) -> str:
     return "\n".join([_README, *(["## Predictions", "", *lines, ""] if lines else [])])
 
 
-def _preview(results: Path, files: Mapping[str, str]) -> bytes:
+def _preview(results: Path, files: Mapping[str, str], behind: Collection[str]) -> bytes:
     """The first page of the report; of a part of a run, which has none, a list of what there is."""
     overview = results / "overview.html"
-    if overview.is_file():  # a step of `files` made it, and its sum was compared
+    if str(overview) in behind:  # its sum was compared
         return overview.read_bytes()
     listed = [
         f'<li><a href="{quote(place)}">{html.escape(place)}</a></li>'
