@@ -111,15 +111,15 @@ def rezip(source: Path, target: Path, change: Callable[[dict[str, bytes]], Mappi
         files = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in change(files).items():
-            entry, data = content if isinstance(content, tuple) else (name, content)
-            archive.writestr(entry, data)
+            archive.writestr(*(content if isinstance(content, tuple) else (entry(name), content)))
     return target
 
 
-def entry(name: str, mode: int = stat.S_IFREG) -> zipfile.ZipInfo:
-    """A name in a zip, with a file's kind."""
+def entry(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
+    """A name in a zip, with a file's kind, and else as `onelayer pack` writes it."""
     found = zipfile.ZipInfo("placeholder")
     found.filename, found.external_attr = name, mode << 16
+    found.compress_type, found.create_system = zipfile.ZIP_DEFLATED, 3
     return found
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import check_in, run_command
+from tests.crates import rezip
 
 pytestmark = [pytest.mark.workflow, pytest.mark.faults]
 
@@ -56,10 +57,8 @@ def test_any_part_of_a_run_comes_out_of_its_archive_and_any_changed_byte_is_foun
         for name in draw.choice([name for name in inside if inside[name]], BYTES, replace=False):
             content = bytearray(inside[name])
             content[draw.integers(len(content))] ^= draw.integers(1, 256)
-            forged = finished / "forged.zip"
-            with zipfile.ZipFile(forged, "w", zipfile.ZIP_DEFLATED) as zipped:
-                for other, kept in inside.items():
-                    zipped.writestr(other, bytes(content) if other == name else kept)
+            changed = inside | {name: bytes(content)}
+            forged = rezip(archive, finished / "forged.zip", lambda _, changed=changed: changed)
             refused = onelayer(finished, "verify", forged)
             assert refused.returncode == 1, name
             assert "Traceback" not in refused.stdout, name

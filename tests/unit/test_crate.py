@@ -21,14 +21,21 @@ from rocrate_validator.models import Severity, ValidationSettings
 
 from onelayer.__main__ import main as onelayer
 from onelayer.errors import OnelayerError
+from onelayer.papers.findings import CLAIMS
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.crate import again, citation, packing, verification
-from onelayer.report.crate.archive import SUMS, unpack_archive
+from onelayer.report.crate.archive import LARGEST, SUMS, unpack_archive
 from onelayer.report.crate.citation import bibtex
-from onelayer.report.crate.code import COMMIT, code_of_checkout
+from onelayer.report.crate.code import COMMIT, code_of_checkout, proven_commit
 from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe, read_metadata
 from onelayer.report.crate.predictions import FILE, read_predictions
-from onelayer.report.records import read_records, steps_behind
+from onelayer.report.records import (
+    RECORDED,
+    Records,
+    read_records,
+    read_unmade,
+    steps_behind,
+)
 from onelayer.run.provenance import REPOSITORY, file_sha256
 from tests.crates import (
     PUBLISHED,
@@ -216,6 +223,21 @@ def test_metadata_reads_back_as_the_records_that_it_was_written_from(run, tmp_pa
     assert described.results == found and described.commit == "c" * 40
 
 
+def test_what_many_steps_share_is_said_once(run, repository) -> None:
+    """The default run has 343 steps; its metadata stays under 1 MB."""
+    long, files = {"models": ["a name " * 30]}, {}
+    for n in range(50):
+        path = write(f"results/figures/p/{n}.png", str(n))
+        more = {"settings": long | {"seed": n}}
+        record(repository, "make_table", ["results/topics/a b/lda.npz"], [path], **more)
+        files[path] = file_sha256(Path(path))
+    steps = steps_behind(files, read_records(run))
+    said = describe(Contents(run, files, steps, "c" * 40, frozenset())).decode()
+    for once in (long["models"][0], "results/topics/a b/lda.npz", "MKL_CBWR", "numpy/2.4.6"):
+        assert said.count(once) == 1
+    assert len(said) < 52 * 1200
+
+
 def test_an_action_names_what_decided_it_and_works_their_authors(packed, tmp_path) -> None:
     unpack_archive(packed, tmp_path / "run")
     graph = json.loads((tmp_path / "run" / METADATA).read_text())["@graph"]
@@ -227,19 +249,31 @@ def test_an_action_names_what_decided_it_and_works_their_authors(packed, tmp_pat
     read = [by_id[e["@id"]] for e in action["object"]]
     assert [e["name"] for e in read] == [
         "results/topics/a b/lda.npz",
-        f"code/{PUBLISHED}",
+        "published.csv",
         "settings",
     ]
     assert "sha256" in read[0] and read[0]["@type"] == "CreativeWork"
     assert read[1]["description"] == "Tian et al. (2023), Figure 6"
     assert action["startTime"] < action["endTime"]
-    assert {by_id[e["@id"]]["name"] for e in action["environment"]} >= {"MKL_CBWR"}
+    assert json.loads(by_id[action["environment"]["@id"]]["value"])["MKL_CBWR"] == "COMPATIBLE"
     cited = [by_id[e["@id"]] for e in by_id["./"]["citation"]]
     assert [work["name"] for work in cited] == [WORKS["scan_snap"].title, "Lead sections & more"]
     assert by_id[cited[0]["author"][0]["@id"]]["name"] == "Tian, Yuandong"
     assert cited[1]["license"]["@id"].endswith("/CC-BY-SA-4.0") and "pypi.org" in cited[1]["url"]
     files = [unquote(e["@id"]) for e in graph if e["@type"] == "File"]
     assert all((tmp_path / "run" / name).is_file() for name in files)
+
+
+def test_the_preview_is_the_first_page_of_the_report_as_its_step_left_it(run, repository) -> None:
+    page = write("results/overview.html", "<p>by hand</p>")
+    with zipfile.ZipFile(pack(repository)) as archive:
+        assert b"by hand" not in archive.read(PREVIEW)
+    write(page, "<p>by its step</p>")
+    record(repository, "make_table", [TABLE], [write("results/index.md", "x"), page])
+    with zipfile.ZipFile(pack(repository)) as archive:
+        assert archive.read(PREVIEW) == b"<p>by its step</p>"
+    write(page, "<p>by hand</p>")
+    assert f"{page}: not what make_table wrote" in refusal(lambda: pack(repository))
 
 
 def test_the_preview_runs_nothing_and_lists_what_there_is(run, repository) -> None:
@@ -378,6 +412,7 @@ FILE_FAULTS = {
     "a bomb": ({"tables/b": bytes(1 << 28)}, "bytes would unpack to"),
     "deep metadata": ({METADATA: b'{"@graph":' + b"[" * 100_000}, "not what `onelayer pack`"),
     "large metadata": ({METADATA: b" " * (1 << 25)}, "bytes of metadata; at most"),
+    "large sums": ({SUMS: b"0" * (1 << 25)}, "none as `onelayer pack` writes it"),
     "no metadata": ({METADATA: b"[]"}, "not what `onelayer pack` writes"),
     "a file nobody names": ({"tables/mine.csv": b"x"}, f"tables/mine.csv: {METADATA} does not"),
     "other code": ({"code/scripts/fit.py": b"evil()"}, "not the files of the commit"),
@@ -404,10 +439,51 @@ def test_an_archive_that_onelayer_did_not_write_is_one_line(packed, tmp_path, fa
     assert before == set(tmp_path.parent.rglob("*")) and not Path("/evil").exists()
 
 
+def test_what_memory_would_not_hold_is_not_read(tmp_path) -> None:
+    with (tmp_path / COMMIT).open("wb") as file:
+        file.truncate(1 << 30)
+    assert "not the commit" in refusal(lambda: proven_commit(tmp_path, tmp_path / COMMIT))
+    for place, text in (("run", "a," * 2000), ("reference", ROWS)):
+        (tmp_path / place / "tables/p").mkdir(parents=True)
+        (tmp_path / place / "tables/p/t.csv").write_text(text)
+    line = refusal(lambda: verification.beside(tmp_path / "run", tmp_path / "reference"))
+    assert "tables/p/t.csv: " in line and "1000 columns" in line
+    with (tmp_path / "run/tables/p/t.csv").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    line = refusal(lambda: verification.beside(tmp_path / "run", tmp_path / "reference"))
+    assert f"tables/p/t.csv: {LARGEST + 1} bytes" in line
+
+
+def test_a_chain_of_many_steps_is_walked_once() -> None:
+    asked = []
+
+    class Asked(Records):
+        def refusal(self, path: str, found: str, reader: str = "") -> None:
+            asked.append(path)
+
+    records = Asked(Path("results"))
+    for n in range(1000):
+        rest = dict.fromkeys(RECORDED, "") | {"inputs": {f"results/{n - 1}": "x"}}
+        records.add(rest | {"outputs": {f"results/{n}": "x"}})
+    files = {f"results/{n}": "x" for n in range(1000)}
+    assert len(records.before(files)) == 1000
+    assert not read_unmade(files, records) and len(asked) == 1000
+
+
+def test_a_file_that_is_named_and_missing_is_one_line(packed, tmp_path) -> None:
+    gone = "tables/scan_snap/claims.csv"
+
+    def change(files: dict[str, bytes]) -> dict[str, bytes]:
+        return _summed({name: content for name, content in files.items() if name != gone})
+
+    line = refusal(lambda: verification.main(rezip(packed, tmp_path / "forged.zip", change)))
+    assert f"{gone}: {METADATA} names it, and it is not there" in line
+
+
 def test_two_entries_of_a_name_are_refused(packed, tmp_path) -> None:
     forged = shutil.copy(packed, tmp_path / "forged.zip")
     with zipfile.ZipFile(forged, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        archive.writestr("README.md", "another")
+        archive.writestr(entry("README.md"), "another")
     assert "is there twice" in refusal(lambda: verification.main(Path(forged)))
 
 
@@ -428,9 +504,10 @@ def test_a_million_entries_are_refused_before_anything_reads_them(tmp_path) -> N
 def test_a_file_that_is_longer_than_it_says_is_refused(packed, tmp_path) -> None:
     forged = rezip(packed, tmp_path / "forged.zip", lambda files: files | {"tables/b": bytes(9999)})
     content = bytearray(forged.read_bytes())
-    place = content.rindex(b"tables/b") - 46 + 24  # its size in the table of contents
-    assert content[place : place + 4] == (9999).to_bytes(4, "little")
-    content[place : place + 4] = (9).to_bytes(4, "little")
+    # Its size before its content, and in the table of contents.
+    for place in (content.index(b"tables/b") - 8, content.rindex(b"tables/b") - 22):
+        assert content[place : place + 4] == (9999).to_bytes(4, "little")
+        content[place : place + 4] = (9).to_bytes(4, "little")
     forged.write_bytes(content)
     assert "not a whole zip" in refusal(lambda: verification.main(forged))
 
@@ -446,6 +523,36 @@ def test_a_cut_archive_is_one_line(packed, tmp_path) -> None:
     for end in range(0, len(content), len(content) // 7):
         (tmp_path / "cut.zip").write_bytes(content[:end])
         assert "zip" in refusal(lambda: verification.main(tmp_path / "cut.zip"))
+
+
+def test_one_changed_byte_beside_the_files_is_found_as_well(packed, tmp_path) -> None:
+    """Headers, the table of contents, and what no file needs, which other programs may read."""
+    content = packed.read_bytes()
+    with zipfile.ZipFile(packed) as archive:
+        entries, begin = archive.infolist(), archive.start_dir
+    first, last = (entries[n].header_offset for n in (0, -1))
+    headers = {*range(first, first + 39), *range(last, last + 40)}
+    forged = tmp_path / "forged.zip"
+    for place in {*headers, *range(begin, len(content))}:
+        one = bytearray(content)
+        one[place] ^= 1
+        forged.write_bytes(one)
+        with pytest.raises(OnelayerError):
+            unpack_archive(forged, tmp_path / "out")
+    for more in (content + b"x", b"x" + content, content[:begin] + b"x" + content[begin:]):
+        forged.write_bytes(more)
+        assert "zip" in refusal(lambda: unpack_archive(forged, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\x0b", b"\x1c", b""])
+def test_sums_have_no_other_ends_of_lines(packed, tmp_path, end) -> None:
+    def change(files: dict[str, bytes]) -> dict[str, bytes]:
+        return files | {SUMS: files[SUMS][:-1] + end}
+
+    assert SUMS in refusal(
+        lambda: verification.main(rezip(packed, tmp_path / "forged.zip", change))
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -493,15 +600,13 @@ def test_pack_unpack_verify_is_the_identity(
             record(repository, "make_table", read, made, settings={"name": name}, portable=portable)
         target = pack(repository, with_data=with_data)
         unpack_archive(target, place / "unpacked")
-        expected = tables | (data if with_data and data else {})
         for path in Path("results").rglob("*.*"):
             inner = place / "unpacked" / path.relative_to("results")
             if path.suffix in (".md", ".html") or (path.suffix == ".npz" and with_data):
                 assert inner.read_bytes() == path.read_bytes()
-        assert expected is not None
-        own, other = read_records(Path("results")), read_metadata(place / "unpacked" / METADATA)
-        assert {p for p, _ in own.steps} == {p for p, _ in other.records.steps}
-        assert other.portable is portable
+        described = read_metadata(place / "unpacked" / METADATA)
+        assert described.records.steps == read_records(Path("results")).steps
+        assert described.portable is portable
         assert "hold" in verification.main(target)
 
 
@@ -600,6 +705,32 @@ def test_a_prediction_that_was_changed_or_never_committed_is_none(predicted) -> 
     assert statuses(predicted, late) == {"one": "predicted", "two": "not predicted"}
 
 
+def test_an_archive_lists_predictions_with_the_commits_that_wrote_them(tmp_path, monkeypatch):
+    root = checkout(tmp_path)
+    known = [claim for claims in CLAIMS.values() for claim in claims]
+    claims = [claim.name for claim in known if claim.table == "scan_snap/claims"][:2]
+    text, commits = "claim,prediction\n", []
+    for claim, day in zip(claims, ("01", "02"), strict=True):  # steps began on the first at ten
+        text += f"{claim},it falls|\n"
+        (root / FILE).write_text(text)
+        git(root, "add", "--all")
+        at = f"2026-11-{day}T09:00:00+0000"
+        git(root, "commit", "--quiet", "--message", "Predict", GIT_COMMITTER_DATE=at)
+        commits.append(git(root, "rev-parse", "HEAD"))
+    (root / "runs/mine").mkdir(parents=True)
+    monkeypatch.chdir(root / "runs/mine")
+    make_run(root)
+    target = pack(root)
+    with zipfile.ZipFile(target) as archive:
+        readme, graph = archive.read("README.md").decode(), json.loads(archive.read(METADATA))
+    assert f"- {claims[0]}, *predicted*: it falls\\|\n" in readme
+    assert f"- {claims[1]}, *not predicted*: it falls\\|\n" in readme
+    kept = {e["@id"]: e.get("version") for e in graph["@graph"]}
+    assert [kept[f"#predictions/{claim}"] for claim in claims] == commits
+    said = verification.main(target)
+    assert f"Predictions: 1 of 2; not predicted: {claims[1]}" in said
+
+
 def test_an_archive_says_which_prediction_is_none(packed, tmp_path) -> None:
     def predict(by_id, graph):
         for claim, status in (("one", "predicted"), ("two", "not predicted")):
@@ -618,7 +749,6 @@ def test_a_line_that_predicts_nothing_is_one_line(predicted, text) -> None:
 
 def test_what_the_reference_run_was_predicted_to_show_was_written_before_it() -> None:
     """A line of the file whose commit is younger than the kept run's first step is caught here."""
-    from onelayer.papers.findings import CLAIMS
     from onelayer.report.comparison import REFERENCE
 
     machine = json.loads((REFERENCE / "machine.json").read_text(encoding="utf-8"))

@@ -204,7 +204,7 @@ def test_a_named_target_plans_just_the_jobs_that_led_to_its_files(smoke, crate, 
         rules = smoke.count(smoke.below(result.target))
         planned = Counter({named.get(rule, rule): jobs for rule, jobs in rules.items()})
         for path in result.files:
-            steps = crate.records.before(path, crate.results[path])
+            steps = crate.records.before({path: crate.results[path]})
             assert planned == Counter(step["step"] for step in steps), path
 
 

@@ -256,7 +256,7 @@ def test_the_crate_has_the_sum_of_every_table_and_figure(smoke_run, crate):
 
 def test_the_crate_tells_what_decided_every_result(smoke_run, crate):
     for path, sha256 in crate.results.items():
-        for record in crate.records.before(path, sha256):
+        for record in crate.records.before({path: sha256}):
             step = record["step"]
             files = {name: (smoke_run / name).read_bytes() for name in code_closure(step)}
             lines = [
@@ -272,7 +272,7 @@ def test_the_crate_tells_what_decided_every_result(smoke_run, crate):
 
 def test_the_crate_follows_a_table_back_to_its_downloads(crate):
     table = f"{WIKIPEDIA}/wikipedia_disjoint.csv"
-    steps = crate.records.before(table, crate.results[table])
+    steps = crate.records.before({table: crate.results[table]})
     assert (
         steps[0]["step"] == "make_table:onelayer.papers.topic_structure.wikipedia.tables.wikipedia"
     )

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import subprocess
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,11 +67,15 @@ class Records:
             return f"{path}: no step recorded that it made this file"
         return None
 
-    def before(self, path: str, found: str) -> list[dict]:
-        """The record of a file's own step and those of all steps before it, nearest first."""
-        steps, waiting, seen = [], [(path, found)], set()
+    def before(self, found: Mapping[str, str]) -> list[dict]:
+        """The records of files' own steps and of all steps before them, each once, nearest first.
+
+        Args:
+            found: SHA-256 of each file, by path.
+        """
+        steps, waiting, seen = [], deque(found.items()), set()
         while waiting:
-            record = self.steps.get(waiting.pop(0))
+            record = self.steps.get(waiting.popleft())
             if record is None or id(record) in seen:
                 continue
             seen.add(id(record))
@@ -131,8 +136,7 @@ def steps_behind(found: Mapping[str, str], records: Records) -> list[dict]:
         OnelayerError: a file, or what a step before it has read, is not what its step wrote.
     """
     refuse(unmade(found, records) | read_unmade(found, records))
-    behind = {id(r): r for item in found.items() for r in records.before(*item)}
-    return list(behind.values())
+    return records.before(found)
 
 
 def is_portable(steps: Sequence[Mapping]) -> bool:
@@ -200,11 +204,10 @@ def unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
 def read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
     """The same of what was read by the steps of these files and by those before them."""
     whys = {}
-    for path, sha256 in found.items():
-        for record in records.before(path, sha256):
-            for source, read in record["inputs"].items():
-                if why := records.refusal(source, read, record["step"]):
-                    whys[source] = why
+    for record in records.before(found):
+        for source, read in record["inputs"].items():
+            if why := records.refusal(source, read, record["step"]):
+                whys[source] = why
     return whys
 
 

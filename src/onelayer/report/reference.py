@@ -115,7 +115,7 @@ def minutes(results: Path) -> pd.DataFrame:
             result = Result(kind, name, of.section if of else "", "", "", "")
             target = of.target if of and of.target else usual_target(kind, name)
             key = str(path.relative_to(known))
-            steps = {id(step): step for step in records.before(key, records.newest.get(key, ""))}
+            steps = {id(step): step for step in records.before({key: records.newest.get(key, "")})}
             for one in (target, *result.groups):
                 behind[one] |= steps
     rows = [

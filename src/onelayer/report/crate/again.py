@@ -107,7 +107,7 @@ def cheapest(described: Described) -> str:
     seconds = {}
     for path, sha256 in described.results.items():
         if path.startswith("results/tables/") and path.endswith(".csv"):
-            steps = described.records.before(path, sha256)
+            steps = described.records.before({path: sha256})
             seconds[path] = sum(map(_seconds, steps)), len(steps), path
     if not seconds:
         raise OnelayerError("the archive has no table; name a target")

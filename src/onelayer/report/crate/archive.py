@@ -19,12 +19,13 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from onelayer.errors import OnelayerError
-from onelayer.fetching.unpacking import most_bytes
+from onelayer.fetching.unpacking import check_growth
 from onelayer.run.provenance import file_sha256
 from onelayer.run.step import atomic_outputs
 
 SUMS = "SHA256SUMS"
 MOST_FILES, LARGEST_DIRECTORY = 50_000, 8 << 20  # entries; bytes of the table of contents
+LARGEST = 1 << 24  # bytes of a file that is read whole: sums, metadata, a table
 _END = struct.Struct("<4s4H2LH")
 _PIECE = 1 << 20
 # Dates of files tell when they were copied; a zip knows none before this one.
@@ -50,8 +51,7 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
                     sums[name] = _write(archive, name, files[name])
                     if known.get(name, sums[name]) != sums[name]:
                         raise OnelayerError(f"{files[name]}: changed while it was packed")
-                listed = "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items())
-                _write(archive, SUMS, listed.encode())
+                _write(archive, SUMS, _listed(sums))
         except zipfile.LargeZipFile:
             raise OnelayerError(
                 f"{place}: more than 4 GiB; without --with-data it is a small part of that"
@@ -59,10 +59,7 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> str:
-    entry = zipfile.ZipInfo(name, _DATE)
-    entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-    entry.external_attr = (stat.S_IFREG | 0o644) << 16
-    digest = hashlib.sha256()
+    entry, digest = _entry(name), hashlib.sha256()
     with contextlib.ExitStack() as stack:
         if isinstance(content, bytes):
             pieces = [content]
@@ -74,6 +71,17 @@ def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> str:
             digest.update(piece)
             target.write(piece)
     return digest.hexdigest()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    return entry
+
+
+def _listed(sums: Mapping[str, str]) -> bytes:
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()).encode()
 
 
 @contextlib.contextmanager
@@ -97,6 +105,7 @@ def unpack_archive(place: Path, folder: Path) -> None:
             with zipfile.ZipFile(file) as archive:
                 entries = archive.infolist()
                 _check_entries(place, entries)
+                _check_headers(place, file, entries)
                 folder.mkdir(parents=True)
                 for entry in entries:
                     target = folder / entry.filename
@@ -131,15 +140,35 @@ def _check_end(place: Path, file: BinaryIO) -> None:
         )
 
 
+def _check_headers(place: Path, file: BinaryIO, entries: list[zipfile.ZipInfo]) -> None:
+    """Refuse what another program may unpack to something else.
+
+    One file begins where the one before it ends, and before it, in the table of contents and at the
+    end stand the bytes that `write_archive` puts there.
+    """
+    end, contents = 0, bytearray()
+    for entry in entries:
+        own = _entry(entry.filename)
+        own.CRC, own.compress_size, own.file_size = entry.CRC, entry.compress_size, entry.file_size
+        header = own.FileHeader(zip64=False)
+        file.seek(end)
+        if file.read(len(header)) != header:
+            raise OnelayerError(f"{place}: {entry.filename!r} has not the header of a packed file")
+        made_by = bytes([own.create_version, own.create_system])
+        contents += b"PK\1\2" + made_by + header[4:30] + bytes(6)
+        contents += struct.pack("<2L", own.external_attr, end) + header[30:]
+        end += len(header) + entry.compress_size
+    count = len(entries)
+    contents += _END.pack(b"PK\5\6", 0, 0, count, count, len(contents), end, 0)
+    file.seek(end)
+    if file.read(len(contents) + 1) != contents:
+        raise OnelayerError(f"{place}: not a whole zip: its table of contents is another one")
+
+
 def _check_entries(place: Path, entries: list[zipfile.ZipInfo]) -> None:
     if len(entries) > MOST_FILES:
         raise OnelayerError(f"{place}: {len(entries)} files; at most {MOST_FILES} are taken")
-    unpacked, packed = sum(e.file_size for e in entries), place.stat().st_size
-    if unpacked > most_bytes(packed):
-        raise OnelayerError(
-            f"{place}: {packed} bytes would unpack to {unpacked}; at most {most_bytes(packed)} are "
-            "taken"
-        )
+    check_growth(place, place.stat().st_size, sum(entry.file_size for entry in entries))
     files: set[str] = set()
     folders: dict[str, str] = {}
     for entry in entries:
@@ -181,7 +210,7 @@ def _refused(entry: zipfile.ZipInfo) -> str | None:
         return "is no name of a file"
     if kind not in (0, stat.S_IFREG) or entry.is_dir():
         return "is a link, a device or a folder; an archive has files alone"
-    if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if entry.flag_bits & 1 or entry.extra or entry.compress_type != zipfile.ZIP_DEFLATED:
         return "is packed in another way than `onelayer pack` does"
     return None
 
@@ -193,10 +222,10 @@ def check_sums(folder: Path) -> None:
         OnelayerError: one differs, is missing, or stands in no line.
     """
     place = folder / SUMS
-    try:
-        lines = place.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        raise OnelayerError(f"{SUMS}: there is none in the archive; not a run") from None
+    if not place.is_file() or place.stat().st_size > LARGEST:
+        raise OnelayerError(f"{SUMS}: none as `onelayer pack` writes it; not a run")
+    listed = place.read_bytes()
+    lines = listed.decode(errors="replace").split("\n")[:-1]
     sums = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     if other := sorted((found - {SUMS}) ^ sums.keys()):
@@ -205,3 +234,5 @@ def check_sums(folder: Path) -> None:
     for name, sha256 in sums.items():
         if (now := file_sha256(folder / name)) != sha256:
             raise OnelayerError(f"{name}: {SUMS} has sha256 {sha256}, found {now}")
+    if listed != _listed(sums):
+        raise OnelayerError(f"{SUMS}: not as `onelayer pack` writes it")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import WORKS, Work
-from onelayer.report.records import Records, enter, read_records, shown_files, steps_behind
+from onelayer.report.records import enter, read_records, shown_files, steps_behind
 from onelayer.run.provenance import file_sha256
 from onelayer.settings.kept import kept_settings
 
@@ -60,13 +60,15 @@ def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
 
 def _corpus(name: str, corpus: Mapping) -> Work:
     note, address = _place(corpus["source"])
-    return Work(_key(name), "data", corpus["credit"], note=note, address=address, **_whose(corpus))
+    return Work(
+        f"data-{name}", "data", corpus["credit"], note=note, address=address, **_whose(corpus)
+    )
 
 
 def _model(name: str, model: Mapping) -> Work:
     place, address = _place(model.get(model["source"]) or model.get("hub") or {})
     note = f"{model.get('note', '')}; {place}".strip("; ")
-    return Work(_key(name), "model", name, note=note, address=address, **_whose(model))
+    return Work(f"model-{name}", "model", name, note=note, address=address, **_whose(model))
 
 
 def _whose(declared: Mapping) -> dict[str, tuple[str, ...]]:
@@ -94,10 +96,6 @@ def _place(source: Mapping) -> tuple[str, str]:
     return "files of the user's own", ""
 
 
-def _key(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9-]", "", name) or "work"
-
-
 def bibtex(work: Work) -> str:
     """A work as an entry of BibTeX; what is not known is left out.
 
@@ -121,7 +119,7 @@ def _plain(text: str, kept: str = "") -> str:
     return "".join(c if c in kept else _ESCAPED.get(c, c) for c in " ".join(text.split()))
 
 
-def files_of(tables: Sequence[str], results: Path, records: Records) -> dict[str, str]:
+def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
     """SHA-256 of the files of some tables or figures, by path; of all where none is named.
 
     Raises:
@@ -154,6 +152,6 @@ def main(tables: list[str], results: Path = Path("results")) -> str:
     """
     results = enter(results)
     records = read_records(results)
-    steps = steps_behind(files_of(tables, results, records), records)
+    steps = steps_behind(files_of(tables, results), records)
     found = works_behind(steps, kept_settings(results) if steps else {})
     return "\n\n".join(map(bibtex, [SOFTWARE, *(found or WORKS.values())]))

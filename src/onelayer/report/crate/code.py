@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from onelayer.errors import OnelayerError
+from onelayer.report.crate.archive import LARGEST
 from onelayer.report.records import commit as commit_of_checkout
-from onelayer.run.provenance import REPOSITORY
 
 COMMIT = "commit.json"
 PLAIN, EXECUTABLE, LINK = "100644", "100755", "120000"
@@ -42,7 +42,7 @@ class Code:
         return (json.dumps(said, indent=1, sort_keys=True) + "\n").encode()
 
 
-def code_of_checkout(root: Path = REPOSITORY) -> Code:
+def code_of_checkout(root: Path) -> Code:
     """The files of the checkout's commit.
 
     Raises:
@@ -93,6 +93,8 @@ def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
         OnelayerError: the commit has other files.
     """
     try:
+        if proof.stat().st_size > LARGEST:
+            raise ValueError("too large")
         said = json.loads(proof.read_text(encoding="utf-8"))
         text = said["commit"].encode(errors="surrogateescape")
         modes = {str(path): str(mode) for path, mode in said["modes"].items()}
@@ -114,7 +116,7 @@ def _tree(folder: Path, root: Path, modes: Mapping[str, str]) -> str | bytes:
             entries.append((f"{path.name}/", b"40000", path.name, _tree(path, root, modes)))
         else:
             mode = modes.get(path.relative_to(root).as_posix(), PLAIN).encode()
-            entries.append((path.name, mode, path.name, _named("blob", path.read_bytes())))
+            entries.append((path.name, mode, path.name, _blob(path)))
     # Git sorts folders as if their names ended in a slash.
     content = b"".join(
         mode + b" " + name.encode() + b"\0" + sha
@@ -122,6 +124,15 @@ def _tree(folder: Path, root: Path, modes: Mapping[str, str]) -> str | bytes:
     )
     named = _named("tree", content)
     return named.hex() if folder == root else named
+
+
+def _blob(path: Path) -> bytes:
+    """Git's name of a file, read piece by piece: a stranger's may be larger than memory."""
+    header = f"blob {path.stat().st_size}\0".encode()
+    with path.open("rb") as file:
+        return hashlib.file_digest(
+            file, lambda: hashlib.sha1(header, usedforsecurity=False)
+        ).digest()
 
 
 def _named(kind: str, content: bytes) -> bytes:

@@ -26,7 +26,9 @@ from rocrate.rocrate import ROCrate
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.works import Work
+from onelayer.report.crate.archive import LARGEST
 from onelayer.report.crate.citation import VERSION, works_behind
+from onelayer.report.crate.code import COMMIT
 from onelayer.report.crate.predictions import Sealed
 from onelayer.report.records import Records, is_portable
 from onelayer.run.provenance import REPOSITORY
@@ -44,7 +46,7 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 LICENCE = "https://spdx.org/licenses/MIT"
-LARGEST = 1 << 24  # bytes of metadata that are read
+LONG = 150  # characters of a setting that is an entity of its own
 _TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".lock": "text/plain"}
 _TYPES |= {".parquet": "application/vnd.apache.parquet", ".arrow": "application/vnd.apache.arrow"}
 _TYPES |= {".safetensors": "application/octet-stream", ".npz": "application/octet-stream"}
@@ -80,24 +82,19 @@ class Contents:
     predictions: Sequence[Sealed] = ()
     root: Path = REPOSITORY
 
-    def place(self, path: str, sha256: str) -> tuple[str, str]:
-        """Where a file is in the crate, and the name by which its records are read back.
+    def place(self, path: str, sha256: str) -> str:
+        """Where a file is in the crate, or `#...` for what is not in it.
 
         Args:
-            path, sha256: as a record has them.
-
-        Returns:
-            A path in the crate, or `#...` for what is not in it; and the name, which tells nothing
-            of the machine's folders.
+            path, sha256: as a record has them; of the machine's folders the place tells nothing.
         """
         if Path(path).is_relative_to(self.results):
             inner = Path(path).relative_to(self.results).as_posix()
-            return inner if path in self.inside else f"#results/{inner}", f"results/{inner}"
+            return inner if path in self.inside else f"#results/{inner}"
         own = os.path.relpath(Path(path).resolve(), self.root)
         if own in self.code or (not self.code and not own.startswith("..")):
-            return f"{CODE}/{own}" if self.code else f"#{CODE}/{own}", f"{CODE}/{own}"
-        name = f"sources/{sha256[:12]}/{Path(path).name}"
-        return f"#{name}", name
+            return f"{CODE}/{own}" if self.code else f"#{CODE}/{own}"
+        return f"#sources/{sha256[:12]}/{Path(path).name}"
 
 
 def describe(contents: Contents) -> bytes:
@@ -119,9 +116,13 @@ def describe(contents: Contents) -> bytes:
         crate.metadata["conformsTo"] = _ids(["https://w3id.org/ro/crate/1.1", [*PROFILES][-1]])
     said = crate.metadata.generate()
     # A line for each entity: half as long as indented, and still a text to compare.
-    lines = ",\n".join(json.dumps(entity, ensure_ascii=False) for entity in said["@graph"])
+    lines = ",\n".join(map(_compact, said["@graph"]))
     context = json.dumps(said["@context"])
     return f'{{"@context": {context},\n"@graph": [\n{lines}\n]}}\n'.encode()
+
+
+def _compact(said: object) -> str:
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def _ids(keys: Iterable[str]) -> Entity | list[Entity]:
@@ -131,7 +132,7 @@ def _ids(keys: Iterable[str]) -> Entity | list[Entity]:
 
 
 def _digest(*said: object) -> str:
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:10]
 
 
 class _Graph:
@@ -186,16 +187,18 @@ class _Graph:
 
     def file(self, path: str, sha256: str) -> str:
         """A file as a step read or wrote it."""
-        place, name = self.contents.place(path, sha256)
-        known = Path(path).is_file()
+        place = self.contents.place(path, sha256)
+        known, published = Path(path).is_file(), place.endswith(".csv") and CODE in place
+        held = not place.startswith("#")
         return self._add(
-            quote(place, safe="/#") if place.startswith("#") else quote(place),
-            type="CreativeWork" if place.startswith("#") else "File",
-            name=name,
-            encodingFormat=encoding_of(path),
+            # Named by every step that reads it: a path each time would be half of the metadata.
+            quote(place) if held else f"#{_digest(place)}",
+            type="File" if held else "CreativeWork",
+            name=Path(path).name if held else place[1:],
+            encodingFormat=encoding_of(path) if held else None,
             contentSize=str(Path(path).stat().st_size) if known else None,
             sha256=sha256,
-            description=_source_of(Path(path)) if name.endswith(".csv") and CODE in name else None,
+            description=_source_of(Path(path)) if published else None,
         )
 
     def added(self, place: str, content: bytes) -> str:
@@ -253,32 +256,33 @@ class _Graph:
         """A step that ran."""
         results = [self.file(path, sha256) for path, sha256 in step["outputs"].items()]
         inputs = [self.file(path, sha256) for path, sha256 in step["inputs"].items()]
-        first, text = results[0].removeprefix("#results/"), json.dumps(step["settings"])
-        settings = f"#settings/{_digest(text)}"
-        self._add(settings, type="PropertyValue", name="settings", value=text)
+        settings = [
+            self._add(
+                f"#settings/{_digest(text)}", type="PropertyValue", name="settings", value=text
+            )
+            for text in map(_compact, _blocks(step["settings"]))
+        ]
         properties = [
             self._add(f"#{name}/{value}", type="PropertyValue", name=name, value=value)
             for name, value in (("device", step["device"]), ("portable", str(step["portable"])))
         ]
-        switches = [
-            self._add(
-                f"#switches/{name}={quote(value)}", type="PropertyValue", name=name, value=value
-            )
-            for name, value in step["switches"].items()
-        ]
-        more = f" and {len(results) - 1} more" if len(results) > 1 else ""
+        value = _compact(step["switches"])
+        switches = self._add(
+            f"#switches/{_digest(value)}", type="PropertyValue", name="switches", value=value
+        )
+        first = self.contents.place(*next(iter(step["outputs"].items())))
         return self._add(
-            f"#steps/{first}",
+            f"#steps/{quote(first.removeprefix('#results/'))}",
             type="CreateAction",
             name=step["step"],
-            description=f"made {first}{more}",
+            description=f"made {len(results)} files",
             instrument={"@id": self.tool(step)},
-            object=_ids([*inputs, settings]),
+            object=_ids([*inputs, *settings]),
             result=_ids(results),
             startTime=step["started"],
             endTime=step["ended"],
             additionalProperty=_ids(properties),
-            environment=_ids(switches),
+            environment={"@id": switches},
         )
 
     def tool(self, step: Mapping) -> str:
@@ -289,7 +293,7 @@ class _Graph:
             web = f"https://pypi.org/project/{quote(name)}/{quote(version.partition('+')[0])}/"
             libraries.append(
                 self._add(
-                    f"#libraries/{quote(library)}",
+                    f"#libraries/{_digest(library)}",
                     type="SoftwareApplication",
                     name=name,
                     softwareVersion=version,
@@ -297,7 +301,7 @@ class _Graph:
                 )
             )
         name = step["step"]
-        key = f"#tools/{quote(name)}/{_digest(step['code'], libraries)}"
+        key = f"#tools/{_digest(name, step['code'], libraries)}"
         script = f"scripts/{name.partition(':')[0]}.py"
         if self.contents.code:
             self._add(f"#parts/{key[7:]}", type="HowToStep", workExample={"@id": key})
@@ -357,7 +361,11 @@ class _Graph:
             license={"@id": LICENCE},
         )
         read = {i["@id"] for s in steps for i in _many(self.entities[s]["object"])}
-        sources = sorted(key for key in read if key.startswith((f"{CODE}/", "#sources/")))
+        sources = sorted(
+            key
+            for key in read
+            if key.startswith(f"{CODE}/") or self.entities[key]["name"].startswith("sources/")
+        )
         return self._add(
             "#run",
             type="CreateAction",
@@ -369,6 +377,13 @@ class _Graph:
             startTime=times[0] if times else None,
             endTime=times[-1] if times else None,
         )
+
+
+def _blocks(settings: Mapping) -> list[Mapping]:
+    """Settings in parts that several steps may share: each long value, and all the rest."""
+    long = [name for name, value in settings.items() if len(_compact(value)) > LONG]
+    rest = {name: value for name, value in settings.items() if name not in long}
+    return [rest, *({name: settings[name]} for name in long)]
 
 
 def _many(references: object) -> list[Mapping]:
@@ -432,6 +447,14 @@ def read_metadata(place: Path) -> Described:
         ) from None
 
 
+def _recorded(entity: Mapping) -> str:
+    """The name by which records know a file."""
+    place = unquote(entity["@id"])
+    if place.startswith("#"):
+        return str(entity["name"])
+    return place if place.startswith(f"{CODE}/") else f"results/{place}"
+
+
 def _described(metadata: Mapping) -> Described:
     graph: dict[str, dict] = {}
     for entity in metadata["@graph"]:
@@ -444,27 +467,29 @@ def _described(metadata: Mapping) -> Described:
             yield graph[reference["@id"]]
 
     def sums(references: object) -> dict[str, str]:
-        return {str(e["name"]): str(e["sha256"]) for e in named(references) if "sha256" in e}
+        return {_recorded(e): str(e["sha256"]) for e in named(references) if "sha256" in e}
 
     for entity in graph.values():
         if entity["@type"] != "CreateAction" or entity["@id"] == "#run":
             continue
         tool = graph[entity["instrument"]["@id"]]
         told = {e["name"]: e["value"] for e in named(entity["additionalProperty"])}
-        [settings] = (e["value"] for e in named(entity["object"]) if e["name"] == "settings")
+        settings: dict[str, object] = {}
+        for said in named(entity["object"]):
+            settings |= json.loads(said["value"]) if said["name"] == "settings" else {}
         if not sums(entity["result"]):
             raise ValueError(f"{entity['@id']} made no file")
         record = {
             "step": str(tool["name"]),
             "code": str(tool["softwareVersion"]),
-            "settings": json.loads(settings),
+            "settings": settings,
             "libraries": ", ".join(
                 f"{e['name']} {e['softwareVersion']}"
                 for e in named(tool.get("softwareRequirements", []))
             ),
             "device": str(told["device"]),
             "portable": told["portable"] == "True",
-            "switches": {e["name"]: e["value"] for e in named(entity.get("environment", []))},
+            "switches": json.loads(graph[entity["environment"]["@id"]]["value"]),
             "started": str(entity.get("startTime", "")),
             "ended": str(entity.get("endTime", "")),
             "inputs": sums(entity["object"]),
@@ -472,13 +497,18 @@ def _described(metadata: Mapping) -> Described:
         }
         records.add(record)
         steps.append(record)
-    held = [e for e in graph.values() if e["@type"] == "File"]
+    held = {unquote(e["@id"]): str(e["sha256"]) for e in graph.values() if e["@type"] == "File"}
+    added = {SETTINGS, WARNINGS, README, PREVIEW, COMMIT}
     version = graph["./"].get("version")
     return Described(
         records,
         steps,
-        {unquote(e["@id"]): str(e["sha256"]) for e in held},
-        {e["name"]: str(e["sha256"]) for e in held if e["name"].startswith("results/")},
+        held,
+        {
+            f"results/{place}": sha256
+            for place, sha256 in held.items()
+            if place not in added and not place.startswith(f"{CODE}/")
+        },
         None if version == "unknown" else str(version),
         {
             e["name"]: str(e["creativeWorkStatus"])

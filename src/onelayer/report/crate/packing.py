@@ -2,13 +2,13 @@
 
 import html
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.pages import page
-from onelayer.evidence.tables import by_table
+from onelayer.evidence.tables import by_table, markdown
 from onelayer.papers.findings import CLAIMS
 from onelayer.report.crate.archive import SUMS, write_archive
 from onelayer.report.crate.code import COMMIT, Code, code_of_checkout
@@ -117,8 +117,8 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
         WARNINGS: "".join(_warnings(results, root)).encode(),
         COMMIT: code.proof(),
-        PREVIEW: _preview(results, files, predictions),
-        README: _README.encode(),
+        PREVIEW: _preview(results, files, behind),
+        README: _readme(predictions).encode(),
     }
     inside = files.keys() | (behind if with_data else set())
     contents = Contents(
@@ -154,7 +154,7 @@ def _predictions(
     tables = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
     started = {}
     for name, path in by_table(Path(path) for path in files if path.endswith(".csv")).items():
-        times = [step["started"] for step in records.before(str(path), files[str(path)])]
+        times = [step["started"] for step in records.before({str(path): files[str(path)]})]
         started[name] = min(times, default="")
     return read_predictions(tables, started, commit, root)
 
@@ -168,20 +168,18 @@ def _warnings(results: Path, root: Path) -> Iterable[str]:
                 yield f"{log.relative_to(results / 'logs')}: {said}\n"
 
 
-def _preview(results: Path, files: Mapping[str, str], predictions: Iterable[Sealed]) -> bytes:
+def _readme(predictions: Iterable[Sealed]) -> str:
+    lines = [f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions]
+    return "\n".join([_README, *(["## Predictions", "", *lines, ""] if lines else [])])
+
+
+def _preview(results: Path, files: Mapping[str, str], behind: Collection[str]) -> bytes:
     """The first page of the report; of a part of a run, which has none, a list of what there is."""
     overview = results / "overview.html"
-    if overview.is_file():  # a step of `files` made it, and its sum was compared
+    if str(overview) in behind:  # its sum was compared
         return overview.read_bytes()
     listed = [
         f'<li><a href="{quote(place)}">{html.escape(place)}</a></li>'
         for place in (Path(path).relative_to(results).as_posix() for path in files)
     ]
-    expected = [f"<li>{html.escape(f'{p.claim}, {p.status}: {p.text}')}</li>" for p in predictions]
-    body = [
-        "<ul>",
-        *listed,
-        "</ul>",
-        *(["<h2>Predictions</h2><ul>", *expected, "</ul>"] * bool(expected)),
-    ]
-    return page("A run of onelayer", body).encode()
+    return page("A run of onelayer", ["<ul>", *listed, "</ul>"]).encode()

@@ -5,6 +5,7 @@ the chain of steps without a hole, the code that of the commit and of every step
 beside those of the reference run.
 """
 
+import csv
 import graphlib
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import by_table
 from onelayer.report.comparison import REFERENCE, compare_runs
-from onelayer.report.crate.archive import SUMS, check_sums, unpacked
+from onelayer.report.crate.archive import LARGEST, SUMS, check_sums, unpacked
 from onelayer.report.crate.code import COMMIT, proven_commit
 from onelayer.report.crate.metadata import CODE, METADATA, Described, read_metadata
 from onelayer.report.crate.predictions import SEALED
@@ -22,6 +23,7 @@ from onelayer.run.provenance import code_digest, file_sha256
 
 _STEP = re.compile(r"[A-Za-z0-9_]+(:onelayer(\.\w+)+)?")
 LARGEST_SOURCE = 1 << 20  # bytes of a Python file that is parsed
+MOST_COLUMNS = 1000
 
 
 def main(results: Path) -> str:
@@ -48,15 +50,12 @@ def main(results: Path) -> str:
     return verify_results(results, described)
 
 
-def verify_unpacked(folder: Path, reference: Path = REFERENCE) -> str:
+def verify_unpacked(folder: Path) -> str:
     """Verify the files of an archive, whose sums hold.
 
-    Args:
-        folder: where they are.
-        reference: the reference run; where it is not there, that of the archive's own code.
-
     Returns:
-        What holds, and how the tables stand to those of the reference run; in words.
+        What holds, and how the tables stand to those of the reference run; in words. Where the
+        package came without one, it is that of the archive's own code.
 
     Raises:
         OnelayerError: as `main`.
@@ -75,8 +74,7 @@ def verify_unpacked(folder: Path, reference: Path = REFERENCE) -> str:
         late = sorted(claim for claim, status in told.items() if status != SEALED)
         none = f"; not predicted: {', '.join(late)}" if late else ""
         lines.append(f"Predictions: {len(told) - len(late)} of {len(told)}{none}")
-    if not reference.is_dir():
-        reference = folder / CODE / "docs/reference"
+    reference = REFERENCE if REFERENCE.is_dir() else folder / CODE / "docs/reference"
     return "\n".join([*lines, beside(folder, reference)])
 
 
@@ -145,11 +143,13 @@ def beside(folder: Path, reference: Path) -> str:
     if not theirs:
         return "There is no reference run here to compare with"
     shared = sorted(ours.keys() & theirs.keys())
-    same = [n for n in shared if ours[n].read_bytes() == theirs[n].read_bytes()]
+    same = [n for n in shared if file_sha256(ours[n]) == file_sha256(theirs[n])]
     rest = [n for n in shared if n not in same]
     try:
+        for name in rest:
+            _check_size(ours[name])
         found = compare_runs([ours[n] for n in rest], [theirs[n] for n in rest])
-    except (OnelayerError, ValueError, KeyError, TypeError, OverflowError) as error:
+    except (OnelayerError, ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
     moved = [table.table for table in found if table.moved]
@@ -158,3 +158,13 @@ def beside(folder: Path, reference: Path) -> str:
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
         f"{len(rest) - len(moved)} agree, {len(moved)} moved{more}"
     )
+
+
+def _check_size(table: Path) -> None:
+    """Refuse a table that memory would not hold."""
+    size = table.stat().st_size
+    with table.open(encoding="utf-8", newline="") as file:
+        if size > LARGEST or len(next(csv.reader(file), ())) > MOST_COLUMNS:
+            raise OnelayerError(
+                f"{table}: {size} bytes; at most {LARGEST}, and {MOST_COLUMNS} columns, are read"
+            )
