@@ -274,6 +274,11 @@ def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path, kind) -> 
     folder = kind(save_tiny_bert(tmp_path / "bert"))
     model, tokenizer = onelayer.load_checkpoint(folder), onelayer.load_tokenizer(folder)
     assert model.config.vocab_size == tokenizer.get_vocab_size()
+    for load in (onelayer.load_checkpoint, onelayer.load_tokenizer):
+        with refused("bert/config.json: is a file; name the folder that it lies in$"):
+            load(kind(f"{folder}/config.json"))
+        with refused("^nowhere: there is no such folder$"):
+            load(kind("nowhere"))
 
 
 @pytest.mark.parametrize(
