@@ -64,7 +64,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many cases of bad input were generated, by all test processes together."""
+    """Say how many cases of bad input were generated, and which pages nobody opened."""
+    unseen = [r for r in terminalreporter.getreports("skipped") if "chromium" in r.keywords]
+    if unseen:
+        terminalreporter.write_line("Without Chromium (apt-get install chromium) no test opened:")
+        for report in unseen:
+            terminalreporter.write_line(f"  {report.nodeid}")
     reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
     tried = sum(
         value

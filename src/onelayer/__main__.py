@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -174,13 +175,10 @@ def _run_main(parsed: argparse.Namespace) -> str | None:
 
 
 def _probe(parsed: argparse.Namespace) -> None:
-    import yaml  # no other command needs it
-
     source, directory = _source(parsed), Path(parsed.directory)
     last = Path(parsed.checkpoint).expanduser().resolve().name
     name = parsed.name or re.sub(r"[^A-Za-z0-9.-]+", "-", last).strip("-.") or "checkpoint"
-    if name in yaml.safe_load((REPOSITORY / "config.yaml").read_text("utf-8"))["models"]:
-        raise OnelayerError(f"{name} is a model of the settings: give yours another --name")
+    _check_name(name)
     overlay = {
         "models": {
             name: source | {"note": f"probed from {parsed.checkpoint}"},
@@ -190,17 +188,16 @@ def _probe(parsed: argparse.Namespace) -> None:
     }
     if parsed.corpus:
         overlay["topic_structure"]["wikipedia"]["corpus"] = parsed.corpus
+    text = json.dumps(overlay, indent=2) + "\n"  # JSON is YAML
+    page = "results/reading.html"
+    targets = [f"table_wikipedia_{parsed.overlap}", page]
+    if parsed.dry_run:
+        print(_planned(parsed, text, targets))
+        return
     kept = directory / name  # the next probe writes another table in the same place
     kept.mkdir(parents=True, exist_ok=True)
-    # JSON is YAML.
-    (kept / "overlay.yaml").write_text(json.dumps(overlay, indent=2) + "\n", encoding="utf-8")
-    target = f"table_wikipedia_{parsed.overlap}"
-    page = "results/reading.html"
-    overlays = [*parsed.configfile, kept / "overlay.yaml"]
-    said = _snakemake(parsed, overlays, [target, page])
-    if parsed.dry_run:
-        print(said.partition("Job stats:\n")[2].partition("\n\n")[0] or "Nothing to be done")
-        return
+    (kept / "overlay.yaml").write_text(text, encoding="utf-8")
+    _snakemake(parsed, directory, [*parsed.configfile, kept / "overlay.yaml"], targets)
     from onelayer.report import probed
 
     table = f"results/tables/{TABLE.format(overlap=parsed.overlap)}.csv"
@@ -210,12 +207,39 @@ def _probe(parsed: argparse.Namespace) -> None:
     print(f"All numbers: {table}")
 
 
+def _planned(parsed: argparse.Namespace, overlay: str, targets: Sequence[str]) -> str:
+    """What would run, where nothing is written: a folder that is not there is an empty one."""
+    with tempfile.TemporaryDirectory() as scratch:
+        place, empty = Path(scratch, "overlay.yaml"), Path(scratch, "run")
+        place.write_text(overlay, encoding="utf-8")
+        directory = Path(parsed.directory) if Path(parsed.directory).exists() else empty
+        said = _snakemake(parsed, directory, [*parsed.configfile, place], targets)
+    return said.partition("Job stats:\n")[2].partition("\n\n")[0] or "Nothing to be done"
+
+
+def _check_name(name: str) -> None:
+    """Refuse the name of a model of the settings, or of a checkpoint of one: `bert-here-0`."""
+    import yaml  # no other command needs it
+
+    from onelayer.settings.root import load_settings
+
+    settings = load_settings(yaml.safe_load((REPOSITORY / "config.yaml").read_text("utf-8")))
+    taken = {
+        *settings.models,
+        *(c for model in settings.models for c in settings.checkpoints(model)),
+    }
+    if name in taken:
+        raise OnelayerError(f"{name} is a model of the settings: give yours another --name")
+
+
 def _source(parsed: argparse.Namespace) -> dict[str, object]:
     """Where the checkpoint comes from, as the settings say it."""
     folder = Path(parsed.checkpoint).expanduser()
     if parsed.revision:
         hub = {"repository": parsed.checkpoint, "revision": parsed.revision}
         return {"source": "hub", "hub": hub}
+    if folder.is_file():
+        raise OnelayerError(f"{parsed.checkpoint}: is a file; name the folder that it lies in")
     if not folder.is_dir():
         raise OnelayerError(
             f"{parsed.checkpoint}: there is no such folder; a repository on a hub needs --revision"
@@ -224,7 +248,10 @@ def _source(parsed: argparse.Namespace) -> dict[str, object]:
 
 
 def _snakemake(
-    parsed: argparse.Namespace, overlays: Sequence[object], targets: Sequence[str]
+    parsed: argparse.Namespace,
+    directory: Path,
+    overlays: Sequence[object],
+    targets: Sequence[str],
 ) -> str:
     """Run Snakemake, pass on how far it is, and return what it said.
 
@@ -245,7 +272,7 @@ def _snakemake(
         "--snakefile",
         snakefile,
         "--directory",
-        parsed.directory,
+        directory,
     ]
     command += ["--cores", parsed.cores, "--nocolor", *(["--dry-run"] if parsed.dry_run else [])]
     command += ["--configfile", *overlays, "--", *targets]

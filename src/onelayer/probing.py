@@ -3,6 +3,7 @@
 The probe is that of Li, Li & Risteski (2023), as the workflow applies it to its corpora and models.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pandas as pd
@@ -12,12 +13,13 @@ from transformers import PreTrainedModel
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
-from onelayer.papers.topic_structure.wikipedia.probe.labels import probed_words
+from onelayer.papers.topic_structure.wikipedia.probe.labels import check_words, probed_words
 from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     measure_attention,
     measure_embeddings,
 )
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.text.models.architecture import longest_text
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.topics.bag_of_words import list_words
 
@@ -56,17 +58,48 @@ def probe_topic_structure(
         of the null. docs/tables.md tells the others.
 
     Raises:
-        OnelayerError: fewer than two texts or two topics; no word of a topic is one piece; no text
-            has two of the words; the model gives no attention or cannot read `max_tokens`.
+        OnelayerError: fewer than two texts or two topics; so few words of them are one piece that
+            there is no pair of one topic, or of two; no text has two of the words; the model gives
+            no attention or cannot read `max_tokens`. One line that names the argument.
     """
-    if isinstance(texts, str):
-        raise OnelayerError("texts: one text was given; a list of at least 2 is needed")
-    if len(texts) < 2:
-        raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
-    kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
+    _check_types(model=(model, PreTrainedModel), tokenizer=(tokenizer, Tokenizer))
+    if uncertainty is not None:
+        _check_types(uncertainty=(uncertainty, UncertaintySettings))
+    texts = _checked_texts(texts)
+    longest = longest_text(model)
+    if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
+        raise OnelayerError(
+            f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
+            f"{longest} tokens that this model reads"
+        )
+    kept = _checked_topics(topics) if isinstance(topics, pd.DataFrame) else _kept_words(topics)
+    try:
+        return _probe(model, tokenizer, texts, kept, max_tokens, uncertainty, progress)
+    except OnelayerError as error:  # what a run's settings are called says nothing here
+        raise OnelayerError(_WITHOUT_KEYS.sub("", str(error))) from None
+
+
+# Shorter texts hold no pair of words between the special tokens.
+SHORTEST = 8
+_WITHOUT_KEYS = re.compile(
+    r"^topics\.ambiguity: threshold |; name the model in topics\S+| \(topics\.[^)]*\)"
+)
+_COLUMNS = ["overlap", "threshold", "topic", "word"]
+
+
+def _probe(
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    texts: list[str],
+    kept: pd.DataFrame,
+    max_tokens: int,
+    uncertainty: UncertaintySettings | None,
+    progress: Callable[..., Iterable],
+) -> pd.DataFrame:
     pieces = piece_ids(tokenizer, kept["word"].unique())
     occurrences = _occurrences(texts, list(pieces))
     variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
+    check_words(labels, kept)
     articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
     cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
     sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
@@ -79,8 +112,44 @@ def probe_topic_structure(
     return pd.concat(measures, ignore_index=True).drop(columns="seed")
 
 
+def _check_types(**given: tuple[object, type]) -> None:
+    for name, (value, wanted) in given.items():
+        if not isinstance(value, wanted):
+            raise OnelayerError(
+                f"{name}: {wanted.__module__}.{wanted.__qualname__} is needed, found "
+                f"{type(value).__name__}"
+            )
+
+
+def _checked_texts(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str | bytes):
+        raise OnelayerError("texts: one text was given; a list of at least 2 is needed")
+    if not isinstance(texts, Iterable):
+        raise OnelayerError(f"texts: a list of texts is needed, found {type(texts).__name__}")
+    texts = list(texts)
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise OnelayerError(f"texts: a list of texts is needed, found {type(wrong[0]).__name__}")
+    if len(texts) < 2:
+        raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
+    return texts
+
+
+def _checked_topics(kept: pd.DataFrame) -> pd.DataFrame:
+    """The words that a run kept, with the columns that they need."""
+    if missing := [name for name in _COLUMNS if name not in kept]:
+        raise OnelayerError(
+            f"topics: no column {', '.join(missing)}; its columns: {', '.join(map(str, kept))}"
+        )
+    return kept
+
+
 def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     """Topics given by hand in the form of the ambiguity filter's table."""
+    if not isinstance(topics, Mapping):
+        found = type(topics).__name__
+        raise OnelayerError(f"topics: words by topic, or a table, are needed, found {found}")
+    if single := [name for name, own in topics.items() if isinstance(own, str)]:
+        raise OnelayerError(f"topics: {single[0]}: one word was given; a list of words is needed")
     if len(topics) < 2:
         raise OnelayerError(f"topics: {', '.join(topics) or 'none'}; at least 2 are needed")
     words = [(place, word.lower()) for place, own in enumerate(topics.values()) for word in own]

@@ -350,7 +350,8 @@ def test_a_pair_class_without_attention_is_named(topics, text, empty_class, tmp_
         *("--measures", out / "m", "--heads", out / "h"),
         *("--settings", json.dumps(settings)),
     )
-    assert f"topics.ambiguity: threshold top 3, disjoint: {empty_class}: no pairs" in line
+    words = f"topics.ambiguity: threshold top 3, disjoint: 6 words of {len(set(topics))} topics are"
+    assert words in line and f"; {empty_class}: no pairs" in line
     assert not list(out.glob("*"))
 
 
@@ -360,7 +361,7 @@ def test_a_pair_class_without_attention_is_named(topics, text, empty_class, tmp_
 def test_a_pair_class_without_words_is_named(topics, empty_class, tmp_path):
     kept = pd.read_parquet(kept_words(tmp_path, topics))
     vectors = np.random.default_rng(0).normal(size=(6, 4))
-    message = f"topics.ambiguity: threshold top 3, disjoint: {empty_class}: no pair"
+    message = f"threshold top 3, disjoint: 6 words of .* tokenizer; {empty_class}: no pair"
     with pytest.raises(OnelayerError, match=message):
         measure_embeddings(
             [{"raw": vectors, "output": vectors}],

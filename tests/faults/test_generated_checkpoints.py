@@ -16,6 +16,7 @@ from onelayer.errors import OnelayerError
 from onelayer.settings.models import CHECKPOINT_FILES
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.folder import check_folders
+from onelayer.text.models.tokenizer import load_tokenizer
 from tests.faults.generated import GENERATED, Cases, check_ended, run_in_process, spoiled
 from tests.tiny_models import edit_config, save_tiny_bert
 
@@ -205,3 +206,16 @@ def test_a_file_that_would_fill_the_memory_is_refused_before_it_is_read(name, wh
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1 << 26
+    if name != "tokenizer_config.json":  # which no function for users reads
+        load = load_checkpoint if name == "config.json" else load_tokenizer
+        with pytest.raises(OnelayerError, match=rf"{name}: 1073741824 bytes; at most"):
+            load(tmp_path / "mine")
+
+
+def test_what_to_do_with_pickled_weights_of_a_folder_is_said_for_a_folder(whole, tmp_path):
+    folder = Path(shutil.copytree(whole, tmp_path / "mine"))
+    (folder / "model.safetensors").rename(folder / "weights.ckpt")
+    with pytest.raises(OnelayerError, match=r"weights\.ckpt, which is pickle .* save_pretrained$"):
+        check_folders({"models.mine.local.path": str(folder)})
+    (folder / "weights.ckpt").rename(folder / "pytorch_model.bin")
+    check_folders({"models.mine.local.path": str(folder)})  # tensors alone are taken

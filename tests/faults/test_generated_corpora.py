@@ -95,7 +95,14 @@ SPOILED = {
     "json": [
         *(b"", b"null", b"[null]", b'{"text": "a"}\nnull', b"5", b"[]", b"{}", b'{"text": "a"'),
         *(b'{"text": 5}', b'{"text": ["a"]}', b'{"text": {"a": 1}}', b'{"text": "\\ud800"}'),
-        *(b"[" * DEEP, b"\xff\xfe", LINES + LINES, b'{"body": "x"}', b'{"text": "a"}\n[1]'),
+        *(
+            b"[" * DEEP,
+            b"\xff\xfe",
+            LINES + LINES,
+            b'{"body": "x"}',
+            b'{"text": "\xff"}',
+            b'{"text": "a"}\n[1]',
+        ),
         *(gzip.compress(LINES)[:-9], gzip.compress(b""), archive("zip"), archive("tar")),
     ],
     "csv": [
@@ -170,10 +177,24 @@ def test_a_bomb_is_not_unpacked_to_its_end(opened, tmp_path, little):
     assert (tmp_path / "out").stat().st_size < 1 << 22
 
 
-def test_rows_that_are_announced_without_end_are_not_read(parse, little):
-    # So many times the same text take two kilobytes.
+@pytest.mark.parametrize("numbers", [False, True])
+def test_rows_that_are_announced_without_end_are_not_read(numbers, parse, little):
+    # So many times the same text, or number, take two kilobytes.
     content = parquet(text=["some words"] * 200_000)
+    if numbers:
+        content = parquet(text=["some words"], other=[[7] * 200_000])
     assert len(content) < 4000
+    assert parse(content, "parquet") == 1
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_one_text_in_many_rows_is_refused_before_it_is_written_as_often(nested, parse, little):
+    # It is held once, and the file says nothing of what it unpacks to.
+    long = "some words " * 1000
+    content = parquet(text=[long] * 2000)
+    if nested:
+        content = parquet(text=["a"] * 2000, other=[[long]] * 2000)
+    assert len(content) < 20_000
     assert parse(content, "parquet") == 1
 
 

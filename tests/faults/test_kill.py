@@ -130,6 +130,16 @@ def test_a_step_that_outlives_its_killed_snakemake_is_not_run_twice(lda_missing,
 
 
 @pytest.mark.workflow
+def test_nothing_outlives_a_run_that_timeout_ends(fresh):
+    run = start(fresh, "--cores", "1", *SMOKE, "--", "table_theorem_1")
+    wait_for_step(fresh, run, {"solve_decision_lists"})
+    os.killpg(run.pid, signal.SIGTERM)  # as `timeout` does
+    assert run.wait(timeout=120) != 0
+    wait_for(lambda: not processes_in(fresh), seconds=20)
+    assert parts(fresh) == []
+
+
+@pytest.mark.workflow
 def test_of_two_runs_at_once_the_second_is_refused_and_the_first_is_undisturbed(
     lda_missing, smoke_run
 ):

@@ -274,6 +274,11 @@ def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path, kind) -> 
     folder = kind(save_tiny_bert(tmp_path / "bert"))
     model, tokenizer = onelayer.load_checkpoint(folder), onelayer.load_tokenizer(folder)
     assert model.config.vocab_size == tokenizer.get_vocab_size()
+    for load in (onelayer.load_checkpoint, onelayer.load_tokenizer):
+        with refused("bert/config.json: is a file; name the folder that it lies in$"):
+            load(kind(f"{folder}/config.json"))
+        with refused("^nowhere: there is no such folder$"):
+            load(kind("nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -281,16 +286,43 @@ def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path, kind) -> 
     [
         ({"texts": TEXTS[:1]}, "texts: 1; at least 2"),
         ({"texts": TEXTS[0]}, "texts: one text was given; a list"),
+        ({"texts": Path("texts.txt")}, "^texts: a list of texts is needed, found PosixPath$"),
+        ({"texts": [1, 2]}, "^texts: a list of texts is needed, found int$"),
         ({"topics": {"pond": TOPICS["pond"]}}, "topics: pond; at least 2"),
-        ({"topics": {"a": ["xylophone"], "b": ["zebra"]}}, "no word of any topic is one piece"),
+        ({"topics": "kept_words.parquet"}, "^topics: words by topic, or a table, are needed"),
+        ({"topics": {"a": "frog", "b": ["toad"]}}, "^topics: a: one word was given"),
+        ({"topics": pd.DataFrame({"word": ["frog"]})}, "^topics: no column overlap, threshold, t"),
+        (
+            {"topics": {"a": ["xylophone"], "b": ["zebra"]}},
+            "^given, disjoint: none of the 2 words of the topics is one piece in this model's "
+            "tokenizer$",
+        ),
+        (
+            {"topics": {"pond": TOPICS["pond"], "b": ["zebra"]}},
+            r"^given, disjoint: \d+ of the \d+ words of the topics are one piece in this model's "
+            "tokenizer; pairs of one topic and of two are needed$",
+        ),
+        (
+            {"topics": {name: words[:2] for name, words in TOPICS.items()}},
+            "^given, disjoint: 6 words of 3 topics are one piece in this model's tokenizer; same_t",
+        ),
+        (
+            {"topics": {name: words[:2] for name, words in list(TOPICS.items())[:2]}},
+            "^given, disjoint: .*ratio: the null .* does not vary: no z score; ",
+        ),
         ({"texts": ["the", "the"]}, "none of 2 articles holds two different words"),
-        ({"max_tokens": 4000}, "4000; this model reads at most 128 tokens"),
+        ({"max_tokens": 4000}, "^max_tokens: 4000; .* from 8 to the 128 tokens that this model"),
+        ({"max_tokens": 2.5}, "^max_tokens: 2.5; a whole number"),
+        ({"uncertainty": {}}, r"^uncertainty: onelayer\.settings\.\S+ is needed, found dict$"),
+        ({"model": "folder"}, r"^model: transformers\.\S+ is needed, found str$"),
+        ({"tokenizer": "folder"}, "^tokenizer: tokenizers.Tokenizer is needed, found str$"),
     ],
 )
 def test_what_cannot_be_probed_is_one_line(tiny, change, message) -> None:
-    given = {"texts": TEXTS, "topics": TOPICS, "max_tokens": 32, "uncertainty": QUICK} | change
+    given = dict(zip(("model", "tokenizer"), tiny, strict=True))
+    given |= {"texts": TEXTS, "topics": TOPICS, "max_tokens": 32, "uncertainty": QUICK} | change
     with refused(message):
-        onelayer.probe_topic_structure(*tiny, **given)
+        onelayer.probe_topic_structure(**given)
 
 
 def test_the_ensemble_of_the_docstring_is_the_public_one() -> None:

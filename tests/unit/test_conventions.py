@@ -9,6 +9,7 @@ import yaml
 
 import onelayer
 from tests.conftest import ROOT
+from tests.workflow.browser import BROWSERS
 
 FORMS = sorted(ROOT.glob(".github/ISSUE_TEMPLATE/*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -50,8 +51,10 @@ def test_the_checks_of_a_change_are_those_of_the_makefile_on_every_python() -> N
     workflow = read(".github/workflows/ci.yml")
     jobs = workflow["jobs"].values()
     steps = [step for job in jobs for step in job["steps"]]
-    targets = {step["run"].split()[1] for step in steps if "run" in step}
+    commands = [step["run"].split() for step in steps if "run" in step]
+    targets = {command[1] for command in commands if command[0] == "make"}
     assert targets == {"lint", "test", "audit"}
+    assert {"command", "-v", *BROWSERS} in map(set, commands)
     assert all(made_by(target) for target in targets)
     for step in steps:
         assert "run" in step or re.fullmatch(r"[\w/-]+@v\d+\.\d+\.\d+", step["uses"])

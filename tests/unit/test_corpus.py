@@ -107,7 +107,7 @@ def test_articles_are_read_as_they_were_written_and_those_without_text_are_left_
     kept = [row for row in rows if row[2].strip()]
     articles = read_articles([tmp_path / "articles.arrow"])
     assert [tuple(row.values()) for row in articles] == kept
-    assert caplog.messages == ["here: 2000 without text left out, first '1'"]
+    assert caplog.messages == ["here: 2000 without text left out, first 'Title 1'"]
 
 
 def test_a_part_may_be_empty_and_a_corpus_of_parts_may_not(tmp_path) -> None:

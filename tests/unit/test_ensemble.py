@@ -244,6 +244,10 @@ def test_random_words_are_those_of_splitmix64():
         (Optimizer(lr=-1.0), "lr: must be at least 0"),
         (Optimizer(lr=float("nan")), "lr: must be at least 0"),
         (Optimizer(momentum=1.0), "momentum: must be at least 0 and less than 1"),
+        (Optimizer(lr="fast"), "lr: must be a number, or one for each run; found 'fast'"),
+        (Optimizer(None), "kind: must be one of sgd, adam, adamw; found None"),
+        (Optimizer(schedule=0.5), "schedule: must be a function of the step, found 0.5"),
+        (Optimizer(schedule=lambda t: [1, 2]), "schedule: 2 values for 3 runs"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(optimizer, message):
@@ -265,9 +269,56 @@ def test_ensembles_that_make_no_sense_are_refused():
         train(good, 5, observe_at=[6])
     with pytest.raises(ValueError, match="loss_every = 0"):
         train(good, 5, loss_every=0)
+    with pytest.raises(ValueError, match="steps = -1: must be a whole number"):
+        train(good, -1)
     with pytest.raises(ValueError, match="chunk = 0"):
         train_in_chunks(lambda part: good, 1, 0, 5)
     with pytest.raises(ValueError, match="none negative"):
         RunRandom([-1])
     with pytest.raises(ValueError, match="high = 0"):
         RunRandom([1]).integers(0, 3, use="x")
+
+
+def square(parameters, _):
+    return parameters["x"].square().sum(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"optimizer": "adam"}, "optimizer: must be an onelayer.Optimizer, found str"),
+        ({"parameters": [torch.ones(3)]}, "parameters: must be tensors by name, found list"),
+        ({"parameters": {"x": torch.tensor(1.0)}}, r"x must be a tensor .*, found float32 \[\]"),
+        ({"parameters": {"x": torch.ones(3, 2, dtype=int)}}, r"x must be .* found int64 \[3, 2\]"),
+        ({"loss": lambda p, _: p["x"].mean()}, r"loss: one number per run is needed, \[3\]; found"),
+        ({"loss": lambda p, _: p["x"]}, r"is needed, \[3\]; found float32 \[3, 2\]"),
+        ({"loss": lambda p, _: 1.0}, r"is needed, \[3\]; found float"),
+        ({"loss": lambda p, _: torch.ones(3)}, "loss: depends on no parameter"),
+        ({"parameters": {"x": torch.ones(3, 2), "y": torch.ones(3)}}, "does not depend on y"),
+        (
+            {"loss": None, "gradients": square},
+            r"\(loss, gradients\) is needed, found float32 \[3\]",
+        ),
+        ({"loss": None, "gradients": lambda p, _: (p["x"].sum(1), {})}, "each of x; found none"),
+        (
+            {"loss": None, "gradients": lambda p, _: (p["x"].sum(1), {"x": p["x"][0]})},
+            r"gradients: x must be \[3, 2\], found float32 \[2\]",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line_before_anything_is_updated(change, message):
+    parts = {"parameters": {"x": torch.ones(3, 2)}, "optimizer": Optimizer(), "loss": square}
+    with pytest.raises(ValueError, match=message):
+        train(Ensemble(**(parts | {"batch": lambda _: None} | change)), 2)
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        (lambda p: p["x"], "observe: must be tensors by name"),
+        (lambda p: {"mean": p["x"].mean()}, r"observe: mean must be \[2, \.\.\.\], found"),
+    ],
+)
+def test_what_is_observed_has_a_row_for_each_run(seen, message):
+    with pytest.raises(ValueError, match=message):
+        train(bowl([0.1, 0.1]), 2, observe=seen, observe_at=[0])

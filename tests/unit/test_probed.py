@@ -10,11 +10,19 @@ from onelayer.report.probed import RATIOS, said
 def path(tmp_path):
     """Of a checkpoint whose corrected ratio is 1.4, and its control."""
 
-    def write(low=1.3, high=1.5, value=1.4):
+    def write(low=1.3, high=1.5, value=1.4, different=0.1):
         rows = []
         for model, own in (("mine", value), ("random-mine", 1.0)):
             for threshold in ("top 20", "top 50"):
                 key = {"model": model, "threshold": threshold, "seed": "all"}
+                key |= {"overlap": "disjoint"}
+                mean = {
+                    "quantity": "embedding_cosine_different",
+                    "value": different,
+                    "low": different - 0.05,
+                    "high": different + 0.05,
+                }
+                rows.append(key | mean)
                 for ratio in RATIOS:
                     rows += [
                         key | {"quantity": ratio, "value": 9.0, "low": 8.0, "high": 10.0},
@@ -24,7 +32,7 @@ def path(tmp_path):
                         | {"quantity": f"{ratio}_null_corrected", "value": own}
                         | {"low": low, "high": high},
                     ]
-        table = tidy(rows, ["model", "threshold", "seed"])
+        table = tidy(rows, ["overlap", "model", "threshold", "seed"])
         write_csv(table, tmp_path / "table.csv")
         return tmp_path / "table.csv"
 
@@ -53,3 +61,11 @@ def test_a_ratio_that_means_nothing_is_no_number(path):
     nan = float("nan")
     text = said(path(nan, nan, nan), "mine", "random-mine")
     assert text.endswith("mine: its attention ratio means nothing here; the CSV has the reason.")
+
+
+def test_embeddings_whose_mean_may_be_0_have_no_ratio(path):
+    lines = said(path(different=0.04), "mine", "random-mine").splitlines()
+    rows = [line.split() for line in lines if line.strip().startswith("cosine")]
+    nothing = [*2 * ["means", "≈", "0"], "–", "–"]
+    assert rows == [["cosine", "top", words, *nothing] for words in ("20", "50")]
+    assert len([line for line in lines if "attention" in line and "9.00" in line]) == 2

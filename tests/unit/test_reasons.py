@@ -1,6 +1,7 @@
 """Why a step would run again."""
 
 import json
+import os
 import shlex
 
 import pytest
@@ -61,10 +62,32 @@ def test_code_and_libraries_are_named(outputs, monkeypatch):
         "onelayer.run.reasons.library_versions",
         lambda step: LIBRARIES.replace("numpy 2", "numpy 3"),
     )
+    monkeypatch.setattr("onelayer.run.reasons.code_closure", lambda step: ())
     code, libraries = reason(command(), outputs).split(", ", 1)
     numpy = LIBRARIES.split("numpy ")[1].split(",")[0]
     assert code == "its code"
     assert libraries == f"libraries: numpy {numpy}, numpy 3{numpy[1:]}"
+
+
+@pytest.mark.parametrize(
+    ("younger", "said"),
+    [
+        ("", ""),
+        ("b", " (b.py)"),
+        ("abcde", " (a.py, b.py, c.py, d.py, and 1 more)"),
+    ],
+)
+def test_the_modules_that_were_edited_are_named(outputs, tmp_path, monkeypatch, younger, said):
+    names = [f"{letter}.py" for letter in "abcde"]
+    made = (tmp_path / outputs[1]).stat().st_mtime
+    for name in names:
+        (tmp_path / name).touch()
+        age = 9 if name[0] in younger else -9
+        os.utime(tmp_path / name, (made + age, made + age))
+    monkeypatch.setattr("onelayer.run.reasons.REPOSITORY", tmp_path)
+    monkeypatch.setattr("onelayer.run.reasons.code_closure", lambda step: names)
+    monkeypatch.setattr("onelayer.run.reasons.code_digest", lambda step: "other")
+    assert reason(command(), outputs) == f"its code{said}"
 
 
 def test_a_step_that_has_not_run_is_new(tmp_path, monkeypatch):

@@ -114,10 +114,30 @@ def test_brackets_of_a_text_are_no_levels(tmp_path) -> None:
     assert read(tmp_path / "a.jsonl", format="json")[0][2] == text
 
 
-def test_what_is_not_utf8_is_said_so(tmp_path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"abc\xff")
-    with pytest.raises(OnelayerError, match=r"a\.txt: not UTF-8 at byte 4$"):
-        read(tmp_path / "a.txt", format="text")
+@pytest.mark.parametrize(
+    ("format", "content", "byte"),
+    [
+        ("text", b"abc\xff", 4),
+        ("lines", b"a" * ((1 << 20) - 1) + "é\n".encode() + b"\xff", (1 << 20) + 3),
+        ("lines", b"abc\n\xc3", 5),
+        ("csv", b"id,text\n1,\xff\n", 11),
+        ("json", b'{"text": "\xff"}\n', 11),
+        ("lead-sections", b'{"\xff": 1}', 3),
+    ],
+)
+def test_what_is_not_utf8_is_said_so(tmp_path, format, content, byte) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(OnelayerError, match=rf"a\.txt: not UTF-8 at byte {byte}$"):
+        read(tmp_path / "a.txt", format=format)
+
+
+@pytest.mark.parametrize("format", ["lines", "csv", "json"])
+def test_an_empty_file_of_several_is_named(tmp_path, format) -> None:
+    whole, empty = tmp_path / "a", tmp_path / "b"
+    whole.write_text('{"text": "x"}' if format == "json" else "text\nx")
+    empty.touch()
+    with pytest.raises(OnelayerError, match=rf"b: not a whole {format} file \(it is empty\)$"):
+        read(whole, empty, format=format)
 
 
 @pytest.mark.parametrize("name", ["notes [2026]*.jsonl", "a b", "frog", "?", "née#%20.txt"])
@@ -237,7 +257,7 @@ def test_a_file_without_a_column_is_refused_by_name(tmp_path) -> None:
         read(path, format="wikitext")
     with pytest.raises(OnelayerError, match="a: column text holds int64, not text"):
         read(parquet(path, text=[1]))
-    with pytest.raises(OnelayerError, match="a: column text holds List, not text"):
+    with pytest.raises(OnelayerError, match="a: column text holds list, not text"):
         read(parquet(path, text=[["x"]]))
 
 
@@ -255,7 +275,9 @@ def test_a_file_without_a_column_is_refused_by_name(tmp_path) -> None:
 def test_a_file_that_is_none_of_its_kind_is_refused_by_name(tmp_path, format, content) -> None:
     path = tmp_path / "a"
     path.write_bytes(content)
-    with pytest.raises(OnelayerError, match=r"a: (not a whole|no column text)") as refused:
+    with pytest.raises(
+        OnelayerError, match=r"a: (not a whole|no column text|not UTF-8)"
+    ) as refused:
         read(path, format=format)
     assert "\n" not in str(refused.value)
 
@@ -276,8 +298,8 @@ def test_of_many_text_files_the_one_that_is_none_is_named(tmp_path) -> None:
     for path in paths:
         path.write_text("text")
     paths[1].write_bytes(b"\xff\xfe")
-    for format, why in {"text": "not UTF-8 at byte 1", "lines": "not a whole lines file"}.items():
-        with pytest.raises(OnelayerError, match=rf"b\.txt: {why}"):
+    for format in ("text", "lines"):
+        with pytest.raises(OnelayerError, match=r"b\.txt: not UTF-8 at byte 1$"):
             read(*paths, format=format)
 
 

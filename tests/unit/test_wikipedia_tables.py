@@ -261,6 +261,9 @@ def test_no_ratio_is_compared_whose_denominator_may_be_0() -> None:
     table = assemble({"mini": rows}, MODELS)
     assert cell(table, "mini", "top 20", "embedding_cosine_ratio")["verdict"] == ""
     assert cell(table, "mini", "top 20", "embedding_dot_ratio")["verdict"]
+    shown = wikipedia.readable(table).set_index(["model", "threshold"]).loc[("mini", "top 20")]
+    assert (shown["cosine ratio [95%]"], shown["cosine, null / z / p"]) == ("means ≈ 0", "–")
+    assert shown["dot ratio [95%]"].startswith("1.300 [")
     assert cell(table, "mini", "top 20", "attention_ratio")["verdict"] == "reproduced"
 
 

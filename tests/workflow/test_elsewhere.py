@@ -1,5 +1,6 @@
 """Results of each configuration apart: `make ... CONFIG=`, and Snakemake from any directory."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.conftest import SMOKE, copy_project, run_command, snakemake
 pytestmark = pytest.mark.workflow
 
 TABLE = "results/tables/scan_snap/entropy_sweep.csv"
+SIMULATED = "results/scan_snap/entropy_sweep.parquet"
 
 
 def make(project: Path, *arguments: str) -> subprocess.CompletedProcess:
@@ -34,6 +36,12 @@ def test_snakemake_runs_from_anywhere(tmp_path):
         tmp_path / "there", "--dry-run", *place[2:], *overlay, "--", "table_entropy_sweep"
     )
     assert "Nothing to be done" in again.stdout, again.stdout
+    # From a copy the way to the scripts is another; what was computed stays.
+    shutil.copytree(tmp_path / "there", tmp_path / "much/deeper/there")
+    copied = snakemake(
+        tmp_path / "much/deeper/there", "--dry-run", *place[2:], *overlay, "--", SIMULATED
+    )
+    assert "Nothing to be done" in copied.stdout, copied.stdout
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def test_a_series_of_checkpoints_goes_through_the_figure_over_tokens(tmp_path, o
         (["{mine}", "--corpus", "vital"], "unknown name 'vital' (did you mean 'vital-articles'?)"),
         (["{mine}", "--configfile", "no.yaml"], "--configfile: no.yaml does not exist"),
         (["{empty}"], "config: models.empty.local.path: folder {empty} holds no config.json"),
+        (["{mine}/config.json"], "config.json: is a file; name the folder that it lies in"),
     ],
 )
 def test_what_cannot_be_probed_is_one_line(arguments, message, tmp_path):
@@ -154,9 +155,18 @@ def test_the_command_is_installed_under_its_name():
     assert project["scripts"] == {"onelayer": f"{main.__module__}:main"}
 
 
-def test_a_name_that_a_model_of_the_settings_has_is_refused_before_anything_is_made(tmp_path):
-    (tmp_path / "random").mkdir()
-    run = probe(tmp_path, tmp_path / "random")
+@pytest.mark.parametrize("name", ["random", "bert-here-0"])
+def test_a_name_that_a_model_of_the_settings_has_is_refused_before_anything_is_made(name, tmp_path):
+    (tmp_path / name).mkdir()
+    run = probe(tmp_path, tmp_path / name)
     assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr == "onelayer: random is a model of the settings: give yours another --name\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["random"]
+    assert run.stderr == f"onelayer: {name} is a model of the settings: give yours another --name\n"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_dry_run_makes_no_folder(tmp_path, overlay):
+    folder = save_tiny("gpt2", tmp_path / "tiny-gpt2")
+    before = sorted(tmp_path.rglob("*"))
+    run = probe(tmp_path, folder, "--corpus", "tiny", "--configfile", overlay, "--dry-run")
+    assert run.returncode == 0 and "table_wikipedia" in run.stdout, run.stderr
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,4 +1,4 @@
-"""How much a compressed file may grow to; what would grow more fills no disk and no memory.
+"""How much a file may hold, or grow to; what is larger fills no disk and no memory.
 
 A few kilobytes can stand for terabytes. Text and weights shrink to a tenth at the most; what is
 announced, or comes, beyond `MOST_GROWTH` times a file's size is refused.
@@ -17,6 +17,29 @@ ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
 OPENED = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 _MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 _PIECE = 1 << 20
+
+
+# Of a checkpoint's files that are read into memory whole, bytes.
+LARGEST = {
+    "config.json": 16 << 20,
+    "tokenizer_config.json": 64 << 20,
+    "tokenizer.json": 512 << 20,
+}
+
+
+def check_size(path: Path, named: object = None) -> None:
+    """Refuse what is far larger than any model's file of this name, before it is in memory.
+
+    Args:
+        path: a file of `LARGEST`; one that is not there is left to who reads it.
+        named: what the error calls it; None: by its path.
+
+    Raises:
+        OnelayerError: the file is larger.
+    """
+    most, size = LARGEST[path.name], path.stat().st_size if path.is_file() else 0
+    if size > most:
+        raise OnelayerError(f"{named or path}: {size} bytes; at most {most} are read")
 
 
 def most_bytes(packed: int) -> int:

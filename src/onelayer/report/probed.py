@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.evidence.tables import ALL, interval_of, number, read_csv
+from onelayer.papers.topic_structure.wikipedia.tables import ABOUT_0, meaningless
 
 # Same-topic over different-topic means of these.
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "cosine"}
@@ -21,15 +22,20 @@ def said(path: Path, name: str, control: str) -> str:
     """
     table = read_csv(path)
     table = table[(table["seed"] == ALL) & table["model"].isin([name, control])]
+    nothing = meaningless(table).to_numpy()
     by = table.set_index(["model", "threshold", "quantity"])[["value", "low", "high"]]
+    about_0 = set(by.index[nothing])
     rows = []
     for quantity, title in RATIOS.items():
         for threshold in table["threshold"].unique():
             row = {"ratio of": title, "words": threshold}
             for model, column in ((name, "checkpoint [95%]"), (control, "random [95%]")):
-                row[column] = interval_of(by.loc[(model, threshold, quantity)])
-            row["null"] = number(by.loc[(name, threshold, f"{quantity}_null"), "value"])
-            row["z"] = number(by.loc[(name, threshold, f"{quantity}_z"), "value"], 1)
+                place = model, threshold, quantity
+                row[column] = ABOUT_0 if place in about_0 else interval_of(by.loc[place])
+            own = (name, threshold, quantity) in about_0
+            for column, digits in (("null", 2), ("z", 1)):
+                beside = by.loc[(name, threshold, f"{quantity}_{column}"), "value"]
+                row[column] = number(math.nan if own else beside, digits)
             rows.append(row)
     shown = pd.DataFrame(rows).to_string(index=False)
     title = f"{name}: between words of one topic, over that between words of two"

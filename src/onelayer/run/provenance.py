@@ -210,9 +210,9 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
             wildcards of a job, a function of them.
 
     Returns:
-        `script`, its path from the working directory, the `function` that it calls, its `settings`,
-        `code` (`code_digest`) and `libraries`, of which a change of any reruns the step, and the
-        `message` that is shown while it runs.
+        `script`, its path from the working directory, and the `message` that is shown while it
+        runs; the `function` that it calls, its `settings`, `code` (`code_digest`) and `libraries`,
+        of which a change of any reruns the step.
     """
 
     def for_job(wildcards: Sequence[str]) -> str:
@@ -223,9 +223,12 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
         return settings_json(*map(chosen, blocks), **found)
 
     name, _, function = step.partition(":")
+    place = os.path.relpath(REPOSITORY / "scripts" / f"{name}.py")
     purpose = purpose or _purpose(name)
     return {
-        "script": os.path.relpath(REPOSITORY / "scripts" / f"{name}.py"),
+        # What is made of outputs Snakemake does not remember: results that are copied elsewhere are
+        # not made again because the way to the script is another.
+        "script": lambda wildcards, output: place,
         "function": f" {function}" if function else "",
         # A function, also where no job differs: in a plain text Snakemake takes braces, which a
         # credit may have, for wildcards.

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from onelayer.run.provenance import code_digest, library_versions
+from onelayer.run.provenance import REPOSITORY, code_closure, code_digest, library_versions
 
 MOST = 4
 
@@ -18,8 +18,8 @@ def reason(command: str, outputs: Sequence[str]) -> str:
         outputs: paths that it writes, its record among them.
 
     Returns:
-        `not made yet`, what changed (`lda.topics: 50 -> 20`), or nothing where no such thing did:
-        then what it reads is another, or an output is not there.
+        `not made yet`, what changed (`lda.topics: 50 -> 20`, `its code (scripts/fit_lda.py)`), or
+        nothing where no such thing did: then what it reads is another, or an output is not there.
     """
     records = [path for path in map(Path, outputs) if path.parts[:2] == ("results", "records")]
     if not records or not records[0].is_file():
@@ -38,7 +38,7 @@ def reason(command: str, outputs: Sequence[str]) -> str:
     ]
     changed += [f"{key}: {_shown(old, key)} -> nothing" for key in old if _list_item(key, new, old)]
     if before["code"] != code_digest(before["step"]):
-        changed.append("its code")
+        changed.append(" ".join(["its code", *_edited(before["step"], records[0])]))
     if before["libraries"] != (now := library_versions(before["step"])):
         gone = set(before["libraries"].split(", ")) ^ set(now.split(", "))
         changed.append(f"libraries: {', '.join(sorted(gone))}")
@@ -46,6 +46,18 @@ def reason(command: str, outputs: Sequence[str]) -> str:
         changed.append(f"portable: {before['portable']} -> {not before['portable']}")
     more = [f"and {len(changed) - MOST} more"] if len(changed) > MOST else []
     return ", ".join(changed[:MOST] + more)
+
+
+def _edited(step: str, record: Path) -> Iterator[str]:
+    """Which files of a step's code are younger than its record, in brackets, if any are.
+
+    The record has one digest of them all; after a new checkout all are younger.
+    """
+    made = record.stat().st_mtime
+    found = [path for path in code_closure(step) if (REPOSITORY / path).stat().st_mtime > made]
+    more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
+    if found:
+        yield f"({', '.join(found[:MOST] + more)})"
 
 
 def _leaves(found: object, key: str = "") -> Iterator[tuple[str, object]]:

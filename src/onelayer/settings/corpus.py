@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from onelayer.settings.block import Block, Credited, Name, Sha256, part_names
-from onelayer.settings.hub import DiskFiles, HubDataset, leads_out
+from onelayer.settings.hub import DiskFiles, HubDataset, check_braces, leads_out
 
 
 class WheelFile(Block):
@@ -240,6 +240,9 @@ class CorpusSettings(Credited):
             )
         if len(set(files)) < len(files):
             raise ValueError("a file is named twice")
+        if isinstance(self.source, DiskFiles):
+            for path in files:
+                check_braces(path)
         if self.parse.columns and format not in ("parquet", "json", "csv"):
             raise ValueError(f"parse.columns: format {format} has no columns to name")
         return self

@@ -1,5 +1,6 @@
 """Settings that name files on a Hugging Face hub or on this machine's disk."""
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from onelayer.settings.block import Block, Sha256
 
+# As Snakemake knows it; there is no way to say that one is none.
+_WILDCARD = re.compile(r"\{\s*[.\w]+\s*(,[^{}]*(\{[\d,]*\}[^{}]*)*)?\}")
 PINNED = (
     "a revision is the 40 hexadecimal digits of a commit (branches and tags move); a repository's "
     "page lists them under 'Files and versions', 'History'"
@@ -26,9 +29,18 @@ def _inside(path: str) -> str:
     return path
 
 
+def check_braces(path: str) -> None:
+    """Refuse a path in which Snakemake would fill in the value of a wildcard, and read another."""
+    if found := _WILDCARD.search(path):
+        raise ValueError(
+            f"{found[0]} in {path} would be a wildcard to Snakemake; rename it or link to it"
+        )
+
+
 def _on_disk(path: str) -> str:
     if not path.strip() or "\n" in path or "<" in path:  # Snakemake's report shows it as it is
         raise ValueError("a path is one line, not empty, and without <")
+    check_braces(path)
     try:
         Path(path).expanduser().exists()
     except (OSError, RuntimeError) as error:  # a name that is too long, a user whom nobody knows

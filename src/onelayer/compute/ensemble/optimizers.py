@@ -71,12 +71,21 @@ class Updater:
         self._factors: Tensor | None = None
         if (schedule := optimizer.schedule) is not None and steps:
             # On the device, for steps that only the device knows.
+            if not callable(schedule):
+                raise ValueError(f"schedule: must be a function of the step, found {schedule!r}")
             rows = [torch.as_tensor(schedule(t), dtype=torch.float64) for t in range(steps)]
+            if wrong := {len(row) for row in (r.reshape(-1) for r in rows)} - {1, self.runs}:
+                raise ValueError(f"schedule: {min(wrong)} values for {self.runs} runs")
             self._factors = torch.stack(rows).reshape(steps, -1).to(self.device)
 
     def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
         """A setting as float64 [runs]."""
-        tensor = torch.as_tensor(values, dtype=torch.float64).to(self.device).reshape(-1)
+        try:
+            tensor = torch.as_tensor(values, dtype=torch.float64).to(self.device).reshape(-1)
+        except (TypeError, ValueError, RuntimeError):
+            raise ValueError(
+                f"{name}: must be a number, or one for each run; found {values!r}"
+            ) from None
         if len(tensor) not in (1, self.runs):
             raise ValueError(f"{name}: {len(tensor)} values for {self.runs} runs")
         if not bool(((tensor >= 0) & (tensor < below)).all()):
@@ -93,6 +102,8 @@ class Updater:
 
     def _groups(self, kind: str | Sequence[str]) -> dict[str, slice | Tensor]:
         """Which runs each kind updates; a slice where they lie together, so that nothing copies."""
+        if not isinstance(kind, str | Sequence):
+            raise ValueError(f"kind: must be one of {', '.join(KINDS)}; found {kind!r}")
         kinds = [kind] * self.runs if isinstance(kind, str) else list(kind)
         if len(kinds) != self.runs:
             raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -56,6 +57,18 @@ class Ensemble:
     def __post_init__(self) -> None:
         if (self.loss is None) == (self.gradients is None):
             raise ValueError("an ensemble needs either a loss or gradients")
+        if not isinstance(self.optimizer, Optimizer):
+            found = type(self.optimizer).__name__
+            raise ValueError(f"optimizer: must be an onelayer.Optimizer, found {found}")
+        if not isinstance(self.parameters, Mapping):
+            found = type(self.parameters).__name__
+            raise ValueError(f"parameters: must be tensors by name, found {found}")
+        for name, tensor in self.parameters.items():
+            if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or not tensor.ndim:
+                raise ValueError(
+                    f"parameters: {name} must be a tensor [runs, ...] of floating point, found "
+                    f"{_form(tensor)}"
+                )
         lengths = {name: len(tensor) for name, tensor in self.parameters.items()}
         if len(set(lengths.values())) != 1:
             raise ValueError(f"parameters: the run dimensions must agree, found {lengths}")
@@ -120,7 +133,8 @@ def train(
         keep: leave the last state there for the caller to remove; else it is removed at the end.
 
     Raises:
-        ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`.
+        ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`; at the first
+            step, a loss or gradients, or what is observed, of another shape than is needed.
     """
     of_device = _GpuRun if on_gpu(_device_of(ensemble.parameters)) else _Run
     run = of_device(ensemble, steps, observe, observe_at, loss_every)
@@ -192,6 +206,36 @@ def train_in_chunks(
     )
 
 
+def _form(found: object) -> str:
+    """What a caller's function returned, for an error."""
+    if isinstance(found, Tensor):
+        return f"{str(found.dtype).removeprefix('torch.')} {list(found.shape)}"
+    return type(found).__name__
+
+
+def _check_loss(loss: object, runs: int) -> None:
+    if not isinstance(loss, Tensor) or loss.shape != (runs,):
+        raise ValueError(f"loss: one number per run is needed, [{runs}]; found {_form(loss)}")
+
+
+def _check_tensors(what: str, found: object, parameters: Tensors | None, runs: int) -> None:
+    """Refuse what is not tensors by name, of the parameters' names and shapes if there are any."""
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{what}: must be tensors by name, found {_form(found)}")
+    if parameters is not None and found.keys() != parameters.keys():
+        names = [", ".join(sorted(side)) or "none" for side in (parameters, found)]
+        raise ValueError(f"{what}: needs one for each of {names[0]}; found {names[1]}")
+    for name, tensor in found.items():
+        if parameters is None:
+            fits = isinstance(tensor, Tensor) and tensor.shape[:1] == (runs,)
+            needed = f"[{runs}, ...]"
+        else:
+            fits = isinstance(tensor, Tensor) and tensor.shape == parameters[name].shape
+            needed = str(list(parameters[name].shape))
+        if not fits:
+            raise ValueError(f"{what}: {name} must be {needed}, found {_form(tensor)}")
+
+
 def _device_of(parameters: Tensors) -> torch.device:
     return next(iter(parameters.values())).device
 
@@ -255,6 +299,8 @@ class _Run:
         loss_every: int,
     ) -> None:
         self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
+        if not isinstance(steps, Integral) or steps < 0:
+            raise ValueError(f"steps = {steps!r}: must be a whole number of at least 0")
         self.observe_at = tuple(sorted(set(observe_at)))
         if self.observe_at and not 0 <= self.observe_at[0] <= self.observe_at[-1] <= steps:
             raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {self.observe_at}")
@@ -296,10 +342,20 @@ class _Run:
     def _gradients(self, batch: Any) -> tuple[Tensor, Tensors]:
         if self.ensemble.gradients is not None:
             with torch.no_grad():
-                return self.ensemble.gradients(self.values, batch)
+                found = self.ensemble.gradients(self.values, batch)
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise ValueError(f"gradients: (loss, gradients) is needed, found {_form(found)}")
+            _check_loss(found[0], self.ensemble.runs)
+            _check_tensors("gradients", found[1], self.values, self.ensemble.runs)
+            return found
         loss = self.ensemble.loss(self.parameters, batch)
+        _check_loss(loss, self.ensemble.runs)
+        if loss.grad_fn is None:
+            raise ValueError("loss: depends on no parameter")
         # The sum keeps runs apart: the derivative of each loss with respect to its own run.
-        found = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+        found = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
+        if idle := [n for n, one in zip(self.parameters, found, strict=True) if one is None]:
+            raise ValueError(f"loss: does not depend on {', '.join(idle)}")
         return loss.detach(), dict(zip(self.parameters, found, strict=True))
 
     def _freeze(self, runs: Tensor, step: int) -> None:
@@ -321,6 +377,7 @@ class _Run:
             return
         with torch.no_grad():
             seen = self.observe(self.values) if self.observe else self.values
+        _check_tensors("observe", seen, None, self.ensemble.runs)
         for name, tensor in seen.items():
             self.observed.setdefault(name, []).append(tensor.detach().clone())
             self._bytes_waiting += tensor.nbytes

@@ -96,6 +96,8 @@ def read_lead_sections(path: Path) -> list[Article]:
             (_text(title), _text(entry["title"]), _text(entry["extract"]), _label(entry["topic"]))
             for title, entry in entries.items()
         ]
+    except UnicodeDecodeError as error:
+        raise OnelayerError(f"{path}: not UTF-8 at byte {error.start + 1}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise OnelayerError(
             f"{path}: not a JSON file of lead sections, "

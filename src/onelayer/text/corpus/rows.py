@@ -4,6 +4,7 @@
 file, lies in the scratch folder of the step and never in the user's home.
 """
 
+import codecs
 import glob
 import math
 import re
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets import ClassLabel, Dataset, DownloadConfig, Features, Value, load_dataset
 from datasets.utils.extract import Extractor
@@ -51,8 +53,11 @@ def load_rows(path: Path, format: RowFormat, scratch: Path) -> Dataset:
     """
     reader, options = _READERS[format]
     plain = _plain(path, scratch)
-    if reader in _CHECKED:
-        _CHECKED[reader](plain)
+    if plain.is_file():
+        if not plain.stat().st_size:
+            raise OnelayerError(f"{path}: not a whole {format} file (it is empty)")
+        for check in _CHECKED[reader]:
+            check(plain, path)
     try:
         if reader == "csv":
             # Every column as text: `007` is an id.
@@ -93,15 +98,56 @@ def _plain(path: Path, scratch: Path) -> Path:
     return plain
 
 
-def _check_parquet(path: Path) -> None:
-    """Look at what a file says of itself before anything of it is read."""
+def _check_parquet(plain: Path, path: Path) -> None:
+    """Look at what a file says of itself, then at how long its texts are, before one is made.
+
+    A text that stands in many rows is held once: what a file says of its size leaves out how often.
+    """
     try:
-        said = pq.read_metadata(path)
+        said = pq.read_metadata(plain)
     except (pa.ArrowException, OSError):
         return  # the reader says why
-    groups = (said.row_group(place) for place in range(said.num_row_groups))
-    least = 4 * said.num_rows  # what the places of so many texts take
-    check_growth(path, path.stat().st_size, max(least, sum(g.total_byte_size for g in groups)))
+    groups = [said.row_group(place) for place in range(said.num_row_groups)]
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    # What the places of so many texts or numbers take.
+    least = 4 * max(said.num_rows, sum(chunk.num_values for chunk in chunks))
+    size = plain.stat().st_size
+    check_growth(path, size, max(least, sum(group.total_byte_size for group in groups)))
+    texts = sorted({c.path_in_schema for c in chunks if c.physical_type == "BYTE_ARRAY"})
+    unpacked = 0
+    try:
+        with pq.ParquetFile(plain, read_dictionary=texts) as file:
+            for batch in file.iter_batches(BATCH, columns=texts):
+                unpacked += sum(map(_bytes_of_texts, batch.columns))
+                check_growth(path, size, unpacked)
+    except (pa.ArrowException, OSError):
+        return
+
+
+def _bytes_of_texts(column: pa.Array) -> int:
+    """How long the texts of a column are together, each as often as it stands there."""
+    if pa.types.is_dictionary(column.type):
+        lengths = pc.binary_length(column.dictionary)
+        return pc.sum(lengths.take(column.indices)).as_py() or 0
+    if pa.types.is_struct(column.type):
+        return sum(map(_bytes_of_texts, column.flatten()))
+    return _bytes_of_texts(column.flatten()) if pa.types.is_nested(column.type) else column.nbytes
+
+
+def _check_utf8(plain: Path, path: Path) -> None:
+    decoder, before = codecs.getincrementaldecoder("utf-8")(), 0
+    with open(plain, "rb") as file:
+        while True:
+            piece = file.read(1 << 20)
+            held = len(decoder.getstate()[0])
+            try:
+                decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as error:
+                place = before - held + error.start + 1
+                raise OnelayerError(f"{path}: not UTF-8 at byte {place}") from None
+            before += len(piece)
+            if not piece:
+                return
 
 
 DEEPEST = 256  # levels by which 64 kB of JSON may nest
@@ -117,9 +163,9 @@ def _nests(piece: bytes) -> int:
     return int(_STEP[np.frombuffer(_QUOTED.sub(b"", piece), np.uint8)].cumsum().max(initial=0))
 
 
-def _check_json(path: Path) -> None:
+def _check_json(plain: Path, path: Path) -> None:
     """Refuse rows that are `null` or nest deeply: pyarrow's reader does not survive them."""
-    with open(path, "rb") as file:
+    with open(plain, "rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(1 << 16), b""), 1):
             if line.strip(b" \t\r\n,[]") == b"null":
                 raise OnelayerError(f"{path}: line {number} is null; a row is an object")
@@ -128,7 +174,12 @@ def _check_json(path: Path) -> None:
 
 
 BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it
-_CHECKED = {"parquet": _check_parquet, "json": _check_json}
+_CHECKED = {
+    "parquet": [_check_parquet],
+    "json": [_check_utf8, _check_json],
+    "csv": [_check_utf8],
+    "text": [_check_utf8],
+}
 
 
 def read_rows(
@@ -160,9 +211,8 @@ def articles_of_rows(
         _check_columns(piece.path, rows, names["text"], *columns.values())
         for name in names.values():
             if not isinstance(kind := rows.features.get(name), Value | ClassLabel | None):
-                held = type(kind).__name__.lower().replace("json", "values of several kinds")
                 raise OnelayerError(
-                    f"{piece.path}: column {name} holds {held}, not text or numbers"
+                    f"{piece.path}: column {name} holds {_kind(kind)}, not text or numbers"
                 )
         label = rows.features.get(names["label"])
         topics = label.names if isinstance(label, ClassLabel) else None
@@ -187,6 +237,11 @@ def articles_of_rows(
             first += len(missing)
 
 
+def _kind(feature: object) -> str:
+    """What `datasets` calls the values of a column, for readers."""
+    return type(feature).__name__.lower().replace("json", "values of several kinds")
+
+
 def _check_columns(path: Path, rows: Dataset, text: str, *others: str) -> None:
     for name in (text, *others):
         if name not in rows.column_names:
@@ -196,7 +251,7 @@ def _check_columns(path: Path, rows: Dataset, text: str, *others: str) -> None:
             )
     kind = rows.features[text]
     if getattr(kind, "dtype", None) not in TEXTS:
-        named = kind.dtype if isinstance(kind, Value) else type(kind).__name__
+        named = kind.dtype if isinstance(kind, Value) else _kind(kind)
         raise OnelayerError(f"{path}: column {text} holds {named}, not text")
 
 

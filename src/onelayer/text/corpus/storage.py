@@ -89,9 +89,9 @@ def write_articles(
 
     def with_text() -> Iterator[Article]:
         for number, article in enumerate(articles, 1):
-            article_id, _, text, _ = article
+            article_id, title, text, _ = article
             if not text.strip():
-                empty.append(article_id)
+                empty.append(title or article_id)
                 continue
             if (first := ids.setdefault(article_id, number)) != number:
                 raise OnelayerError(

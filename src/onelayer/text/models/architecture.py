@@ -21,6 +21,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.errors import OnelayerError
+from onelayer.fetching.unpacking import check_size
 from onelayer.settings.block import shown
 from onelayer.text.models.families import FAMILIES
 
@@ -45,6 +46,7 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """
     path = folder / "config.json"
     named = f"config.json of {source}" if source else path
+    check_size(path, named)
     try:
         config = dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:

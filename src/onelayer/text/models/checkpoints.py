@@ -23,6 +23,7 @@ from onelayer.text.models.architecture import (
     readable,
     without_memory,
 )
+from onelayer.text.models.tokenizer import existing_folder
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
@@ -41,11 +42,11 @@ def load_checkpoint(
     Errors name its `source`, or the folder.
 
     Raises:
-        OnelayerError: no safetensors, a request for remote code, an unknown architecture, a model
-            that transformers cannot build with eager attention, or weights that are missing, of
-            another shape than the configuration says, or not finite.
+        OnelayerError: no such folder, no safetensors, a request for remote code, an unknown
+            architecture, a model that transformers cannot build with eager attention, or weights
+            that are missing, of another shape than the configuration says, or not finite.
     """
-    folder = Path(folder)
+    folder = existing_folder(folder)
     config = read_config(folder, source)
     source = source or folder
     if not list(folder.glob("*.safetensors")):

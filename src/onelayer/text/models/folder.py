@@ -14,12 +14,12 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.fetching.unpacking import check_size
 from onelayer.run.step import scratch_folder
 from onelayer.settings.hub import leads_out
 from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS
 
 CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG = CHECKPOINT_FILES
-LARGEST = {CONFIG: 16 << 20, TOKENIZER_CONFIG: 64 << 20, TOKENIZER: 512 << 20}  # bytes
 # Endings of other pickled weights, PyTorch's and rust-bert's.
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".ot")
 
@@ -143,15 +143,8 @@ def _check_config(path: Path, source: Source) -> None:
     check_architecture(path.parent, source)
 
 
-def _check_size(path: Path, source: Source) -> None:
-    """Refuse what is far larger than any model's file of this name, before it is in memory."""
-    most, size = LARGEST[path.name], path.stat().st_size
-    if size > most:
-        raise OnelayerError(f"{path.name} of {source}: {size} bytes; at most {most} are read")
-
-
 def _check_json(path: Path, source: Source) -> None:
-    _check_size(path, source)
+    check_size(path, f"{path.name} of {source}")
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -163,7 +156,7 @@ def _check_json(path: Path, source: Source) -> None:
 
 
 def _check_tokenizer(path: Path, source: Source) -> None:
-    _check_size(path, source)
+    check_size(path, f"{path.name} of {source}")
     try:
         Tokenizer.from_file(str(path))
     except Exception as error:  # the Rust library raises plain Exception
@@ -196,7 +189,7 @@ def name_missing(files: list[str], source: Source) -> None:
     """Refuse a list of files that lacks what a checkpoint needs; the line says what is there."""
     hints = {
         CONFIG: "",
-        WEIGHTS: _weights_instead(files),
+        WEIGHTS: _weights_instead(files, isinstance(source, Folder)),
         TOKENIZER: ": transformers' AutoTokenizer writes it with save_pretrained",
     }
     for name, hint in hints.items():
@@ -204,15 +197,17 @@ def name_missing(files: list[str], source: Source) -> None:
             raise OnelayerError(f"{source} holds no {name}{hint}")
 
 
-def _weights_instead(files: list[str]) -> str:
+def _weights_instead(files: list[str], here: bool) -> str:
     parts = sorted(name for name in files if name.endswith(".safetensors"))
     if parts:
         return f": found {', '.join(parts[:3])}; weights must be in one file"
     pickled = sorted(name for name in files if name.endswith(_PICKLED))
     if pickled:
+        found = f": found {', '.join(pickled)}, which is pickle and refused; "
+        if here:
+            return f"{found}transformers writes safetensors with save_pretrained"
         return (
-            f": found {', '.join(pickled)}, which is pickle and refused; name a commit that has "
-            "safetensors (often in a pull request of the hub's conversion bot), or convert them "
-            "yourself and name the folder (source: local)"
+            f"{found}name a commit that has safetensors (often in a pull request of the hub's "
+            "conversion bot), or convert them yourself and name the folder (source: local)"
         )
     return " and no other weights"

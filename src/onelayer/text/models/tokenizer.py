@@ -8,6 +8,7 @@ from pathlib import Path
 from tokenizers import Encoding, Tokenizer, pre_tokenizers
 
 from onelayer.errors import OnelayerError
+from onelayer.fetching.unpacking import check_size
 from onelayer.text.corpus.articles import tokens
 
 
@@ -24,6 +25,20 @@ class EncodedText:
         return [index.get(word, -1) for word in self.words]
 
 
+def existing_folder(folder: str | Path) -> Path:
+    """A folder that a user names; `~` is the user's home.
+
+    Raises:
+        OnelayerError: it is not there, or is a file.
+    """
+    found = Path(folder).expanduser()
+    if found.is_file():
+        raise OnelayerError(f"{found}: is a file; name the folder that it lies in")
+    if not found.is_dir():
+        raise OnelayerError(f"{found}: there is no such folder")
+    return found
+
+
 def load_tokenizer(folder: str | Path) -> Tokenizer:
     """Load `tokenizer.json`, ready for texts that are already split into words.
 
@@ -32,9 +47,10 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     before every word: without it each word would read as the inside of another one, silently.
 
     Raises:
-        OnelayerError: the file is missing or is no tokenizer.
+        OnelayerError: there is no such folder; the file is missing, too large or no tokenizer.
     """
-    path = Path(folder) / "tokenizer.json"
+    path = existing_folder(folder) / "tokenizer.json"
+    check_size(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the Rust library raises plain Exception

@@ -42,6 +42,7 @@ RAW_COSINE = next(iter(RAW))
 # effect at the first threshold, 1.32.
 MATTERS = 0.032
 MEANINGLESS = "different-topic mean is 0 within its interval: a ratio means nothing here"
+ABOUT_0 = "means ≈ 0"  # for readers, in place of such a ratio
 # The paper's checkpoints by published row: names of their repositories on a hub.
 CHECKPOINTS = {
     "bert": "bert-base-uncased",
@@ -140,7 +141,11 @@ _PLACE = ["overlap", "model", "threshold", SEED, "quantity"]
 
 
 def meaningless(table: pd.DataFrame) -> pd.Series:
-    """Which rows are embedding ratios whose denominator is 0 within its interval."""
+    """Which rows are embedding ratios whose denominator is 0 within its interval.
+
+    So they are where nothing is added to the word embeddings before the first layer (rotary
+    positions).
+    """
     denominator = table["quantity"].str.endswith("_different")
     zero = table[denominator & (table["low"] <= 0) & (table["high"] >= 0)]
     ratios = zero.assign(quantity=zero["quantity"].str.replace("_different", "_ratio"))
@@ -223,21 +228,20 @@ def readable(rows: pd.DataFrame, model: str, threshold: str) -> dict:
     over = rows[rows[SEED] == ALL]
     by, value = dict(over.iterrows()), over["value"]
     row = {"model": model, "threshold": threshold}
+    zero = set(over.index[meaningless(over.reset_index())])
     for quantity, name in zip(JUDGED, ("attention", "cosine", "dot"), strict=True):
-        row[f"{name} ratio [95%]"] = interval_of(by[quantity], 3)
+        row[f"{name} ratio [95%]"] = ABOUT_0 if quantity in zero else interval_of(by[quantity], 3)
         row[f"{name}, paper"] = number(by[quantity]["published"], 3)
         null, z, p = (value.get(f"{quantity}_{what}", math.nan) for what in ("null", "z", "p"))
-        row[f"{name}, null / z / p"] = (
-            "–" if math.isnan(z) else f"{number(null, 3)} / {number(z, 1)} / {number(p, 3)}"
-        )
+        beside = f"{number(null, 3)} / {number(z, 1)} / {number(p, 3)}"
+        row[f"{name}, null / z / p"] = "–" if math.isnan(z) or quantity in zero else beside
     row["attention, for topics like these [95%]"] = interval_of(
         by.get("attention_ratio_over_topics"), 3
     )
     row["attention at equal distance"] = number(
         value.get("attention_ratio_distance_standardised"), 3
     )
-    zero = meaningless(over.reset_index()).set_axis(over.index).get(RAW_COSINE)
-    row["raw cosine ratio"] = "means ≈ 0" if zero else number(value.get(RAW_COSINE))
+    row["raw cosine ratio"] = ABOUT_0 if RAW_COSINE in zero else number(value.get(RAW_COSINE))
     row["over seeds (attention; cosine)"] = _once(
         "; ", (over_seeds.spread(rows.loc[[quantity]], 3) for quantity in JUDGED[:2])
     )

@@ -17,7 +17,12 @@ from onelayer.compute.device import on_gpu, resolve_device
 from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.batches import sums_in_batches
-from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
+from onelayer.papers.topic_structure.wikipedia.probe.labels import (
+    Variant,
+    check_words,
+    labels_of,
+    variants_of,
+)
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairCounter, PairSums
 from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, SumsOfDocuments
 from onelayer.run.step import Step
@@ -66,6 +71,7 @@ def probe_articles(
 ) -> AttentionSums:
     """`probe_attention` for the words of the table `kept` that are one piece in the tokenizer."""
     labels = labels_of(kept, [piece_ids(tokenizer, kept["word"].unique())])
+    check_words(labels, kept)
     return probe_attention(
         model, tokenizer, articles, labels, variants_of(kept), settings, progress
     )

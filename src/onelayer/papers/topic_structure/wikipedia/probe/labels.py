@@ -31,6 +31,12 @@ def variants_of(kept: pd.DataFrame) -> list[Variant]:
     return [Variant(overlap, threshold) for overlap, threshold in pairs]
 
 
+def words_of(kept: pd.DataFrame, variant: Variant) -> np.ndarray:
+    """The words that a variant kept, each once."""
+    own = (kept["overlap"] == variant.overlap) & (kept["threshold"] == variant.threshold)
+    return kept.loc[own, "word"].unique()
+
+
 def tightest_variant(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first overlap mode and threshold alone, of kept words or of measures."""
     first = rows.iloc[0]
@@ -59,9 +65,11 @@ def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Label
     probed = variants_of(whole)
     for variant in variants:
         if variant not in probed:
+            words = len(words_of(kept, variant))
             raise OnelayerError(
-                f"topics.ambiguity: threshold {variant}: no word of any topic is one piece in this "
-                "model's tokenizer; name the model in topics.words.single_piece_in"
+                f"topics.ambiguity: threshold {variant}: none of the {words} words of the topics "
+                "is one piece in this model's tokenizer; name the model in "
+                "topics.words.single_piece_in"
             )
     words = tuple(sorted(whole["word"].unique()))
     column = {word: index for index, word in enumerate(words)}
@@ -70,6 +78,26 @@ def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Label
         variant = variants[Variant(row.overlap, row.threshold)]
         membership[variant, column[row.word], row.topic] = True
     return Labels(words, membership)
+
+
+def check_words(labels: Labels, kept: pd.DataFrame) -> None:
+    """Refuse words without a pair of one topic or of two, before any article is read.
+
+    Args:
+        labels: `labels_of` the table `kept`.
+
+    Raises:
+        OnelayerError: so few words of a variant are one piece; the line says how many.
+    """
+    for variant, membership in zip(variants_of(kept), labels.membership, strict=True):
+        words_of_topic = membership.sum(axis=0)
+        if (words_of_topic > 0).sum() < 2 or words_of_topic.max() < 2:
+            raise OnelayerError(
+                f"topics.ambiguity: threshold {variant}: {membership.any(axis=1).sum()} of the "
+                f"{len(words_of(kept, variant))} words of the topics are one piece in this model's "
+                "tokenizer; pairs of one topic and of two are needed (topics.words.single_piece_in "
+                "has the topics made of such words)"
+            )
 
 
 def stack_labels(parts: Sequence[Labels]) -> Labels:

@@ -128,7 +128,16 @@ def rows_of(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame
     parts = [(ALL, list(checkpoints))]
     if len(checkpoints) > 1:
         parts += [(str(seed), [place]) for seed, place in zip(seeds, checkpoints, strict=True)]
-    return pd.DataFrame([row for part in parts for one in quantities for row in one.rows(*part)])
+    rows = []
+    for part, one in itertools.product(parts, quantities):
+        try:
+            rows += one.rows(*part)
+        except ValueError as error:
+            raise OnelayerError(
+                f"topics.ambiguity: threshold {one.variant}: {one.quantity}: {error}; a looser "
+                "threshold, or topics of more words"
+            ) from None
+    return pd.DataFrame(rows)
 
 
 def measure_attention(
@@ -181,7 +190,7 @@ def measure_attention(
             ]
             standardised = _ratios(checkpoints, place, weights, by_distance=True)
         except ValueError as error:
-            raise _empty(variant, error) from None
+            raise _empty(variant, error, membership) from None
         topics = _topics(checkpoints, membership, settings)
         ratios[variant] = Sampled(
             variant, "attention_ratio", *ratio, documents, np.array(null), *topics
@@ -267,7 +276,7 @@ def measure_embeddings(
         try:
             by_vectors[name] += _similarities(vectors[name], variant, name, *drawn(place))
         except ValueError as error:
-            raise _empty(variant, error) from None
+            raise _empty(variant, error, labels.membership[place]) from None
     return rows_of(list(itertools.chain(*by_vectors.values())), seeds)
 
 
@@ -392,7 +401,10 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
     return contrasts
 
 
-def _empty(variant: Variant, error: ValueError) -> OnelayerError:
+def _empty(variant: Variant, error: ValueError, membership: np.ndarray) -> OnelayerError:
+    """What is missing, behind how many words there were to find it: too few are a usual cause."""
+    words, topics = (int(membership.any(axis=axis).sum()) for axis in (1, 0))
     return OnelayerError(
-        f"topics.ambiguity: threshold {variant}: {error}; a looser threshold or more documents"
+        f"topics.ambiguity: threshold {variant}: {words} words of {topics} topics are one piece in "
+        f"this model's tokenizer; {error}; a looser threshold or more documents"
     )
