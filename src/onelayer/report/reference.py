@@ -188,9 +188,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         str(path.relative_to(reference / "figures").with_suffix(""))
         for path in reference.glob("figures/*/*.png")
     }
-    predictions = pd.read_csv(reference / PREDICTIONS, index_col="claim", keep_default_na=False)
-    sealed = predictions.loc[predictions["status"] == SEALED, "text"].to_dict()
-    places = Places(tables, figures_beside(tables, drawn), sealed)
+    places = Places(tables, figures_beside(tables, drawn), predictions(reference))
     for name, text in (
         ("findings", page(said, places)),
         ("did_not_reproduce", did_not_reproduce(said, places)),
@@ -205,6 +203,12 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         if (reference / MINUTES).is_file():
             text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
+
+
+def predictions(reference: Path) -> dict[str, str]:
+    """What was predicted of the reference run's claims before its first step, by claim."""
+    kept = pd.read_csv(reference / PREDICTIONS, index_col="claim", keep_default_na=False)
+    return kept.loc[kept["status"] == SEALED, "text"].to_dict()
 
 
 def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str:
