@@ -167,7 +167,8 @@ EMPTY_DUMP = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/"></med
 @pytest.mark.parametrize(
     ("content", "settings", "message"),
     [
-        (b"\xff\xfe\x00", LEAD_SECTIONS, "not a JSON file of lead sections"),
+        (b"\xff\xfe\x00", LEAD_SECTIONS, "not UTF-8 at byte 1"),
+        (b"[1", LEAD_SECTIONS, "not a JSON file of lead sections"),
         (json.dumps(EMPTY_ENTRY).encode(), LEAD_SECTIONS, "the corpus is empty"),
         (b"{}", LEAD_SECTIONS, "the corpus is empty"),
         (b"no bzip2", DUMP, "not a complete MediaWiki dump (.xml.bz2)"),

@@ -509,7 +509,7 @@ def test_a_dataset_without_a_card_has_the_splits_that_its_names_say(hub, dataset
         ({"split": "tran"}, "no split 'tran' (did you mean 'train'?) in config 20231101.en; it"),
         ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
         ({"sums": {SHARDS[0]: "0" * 64}}, f"{SHARDS[0]} of dataset tiny/corpus at {COMMIT}: exp"),
-        ({"format": "csv"}, "train-00000-of-00002.parquet: not a whole csv file"),
+        ({"format": "csv"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
     ],
 )
 def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(dataset, settings, message):
