@@ -221,7 +221,7 @@ def test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold() -> None
 
 
 def test_a_topic_model_without_a_word_of_one_piece_is_named(tiny) -> None:
-    message = r"topic model \(gensim, 5 topics, seed 2\): .*no word of any topic is one piece"
+    message = r"topic model \(gensim, 5 topics, seed 2\): .*none of the 2 words of the topics"
     with pytest.raises(OnelayerError, match=message):
         repeated.measure_topic_models(
             *tiny,

@@ -45,7 +45,7 @@ def test_words_of_several_pieces_are_left_out_of_a_models_measures() -> None:
 
 
 def test_a_threshold_without_any_such_word_is_named() -> None:
-    with pytest.raises(OnelayerError, match="threshold top 1, disjoint: no word of any topic"):
+    with pytest.raises(OnelayerError, match="top 1, disjoint: none of the 1 words of the topics"):
         labels_of(KEPT, [["sonata"]])
-    with pytest.raises(OnelayerError, match="top 1, disjoint: no word of any topic is one piece"):
+    with pytest.raises(OnelayerError, match="top 1, disjoint: none of the 1 words of the topics"):
         labels_of(KEPT, [[]])

@@ -135,7 +135,7 @@ def figures_beside(tables: Iterable[str], figures: Collection[str]) -> dict[str,
         own = reads.get(("table", table), set())
         alike = {
             figure: len(own & reads["figure", figure]) / len(own | reads["figure", figure])
-            for figure in figures
+            for figure in sorted(figures)  # of several as good the first by name
             if ("figure", figure) in reads and figure.split("/")[0] == table.split("/")[0]
         }
         best = table if table in figures else max(alike, key=alike.get, default="")
