@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -368,10 +368,7 @@ def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """
     text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(_judged(said))), ""]
     for section in SECTIONS:
-        chosen_here = {
-            title: [one for one in findings if one.section == section]
-            for title, findings in said.items()
-        }
+        chosen_here = those(said, lambda one, section=section: one.section == section)
         if any(chosen_here.values()):
             text += [f"## {section}", "", *by_paper(chosen_here, places)]
     return "\n".join(text)
@@ -390,6 +387,13 @@ def all_said(
         title: [one for one in (say(finding, tables) for finding in findings) if one]
         for title, findings in papers.items()
     }
+
+
+def those(
+    said: Mapping[str, Sequence[Said]], wanted: Callable[[Said], bool]
+) -> dict[str, list[Said]]:
+    """The findings that are wanted, by paper."""
+    return {title: [*filter(wanted, findings)] for title, findings in said.items()}
 
 
 def by_paper(said: Mapping[str, Sequence[Said]], places: Places) -> list[str]:

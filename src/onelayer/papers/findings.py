@@ -17,8 +17,6 @@ _TRAINED_WITH = {
     "decision_lists": ("sgd", "the decision lists' model trained by gradient descent"),
     "local_to_global": ("adam", "a chain's transformer trained with Adam"),
 }
-# Where the theory has topics values were predicted to be learnt first, elsewhere attention.
-_PREDICTED = {"topic_structure": "reproduced"}
 
 
 def _values_before_attention(paper: str) -> Finding:
@@ -37,7 +35,8 @@ def _values_before_attention(paper: str) -> Finding:
         "attention comes a tenth of its way {it:2} doublings of time after values are done, "
         "{begun.value:.2f} after they come a tenth of theirs",
         beside={"begun": case | {"quantity": "doublings_from_values_begun"}},
-        predicted=_PREDICTED.get(paper, "opposite"),
+        # Where the theory has topics values were predicted to be learnt first, elsewhere not.
+        predicted="reproduced" if paper == "topic_structure" else "opposite",
     )
 
 

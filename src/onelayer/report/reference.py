@@ -33,6 +33,7 @@ from onelayer.evidence.sentences import (
     page,
     requoted,
     scores,
+    those,
 )
 from onelayer.evidence.tables import markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
@@ -223,14 +224,12 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
         ("The papers' own objects", NOT_AS_CLAIMED),
         ("Smaller or other models, other text", ANALOGUES),
     ):
-        against = {
-            paper: [
-                one
-                for one in found
-                if one.section == section and one.verdict not in (REPRODUCED, *NO_DECISION)
-            ]
-            for paper, found in said.items()
-        }
+        against = those(
+            said,
+            lambda one, section=section: (
+                one.section == section and one.verdict not in (REPRODUCED, *NO_DECISION)
+            ),
+        )
         text += [f"## {title}", "", *by_paper(against, places)]
     return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
 
@@ -242,15 +241,9 @@ def predicted(said: Mapping[str, Sequence[Said]], places: Places) -> str:
         said: what the reference run found, by the paper's title.
         places: where its sentences lead, and the predictions that are older than the run.
     """
+    foreseen = those(said, lambda one: one.finding.name in places.predictions)
     by_outcome = {
-        outcome: {
-            paper: [
-                one
-                for one in found
-                if one.finding.name in places.predictions and came(one) == outcome
-            ]
-            for paper, found in said.items()
-        }
+        outcome: those(foreseen, lambda one, outcome=outcome: came(one) == outcome)
         for outcome in (NOT_AS_PREDICTED, AS_PREDICTED, NOT_DECIDED)
     }
     counts = {outcome: sum(map(len, of.values())) for outcome, of in by_outcome.items()}
