@@ -2732,8 +2732,8 @@ FAULTS = [
     ),
     Fault(
         "report/reference.py",
-        "if one.section == section and one.verdict not in (REPRODUCED, *NO_DECISION)",
-        "if one.section == section and one.verdict not in NO_DECISION",
+        "one.section == section and one.verdict not in (REPRODUCED, *NO_DECISION)",
+        "one.section == section and one.verdict not in NO_DECISION",
         "tests/unit/test_reference.py::test_to_say_it_again_changes_nothing",
         "analogues that came out as claimed stand among what did not reproduce",
     ),
