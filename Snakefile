@@ -12,9 +12,7 @@ import re
 import shlex
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger

@@ -1,6 +1,6 @@
 # Decision lists with one-layer transformers: what is solved and trained, from settings alone.
 decision_lists = settings.decision_lists
-from_settings(
+step(
     "solve_decision_lists",
     (1000, 10),
     {
@@ -10,13 +10,13 @@ from_settings(
     theorem_1=decision_lists.theorem_1,
     shown=decision_lists.shown,
 )
-from_settings(
+step(
     "search_worst_case",
     (1000, 10),
     {"found": "results/decision_lists/worst_case.parquet"},
     worst_case=decision_lists.worst_case,
 )
-from_settings(
+step(
     "train_decision_list_attention",
     (2500, 120),
     {
@@ -26,7 +26,7 @@ from_settings(
     },
     decision_lists.attention,
 )
-from_settings(
+step(
     "train_decision_list_value",
     (1500, 30),
     {
@@ -36,7 +36,7 @@ from_settings(
     },
     decision_lists.value,
 )
-from_settings(
+step(
     "train_decision_list_joint",
     (2000, 60),
     {
