@@ -1,7 +1,7 @@
 # Whether intervals and verdicts are right, measured where the truth is known.
 calibration = settings.calibration
 calibrated_models = settings.calibrated_models()
-named_calibrated_models = [{"name": n, "settings": settings.models[n]} for n in calibrated_models]
+named_calibrated_models = named(calibrated_models)
 step(
     "calibrate_probe/{corpus}/{checkpoint}",
     (1500, 30, probing.device),
@@ -20,10 +20,7 @@ step(
 step(
     "calibrate_intervals",
     (1000, 10),
-    {
-        "coverage": "results/calibration/coverage.parquet",
-        "effects": "results/calibration/effects.parquet",
-    },
+    below("results/calibration", coverage="coverage.parquet", effects="effects.parquet"),
     intervals=calibration.intervals,
     effects=calibration.effects,
     seed=calibration.seed,

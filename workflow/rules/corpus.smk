@@ -5,7 +5,7 @@ datasets = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDa
 
 
 wildcard_constraints:
-    corpus="|".join(map(re.escape, settings.corpora)),
+    corpus=one_of(settings.corpora),
     source="source|source/[0-9]+-of-[0-9]+",  # of a dataset: all of it, or a part
     part="[0-9]+-of-[0-9]+",
 
@@ -21,25 +21,19 @@ step(
 step(
     "fetch_dataset/{corpus}/{source}",
     (1000, 60),
-    {
-        "rows": "results/corpus/{corpus}/{source}.arrow",
-        "files": "results/corpus/{corpus}/{source}.json",
-    },
+    below("results/corpus/{corpus}", rows="{source}.arrow", files="{source}.json"),
     priority=2,
     localrule=True,
-    where={"corpus": "|".join(map(re.escape, datasets)) or "none"},
+    where={"corpus": one_of(datasets)},
     part=lambda w: settings.corpora[w.corpus].fetched(w.source),
 )
 step(
     "parse_articles/{corpus}",
     (1000, 60),
-    {
-        "articles": "results/corpus/{corpus}/articles.arrow",
-        "summary": "results/corpus/{corpus}/summary.parquet",
-    },
+    below("results/corpus/{corpus}", articles="articles.arrow", summary="summary.parquet"),
     reads={"source": lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")},
     priority=3,
-    where={"corpus": "|".join(map(re.escape, in_one_piece)) or "none"},
+    where={"corpus": one_of(in_one_piece)},
     parse=lambda w: settings.corpora[w.corpus].parse,
 )
 # Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
@@ -47,10 +41,11 @@ step(
 step(
     "parse_part/{corpus}/{part}",
     (1500, 60),
-    {
-        "articles": "results/corpus/{corpus}/articles/{part}.arrow",
-        "summary": "results/corpus/{corpus}/summaries/{part}.parquet",
-    },
+    below(
+        "results/corpus/{corpus}",
+        articles="articles/{part}.arrow",
+        summary="summaries/{part}.parquet",
+    ),
     reads={
         "source": lambda w: settings.corpora[w.corpus].files_of_part(
             f"results/corpus/{w.corpus}", w.part

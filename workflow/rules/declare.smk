@@ -91,6 +91,21 @@ step_switches = dict(
 )
 
 
+def below(folder, **files):
+    """Files of one folder, by their names in a step."""
+    return {name: f"{folder}/{file}" for name, file in files.items()}
+
+
+def one_of(names):
+    """What a wildcard may be where it is one of these names."""
+    return "|".join(map(re.escape, names)) or "none"
+
+
+def named(models):
+    """Models of the settings with their names, as tables and figures take them."""
+    return [{"name": name, "settings": settings.models[name]} for name in models]
+
+
 def articles_of(corpus):
     """The files of a corpus's articles: one, or one a part."""
     return settings.corpora[corpus].articles(f"results/corpus/{corpus}")

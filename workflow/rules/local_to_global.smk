@@ -4,21 +4,23 @@ flow, transformer = local_to_global.flow, local_to_global.transformer
 step(
     "simulate_flow",
     (900, 10),
-    {
-        "maps": "results/local_to_global/maps.safetensors",
-        "gaussian": "results/local_to_global/gaussian_starts.parquet",
-        "neighbours": "results/local_to_global/neighbours.parquet",
-        "paths": "results/local_to_global/paths.safetensors",
-    },
+    below(
+        "results/local_to_global",
+        maps="maps.safetensors",
+        gaussian="gaussian_starts.parquet",
+        neighbours="neighbours.parquet",
+        paths="paths.safetensors",
+    ),
     flow,
 )
 step(
     "simulate_attention_flow",
     (900, 10),
-    {
-        "ends": "results/local_to_global/attention_ends.parquet",
-        "neighbours": "results/local_to_global/attention_neighbours.parquet",
-    },
+    below(
+        "results/local_to_global",
+        ends="attention_ends.parquet",
+        neighbours="attention_neighbours.parquet",
+    ),
     **{name: getattr(flow, name) for name in IntegrationSettings.model_fields},
     starts=local_to_global.attention_flow,
 )
@@ -38,10 +40,7 @@ step(
 step(
     "train_transformers",
     (1500, 60),
-    {
-        "curves": "results/local_to_global/curves.parquet",
-        "weights": "results/local_to_global/weights.safetensors",
-    },
+    below("results/local_to_global", curves="curves.parquet", weights="weights.safetensors"),
     transformer,
 )
 step(

@@ -34,7 +34,7 @@ wildcard_constraints:
     random=sources["random"] or "none",
     series=sources["series"] or "none",
     seed="[0-9]+",
-    model="|".join(map(re.escape, settings.models)),
+    model=one_of(settings.models),
     checkpoint="|".join(
         re.escape(name) for m in settings.models for name in settings.checkpoints(m)
     ),
@@ -105,7 +105,7 @@ step(
         ),
     },
     priority=2,
-    where={"mixed": "|".join(map(re.escape, mixed_inputs)) or "none"},
+    where={"mixed": one_of(mixed_inputs)},
     inputs=lambda w: mixed_inputs[w.mixed],
 )
 step(

@@ -1,8 +1,8 @@
 # What each checkpoint does with the words of the topics, and what each model does on average.
 probing, uncertainty = settings.probe.attention, settings.probe.uncertainty
 probe_parts = probing.part_names()
-probed_at_once = "|".join(map(re.escape, [] if probe_parts else settings.corpora)) or "none"
-probed_in_parts = "|".join(map(re.escape, settings.corpora if probe_parts else [])) or "none"
+probed_at_once = one_of([] if probe_parts else settings.corpora)
+probed_in_parts = one_of(settings.corpora if probe_parts else [])
 # Their embeddings are extracted beside those of the kept words.
 word_groups = [
     word for group in settings.topic_structure.wikipedia.word_groups for word in group.words
@@ -15,13 +15,14 @@ if any(settings.models[m].source == "pretrain" for m in settings.topic_structure
 step(
     "probe_attention/{corpus}/{checkpoint}",
     (2500, 60, probing.device),
-    {
-        "by_head": "results/probe/{corpus}/{checkpoint}/attention_by_head.parquet",
-        "by_distance": "results/probe/{corpus}/{checkpoint}/attention_by_distance.parquet",
-        "by_words": "results/probe/{corpus}/{checkpoint}/attention_by_words.parquet",
-        "words": "results/probe/{corpus}/{checkpoint}/embedded_words.parquet",
-        "vectors": "results/probe/{corpus}/{checkpoint}/embeddings.safetensors",
-    },
+    below(
+        "results/probe/{corpus}/{checkpoint}",
+        by_head="attention_by_head.parquet",
+        by_distance="attention_by_distance.parquet",
+        by_words="attention_by_words.parquet",
+        words="embedded_words.parquet",
+        vectors="embeddings.safetensors",
+    ),
     reads={
         "articles": articles,
         "kept_words": rules.filter_ambiguous_words.output.kept_words,
@@ -37,11 +38,12 @@ step(
 step(
     "probe_attention_part/{corpus}/{checkpoint}/{part}",
     (2500, 60, probing.device),
-    {
-        "by_head": "results/probe/{corpus}/{checkpoint}/attention/{part}_by_head.parquet",
-        "by_distance": "results/probe/{corpus}/{checkpoint}/attention/{part}_by_distance.parquet",
-        "by_words": "results/probe/{corpus}/{checkpoint}/attention/{part}_by_words.parquet",
-    },
+    below(
+        "results/probe/{corpus}/{checkpoint}/attention",
+        by_head="{part}_by_head.parquet",
+        by_distance="{part}_by_distance.parquet",
+        by_words="{part}_by_words.parquet",
+    ),
     reads={
         "articles": articles,
         "kept_words": rules.filter_ambiguous_words.output.kept_words,
@@ -80,10 +82,11 @@ step(
 step(
     "measure_attention/{corpus}/{model}",
     (1500, 10),
-    {
-        "measures": "results/measures/{corpus}/{model}/attention.parquet",
-        "heads": "results/measures/{corpus}/{model}/attention_heads.parquet",
-    },
+    below(
+        "results/measures/{corpus}/{model}",
+        measures="attention.parquet",
+        heads="attention_heads.parquet",
+    ),
     reads={
         **known_words,
         "by_head": of_checkpoints(rules.probe_attention.output.by_head),
@@ -98,10 +101,11 @@ step(
 step(
     "measure_embeddings/{corpus}/{model}",
     (1500, 30),
-    {
-        "measures": "results/measures/{corpus}/{model}/embeddings.parquet",
-        "circuits": "results/measures/{corpus}/{model}/value_circuits.parquet",
-    },
+    below(
+        "results/measures/{corpus}/{model}",
+        measures="embeddings.parquet",
+        circuits="value_circuits.parquet",
+    ),
     reads={
         **known_words,
         "words": of_checkpoints(rules.probe_attention.output.words),

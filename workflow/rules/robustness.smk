@@ -4,7 +4,7 @@ choices = settings.topic_structure.choices
 compared_corpus = settings.topic_structure.robustness_corpus
 # Of a model with several checkpoints the first.
 compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.models]
-compared_models = [{"name": n, "settings": settings.models[n]} for n in robustness.models]
+compared_models = named(robustness.models)
 # How the models are fitted that the ratios are compared over; the choices have other ways, too.
 compared = {"weights": "counts", "schedule": "ours"}
 is_compared = lambda w: {name: w.get(name) for name in compared} == compared
@@ -17,10 +17,11 @@ wildcard_constraints:
 step(
     "fit_topic_models/{corpus}/{weights}_{schedule}/{topics}",
     (1500, 60),
-    {
-        "topics": "results/topic_models/{corpus}/{weights}_{schedule}/{topics}.safetensors",
-        "quality": "results/topic_models/{corpus}/{weights}_{schedule}/{topics}_quality.parquet",
-    },
+    below(
+        "results/topic_models/{corpus}/{weights}_{schedule}",
+        topics="{topics}.safetensors",
+        quality="{topics}_quality.parquet",
+    ),
     reads={"articles": articles, **bag},
     cores=settings.topics.lda.workers,
     priority=3,

@@ -9,7 +9,7 @@ every["training"] = trainings
 
 wildcard_constraints:
     simulation="|".join(simulations),
-    training="|".join(map(re.escape, trainings)),
+    training=one_of(trainings),
 
 
 step(
@@ -51,10 +51,7 @@ step(
 step(
     "train_text_model/{training}",
     (2500, 60, scan_snap.language_model.device),
-    {
-        "measures": "results/scan_snap/language_model/{training}.parquet",
-        "maps": "results/scan_snap/language_model/{training}.npz",
-    },
+    below("results/scan_snap/language_model", measures="{training}.parquet", maps="{training}.npz"),
     lambda w: scan_snap.language_model.of(w.training),
     reads={
         "articles": lambda w: expand(

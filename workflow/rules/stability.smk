@@ -15,7 +15,7 @@ if pretrained_again and stability.pretraining.probed:
 
 
 wildcard_constraints:
-    machine="|".join(map(re.escape, machines)),
+    machine=one_of(machines),
 
 
 every["machine"] = list(machines)

@@ -1,22 +1,14 @@
 # Li, Li & Risteski (2023) on Wikipedia: what its tables and figures read, see onelayer.papers.
 wikipedia = settings.topic_structure.wikipedia
 overlaps = settings.topics.ambiguity.overlaps
-probed_models = [{"name": n, "settings": settings.models[n]} for n in wikipedia.models]
+probed_models = named(wikipedia.models)
 pretrained_models = [m for m in probed_models if m["settings"].source == "pretrain"]
 # What random models are like: each is a control of the published effect of that model.
-original_models = [
-    {"name": n, "settings": settings.models[n]}
-    for n in dict.fromkeys(
-        m["settings"].like for m in probed_models if m["settings"].source == "random"
-    )
-]
-# Random embeddings all look the same: the first shows it.
 random_models = [m["name"] for m in probed_models if m["settings"].source == "random"]
+original_models = named(dict.fromkeys(settings.models[name].like for name in random_models))
+# Random embeddings all look the same: the first shows it.
 word_group_models = [m for m in wikipedia.models if m not in random_models[1:]]
-models_over_tokens = [
-    *pretrained_models,
-    *({"name": n, "settings": settings.models[n]} for n in wikipedia.over_tokens.series),
-]
+models_over_tokens = [*pretrained_models, *named(wikipedia.over_tokens.series)]
 measures_over_tokens = expand(
     "results/measures/{corpus}/{model}/snapshots.parquet",
     corpus=wikipedia.corpus,
@@ -55,9 +47,7 @@ words_of_groups, vectors_of_groups = (
 every |= {"corpus": [wikipedia.corpus], "model": wikipedia.models}
 # Several articles an input: attention on articles, and on inputs of the training, or, where that had
 # articles one by one, of the first that had several.
-trained_on_inputs = [
-    {"name": n, "settings": settings.models[n]} for n in wikipedia.topics_per_input.models
-]
+trained_on_inputs = named(wikipedia.topics_per_input.models)
 of_several = [m["name"] for m in trained_on_inputs if m["settings"].inputs]
 probed_inputs = [
     {"model": m["name"], "inputs": m["name"] if m["settings"].inputs else of_several[0]}

@@ -27,10 +27,7 @@ step(
 step(
     "train_topic_attention/{variant}",
     (1500, 60),
-    {
-        "averages": f"{made}/attention/{{variant}}.parquet",
-        "matrices": f"{made}/attention/{{variant}}.npz",
-    },
+    below(f"{made}/attention", averages="{variant}.parquet", matrices="{variant}.npz"),
     priority=1,
     **trained_with,
     attention=synthetic.attention,

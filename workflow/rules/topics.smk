@@ -2,16 +2,13 @@
 step(
     "count_words/{corpus}",
     (1000, 10),
-    {
-        "vocabulary": "results/topics/{corpus}/vocabulary.parquet",
-        "counts": "results/topics/{corpus}/counts.npz",
-    },
+    below("results/topics/{corpus}", vocabulary="vocabulary.parquet", counts="counts.npz"),
     reads={
         "articles": rules.parse_articles.output.articles,
         "tokenizers": lambda w: [tokenizers[m] for m in settings.topics.words.single_piece_in],
     },
     priority=3,
-    where={"corpus": "|".join(map(re.escape, in_one_piece)) or "none"},
+    where={"corpus": one_of(in_one_piece)},
     words=settings.topics.words,
 )
 # Of a corpus in parts: each part's words, merged and pruned to the vocabulary, and each part
@@ -33,7 +30,7 @@ step(
         ),
         "tokenizers": rules.count_words.input.tokenizers,
     },
-    where={"corpus": "|".join(map(re.escape, in_parts)) or "none"},
+    where={"corpus": one_of(in_parts)},
     words=settings.topics.words,
 )
 step(
@@ -68,11 +65,12 @@ step(
 step(
     "measure_topics/{corpus}",
     (1500, 10),
-    {
-        "quality": "results/topics/{corpus}/quality.parquet",
-        "words": "results/topics/{corpus}/top_words.parquet",
-        "shares": "results/topics/{corpus}/label_shares.parquet",
-    },
+    below(
+        "results/topics/{corpus}",
+        quality="quality.parquet",
+        words="top_words.parquet",
+        shares="label_shares.parquet",
+    ),
     reads={"articles": articles, **bag, "topics": rules.fit_lda.output.topics},
     cores=settings.topics.lda.workers,
     lda=settings.topics.lda,
@@ -93,7 +91,7 @@ step(
         "counts": rules.count_words.output.counts,
     },
     cores=settings.topics.lda.workers,
-    where={"corpus": "|".join(map(re.escape, in_one_piece)) or "none"},
+    where={"corpus": one_of(in_one_piece)},
     models=judged_topic_models,
     seeds=settings.topics.held_out_seeds,
     top_words=settings.topics.top_words,
