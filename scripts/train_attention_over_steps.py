@@ -14,8 +14,8 @@ def main(
     optimizer: synthetic.OptimizerKind,
     released_steps: int,
 ) -> None:
-    base, execution = step.settings, execution_of(step, step.outputs.averages)
+    execution = execution_of(step, step.outputs.averages)
     averages = attention_over_steps(
-        base.model, attention, longer, optimizer, released_steps, base.batch, base.chunk, execution
+        step.settings, attention, longer, optimizer, released_steps, execution
     )
     step.write(averages=averages)

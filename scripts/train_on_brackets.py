@@ -8,6 +8,6 @@ from onelayer.settings.topic_structure_synthetic import DyckSettings, SyntheticT
 
 @program(settings=SyntheticTraining, outputs="found norms")
 def main(step: Step, brackets: DyckSettings) -> None:
-    base, execution = step.settings, execution_of(step, step.outputs.found)
-    found, norms = dyck(base.model, brackets, base.batch, base.chunk, execution)
+    execution = execution_of(step, step.outputs.found)
+    found, norms = dyck(step.settings, brackets, execution)
     step.write(found=found, norms=norms)

@@ -23,6 +23,7 @@ from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.stability import ClaimsAgainSettings, Machine, StabilitySettings
 from onelayer.settings.topic_structure import TopicStructureSettings
+from onelayer.settings.topic_structure_synthetic import SyntheticTraining
 from onelayer.settings.topics import TopicSettings
 
 MOST_PROBLEMS = 5  # named at once
@@ -113,10 +114,12 @@ class Settings(Block):
 
     def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
         """What is measured again on one machine: the papers' own settings, on the CPU."""
-        again = self.stability
+        again, synthetic = self.stability, self.topic_structure.synthetic
+        common = {name: getattr(synthetic, name) for name in SyntheticTraining.model_fields}
         return ClaimsAgainSettings(
             machine=machine,
-            two_stages=again.two_stages.of(self.topic_structure.synthetic),
+            synthetic=SyntheticTraining(**common | machine.computes),
+            two_stages=again.two_stages.of(synthetic.two_stages),
             transformers=again.transformers.of(self.local_to_global, machine),
             joint_training=again.joint_training.of(self.decision_lists.joint, machine),
             scan=again.scan.of(self.scan_snap.scan, machine),
