@@ -12,9 +12,7 @@ import re
 import shlex
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
@@ -36,6 +34,7 @@ from onelayer.papers.findings import CLAIMS, FINDINGS
 from onelayer.run.portable import assignments
 from onelayer.run.provenance import script
 from onelayer.report.registry import FOLDERS, FORMS, Registry
+from onelayer.settings.block import Block
 from onelayer.settings.hub import HubDataset
 from onelayer.settings.kept import keep_settings
 from onelayer.settings.local_to_global import IntegrationSettings

@@ -8,5 +8,4 @@ from onelayer.settings.topic_structure_synthetic import StageTwoSettings, Synthe
 
 @program(settings=SyntheticTraining, outputs="ratios")
 def main(step: Step, stage_two: StageTwoSettings) -> None:
-    base, execution = step.settings, execution_of(step, step.outputs.ratios)
-    step.write(ratios=ratio_over_tau(base.model, stage_two, base.batch, base.chunk, execution))
+    step.write(ratios=ratio_over_tau(step.settings, stage_two, execution_of(step)))

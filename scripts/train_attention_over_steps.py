@@ -14,8 +14,7 @@ def main(
     optimizer: synthetic.OptimizerKind,
     released_steps: int,
 ) -> None:
-    base, execution = step.settings, execution_of(step, step.outputs.averages)
     averages = attention_over_steps(
-        base.model, attention, longer, optimizer, released_steps, base.batch, base.chunk, execution
+        step.settings, attention, longer, optimizer, released_steps, execution_of(step)
     )
     step.write(averages=averages)

@@ -125,7 +125,7 @@ def project(slurm_run: SimpleNamespace, tmp_path: Path) -> Iterator[Path]:
 def edit_rule(project: Path, file: str, rule: str, old: str, new: str) -> None:
     """Change what one rule asks for."""
     path = project / "workflow/rules" / file
-    before, head, after = path.read_text().partition(f"use rule step as {rule} with:\n")
+    before, head, after = path.read_text().partition(f'    "{rule}/')
     assert old in after
     path.write_text(before + head + after.replace(old, new, 1))
 
@@ -177,8 +177,8 @@ def test_a_run_gets_over_memory_walltime_scancel_and_a_killed_controller(
     project, slurm, smoke_run, tmp_path
 ):
     # Too little memory at the first attempt and enough at a later one.
-    edit_rule(project, "models.smk", "init_random_model", "asks(2000,", "asks(400,")
-    edit_rule(project, "probe.smk", "measure_attention", "minutes=10", "minutes=1")
+    edit_rule(project, "models.smk", "init_random_model", "(2000,", "(400,")
+    edit_rule(project, "probe.smk", "measure_attention", "(1500, 10)", "(1500, 1)")
     targets = [
         "results/models/random-0/model.safetensors",
         "results/measures/vital-articles/minilm/attention.parquet",

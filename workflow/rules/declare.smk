@@ -1,6 +1,4 @@
-# What rules are written with: results that they declare, and the command line of their files.
-# Every output of a step stands in its record.
-record = "results/records/<step>.json"
+# What rules are written with: results that they declare, and their files.
 # The values of wildcards in outputs of which a declared result reads all.
 every = {}
 
@@ -86,55 +84,32 @@ def command_line(wildcards, input, output):
     return " ".join(words)
 
 
-# What every step's command is made of. Libraries read their switches when Python starts.
-step_params = dict(
-    files=command_line,
+# What sets the kernels of every step: libraries read their switches when Python starts.
+step_switches = dict(
     switches=assignments() if settings.portable else "",
     portable=" --portable" if settings.portable else "",
 )
-command = (
-    "{params.switches}python {params.script:q}{params.function} {params.files} "
-    "--settings {params.settings:q}{params.portable} --log {log:q}"
-)
-# What declared.smk makes rules of: steps that read settings alone, then tables and figures.
-from_settings_alone = []
 
 
-def from_settings(place, measured, outputs, *blocks, priority=0, local=False, **values):
-    """Declare a step that reads settings alone, which say its threads and its device.
-
-    `place` is as in `pathvars`, `measured` memory (MB) and time (minutes), `blocks` and `values` are
-    as `script` takes them.
-    """
-    said = {name: value for block in blocks for name, value in block} | values
-    from_settings_alone.append(
-        SimpleNamespace(
-            place=place,
-            read={},
-            outputs=outputs,
-            priority=priority,
-            local=local,
-            threads=said.get("threads", 1),
-            resources=asks(*measured, device=said.get("device")),
-            params=script(place.partition("/")[0], *blocks, **values),
-        )
-    )
+def below(folder, **files):
+    """Files of one folder, by their names in a step."""
+    return {name: f"{folder}/{file}" for name, file in files.items()}
 
 
-def from_declaration(declaration):
-    """A declared result in the same form."""
-    with in_one_line():
-        read, told = files_of(declaration), settings_for(declaration)
-    return SimpleNamespace(
-        place=declaration.place,
-        read=read,
-        outputs={f"{declaration.kind}s": declared_files(declaration)},
-        priority=declaration.priority,
-        local=True,
-        threads=1,
-        resources=asks(1000, minutes=10),
-        params=script(declaration.step, purpose=declaration.purpose, **told),
-    )
+def one_of(names):
+    """What a wildcard may be where it is one of these names."""
+    return "|".join(map(re.escape, names)) or "none"
+
+
+def named(models):
+    """Models of the settings with their names, as tables and figures take them."""
+    return [{"name": name, "settings": settings.models[name]} for name in models]
+
+
+def measured(name, models):
+    """What was measured of models on the corpus of the Wikipedia tables."""
+    folder = f"results/measures/{wikipedia.corpus}"
+    return [f"{folder}/{model['name']}/{name}.parquet" for model in models]
 
 
 def articles_of(corpus):
@@ -142,11 +117,31 @@ def articles_of(corpus):
     return settings.corpora[corpus].articles(f"results/corpus/{corpus}")
 
 
+def articles(w):
+    """Those of the corpus that a rule's wildcard names."""
+    return articles_of(w.corpus)
+
+
 def pretraining_text(w):
     """What a model is pretrained on."""
     mixed = w.pretrained in mixed_inputs
     text = rules.mix_articles.output.mixed if mixed else rules.encode_articles.output.text
     return expand(text, mixed=w.pretrained, corpus=settings.pretraining.text_name)
+
+
+def checkpoint_files(*names):
+    """The files of checkpoints."""
+    return [f"results/models/{name}/{file}" for name in names for file in CHECKPOINT_FILES]
+
+
+def encoded_articles(output):
+    """What `encode_articles` made of the articles that models are pretrained on."""
+    return expand(rules.encode_articles.output[output], corpus=settings.pretraining.text_name)
+
+
+def of_trainings(pattern):
+    """The files of a pretrained model's trainings."""
+    return lambda w: expand(pattern, pretrained=w.pretrained, seed=settings.seeds(w.pretrained))
 
 
 def of_checkpoints(pattern):

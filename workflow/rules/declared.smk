@@ -1,35 +1,19 @@
-# What `from_settings` declared, and every table and figure that stands at its function: see
-# onelayer.evidence.declarations. Without wildcards these have their target's name, and are it.
+# Every table and figure that stands at its function: see onelayer.evidence.declarations. Without
+# wildcards its rule has its target's name, and is it.
 with in_one_line():
     declarations = read_declarations()
 declarations.sort(key=lambda d: [*FOLDERS, d.folder].index(d.folder))
-for made in chain(from_settings_alone, map(from_declaration, declarations)):
-
-    rule:
-        name:
-            made.place.partition("/")[0]
-        input:
-            **made.read,
-        output:
-            **made.outputs,
-            record=record,
-        log:
-            "results/logs/<step>.log",
-        benchmark:
-            "results/benchmarks/<step>.tsv"
-        pathvars:
-            step=made.place,
-        priority: made.priority
-        localrule: made.local
-        conda:
-            "../../envs/onelayer.yaml"
-        threads: made.threads
-        resources:
-            **made.resources,
-        params:
-            **step_params,
-            **made.params,
-        message:
-            "{params.message}"
-        shell:
-            command
+for declaration in declarations:
+    with in_one_line():
+        read, told = files_of(declaration), settings_for(declaration)
+    step(
+        declaration.place,
+        (1000, 10),
+        {f"{declaration.kind}s": declared_files(declaration)},
+        reads=read,
+        program=declaration.step,
+        purpose=declaration.purpose,
+        priority=declaration.priority,
+        localrule=True,
+        **told,
+    )

@@ -7,39 +7,25 @@ read_by = [
     )
     for name in wikipedia.read_by
 ]
-
-
-use rule step as read_attention with:
-    input:
-        articles=articles_of(wikipedia.corpus),
-        kept_words=expand(rules.filter_ambiguous_words.output.kept_words, corpus=wikipedia.corpus),
-        models=expand(
-            "results/models/{first}/{file}",
-            first=[settings.checkpoints(one.name)[0] for one in read_by],
-            file=CHECKPOINT_FILES,
+step(
+    "read_attention",
+    (2000, 10),
+    {"page": report("results/reading.html", category="Reading", labels={"result": "attention"})},
+    reads={
+        "articles": articles_of(wikipedia.corpus),
+        "kept_words": expand(
+            rules.filter_ambiguous_words.output.kept_words, corpus=wikipedia.corpus
         ),
-        heads=[
-            rules.measure_attention.output.heads.format(corpus=wikipedia.corpus, model=one.name)
-            for one in read_by
-        ],
-        snapshots=[
+        "models": checkpoint_files(*(settings.checkpoints(one.name)[0] for one in read_by)),
+        "heads": measured("attention_heads", named(wikipedia.read_by)),
+        "snapshots": [
             rules.pretrain_model.output.snapshots.format(pretrained=one.name, seed=one.seed)
             for one in read_by
             if one.snapshots
         ],
-        template=f"{captions}/reading.html",
-    output:
-        page=report("results/reading.html", category="Reading", labels={"result": "attention"}),
-        record=record,
-    pathvars:
-        step="read_attention",
-    threads: settings.probe.attention.threads
-    resources:
-        **asks(2000, minutes=10, device=settings.probe.attention.device),
-    params:
-        **script(
-            "read_attention",
-            attention=settings.probe.attention,
-            shown=wikipedia.reading,
-            by=read_by,
-        ),
+        "template": f"{captions}/reading.html",
+    },
+    attention=settings.probe.attention,
+    shown=wikipedia.reading,
+    by=read_by,
+)

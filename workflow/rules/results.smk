@@ -1,22 +1,16 @@
 # What is written last: the scoreboard, the crate, the index of all tables and figures. And the
 # targets: each result by its name, each paper and its parts by theirs.
 decisive = {finding.table for findings in CLAIMS.values() for finding in findings}
-
-
-use rule step as tabulate_scoreboard with:
-    input:
+step(
+    "tabulate_scoreboard",
+    (500, 5),
+    {"tables": table("all_papers/scoreboard", "Scoreboard", "table: every claim")},
+    reads={
         # Of claims whose tables these settings leave out it says so.
-        judged=[f"{made.base}.csv" for made in results.made("table") if made.name in decisive],
-    output:
-        tables=table("all_papers/scoreboard", "Scoreboard", "table: every claim"),
-        record=record,
-    pathvars:
-        step="tabulate_scoreboard",
-    localrule: True
-    resources:
-        **asks(500, minutes=5),
-    params:
-        **script("tabulate_scoreboard"),
+        "judged": [f"{made.base}.csv" for made in results.made("table") if made.name in decisive]
+    },
+    localrule=True,
+)
 
 
 with in_one_line():
@@ -24,52 +18,46 @@ with in_one_line():
     check_findings(FINDINGS, results.names("table"), Path(reference))
 
 
-use rule tabulate_scoreboard as write_crate with:
-    input:
-        results=[file for kind in FORMS for made in results.made(kind) for file in made.files],
-    output:
-        metadata="results/ro-crate-metadata.json",
-        record=record,
-    pathvars:
-        step="write_crate",
-    localrule: True
-    params:
-        **script("write_crate"),
-
-
-use rule tabulate_scoreboard as write_index with:
-    input:
-        tables=[f"{table.base}.csv" for table in results.made("table")],
-        figures=[f"{figure.base}.png" for figure in results.made("figure")],
-        animations=[f"{animation.base}.gif" for animation in results.made("animation")],
-        captions=sorted({f"{captions}/{r.caption}.rst" for r in results.declared.values()}),
-        findings="results/findings.md",
-    output:
-        index="results/index.md",
-        verdicts=report("results/verdicts.html", category="Verdicts", labels={"result": "counts"}),
-        overview="results/overview.html",
-        record=record,
-    pathvars:
-        step="write_index",
-    localrule: True
-    params:
-        **script("write_index", captions={r.base: r.caption for r in results.declared.values()}),
-
-
-use rule tabulate_scoreboard as write_findings with:
-    input:
-        tables=[f"{table.base}.csv" for table in results.made("table")],
-        predictions=predictions,
-    output:
-        findings="results/findings.md",
-        record=record,
-    pathvars:
-        step="write_findings",
-    localrule: True
-    params:
-        **script("write_findings", figures=[figure.name for figure in results.made("figure")]),
-
-
+step(
+    "write_crate",
+    (500, 5),
+    {"metadata": "results/ro-crate-metadata.json"},
+    reads={
+        "results": [file for kind in FORMS for made in results.made(kind) for file in made.files]
+    },
+    localrule=True,
+)
+step(
+    "write_index",
+    (500, 5),
+    {
+        "index": "results/index.md",
+        "verdicts": report(
+            "results/verdicts.html", category="Verdicts", labels={"result": "counts"}
+        ),
+        "overview": "results/overview.html",
+    },
+    reads={
+        "tables": [f"{table.base}.csv" for table in results.made("table")],
+        "figures": [f"{figure.base}.png" for figure in results.made("figure")],
+        "animations": [f"{animation.base}.gif" for animation in results.made("animation")],
+        "captions": sorted({f"{captions}/{r.caption}.rst" for r in results.declared.values()}),
+        "findings": "results/findings.md",
+    },
+    localrule=True,
+    captions={r.base: r.caption for r in results.declared.values()},
+)
+step(
+    "write_findings",
+    (500, 5),
+    {"findings": "results/findings.md"},
+    reads={
+        "tables": [f"{table.base}.csv" for table in results.made("table")],
+        "predictions": predictions,
+    },
+    localrule=True,
+    figures=[figure.name for figure in results.made("figure")],
+)
 made_by_themselves = {declaration.rule for declaration in declarations}
 for target, files in results.targets().items():
     if target in made_by_themselves:

@@ -4,9 +4,12 @@ choices = settings.topic_structure.choices
 compared_corpus = settings.topic_structure.robustness_corpus
 # Of a model with several checkpoints the first.
 compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.models]
-compared_models = [{"name": n, "settings": settings.models[n]} for n in robustness.models]
+compared_models = named(robustness.models)
 # How the models are fitted that the ratios are compared over; the choices have other ways, too.
 compared = {"weights": "counts", "schedule": "ours"}
+of_compared = lambda pattern, corpus: expand(
+    pattern, corpus=corpus, **compared, topics=robustness.topics
+)
 is_compared = lambda w: {name: w.get(name) for name in compared} == compared
 
 
@@ -14,107 +17,65 @@ wildcard_constraints:
     topics="[0-9]+",
 
 
-use rule step as fit_topic_models with:
-    input:
-        articles=lambda w: articles_of(w.corpus),
-        vocabulary=rules.count_words.output.vocabulary,
-        counts=lambda w: counts[w.corpus],
-    output:
-        topics="results/topic_models/{corpus}/{weights}_{schedule}/{topics}.safetensors",
-        quality="results/topic_models/{corpus}/{weights}_{schedule}/{topics}_quality.parquet",
-        record=record,
-    pathvars:
-        step="fit_topic_models/{corpus}/{weights}_{schedule}/{topics}",
-    priority: 3
-    threads: settings.topics.lda.workers
-    resources:
-        **asks(1500, minutes=60),
-    params:
-        **script(
-            "fit_topic_models",
-            lda=lambda w: choices.lda(settings.topics.lda, w.schedule, int(w.topics)),
-            backends=lambda w: robustness.backends if is_compared(w) else ["gensim"],
-            seeds=lambda w: robustness.seeds if is_compared(w) else choices.seeds,
-            top_words=settings.topics.top_words,
-            weights=lambda w: w.weights,
-        ),
-
-
-use rule step as probe_topic_models with:
-    input:
-        articles=lambda w: articles_of(w.corpus),
-        vocabulary=rules.count_words.output.vocabulary,
-        topics=lambda w: expand(
-            rules.fit_topic_models.output.topics,
-            corpus=w.corpus,
-            **compared,
-            topics=robustness.topics,
-        ),
-        model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
-    output:
-        measures="results/topic_models/{corpus}/{checkpoint}_measures.parquet",
-        record=record,
-    pathvars:
-        step="probe_topic_models/{corpus}/{checkpoint}",
-    priority: 3
-    threads: probing.threads
-    resources:
-        **asks(2500, minutes=60, device=probing.device),
-    params:
-        **script(
-            "probe_topic_models",
-            ambiguity={
-                "overlaps": [robustness.overlap],
-                "thresholds": [robustness.threshold.model_dump()],
-            },
-            attention=probing.of(robustness.documents),
-            uncertainty=robustness.uncertainty,
-        ),
-
-
-compared_quality = expand(
-    rules.fit_topic_models.output.quality,
-    corpus=compared_corpus,
-    **compared,
-    topics=robustness.topics,
+step(
+    "fit_topic_models/{corpus}/{weights}_{schedule}/{topics}",
+    (1500, 60),
+    below(
+        "results/topic_models/{corpus}/{weights}_{schedule}",
+        topics="{topics}.safetensors",
+        quality="{topics}_quality.parquet",
+    ),
+    reads={"articles": articles, **bag},
+    cores=settings.topics.lda.workers,
+    priority=3,
+    lda=lambda w: choices.lda(settings.topics.lda, w.schedule, int(w.topics)),
+    backends=lambda w: robustness.backends if is_compared(w) else ["gensim"],
+    seeds=lambda w: robustness.seeds if is_compared(w) else choices.seeds,
+    top_words=settings.topics.top_words,
+    weights=lambda w: w.weights,
 )
+step(
+    "probe_topic_models/{corpus}/{checkpoint}",
+    (2500, 60),
+    {"measures": "results/topic_models/{corpus}/{checkpoint}_measures.parquet"},
+    reads={
+        "articles": articles,
+        "vocabulary": rules.count_words.output.vocabulary,
+        "topics": lambda w: of_compared(rules.fit_topic_models.output.topics, w.corpus),
+        "model": checkpoint_files("{checkpoint}"),
+    },
+    priority=3,
+    ambiguity={"overlaps": [robustness.overlap], "thresholds": [robustness.threshold.model_dump()]},
+    attention=probing.of(robustness.documents),
+    uncertainty=robustness.uncertainty,
+)
+compared_quality = of_compared(rules.fit_topic_models.output.quality, compared_corpus)
 # A line that begins with the word `checkpoint` would begin one of Snakemake's.
 compared_measures = [
     rules.probe_topic_models.output.measures.format(corpus=compared_corpus, checkpoint=name)
     for name in compared_checkpoints
 ]
-
-
-use rule probe_topic_models as probe_choices with:
-    input:
-        articles=lambda w: articles_of(w.corpus),
-        vocabulary=rules.count_words.output.vocabulary,
-        topics=lambda w: [
+step(
+    "probe_choices/{corpus}/{checkpoint}",
+    (2500, 60),
+    {"measures": "results/topic_models/{corpus}/{checkpoint}_choices.parquet"},
+    reads={
+        "articles": articles,
+        "vocabulary": rules.count_words.output.vocabulary,
+        "topics": lambda w: [
             rules.fit_topic_models.output.topics.format(
                 corpus=w.corpus, weights=weights, schedule=schedule, topics=topics
             )
             for weights, schedule, topics in choices.fits()
         ],
-        model=multiext("results/models/{checkpoint}/", *CHECKPOINT_FILES),
-    output:
-        measures="results/topic_models/{corpus}/{checkpoint}_choices.parquet",
-        record=record,
-    pathvars:
-        step="probe_choices/{corpus}/{checkpoint}",
-    priority: 0
-    params:
-        **script(
-            "probe_choices",
-            choices=choices,
-            attention=probing.of(choices.documents),
-            uncertainty=robustness.uncertainty,
-        ),
-
-
+        "model": checkpoint_files("{checkpoint}"),
+    },
+    choices=choices,
+    attention=probing.of(choices.documents),
+    uncertainty=robustness.uncertainty,
+)
 chosen_models = choices.models
-chosen_measures = [
-    rules.probe_choices.output.measures.format(
-        corpus=compared_corpus, checkpoint=settings.checkpoints(name)[0]
-    )
-    for name in choices.models
-]
+chosen_checkpoints = [settings.checkpoints(model)[0] for model in choices.models]
+chosen_measures = expand(
+    rules.probe_choices.output.measures, corpus=compared_corpus, checkpoint=chosen_checkpoints
+)

@@ -9,20 +9,16 @@ every["training"] = trainings
 
 wildcard_constraints:
     simulation="|".join(simulations),
-    training="|".join(map(re.escape, trainings)),
+    training=one_of(trainings),
 
 
-use rule step as simulate_scan_snap with:
-    output:
-        attention="results/scan_snap/{simulation}.parquet",
-        record=record,
-    pathvars:
-        step="simulate_scan_snap/{simulation}",
-    threads: lambda w: getattr(scan_snap, w.simulation).threads
-    resources:
-        **asks(1500, minutes=60, device=lambda w: getattr(scan_snap, w.simulation).device),
-    params:
-        **script("simulate_scan_snap", lambda w: getattr(scan_snap, w.simulation)),
+step(
+    "simulate_scan_snap/{simulation}",
+    (1500, 60, lambda w: getattr(scan_snap, w.simulation).device),
+    {"attention": "results/scan_snap/{simulation}.parquet"},
+    lambda w: getattr(scan_snap, w.simulation),
+    cores=lambda w: getattr(scan_snap, w.simulation).threads,
+)
 
 
 (
@@ -34,7 +30,7 @@ use rule step as simulate_scan_snap with:
 ) = expand(rules.simulate_scan_snap.output.attention, simulation=simulations)
 
 
-from_settings(
+step(
     "simulate_scan_snap_assumptions",
     (1500, 60),
     {"attention": "results/scan_snap/assumptions.parquet"},
@@ -43,9 +39,7 @@ from_settings(
     device=scan_snap.scan.device,
     threads=scan_snap.scan.threads,
 )
-
-
-from_settings(
+step(
     "simulate_slow_transitions",
     (1500, 60),
     {"attention": "results/scan_snap/slow_transitions.parquet"},
@@ -54,23 +48,17 @@ from_settings(
     device=scan_snap.transition.device,
     threads=scan_snap.transition.threads,
 )
-
-
-use rule step as train_text_model with:
-    input:
-        articles=lambda w: expand(
+step(
+    "train_text_model/{training}",
+    (2500, 60, scan_snap.language_model.device),
+    below("results/scan_snap/language_model", measures="{training}.parquet", maps="{training}.npz"),
+    lambda w: scan_snap.language_model.of(w.training),
+    reads={
+        "articles": lambda w: expand(
             rules.parse_articles.output.articles,
             corpus=scan_snap.language_model.of(w.training).corpus,
-        ),
-    output:
-        measures="results/scan_snap/language_model/{training}.parquet",
-        maps="results/scan_snap/language_model/{training}.npz",
-        record=record,
-    pathvars:
-        step="train_text_model/{training}",
-    priority: 1
-    threads: scan_snap.language_model.threads
-    resources:
-        **asks(2500, minutes=60, device=scan_snap.language_model.device),
-    params:
-        **script("train_text_model", lambda w: scan_snap.language_model.of(w.training)),
+        )
+    },
+    cores=scan_snap.language_model.threads,
+    priority=1,
+)

@@ -4,10 +4,7 @@ stability = settings.stability
 machines = {machine.name: machine for machine in stability.machines}
 pretrained_again = {}
 if stability.pretraining.families:
-    pretrained_again = {
-        name: expand(rules.encode_articles.output[name], corpus=settings.pretraining.text_name)
-        for name in ("text", "vocabulary", "tokenizer")
-    }
+    pretrained_again = {n: encoded_articles(n) for n in ("text", "vocabulary", "tokenizer")}
 if pretrained_again and stability.pretraining.probed:
     probed_again = settings.topic_structure.wikipedia.corpus
     pretrained_again |= {
@@ -18,32 +15,22 @@ if pretrained_again and stability.pretraining.probed:
 
 
 wildcard_constraints:
-    machine="|".join(map(re.escape, machines)),
+    machine=one_of(machines),
 
 
 every["machine"] = list(machines)
-
-
-use rule step as measure_claims_again with:
-    input:
-        **pretrained_again,
-    output:
-        claims="results/stability/{machine}.parquet",
-        record=record,
-    pathvars:
-        step="measure_claims_again/{machine}",
-    threads: lambda w: machines[w.machine].threads
-    resources:
-        **asks(2000, minutes=240, device="cpu"),
-    params:
-        **script("measure_claims_again", lambda w: settings.claims_of(machines[w.machine])),
-        # Its machines are what their own switches say, also in a portable run.
-        switches="",
-        portable="",
-
-
+step(
+    "measure_claims_again/{machine}",
+    (2000, 240, "cpu"),
+    {"claims": "results/stability/{machine}.parquet"},
+    lambda w: settings.claims_of(machines[w.machine]),
+    reads=pretrained_again,
+    cores=lambda w: machines[w.machine].threads,
+    # Its machines are what their own switches say, also in a portable run.
+    switches={"switches": "", "portable": ""},
+)
 # One question in the models of all four papers.
-from_settings(
+step(
     "follow_circuits",
     (1500, 30),
     {"distances": "results/circuits/distances.parquet"},

@@ -1,8 +1,6 @@
 # Li, Li & Risteski (2023) on synthetic documents: trainings, which read settings alone.
 synthetic = settings.topic_structure.synthetic
-trained_with = {
-    key: getattr(synthetic, key) for key in ("model", "batch", "chunk", "device", "threads")
-}
+trained_with = synthetic.in_common
 attention_variants = [variant.name for variant in synthetic.attention.variants]
 optimizers_over_steps = sorted({row.optimizer for row in synthetic.over_steps_variant.optimizers})
 
@@ -16,85 +14,82 @@ every["variant"] = attention_variants
 every["optimizer"] = optimizers_over_steps
 made = "results/topic_structure/synthetic"
 
-from_settings(
+step(
     "train_uniform_attention",
     (1500, 30),
     {"gaps": f"{made}/gaps.parquet", "matrices": f"{made}/gap_matrices.npz"},
-    **trained_with,
+    trained_with,
     theory=synthetic.theory,
     components=synthetic.components,
 )
-from_settings(
+step(
     "train_topic_attention/{variant}",
     (1500, 60),
-    {
-        "averages": f"{made}/attention/{{variant}}.parquet",
-        "matrices": f"{made}/attention/{{variant}}.npz",
-    },
+    below(f"{made}/attention", averages="{variant}.parquet", matrices="{variant}.npz"),
+    trained_with,
     priority=1,
-    **trained_with,
     attention=synthetic.attention,
     variant=lambda w: w.variant,
 )
-from_settings(
+step(
     "train_attention_over_steps/{optimizer}",
     (1500, 120),
     {"averages": f"{made}/attention_over_steps/{{optimizer}}.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     attention=synthetic.attention,
     longer=synthetic.attention_over_steps,
     released_steps=synthetic.released_steps,
     optimizer=lambda w: w.optimizer,
 )
-from_settings(
+step(
     "train_two_stages",
     (1500, 60),
     {"norms": f"{made}/norms.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     stages=synthetic.two_stages,
 )
-from_settings(
+step(
     "measure_stage_gradients",
     (1500, 60),
     {"gradients": f"{made}/stage_gradients.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     stages=synthetic.two_stages,
     followed=synthetic.stage_gradients,
 )
-from_settings(
+step(
     "train_all_components",
     (1500, 60),
     {"components": f"{made}/components.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     components=synthetic.components,
     over=synthetic.components_over_steps,
 )
-from_settings(
+step(
     "optimise_topic_attention",
     (1500, 30),
     {"ratios": f"{made}/stage_two.parquet"},
-    **trained_with,
+    trained_with,
     stage_two=synthetic.stage_two,
 )
-from_settings(
+step(
     "train_on_brackets",
     (1000, 30),
     {"found": f"{made}/brackets.parquet", "norms": f"{made}/bracket_norms.parquet"},
-    **trained_with,
+    trained_with,
     brackets=synthetic.dyck,
 )
-from_settings(
+step(
     "solve_gap_grid",
     (1500, 30),
     {"gaps": f"{made}/gap_grid.parquet"},
     model=synthetic.model,
     grid=synthetic.gap_grid,
 )
-from_settings(
+step(
     "descend_stage_one",
     (1000, 30),
     {"descent": f"{made}/descent.parquet"},
@@ -102,7 +97,7 @@ from_settings(
     theory=synthetic.theory,
     descent=synthetic.descent,
 )
-from_settings(
+step(
     "optimise_attention_over_T",
     (1500, 30),
     {"ratios": f"{made}/ratio_over_T.parquet"},

@@ -20,6 +20,12 @@ ALL = "all"
 BEYOND = "beyond the paper"
 
 Rows = Mapping[str, object]
+_INFINITIVES = {
+    "has": "have",
+    "goes": "go",
+    "vanishes": "vanish",
+    "pushes": "push",
+}  # not the verb without its s
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,13 @@ class Finding:
         primary: which row decides: value of some columns; exactly one row has them.
         subject: what the sentence is about.
         does: what it does if the claim is right.
-        does_not: what it does if not.
         number: what is said of the number.
         why: a reason, said where the verdict is not the one claimed; a clause.
         published: the paper's number, where it prints one.
         beside: other rows of the same table that `number` and `why` name.
         predicted: the verdict that agrees with what `workflow/predictions.csv` says of it, where
             it has a line there.
+        does_not: what it does if the claim is not right, where that is more than `negated`.
     """
 
     name: str
@@ -73,12 +79,25 @@ class Finding:
     primary: Rows
     subject: str
     does: str
-    does_not: str
     number: str = "{it:2}"
     why: str = ""
     published: Published | None = None
     beside: Mapping[str, Rows] = field(default_factory=dict)
     predicted: str = "reproduced"
+    does_not: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "does_not", self.does_not or negated(self.does))
+
+
+def negated(does: str) -> str:
+    """What a sentence says in place of its verb and the rest: `does not end` of `ends`."""
+    verb, _, rest = does.partition(" ")
+    if verb in ("is", "are"):
+        return f"{verb} not {rest}"
+    if not verb.endswith("s"):
+        return f"do not {does}"
+    return f"does not {_INFINITIVES.get(verb, verb[:-1])} {rest}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,12 @@ def _values_before_attention(paper: str) -> Finding:
         case | {"quantity": "doublings_from_values_done"},
         f"{model}, from its usual start and at one rate for all,",
         "has learnt values before attention begins",
-        "has not learnt values when attention begins",
         "attention comes a tenth of its way {it:2} doublings of time after values are done, "
         "{begun.value:.2f} after they come a tenth of theirs",
         beside={"begun": case | {"quantity": "doublings_from_values_begun"}},
         # Where the theory has topics values were predicted to be learnt first, elsewhere not.
         predicted="reproduced" if paper == "topic_structure" else "opposite",
+        does_not="has not learnt values when attention begins",
     )
 
 

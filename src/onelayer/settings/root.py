@@ -113,10 +113,11 @@ class Settings(Block):
 
     def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
         """What is measured again on one machine: the papers' own settings, on the CPU."""
-        again = self.stability
+        again, synthetic = self.stability, self.topic_structure.synthetic
         return ClaimsAgainSettings(
             machine=machine,
-            two_stages=again.two_stages.of(self.topic_structure.synthetic),
+            synthetic=synthetic.in_common.model_copy(update=machine.computes),
+            two_stages=again.two_stages.of(synthetic.two_stages),
             transformers=again.transformers.of(self.local_to_global, machine),
             joint_training=again.joint_training.of(self.decision_lists.joint, machine),
             scan=again.scan.of(self.scan_snap.scan, machine),
@@ -190,6 +191,11 @@ def _check_references(settings: Settings) -> None:
         ("pretraining.corpus", settings.pretraining.corpora, corpora),
         *((f"models.{n}.like", [models[n].like], originals) for n in models if n not in originals),
         ("topic_structure.robustness.corpus", [topics.robustness_corpus], corpora),
+        (
+            "topic_structure.synthetic.stage_gradients.settings",
+            topics.synthetic.stage_gradients.settings,
+            stages,
+        ),
         ("stability.two_stages.settings", again.two_stages.settings, stages),
         ("stability.transformers.variants", again.transformers.variants, variants),
         ("stability.joint_training.sizes", map(_size_name, again.joint_training.sizes), small),

@@ -11,11 +11,7 @@ from onelayer.settings.local_to_global import AblationRunSettings, LocalToGlobal
 from onelayer.settings.pretraining import FamilyName, PretrainingSettings, PretrainModelSettings
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import SimulationSettings
-from onelayer.settings.topic_structure_synthetic import (
-    SyntheticSettings,
-    TopicModelSettings,
-    TwoStageSettings,
-)
+from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
 
 # Variables by which numerical libraries are told to leave instructions of the processor alone.
 Switch = Literal[
@@ -54,19 +50,6 @@ class Machine(Block):
         return list(range(first, first + count))
 
 
-class StagesRun(Block):
-    """Two-stage trainings on one machine (assembled from other blocks)."""
-
-    model: TopicModelSettings
-    """The words and their masking."""
-    two_stages: TwoStageSettings
-    """What is trained."""
-    batch: int
-    """Documents in a training step (documents)."""
-    chunk: int
-    """Most runs in one tensor program (runs)."""
-
-
 class StagesAgain(Block):
     """Two-stage dynamics of the topic-structure paper."""
 
@@ -75,20 +58,14 @@ class StagesAgain(Block):
     seeds: Seeds
     """Runs of each (seeds)."""
 
-    def of(self, synthetic: SyntheticSettings) -> StagesRun:
+    def of(self, stages: TwoStageSettings) -> TwoStageSettings:
         """The trainings, the same on every machine."""
         chosen = [
             one.model_copy(update={"seeds": None})
-            for one in synthetic.two_stages.settings
+            for one in stages.settings
             if one.name in self.settings
         ]
-        again = {"settings": chosen, "seeds": self.seeds}
-        return StagesRun(
-            model=synthetic.model,
-            two_stages=synthetic.two_stages.model_copy(update=again),
-            batch=synthetic.batch,
-            chunk=synthetic.chunk,
-        )
+        return stages.model_copy(update={"settings": chosen, "seeds": self.seeds})
 
 
 class TransformersAgain(Block):
@@ -194,8 +171,10 @@ class ClaimsAgainSettings(Block):
 
     machine: Machine
     """On which."""
-    two_stages: StagesRun
-    """Topic structure: without the maps."""
+    synthetic: SyntheticTraining
+    """Topic structure: what its trainings have in common."""
+    two_stages: TwoStageSettings
+    """Topic structure: two stages; maps are left out."""
     transformers: AblationRunSettings
     """Local to Global."""
     joint_training: list[SmallStart]

@@ -25,7 +25,7 @@ from onelayer.run.step import Step
 from onelayer.settings.decision_lists import SmallStart
 from onelayer.settings.local_to_global import AblationRunSettings
 from onelayer.settings.scan_snap import SimulationSettings
-from onelayer.settings.stability import StagesRun
+from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
 from onelayer.stability import CLAIM
 
 # Between which the means of decision lists lie by definition.
@@ -44,7 +44,7 @@ def measure(step: Step) -> pd.DataFrame:
     other = settings.machine.other_seeds
     parts = [
         nothing(),
-        stages(settings.two_stages, other, execution),
+        stages(settings.synthetic, settings.two_stages, other, execution),
         transformers(settings.transformers, other, execution),
         joint_training(settings.joint_training),
         scan(settings.scan, other, execution),
@@ -57,11 +57,12 @@ def measure(step: Step) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def stages(settings: StagesRun, other_seeds: bool, execution: Execution) -> pd.DataFrame:
+def stages(
+    base: SyntheticTraining, block: TwoStageSettings, other_seeds: bool, execution: Execution
+) -> pd.DataFrame:
     """Topic structure, synthetic: the two stages, `table_two_stage` over its seeds."""
-    block = settings.two_stages.model_copy(update={"maps": []})
-    first = block.seeds * other_seeds
-    norms = two_stages(settings.model, block, settings.batch, settings.chunk, execution, first)
+    block = block.model_copy(update={"maps": []})
+    norms = two_stages(base, block, execution, first_seed=block.seeds * other_seeds)
     table = stage_tables.tidy_stages(norms, block)
     table = table[table["seed"] == ALL].assign(claim="two stages: " + table["setting"])
     return claims_of("topic_structure", table)

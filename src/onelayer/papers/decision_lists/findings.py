@@ -15,12 +15,8 @@ def _claim(place: str, kind: str, quantity: str) -> tuple[str, str, str, dict[st
     return place, kind, _CLAIMS, {"quantity": quantity}
 
 
-def _is(what: str) -> dict[str, str]:
-    """The two verbs of a sentence."""
-    return {"does": f"is {what}", "does_not": f"is not {what}"}
-
-
-_PROVEN = _is("proven to classify every sequence") | {
+_PROVEN = {
+    "does": "is proven to classify every sequence",
     "number": "the least share of query tokens with a proof over {it.n} runs is {it:3}",
     "why": "the steps that the settings allow may be too few",
 }
@@ -41,7 +37,6 @@ FINDINGS = [
         *_claim("section I.B", "theory", "least_list_order"),
         subject="gradient flow on W",
         does="ends with all tokens of all lists in the order of the lists",
-        does_not="does not end with all tokens of all lists in the order of the lists",
         number="the least share of neighbours in order over {it.n} sizes and margins is {it:3}",
     ),
     Finding(
@@ -75,7 +70,6 @@ FINDINGS = [
         *_claim("section II", "claim", "least_centred_cosine"),
         subject="training V alone under uniform attention",
         does="pushes V in the direction of P",
-        does_not="does not push V in the direction of P",
         number="the centred cosine of V and P is {it:3} at the size where it is least",
     ),
     Finding(
@@ -92,7 +86,7 @@ FINDINGS = [
         "what is proven of W, with W_K and W_Q apart as in the paper's first equation",
         *_claim("section I.A", "analogue", "time_to_bound_ratio_factored"),
         subject="gradient flow on W_K and W_Q from small random entries",
-        **_is("perfect within the time that Theorem 1 gives to their product W"),
+        does="is perfect within the time that Theorem 1 gives to their product W",
         number="the longest of {it.n} runs (seeds) takes {it:3} of it",
     ),
     Finding(
@@ -101,7 +95,7 @@ FINDINGS = [
         "sequences",
         *_claim(_THEOREM_1, "analogue", "time_to_bound_ratio_descent"),
         subject="stochastic gradient descent on W with fresh sequences",
-        **_is("perfect within Theorem 1's time, counted as learning rate times steps"),
+        does="is perfect within Theorem 1's time, counted as learning rate times steps",
         number="the longest of {it.n} runs (seeds) takes {it:3} of it",
     ),
     Finding(
@@ -109,7 +103,7 @@ FINDINGS = [
         "what Theorem 2 says of the population loss, with sequences that are drawn once",
         *_claim(_THEOREM_2, "analogue", "largest_step_to_window_ratio_drawn_sequences"),
         subject="gradient descent on W and V with sequences drawn once",
-        **_is("perfect on these and on fresh ones by the step at which Theorem 2's window begins"),
+        does="is perfect on these and on fresh ones by the step at which Theorem 2's window begins",
         number="the slowest of {it.n} runs (seeds) takes {it:4} of the steps to there, a mean "
         "over seeds",
     ),
@@ -122,7 +116,7 @@ FINDINGS = [
         {"quantity": "largest_time_to_bound_ratio", "list_length": "all"},
         subject="gradient flow on W from 0, with the lists and distributions that a search for the "
         "largest time finds,",
-        **_is("perfect within Theorem 1's time"),
+        does="is perfect within Theorem 1's time",
         number="the longest of {it.n} tries takes {it:3} of the bound",
     ),
     Finding(

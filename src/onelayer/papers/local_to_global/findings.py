@@ -21,25 +21,22 @@ def _theorem(
     place: str,
     quantity: str,
     subject: str,
-    verbs: tuple[str, str],
+    does: str,
     said: str,
+    does_not: str = "",
 ) -> Finding:
     """A claim on the canonical model, decided over all chains together."""
     primary = {"claim": claim, "place": place, "quantity": quantity, "seed": ALL}
-    return Finding(name, claim, place, "theory", _CLAIMS, primary, subject, *verbs, said)
-
-
-def _verbs(does: str, does_not: str, rest: str) -> tuple[str, str]:
-    """`does` and `does_not` of a `Finding`."""
-    return f"{does} {rest}", f"{does_not} {rest}"
+    texts = subject, does, said
+    return Finding(name, claim, place, "theory", _CLAIMS, primary, *texts, does_not=does_not)
 
 
 def _start(
-    name: str, claim: str, table: str, row: dict, start: str, verbs: tuple[str, str], said: str
+    name: str, claim: str, table: str, row: dict, start: str, does: str, said: str
 ) -> Finding:
     """What a start does to the loss of a transformer."""
     row, subject = row | {"quantity": "final_loss"}, f"the {start} start"
-    return Finding(name, claim, "Fig. 4", "analogue", table, row, subject, *verbs, said)
+    return Finding(name, claim, "Fig. 4", "analogue", table, row, subject, does, said)
 
 
 _TRAP_CHAIN = {"p": 0.5, "q": 0.8}
@@ -49,16 +46,17 @@ def _trap(
     name: str,
     row: dict,
     subject: str,
-    verbs: tuple[str, str],
+    does: str,
     said: str,
     claim: str = "the unigram model is a local minimum where p + q > 1",
     why: str = "",
+    does_not: str = "",
 ) -> Finding:
     """What the whole transformer does where theorem 2 has a local minimum of the canonical one."""
     place = "beyond the paper"
-    return Finding(
-        name, claim, place, "analogue", "local_to_global/trap", row, subject, *verbs, said, why
-    )
+    texts = subject, does, said, why
+    table = "local_to_global/trap"
+    return Finding(name, claim, place, "analogue", table, row, *texts, does_not=does_not)
 
 
 FINDINGS: list[Finding | Remark] = [
@@ -68,7 +66,7 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 1",
         "gradient_norm",
         "the gradient of the canonical model's loss",
-        _verbs("vanishes", "does not vanish", "at all critical points that theorem 1 names"),
+        "vanishes at all critical points that theorem 1 names",
         "at most {it.value:.0e} at {it.n} points",
     ),
     _theorem(
@@ -77,7 +75,7 @@ FINDINGS: list[Finding | Remark] = [
         "Lemma 1",
         "energy_drift",
         "the energy",
-        _verbs("is", "is not", "constant along the gradient flow"),
+        "is constant along the gradient flow",
         "it changes by at most {it.value:.0e} over {it.n:,} flows",
     ),
     _theorem(
@@ -86,8 +84,9 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 2",
         "share_of_flows",
         "the gradient flow",
-        _verbs("ends", "does not always end", "in the basin that theorem 2 names"),
+        "ends in the basin that theorem 2 names",
         _FLOWS,
+        "does not always end in the basin that theorem 2 names",
     ),
     _theorem(
         "limit",
@@ -95,7 +94,7 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 2",
         "limit_point_error",
         "the gradient flow",
-        _verbs("ends", "does not end", "at the point that its energy predicts"),
+        "ends at the point that its energy predicts",
         "at most {it.value:.0e} away from it in {it.n:,} flows",
     ),
     _theorem(
@@ -104,7 +103,7 @@ FINDINGS: list[Finding | Remark] = [
         "Theorem 2, Fig. 1",
         "largest_share_error",
         "the share of Gaussian starts that reach a global minimum",
-        _verbs("is", "is not", "the Gaussian integral over the basin of theorem 2 at all scales"),
+        "is the Gaussian integral over the basin of theorem 2 at all scales",
         "the two differ by at most {it.value:.3f}",
     ),
     *(
@@ -114,8 +113,9 @@ FINDINGS: list[Finding | Remark] = [
             place,
             "share_of_flows",
             subject,
-            _verbs("reach", "do not all reach", _GLOBAL_BELOW),
+            f"reach {_GLOBAL_BELOW}",
             _FLOWS,
+            f"do not all reach {_GLOBAL_BELOW}",
         )
         for name, place, subject in (
             ("small_gaussian_starts", "Fig. 1 (b), (d)", "small Gaussian starts"),
@@ -132,7 +132,7 @@ FINDINGS: list[Finding | Remark] = [
         _STARTS,
         {"initialisation": "standard", "claimed": "unigram", "seed": ALL},
         "standard",
-        _verbs("keeps", "does not keep", "the transformer's loss at the unigram entropy"),
+        "keeps the transformer's loss at the unigram entropy",
         _NATS,
     ),
     _start(
@@ -141,11 +141,7 @@ FINDINGS: list[Finding | Remark] = [
         _ABLATION,
         {"variant": "twice as long", "claimed": "unigram"},
         "standard",
-        _verbs(
-            "keeps",
-            "does not keep",
-            "the transformer's loss at the unigram entropy in twice the training",
-        ),
+        "keeps the transformer's loss at the unigram entropy in twice the training",
         "after {it.iterations:,} iterations " + _NATS,
     ),
     _start(
@@ -154,11 +150,7 @@ FINDINGS: list[Finding | Remark] = [
         _STARTS,
         {"initialisation": "paper", "claimed": "bigram", "seed": ALL},
         "paper's",
-        _verbs(
-            "lets",
-            "does not let",
-            "the transformer's loss fall from the unigram to the bigram entropy",
-        ),
+        "lets the transformer's loss fall from the unigram to the bigram entropy",
         _NATS,
     ),
     Finding(
@@ -169,7 +161,7 @@ FINDINGS: list[Finding | Remark] = [
         _CLAIMS,
         {"claim": _GAIN, "quantity": "gain_of_the_papers_start", "seed": ALL},
         "the paper's start",
-        *_verbs("ends", "does not end", "with a lower loss than the standard start"),
+        "ends with a lower loss than the standard start",
         "lower by {it:4} nats on one set of held-out sequences",
     ),
     _start(
@@ -178,11 +170,7 @@ FINDINGS: list[Finding | Remark] = [
         _ABLATION,
         {"variant": "GPT block, paper's start", "claimed": "bigram"},
         "paper's",
-        _verbs(
-            "lets",
-            "does not let",
-            "the loss of a transformer with LayerNorm fall from the unigram to the bigram entropy",
-        ),
+        "lets the loss of a transformer with LayerNorm fall from the unigram to the bigram entropy",
         _NATS,
     ),
     Finding(
@@ -193,7 +181,7 @@ FINDINGS: list[Finding | Remark] = [
         _CLAIMS,
         {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
         "the parameter matrices that the authors saved last",
-        *_verbs("are all", "are not all", "approximately rank one"),
+        "are all approximately rank one",
         "of one of them the largest singular value has a share of {it.value:.2f}, where .9 would "
         "be near",
         published=Published(
@@ -210,7 +198,7 @@ FINDINGS: list[Finding | Remark] = [
         _CLAIMS,
         {"claim": _RANK_ONE, "quantity": "smallest_top_share", "seed": ALL},
         "the parameter matrices of a transformer trained anew from the standard start",
-        *_verbs("all", "do not all", "come near rank one"),
+        "all come near rank one",
         "the smallest share of a largest singular value is {it:2}, where .9 would be near",
     ),
     Finding(
@@ -221,7 +209,7 @@ FINDINGS: list[Finding | Remark] = [
         _CLAIMS,
         {"claim": _KEPT_RANK_ONE, "seed": ALL},
         "the parameter matrices from a rank-one start",
-        *_verbs("all", "do not all", "stay rank one"),
+        "all stay rank one",
         "the smallest share of a largest singular value is {it.value:.4f}",
     ),
     Finding(
@@ -234,8 +222,8 @@ FINDINGS: list[Finding | Remark] = [
         {"source": "3 states, leaves always", "depth": 1, "quantity": "way_closed"},
         "the standard start on a chain of three states that never stays where it is",
         "remains at the unigram model",
-        "leaves the unigram model",
         "it closes a share of {it:3} of the way to the best entropy",
+        does_not="leaves the unigram model",
     ),
     Remark(
         "escapes",
@@ -260,7 +248,7 @@ FINDINGS: list[Finding | Remark] = [
         "trap_is_minimum",
         {"variant": "standard start", "quantity": "curvature_where_trapped"} | _TRAP_CHAIN,
         "where the standard start stays at the unigram model, the whole transformer's loss",
-        _verbs("has", "does not have", "a local minimum there in its embedding"),
+        "has a local minimum there in its embedding",
         "a least curvature of {it:2} of what the theorem gives for small weights",
     ),
     _trap(
@@ -268,14 +256,15 @@ FINDINGS: list[Finding | Remark] = [
         {"variant": "rate 4 times", "quantity": "curvature_before_escape"} | _TRAP_CHAIN,
         "before the standard start leaves the unigram model at four times the learning rate, its "
         "loss",
-        _verbs("has come", "has not come", "to curve downwards there"),
+        "has come to curve downwards there",
         "a least curvature of {it:2} of what the theorem gives for small weights",
+        does_not="has not come to curve downwards there",
     ),
     _trap(
         "guideline_elsewhere",
         {"variant": "paper's start", "quantity": "way_closed", "p": 0.9, "q": 0.9},
         "the paper's start on the chain p = q = .9",
-        _verbs("goes", "does not go", "more than half of the way to the bigram entropy"),
+        "goes more than half of the way to the bigram entropy",
         "a share of {it:2} of the way",
         claim="the paper's start reaches the global minimum where p + q > 1",
         why="it starts far above the unigram entropy, and needs more iterations to come down",

@@ -95,7 +95,7 @@ def _control(model: str, like: str, row: str) -> Finding:
 
 
 def _direction(
-    name: str, quantity: str, row: dict, claim: str, does: str, does_not: str
+    name: str, quantity: str, row: dict, claim: str, does: str, does_not: str = ""
 ) -> Finding:
     """One of the paper's two directions, in MiniLM."""
     return Finding(
@@ -198,7 +198,6 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
             claim="values learn the topics before attention does",
             primary=of | {"quantity": "doublings_before_attention"},
             does="learns the topics in its values before it does in its attention",
-            does_not="does not learn the topics in its values before it does in its attention",
             number="{it:1} doublings of text between the halves of both",
             **place,
         ),
@@ -234,7 +233,6 @@ WIKIPEDIA: list[Finding | Remark] = [
         {"overlap": "disjoint"},
         "at tighter thresholds",
         "falls as the threshold loosens",
-        "does not fall as the threshold loosens",
     ),
     _direction(
         "overlap",
@@ -284,9 +282,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             f"{budget}, words of one topic",
             "attention_ratio",
             "documents of the theory's own model show topics in attention: the positive control",
-            does=_WORDS["attention_ratio"]["does"],
-            does_not=_WORDS["attention_ratio"]["does_not"],
-            number=_WORDS["attention_ratio"]["number"],
+            **{name: _WORDS["attention_ratio"][name] for name in ("does", "does_not", "number")},
         )
         for name, model, budget in (
             ("drawn_topics", "bert-drawn-as-long", "as many as others read of articles"),

@@ -15,18 +15,16 @@ from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
     ComponentsOverStepsSettings,
-    TopicModelSettings,
+    SyntheticTraining,
 )
 
 EVALUATED = 200  # unmasked documents on which attention is averaged
 
 
 def all_components(
-    words: TopicModelSettings,
+    base: SyntheticTraining,
     block: ComponentSettings,
     over: ComponentsOverStepsSettings,
-    batch: int,
-    chunk: int,
     execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """The gap of E and the attention ratio over steps, from PyTorch's default initial values.
@@ -36,7 +34,7 @@ def all_components(
         words), `attention` (weight on another word of the topic over that on other topics),
         `diverged_at`.
     """
-    words = as_defined(words)
+    words = as_defined(base.model)
     vocabulary = data.vocabulary_of(words)
     rows = data.draw(words, block.documents, block.N, "components", tau=block.tau)
     # Fresh unmasked documents on which attention is averaged.
@@ -52,7 +50,7 @@ def all_components(
             for seed in range(over.seeds)
         ]
         for d in (vocabulary.size, *over.d):
-            plan = Plan(batch, chunk, over.steps, embedding="trained", loss=loss, d=d)
+            plan = Plan(base.batch, base.chunk, over.steps, embedding="trained", loss=loss, d=d)
             part = execution.part(f"{loss}-{d}", f"{loss}, d = {d}")
             trained = train_runs(rows, runs, plan, _observe, over.looks, part)
             setting = pd.DataFrame(runs)[["optimizer", "seed"]]

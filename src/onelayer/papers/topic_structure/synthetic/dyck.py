@@ -18,7 +18,11 @@ from onelayer.papers.topic_structure.synthetic import attention, closed_form, da
 from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius, norms_of
 from onelayer.papers.topic_structure.synthetic.stage_two import attention_with_frozen_value
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
-from onelayer.settings.topic_structure_synthetic import DyckSettings, MaskingSettings
+from onelayer.settings.topic_structure_synthetic import (
+    DyckSettings,
+    MaskingSettings,
+    SyntheticTraining,
+)
 
 
 def bracket_words(
@@ -65,11 +69,7 @@ def bracket_rows(block: DyckSettings, masking: MaskingSettings, seed: int) -> da
 
 
 def dyck(
-    masking: MaskingSettings,
-    block: DyckSettings,
-    batch: int,
-    chunk: int,
-    execution: Execution = Execution(),
+    base: SyntheticTraining, block: DyckSettings, execution: Execution = Execution()
 ) -> tuple[pd.DataFrame, ...]:
     """Stage 1's optima, the two stages, and stage 2's attention on bracket words.
 
@@ -81,10 +81,10 @@ def dyck(
         that trained W_K and W_Q give the same bracket (`same_word`), its partner (`same_topic`)
         and other types; and norms as of `norms.two_stages`.
     """
-    masking = masking.model_copy(update={"selection": "proportion"})
+    masking = base.model.model_copy(update={"selection": "proportion"})
     drawn = [bracket_rows(block, masking, seed) for seed in range(block.seeds)]
     found = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
-    plan = Plan(batch, chunk, block.steps, embedding="one_hot", loss="squared")
+    plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
     found += _stage_two(block, drawn[0], plan, execution)
     return pd.DataFrame(found), _two_stages(block, drawn[0], plan, execution)
 

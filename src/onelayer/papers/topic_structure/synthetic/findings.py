@@ -74,7 +74,6 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
         subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
         "released configuration says,",
         does="attends more to other words of a topic than to words of other topics",
-        does_not="does not attend more to other words of a topic than to words of other topics",
         number="{it:2} times as much",
         published=Published(
             "topic_structure_attention.csv",
@@ -107,8 +106,6 @@ FINDINGS: list[Finding | Remark] = [
         primary=_OWN | {"quantity": "share_in_order"},
         subject="in the paper's own setting W_V",
         does="is at 90% of its largest norm before W_K begins to grow in most runs that go through",
-        does_not="is not at 90% of its largest norm before W_K begins to grow in most runs that go "
-        "through",
         number="in {it:2} of {it.n}",
     ),
     _median_step(
@@ -142,7 +139,6 @@ FINDINGS: list[Finding | Remark] = [
         | _OVER,
         subject="with cross-entropy and Adam two stages",
         does="come at most of the pairs of learning rate and start that were tried",
-        does_not="do not come at most of the pairs of learning rate and start that were tried",
         number="at {it:2} of {it.n}",
     ),
     Remark(
@@ -161,7 +157,6 @@ FINDINGS: list[Finding | Remark] = [
         **_over_seeds("largest_gradient_ratio_in_stage_1"),
         subject="in all of stage 1 the gradient of W_K",
         does="is less than a tenth of that of W_V",
-        does_not="is not less than a tenth of that of W_V",
         number="at most {it:3} of it on average over {it.n} runs",
     ),
     Finding(
@@ -171,7 +166,6 @@ FINDINGS: list[Finding | Remark] = [
         **_over_seeds("largest_distance_between_starts"),
         subject="with weight decay W_V",
         does="ends at one matrix from every start",
-        does_not="does not end at one matrix from every start",
         number="{it.n} ends lie {it.value:.0e} of the starts' distance apart on average",
     ),
     Finding(
@@ -181,7 +175,6 @@ FINDINGS: list[Finding | Remark] = [
         **_over_seeds("least_distance_between_starts"),
         subject="without weight decay W_V",
         does="ends at another matrix from every start",
-        does_not="does not end at another matrix from every start",
         number="{it.n} ends lie {it:2} of the starts' distance apart on average",
     ),
     Finding(
@@ -191,7 +184,6 @@ FINDINGS: list[Finding | Remark] = [
         **_over_seeds("largest_distance_to_optimum"),
         subject="descent on W_V alone with weight decay",
         does="comes to the optimum from every start",
-        does_not="does not come to the optimum from every start",
         number="{it.n} ends lie {it.value:.0e} of its norm away on average",
     ),
     *(_attention("adam", "Adam", rate) for rate in (0.003, 0.01, 0.03)),
@@ -229,8 +221,6 @@ FINDINGS: list[Finding | Remark] = [
         primary=_RATIO | {"variant": "frozen_value", "optimizer": "adam", "learning_rate": 0.003},
         subject="with W_V frozen at stage 1's optimum, training W_K and W_Q",
         does="makes words attend more to other words of their topic than to words of other topics",
-        does_not="does not make words attend more to other words of their topic than to words of "
-        "other topics",
         number="{it:2} times as much",
     ),
     Finding(
@@ -240,7 +230,6 @@ FINDINGS: list[Finding | Remark] = [
         **_over_seeds("least_alpha"),
         subject="in documents of several topics the optimal attention",
         does="is larger for two different words of one topic than of two",
-        does_not="is not larger for two different words of one topic than of two",
         number="at least {it:1} times as large",
     ),
     Remark(
@@ -261,8 +250,6 @@ FINDINGS: list[Finding | Remark] = [
         primary={"documents": "long", "quantity": "least_growth"},
         subject="the optimal ratio of same-topic to different-topic attention in long documents",
         does="grows from every number of topics in a document that was tried to the next",
-        does_not="does not grow from every number of topics in a document that was tried to the "
-        "next",
         number="by at least {it:2}",
     ),
     Remark(
@@ -322,7 +309,6 @@ FINDINGS: list[Finding | Remark] = [
         primary={"quantity": "exponent_of_tau", "nearest": 1},
         subject="the optimal attention ratio at the largest T / tau",
         does="grows in proportion to tau, as the theorem's lower bound does",
-        does_not="does not grow in proportion to tau, as the theorem's lower bound does",
         number="as tau to the power of {it:2}, T / tau being {it.level:.0f}",
     ),
     Finding(

@@ -20,17 +20,15 @@ from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
+    SyntheticTraining,
     TheorySettings,
-    TopicModelSettings,
 )
 
 
 def uniform_attention(
-    model: TopicModelSettings,
+    base: SyntheticTraining,
     theory: TheorySettings,
     components: ComponentSettings,
-    batch: int,
-    chunk: int,
     execution: Execution = Execution(),
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E, in closed form and trained, and the matrices of the heat maps.
@@ -41,7 +39,8 @@ def uniform_attention(
         alone) and E (all components trained) by `parameter/loss/optimizer`, [D, D].
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
-    found, matrices, vocabulary = [], {}, vocabulary_of(model)
+    model, found, matrices = base.model, [], {}
+    vocabulary = vocabulary_of(model)
     for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(model, theory.documents, theory.N, "theory", **kind)
@@ -56,7 +55,9 @@ def uniform_attention(
         ]
         for parameter, loss in itertools.product(("W_V", "E"), losses):
             runs = _gap_runs(theory, parameter, loss, decays)
-            plan = _alone(parameter, loss, theory.steps, batch, chunk)
+            # W_V alone on one-hot words, or the embeddings alone.
+            alone = ("one_hot", "W_V") if parameter == "W_V" else ("trained", "W_E")
+            plan = Plan(base.batch, base.chunk, theory.steps, alone[0], loss, trained=alone[1:])
             observed = OBSERVED[parameter]
             trained = train_runs(rows.by_document(), runs, plan, observed, execution=execution)
             ends = trained.observed["matrix"][-1]
@@ -69,8 +70,7 @@ def uniform_attention(
                 for run, matrix in zip(runs, ends, strict=True):
                     if run.seed == 0 and run.weight_decay == 0:
                         matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
-    pictured = _all_components(model, components, batch, chunk, execution)
-    return pd.DataFrame(found), matrices | pictured
+    return pd.DataFrame(found), matrices | _all_components(base, components, execution)
 
 
 def _closed_forms(
@@ -100,12 +100,6 @@ def _gap_runs(
     ]
 
 
-def _alone(parameter: str, loss: str, steps: int, batch: int, chunk: int) -> Plan:
-    """W_V alone on one-hot words, or the embeddings alone."""
-    embedding, name = ("one_hot", "W_V") if parameter == "W_V" else ("trained", "W_E")
-    return Plan(batch, chunk, steps, embedding, loss, trained=(name,))
-
-
 # From parameters to the matrix of which the theorems say the gap.
 OBSERVED = {
     "W_V": lambda parameters: {"matrix": parameters["W_V"]},
@@ -133,18 +127,14 @@ def _gaps(
 
 
 def _all_components(
-    model: TopicModelSettings,
-    components: ComponentSettings,
-    batch: int,
-    chunk: int,
-    execution: Execution,
+    base: SyntheticTraining, components: ComponentSettings, execution: Execution
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
     matrices = {}
-    rows = draw(model, components.documents, components.N, "components", tau=components.tau)
+    rows = draw(base.model, components.documents, components.N, "components", tau=components.tau)
     for loss, rates in components.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        plan = Plan(batch, chunk, components.steps, embedding="trained", loss=loss)
+        plan = Plan(base.batch, base.chunk, components.steps, embedding="trained", loss=loss)
         trained = train_runs(rows, runs, plan, OBSERVED["E"], execution=execution)
         ends = trained.observed["matrix"][-1]
         ends[trained.diverged_at >= 0] = math.nan

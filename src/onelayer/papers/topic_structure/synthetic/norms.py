@@ -19,6 +19,7 @@ from onelayer.papers.topic_structure.synthetic.stages import SMALLER
 from onelayer.papers.topic_structure.synthetic.training import Batches, Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     StageGradientsSettings,
+    SyntheticTraining,
     TopicModelSettings,
     TwoStageSettings,
 )
@@ -27,10 +28,8 @@ NORMS = ("W_K", "W_Q", "W_V")
 
 
 def two_stages(
-    model: TopicModelSettings,
+    base: SyntheticTraining,
     block: TwoStageSettings,
-    batch: int,
-    chunk: int,
     execution: Execution = Execution(),
     first_seed: int = 0,
 ) -> pd.DataFrame:
@@ -42,7 +41,7 @@ def two_stages(
         Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
         each norm, `diverged_at`; norms of a diverged run are NaN from there on.
     """
-    rows = _documents(model, block)
+    rows = _documents(base.model, block)
     asked = [
         ("setting", one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
@@ -59,7 +58,8 @@ def two_stages(
     parts = []
     for embedding, loss in dict.fromkeys((one.embedding, one.loss) for _, one, _ in asked):
         group = [item for item in asked if (item[1].embedding, item[1].loss) == (embedding, loss)]
-        runs, plan = [run for *_, run in group], Plan(batch, chunk, block.steps, embedding, loss)
+        runs = [run for *_, run in group]
+        plan = Plan(base.batch, base.chunk, block.steps, embedding, loss)
         part = execution.part(f"{embedding}-{loss}", f"{embedding} {loss}")
         trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
         parts += [
@@ -102,11 +102,9 @@ def norms_of(kind: str, name: str, run: Run, trained: Trained, place: int) -> pd
 
 
 def stage_gradients(
-    model: TopicModelSettings,
+    base: SyntheticTraining,
     stages: TwoStageSettings,
     followed: StageGradientsSettings,
-    batch: int,
-    chunk: int,
     execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Norms of W_K, W_Q, W_V and of their gradients, on documents that are the same at all steps.
@@ -118,11 +116,11 @@ def stage_gradients(
         `with_smaller_W_Q` (the norm of W_K's gradient were W_Q a tenth of what it is);
         `diverged_at`.
     """
-    rows, parts = _documents(model, stages), []
+    rows, parts = _documents(base.model, stages), []
     looks = sorted({*range(0, stages.steps + 1, followed.every), stages.steps})
-    shown = Batches(rows, [0], batch, execution.device)(0)
+    shown = Batches(rows, [0], base.batch, execution.device)(0)
     for number, one in enumerate(s for s in stages.settings if s.name in followed.settings):
-        plan = Plan(batch, chunk, stages.steps, one.embedding, one.loss)
+        plan = Plan(base.batch, base.chunk, stages.steps, one.embedding, one.loss)
 
         def observe(p: dict[str, Tensor], plan: Plan = plan) -> dict[str, Tensor]:
             _, slopes = gradients(p, shown, plan.embedding, plan.loss)

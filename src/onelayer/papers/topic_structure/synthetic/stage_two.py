@@ -17,16 +17,13 @@ from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_
 from onelayer.settings.topic_structure_synthetic import (
     RatioOverTSettings,
     StageTwoSettings,
+    SyntheticTraining,
     TopicModelSettings,
 )
 
 
 def ratio_over_tau(
-    words: TopicModelSettings,
-    block: StageTwoSettings,
-    batch: int,
-    chunk: int,
-    execution: Execution = Execution(),
+    base: SyntheticTraining, block: StageTwoSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """The optimal same-topic ratio for each tau, and the ratio that training K and Q reaches.
 
@@ -37,7 +34,8 @@ def ratio_over_tau(
         `beta`, `ratio`, `diverged_at`.
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
-    plan = Plan(batch, chunk, block.steps, embedding="one_hot", loss="squared")
+    words = base.model
+    plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
     lengths = {
         "short": (block.documents, block.N),
         "long": (block.documents_long, block.N_long),

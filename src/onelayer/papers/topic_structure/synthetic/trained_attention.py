@@ -18,16 +18,15 @@ from onelayer.settings.topic_structure_synthetic import (
     OptimizerKind,
     OptimizerSettings,
     OverStepsSettings,
+    SyntheticTraining,
     TopicModelSettings,
 )
 
 
 def topic_attention(
-    words: TopicModelSettings,
+    base: SyntheticTraining,
     block: AttentionTableSettings,
     name: str,
-    batch: int,
-    chunk: int,
     execution: Execution = Execution(),
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Average attention by pair class after training, and one run's matrices for the heat maps.
@@ -40,27 +39,25 @@ def topic_attention(
     variant = block.variant(name)
     rates = sorted(variant.optimizers, key=lambda row: row.optimizer)
     trained, runs = _train(
-        words, block, variant, rates, block.seeds, (batch, chunk, block.steps),
+        base, block, variant, rates, block.seeds, block.steps,
         lambda p: {"weights": p["W_K"].mT @ p["W_Q"]}, (), execution,
     )  # fmt: skip
-    documents = _evaluation_documents(words, block)
+    documents = _evaluation_documents(base.model, block)
     S = trained.observed["S"][-1].double().numpy()
     arrays = {
         "S": S[0],
         "weights": trained.observed["weights"][-1][0].numpy(),
         "document": documents[0, : block.evaluated_tokens],
     }
-    return _averages(runs.assign(step=block.steps), S, words, block, documents), arrays
+    return _averages(runs.assign(step=block.steps), S, base.model, block, documents), arrays
 
 
 def attention_over_steps(
-    words: TopicModelSettings,
+    base: SyntheticTraining,
     block: AttentionTableSettings,
     longer: OverStepsSettings,
     optimizer: OptimizerKind,
     released_steps: int,
-    batch: int,
-    chunk: int,
     execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Average attention by pair class, and the loss on documents not trained on, against steps.
@@ -68,11 +65,10 @@ def attention_over_steps(
     The first steps are those of `topic_attention`: the same documents in the same order.
 
     Args:
-        words, block: of the trainings of the table, of which it is one.
+        base, block: of the trainings of the table, of which it is one.
         longer: which of its variants, and for how long.
         optimizer: of the runs.
         released_steps: updates of the released configuration, after which it looks, too (steps).
-        batch, chunk: as of `training.Plan`.
         execution: how the training runs.
 
     Returns:
@@ -80,7 +76,7 @@ def attention_over_steps(
         at stands in its later rows.
     """
     variant, steps = block.variant(longer.variant), longer.steps[optimizer]
-    count = longer.held_out_documents
+    words, count = base.model, longer.held_out_documents
     held_out = _masked_documents(words, block, variant, count, "attention, held out")
     unseen = Batches(held_out, [0], count, execution.device)(0)
     rates = [row for row in variant.optimizers if row.optimizer == optimizer]
@@ -90,18 +86,8 @@ def attention_over_steps(
         loss, _ = model.gradients(p, unseen, variant.embedding, variant.loss)
         return {"held_out_loss": loss}
 
-    sizes = (batch, chunk, steps)
-    trained, runs = _train(
-        words,
-        block,
-        variant,
-        rates,
-        longer.seeds[optimizer],
-        sizes,
-        held_out_loss,
-        looks,
-        execution,
-    )
+    how = longer.seeds[optimizer], steps, held_out_loss, looks, execution
+    trained, runs = _train(base, block, variant, rates, *how)
     documents, parts = _evaluation_documents(words, block), []
     for place, step in enumerate(trained.observed_at):
         loss, S = (
@@ -132,30 +118,28 @@ def _masked_documents(
 
 
 def _train(
-    words: TopicModelSettings,
+    base: SyntheticTraining,
     block: AttentionTableSettings,
     variant: AttentionVariant,
     rates: Sequence[OptimizerSettings],
     seeds: int,
-    sizes: tuple[int, int, int],
+    steps: int,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     looks: Iterable[int],
     execution: Execution,
 ) -> tuple[Trained, pd.DataFrame]:
-    """Train a variant, `S` and what else is to be observed kept; and what is known of every run.
-
-    `sizes` are batch, chunk and steps of its `Plan`.
-    """
-    rows = _masked_documents(words, block, variant, block.documents, "attention")
+    """Train a variant, `S` and what else is to be observed kept; and what is known of every run."""
+    rows = _masked_documents(base.model, block, variant, block.documents, "attention")
     runs = [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
     frozen = None
     if variant.frozen_value:
         optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-        frozen = {"W_V": closed_form.blocks(data.vocabulary_of(words), optimum)}
+        frozen = {"W_V": closed_form.blocks(data.vocabulary_of(base.model), optimum)}
+    how = variant.embedding, variant.loss
     trained = train_runs(
         rows,
         runs,
-        Plan(*sizes, variant.embedding, variant.loss, frozen=frozen),
+        Plan(base.batch, base.chunk, steps, *how, frozen=frozen),
         lambda p: {"S": model.attention_logits(p, variant.embedding)} | observe(p),
         looks,
         execution,
