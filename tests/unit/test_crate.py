@@ -37,6 +37,7 @@ from onelayer.report.records import (
     steps_behind,
 )
 from onelayer.run.provenance import REPOSITORY, file_sha256
+from onelayer.settings.kept import keep_settings
 from tests.crates import (
     PUBLISHED,
     ROWS,
@@ -139,6 +140,38 @@ def test_a_run_whose_files_were_touched_later_is_not_packed(run, repository, pat
     assert not Path("run.zip").exists()
 
 
+def test_no_file_that_the_archive_takes_from_the_run_can_be_edited_unseen(run, repository) -> None:
+    """One that it does not name as made by a step is made while it is packed, of such files."""
+    pages = [write(f"results/{page}", page) for page in (*packing.PAGES, "overview.html")]
+    record(repository, "make_table", [TABLE], pages)
+    before = pack(repository).read_bytes()
+    for path in [path for path in Path("results").rglob("*") if path.is_file()]:
+        if path.parent.name == "records":  # what a run is compared with
+            continue
+        content = path.read_bytes()
+        path.write_bytes(content + b" ")
+        for check in (lambda: pack(repository), lambda: verification.main(Path("results"))):
+            named = path.with_suffix(".json") if path.stem == "settings" else path
+            assert f"{named}: " in refusal(check)
+        path.write_bytes(content)
+    Path("results/logs").mkdir()
+    Path("results/logs/fit.log").write_text("WARNING by hand\n")
+    assert pack(repository).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.sha256"])
+def test_settings_that_were_edited_or_lost_a_part_are_refused_and_kept_again(run, repository, name):
+    place = run / name
+    place.write_text(json.dumps(SETTINGS | {"models": {}}))
+    for check in (pack, lambda _: verification.main(run), lambda _: citation.main([], run)):
+        line = refusal(lambda check=check: check(repository))
+        assert line.startswith("results/settings.json: edited") and "--forcerun" in line
+    place.unlink()
+    assert f"{name} does not exist" in refusal(lambda: verification.main(Path("results")))
+    keep_settings(SETTINGS, Path("results"))
+    pack(repository)
+
+
 def test_a_run_of_other_code_than_the_commits_is_not_packed(run, repository) -> None:
     record(repository, "make_table", [], [TABLE], code="0" * 64)
     assert "make_table ran with other code than that of commit" in refusal(lambda: pack(repository))
@@ -173,13 +206,13 @@ def test_sources_of_a_users_own_tell_nothing_of_the_machine(run, repository, tmp
     own = tmp_path / "home" / "my corpus.txt"
     own.parent.mkdir()
     own.write_text("mine")
-    record(repository, "fit", [str(own)], ["results/topics/a b/lda.npz"])
-    Path("results/logs").mkdir()
-    Path("results/logs/fit.log").write_text(f"INFO x\nWARNING {repository}/x is slow\n")
+    warned = {"warnings": ["WARNING ./x is slow"]}
+    record(repository, "fit", [str(own)], ["results/topics/a b/lda.npz"], **warned)
     with zipfile.ZipFile(pack(repository)) as archive:
         assert str(tmp_path) not in archive.read(METADATA).decode()
         assert "my corpus.txt" in archive.read(METADATA).decode()
-        assert archive.read("warnings.txt").decode() == "fit.log: WARNING ./x is slow\n"
+        said = archive.read("warnings.txt").decode()
+        assert said == "fit results/topics/a b/lda.npz: WARNING ./x is slow\n"
     assert "hold" in verification.main(Path("run.zip"))
 
 
@@ -589,7 +622,7 @@ def test_pack_unpack_verify_is_the_identity(
         (repository / "runs").mkdir(exist_ok=True)
         place = Path(tempfile.mkdtemp(dir=repository / "runs"))
         patch.chdir(place)
-        write("results/settings.json", json.dumps(SETTINGS))
+        keep_settings(SETTINGS, Path("results"))
         read = []
         for name, content in data.items():
             made = write(f"results/topics/{name}.npz", content)

@@ -22,7 +22,7 @@ NAMED = 10  # files in one line
 # Steps that compute as on other machines, by switches of their own, in a portable run as well.
 OTHER_MACHINES = ("measure_claims_again",)
 RECORDED = ("step", "settings", "code", "libraries", "device", "portable", "switches", "started")
-RECORDED += ("ended", "inputs", "outputs")
+RECORDED += ("ended", "inputs", "outputs", "warnings")
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Records:
 
     def add(self, record: dict) -> None:
         """Take a record that is newer than all so far; `KeyError` where it lacks a part."""
-        earlier = {"portable": False, "switches": {}, "started": "", "ended": ""}
+        earlier = {"portable": False, "switches": {}, "started": "", "ended": "", "warnings": []}
         record = {key: (earlier | record)[key] for key in RECORDED}
         self.steps |= dict.fromkeys(record["outputs"].items(), record)
         self.newest |= record["outputs"]

@@ -266,10 +266,12 @@ class _Graph:
             self._add(f"#{name}/{value}", type="PropertyValue", name=name, value=value)
             for name, value in (("device", step["device"]), ("portable", str(step["portable"])))
         ]
-        value = _compact(step["switches"])
-        switches = self._add(
-            f"#switches/{_digest(value)}", type="PropertyValue", name="switches", value=value
+        switches, *warnings = (
+            self._add(f"#{name}/{_digest(value)}", type="PropertyValue", name=name, value=value)
+            for name in ["switches", *(["warnings"] if step["warnings"] else [])]
+            for value in [_compact(step[name])]
         )
+        properties += warnings
         first = self.contents.place(*next(iter(step["outputs"].items())))
         return self._add(
             f"#steps/{quote(first.removeprefix('#results/'))}",
@@ -492,6 +494,7 @@ def _described(metadata: Mapping) -> Described:
             "switches": json.loads(graph[entity["environment"]["@id"]]["value"]),
             "started": str(entity.get("startTime", "")),
             "ended": str(entity.get("endTime", "")),
+            "warnings": json.loads(told.get("warnings", "[]")),
             "inputs": sums(entity["object"]),
             "outputs": sums(entity["result"]),
         }

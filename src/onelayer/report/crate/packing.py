@@ -115,7 +115,7 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
     predictions = _predictions(files, records, code.commit, root)
     added = {
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
-        WARNINGS: "".join(_warnings(results, root)).encode(),
+        WARNINGS: "".join(_warnings(steps)).encode(),
         COMMIT: code.proof(),
         PREVIEW: _preview(results, files, behind),
         README: _readme(predictions).encode(),
@@ -159,13 +159,13 @@ def _predictions(
     return read_predictions(tables, started, commit, root)
 
 
-def _warnings(results: Path, root: Path) -> Iterable[str]:
-    """What steps warned of, by log; the folders of this machine are left out."""
-    for log in sorted((results / "logs").rglob("*.log")):
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("WARNING"):
-                said = line.replace(str(root), ".").replace(str(Path.home()), "~")
-                yield f"{log.relative_to(results / 'logs')}: {said}\n"
+def _warnings(steps: Iterable[Mapping]) -> list[str]:
+    """What steps warned of, as their records have it, each with the first file that it made."""
+    return sorted(
+        f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
+        for step in steps
+        for warning in step["warnings"]
+    )
 
 
 def _readme(predictions: Iterable[Sealed]) -> str:

@@ -20,6 +20,7 @@ from onelayer.report.crate.metadata import CODE, METADATA, Described, read_metad
 from onelayer.report.crate.predictions import SEALED
 from onelayer.report.records import SHOWN, enter, read_unmade, refuse, unmade, verify_results
 from onelayer.run.provenance import code_digest, file_sha256
+from onelayer.settings.kept import SETTINGS, SETTINGS_SUM, kept_settings
 
 _STEP = re.compile(r"[A-Za-z0-9_]+(:onelayer(\.\w+)+)?")
 LARGEST_SOURCE = 1 << 20  # bytes of a Python file that is parsed
@@ -43,6 +44,8 @@ def main(results: Path) -> str:
         check_sums(results)
         return verify_unpacked(results)
     results = enter(results)
+    if (results / SETTINGS).exists() or (results / SETTINGS_SUM).exists():
+        kept_settings(results)
     described = None
     if (results / METADATA).is_file():
         files = read_metadata(results / METADATA).results
