@@ -27,7 +27,8 @@ from onelayer.report.crate import again, citation, packing, verification
 from onelayer.report.crate.archive import LARGEST, SUMS, unpack_archive
 from onelayer.report.crate.citation import bibtex
 from onelayer.report.crate.code import COMMIT, code_of_checkout, proven_commit
-from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe, read_metadata
+from onelayer.report.crate.described import read_metadata
+from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe
 from onelayer.report.crate.predictions import FILE, read_predictions
 from onelayer.report.records import (
     RECORDED,
@@ -196,6 +197,16 @@ def test_a_run_without_a_commit_a_table_or_its_settings_is_not_packed(run, repos
     assert "no tables and no figures here" in refusal(lambda: pack(repository))
 
 
+def test_a_run_of_a_source_that_is_not_the_commits_is_not_packed(run, repository) -> None:
+    source = repository / PUBLISHED
+    committed = source.read_bytes()
+    source.write_text("by hand")
+    record(repository, "make_table", [f"../../{PUBLISHED}"], [TABLE])
+    source.write_bytes(committed)
+    line = refusal(lambda: pack(repository))
+    assert f"{PUBLISHED}: make_table knew it with sha256 " in line and ", the commit with " in line
+
+
 def test_edited_code_is_not_packed(tmp_path, monkeypatch) -> None:
     root = checkout(tmp_path)
     (root / "scripts/fit.py").write_text("# edited\n")
@@ -248,7 +259,7 @@ def test_metadata_reads_back_as_the_records_that_it_was_written_from(run, tmp_pa
     found = {TABLE: file_sha256(Path(TABLE))}
     steps = steps_behind(found, records)
     place = tmp_path / METADATA
-    place.write_bytes(describe(Contents(run, found, steps, "c" * 40, frozenset(found))))
+    place.write_bytes(describe(Contents(run, found, steps, "c" * 40, found)))
     described = read_metadata(place)
     source = steps[0]["inputs"].pop(f"../../{PUBLISHED}")
     steps[0]["inputs"][f"sources/{source[:12]}/published.csv"] = source
@@ -265,7 +276,7 @@ def test_what_many_steps_share_is_said_once(run, repository) -> None:
         record(repository, "make_table", ["results/topics/a b/lda.npz"], [path], **more)
         files[path] = file_sha256(Path(path))
     steps = steps_behind(files, read_records(run))
-    said = describe(Contents(run, files, steps, "c" * 40, frozenset())).decode()
+    said = describe(Contents(run, files, steps, "c" * 40, {})).decode()
     for once in (long["models"][0], "results/topics/a b/lda.npz", "MKL_CBWR", "numpy/2.4.6"):
         assert said.count(once) == 1
     assert len(said) < 52 * 1200
@@ -447,6 +458,7 @@ FILE_FAULTS = {
     "large metadata": ({METADATA: b" " * (1 << 25)}, "bytes of metadata; at most"),
     "large sums": ({SUMS: b"0" * (1 << 25)}, "none as `onelayer pack` writes it"),
     "no metadata": ({METADATA: b"[]"}, "not what `onelayer pack` writes"),
+    "metadata of another name": ({METADATA: None}, "not what `onelayer pack` writes"),
     "a file nobody names": ({"tables/mine.csv": b"x"}, f"tables/mine.csv: {METADATA} does not"),
     "other code": ({"code/scripts/fit.py": b"evil()"}, "not the files of the commit"),
     "more code": ({"code/sitecustomize.py": b"evil()"}, "not the files of the commit"),
@@ -460,8 +472,9 @@ def test_an_archive_that_onelayer_did_not_write_is_one_line(packed, tmp_path, fa
 
     def change(found):
         plain = {n: c for n, c in files.items() if not isinstance(c, tuple)}
-        kept = found if fault == "a bomb" else _summed(found | plain)
-        return kept | files
+        left = {n: c for n, c in (found | plain).items() if c is not None}
+        kept = found if fault == "a bomb" else _summed(left)
+        return kept | {n: c for n, c in files.items() if c is not None}
 
     forged = rezip(packed, tmp_path / "forged.zip", change)
     before = set(tmp_path.parent.rglob("*"))

@@ -11,6 +11,7 @@ import subprocess
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
@@ -137,6 +138,15 @@ def steps_behind(found: Mapping[str, str], records: Records) -> list[dict]:
     """
     refuse(unmade(found, records) | read_unmade(found, records))
     return records.before(found)
+
+
+def seconds(step: Mapping) -> float:
+    """How long a step took; 0 where its record does not say."""
+    try:
+        began, ended = (datetime.fromisoformat(step[moment]) for moment in ("started", "ended"))
+        return (ended - began).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
 
 
 def is_portable(steps: Sequence[Mapping]) -> bool:
