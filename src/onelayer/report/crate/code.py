@@ -27,20 +27,13 @@ class Code:
 
     Attributes:
         commit: its name, 40 hexadecimal digits.
-        text: the commit as git stores it.
         files: content by path; of a link where it leads.
-        modes: of files that are not plain, `100755` or `120000`.
+        proof: `commit.json`.
     """
 
     commit: str
-    text: bytes
     files: Mapping[str, bytes]
-    modes: Mapping[str, str]
-
-    def proof(self) -> bytes:
-        """`commit.json`."""
-        said = {"commit": self.text.decode(errors="surrogateescape"), "modes": self.modes}
-        return (json.dumps(said, indent=1, sort_keys=True) + "\n").encode()
+    proof: bytes
 
 
 def code_of_checkout(root: Path) -> Code:
@@ -66,7 +59,9 @@ def code_of_checkout(root: Path) -> Code:
     # Before each file a line that ends in its size, behind it the end of a line.
     files = {path: read.read(int(read.readline().split()[2]) + 1)[:-1] for *_, path in entries}
     modes = {path: mode for mode, _, _, path in entries if mode != PLAIN}
-    return Code(commit, _git(root, "cat-file", "commit", commit), files, modes)
+    text = _git(root, "cat-file", "commit", commit).decode(errors="surrogateescape")
+    proof = json.dumps({"commit": text, "modes": modes}, indent=1, sort_keys=True) + "\n"
+    return Code(commit, files, proof.encode())
 
 
 def _git(root: Path, *words: str, given: str = "") -> bytes:

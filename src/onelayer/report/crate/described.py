@@ -101,7 +101,8 @@ def _record(action: Mapping, graph: Mapping[str, dict]) -> dict:
 
     [tool], [switches] = named(action, "instrument"), named(action, "environment")
     told = {e["name"]: e["value"] for e in named(action, "additionalProperty")}
-    settings = [json.loads(e["value"]) for e in named(action, "object") if e["name"] == "settings"]
+    given = (e for e in named(action, "object") if e["@type"] == "PropertyValue")
+    settings = [json.loads(said["value"]) for said in given]
     needed = named(tool, "softwareRequirements")
     record = {
         "step": str(tool["name"]),

@@ -50,12 +50,7 @@ LICENCE = "https://spdx.org/licenses/MIT"
 ALWAYS = [(LICENCE, "CreativeWork", "MIT", {"url": LICENCE})]
 WITH_CODE = [
     (BIOSCHEMAS, "CreativeWork", "ComputationalWorkflow", {"version": "1.0"}),
-    (
-        "#snakemake",
-        "ComputerLanguage",
-        "Snakemake",
-        {"url": DOCS, "identifier": {"@id": DOCS}},
-    ),
+    ("#snakemake", "ComputerLanguage", "Snakemake", {"url": DOCS, "identifier": {"@id": DOCS}}),
 ]
 LONG = 150  # characters of a setting that is an entity of its own
 _TYPES = {
@@ -148,14 +143,12 @@ class _Graph:
         self.contents = contents
         self.crate = ROCrate(version="1.1")
         self.crate.metadata.extra_terms |= {term: TERMS + term for term in OWN_TERMS}
-        self.known: set[str] = set()
         self.sources: set[str] = set()  # files that steps read and none made
         self.tools: dict[str, Entity] = {}  # with the workflow's part that each is
 
     def add(self, key: str, kind: str | list[str], **said: object) -> Entity:
         """Name an entity, which keeps what was first said of it."""
-        if key not in self.known:
-            self.known.add(key)
+        if self.crate.get(key) is None:
             properties = {"@type": kind} | _told(said)
             if "File" in kind:
                 self.crate.add(File(self.crate, dest_path=unquote(key), properties=properties))
@@ -165,9 +158,9 @@ class _Graph:
                 self.crate.add(ContextEntity(self.crate, key, properties=properties))
         return _ref(key)
 
-    def value(self, name: str, value: str, key: str = "") -> Entity:
+    def value(self, name: str, value: str) -> Entity:
         """A property, once for all that have it."""
-        return self.add(f"#{name}/{key or _digest(value)}", "PropertyValue", name=name, value=value)
+        return self.add(f"#{name}/{_digest(value)}", "PropertyValue", name=name, value=value)
 
     def run(self) -> None:
         """The whole crate; first of all what is in it."""
@@ -250,9 +243,7 @@ class _Graph:
         """A step that ran."""
         results = [self.file(path, sha256) for path, sha256 in step["outputs"].items()]
         read = [self.file(path, sha256) for path, sha256 in step["inputs"].items()]
-        properties = [
-            self.value(name, str(step[name]), str(step[name])) for name in ("device", "portable")
-        ]
+        properties = [self.value(name, str(step[name])) for name in ("device", "portable")]
         if step["warnings"]:
             properties.append(self.value("warnings", _compact(step["warnings"])))
         first = self.contents.place(*next(iter(step["outputs"].items())))

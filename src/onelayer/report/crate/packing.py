@@ -104,14 +104,13 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
     steps = steps_behind(files, records)
     _check_steps(steps, code, root)
     settings = kept_settings(results)
-    made = {path: s for step in steps for path, s in step["outputs"].items()}
-    behind = {path: s for path, s in made.items() if Path(path).is_file()}
+    behind = {p: s for step in steps for p, s in step["outputs"].items() if Path(p).is_file()}
     refuse(unmade(sums(map(Path, behind.keys() - shown)), records))
     predictions = _predictions(files, records, code.commit, root)
     added = {
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
         WARNINGS: "".join(_warnings(steps)).encode(),
-        COMMIT: code.proof(),
+        COMMIT: code.proof,
         PREVIEW: _preview(results, files, behind),
         README: _readme(predictions).encode(),
     }
