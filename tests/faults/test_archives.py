@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from onelayer.report.crate.metadata import METADATA
 from tests.conftest import check_in, run_command
 from tests.crates import rezip
 
@@ -53,10 +54,11 @@ def test_any_part_of_a_run_comes_out_of_its_archive_and_any_changed_byte_is_foun
         shown = [path for kind in SHOWN for path in (finished / "results").glob(f"{kind}/*/*.*")]
         names = {path.relative_to(finished / "results").as_posix(): path for path in shown}
         assert {name for name in inside if name.split("/")[0] in SHOWN} == names.keys()
-        # With data, these are among the files as well; what is made while packing has other names.
-        same = {name: finished / "results" / name for name in inside.keys() - {"README.md"}}
+        # With data these are among the files as well; the metadata speaks of the code, too.
+        same = {name: finished / "results" / name for name in inside.keys() - {METADATA}}
         same = {name: path for name, path in same.items() if path.is_file()}
-        assert names.items() <= same.items() and bool(data) == any("models/" in n for n in same)
+        assert names.items() <= same.items()
+        assert bool(data) == any("/" in name for name in same.keys() - names.keys())
         assert [n for n, path in same.items() if inside[n] != path.read_bytes()] == []
         with zipfile.ZipFile(archive) as zipped:
             zipped.extractall(finished / f"unpacked/{seed}")

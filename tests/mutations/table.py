@@ -2636,6 +2636,21 @@ FAULTS = [
         "a run is packed with code that did not make it",
     ),
     Fault(
+        "report/crate/packing.py",
+        "if own is not None:",
+        "if own is None:",
+        "tests/unit/test_crate.py::test_a_run_of_a_source_that_is_not_the_commits_is_not_packed",
+        "a run is packed whose step read a file that is not the commit's",
+    ),
+    Fault(
+        "settings/kept.py",
+        "if known != _sum(content):",
+        "if not known:",
+        "tests/unit/test_crate.py"
+        "::test_settings_that_were_edited_or_lost_a_part_are_refused_and_kept_again",
+        "settings that were edited pass for those of the run",
+    ),
+    Fault(
         "report/crate/code.py",
         "if tree != _tree(folder, folder, modes):",
         "if not _tree(folder, folder, modes):",

@@ -410,12 +410,12 @@ def _is_disk_full(error: BaseException | None) -> bool:
 
 def _warned(log_file: Path | None) -> list[str]:
     """What the step has warned of; the folders of this machine are left out."""
-    lines = log_file.read_text(encoding="utf-8").splitlines() if log_file else []
+    text = log_file.read_text(encoding="utf-8", errors="replace") if log_file else ""
     home = os.environ.get("HOME", "~")
     return [
         line.replace(f"{REPOSITORY}/", "./").replace(f"{home}/", "~/")
-        for line in lines
-        if line.startswith("WARNING")
+        for line in text.splitlines()
+        if line.startswith("WARNING ")
     ]
 
 

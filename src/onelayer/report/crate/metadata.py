@@ -53,13 +53,12 @@ WITH_CODE = [
     ("#snakemake", "ComputerLanguage", "Snakemake", {"url": DOCS, "identifier": {"@id": DOCS}}),
 ]
 LONG = 150  # characters of a setting that is an entity of its own
-_TYPES = {
+_TYPES = mimetypes.MimeTypes().types_map[True] | {  # Python's own: a machine's may be others
     ".md": "text/markdown",
-    ".tex": "application/x-tex",
-    ".lock": "text/plain",
     ".parquet": "application/vnd.apache.parquet",
     ".arrow": "application/vnd.apache.arrow",
-} | dict.fromkeys((".safetensors", ".npz"), "application/octet-stream")
+    **dict.fromkeys((".safetensors", ".npz"), "application/octet-stream"),
+}
 
 Entity = dict[str, object]
 
@@ -336,8 +335,7 @@ def _blocks(settings: Mapping) -> list[str]:
 
 def _encoding(path: str) -> str:
     """The type of a file's content, by its name."""
-    suffix = Path(path).suffix
-    return _TYPES.get(suffix) or mimetypes.guess_type(f"x{suffix}")[0] or "text/plain"
+    return _TYPES.get(Path(path).suffix, "text/plain")
 
 
 def _source_of(table: Path) -> str | None:
