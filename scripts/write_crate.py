@@ -11,5 +11,5 @@ def main(step: Step) -> None:
     found = sums(sorted(step.inputs.results))
     results = step.outputs.metadata.parent
     steps = steps_behind(found, read_records(results))
-    contents = Contents(results, found, steps, commit(), frozenset(found))
+    contents = Contents(results, found, steps, commit(), found)
     step.outputs.metadata.write_bytes(describe(contents))

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.workflow
 # has ended. Five lost queries in a row hang it for good, so every run here has a time limit.
 CLUSTER = ("--profile", "workflow/profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
 TABLE = "results/tables/topic_structure/corpora"
+ONELAYER = (sys.executable, "-m", "onelayer")
 
 
 def submitted(output: str) -> int:
@@ -50,7 +51,11 @@ def test_one_table_through_slurm_is_the_local_one(slurm, fresh, smoke_run):
     for kind in ("csv", "md", "tex", "html"):
         table = f"{TABLE}.{kind}"
         assert (fresh / table).read_bytes() == (smoke_run / table).read_bytes()
-    archive_of(fresh)
+    options = ("--yes", "--no-install", "--cores", "2")
+    again = run_command(
+        *ONELAYER, "again", archive_of(fresh), "table_corpora", *options, folder=fresh
+    )
+    assert again.stdout.splitlines()[-1].startswith("The same bytes: 4 files"), again.stdout
 
 
 @pytest.fixture(scope="module")
@@ -101,17 +106,17 @@ def test_a_run_on_slurm_packs_and_its_archive_holds(project):
     archive_of(project)
 
 
-def archive_of(project: Path) -> None:
-    """Pack a finished run as its user would, and verify the archive."""
+def archive_of(project: Path) -> str:
+    """Pack a finished run as its user would, and verify the archive; its path."""
     check_in(project)
-    onelayer = (sys.executable, "-m", "onelayer")
     source = {"PYTHONPATH": str(project / "src")}
-    packed = run_command(*onelayer, "pack", "results", folder=project, **source)
+    packed = run_command(*ONELAYER, "pack", "results", folder=project, **source)
     assert packed.returncode == 0, packed.stdout
     archive = packed.stdout.splitlines()[-1]
-    verified = run_command(*onelayer, "verify", archive, folder=project, **source)
+    verified = run_command(*ONELAYER, "verify", archive, folder=project, **source)
     assert verified.returncode == 0, verified.stdout
     assert "hold" in verified.stdout
+    return archive
 
 
 @pytest.fixture

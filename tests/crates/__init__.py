@@ -14,6 +14,7 @@ from requests_cache import CachedSession
 
 from onelayer.evidence.tables import VALUE_COLUMNS
 from onelayer.run.provenance import code_digest, file_sha256
+from onelayer.settings.kept import keep_settings
 
 CONTEXT = Path(__file__).with_name("context-1.1.jsonld")
 TABLE = "results/tables/scan_snap/claims.csv"
@@ -80,7 +81,7 @@ def write(path: str, text: str | bytes) -> str:
 
 def make_run(root: Path) -> Path:
     """A run in `runs/mine` of the checkout, which becomes the working directory's run."""
-    write("results/settings.json", json.dumps(SETTINGS))
+    keep_settings(SETTINGS, Path("results"))
     write("results/corpus/articles/source", "text of the corpus")
     record(root, "fit", [], ["results/corpus/articles/source"])
     write("results/topics/a b/lda.npz", b"\0topics")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from onelayer.report.crate.metadata import METADATA
 from tests.conftest import check_in, run_command
 from tests.crates import rezip
 
@@ -45,15 +46,24 @@ def test_any_part_of_a_run_comes_out_of_its_archive_and_any_changed_byte_is_foun
         if seed:  # first the whole run, then less and less
             left_of(finished, draw)
         archive = finished / f"{seed}.zip"
-        packed = onelayer(finished, "pack", "results", "--to", archive)
+        data = ["--with-data"] if seed == 1 else []
+        packed = onelayer(finished, "pack", "results", "--to", archive, *data)
         assert packed.returncode == 0, packed.stdout
         with zipfile.ZipFile(archive) as zipped:
             inside = {name: zipped.read(name) for name in zipped.namelist()}
         shown = [path for kind in SHOWN for path in (finished / "results").glob(f"{kind}/*/*.*")]
         names = {path.relative_to(finished / "results").as_posix(): path for path in shown}
         assert {name for name in inside if name.split("/")[0] in SHOWN} == names.keys()
-        assert [n for n, path in names.items() if inside[n] != path.read_bytes()] == []
-        assert onelayer(finished, "verify", archive).returncode == 0
+        # With data these are among the files as well; the metadata speaks of the code, too.
+        same = {name: finished / "results" / name for name in inside.keys() - {METADATA}}
+        same = {name: path for name, path in same.items() if path.is_file()}
+        assert names.items() <= same.items()
+        assert bool(data) == any("/" in name for name in same.keys() - names.keys())
+        assert [n for n, path in same.items() if inside[n] != path.read_bytes()] == []
+        with zipfile.ZipFile(archive) as zipped:
+            zipped.extractall(finished / f"unpacked/{seed}")
+        for place in (archive, finished / f"unpacked/{seed}"):
+            assert onelayer(finished, "verify", place).returncode == 0
         for name in draw.choice([name for name in inside if inside[name]], BYTES, replace=False):
             content = bytearray(inside[name])
             content[draw.integers(len(content))] ^= draw.integers(1, 256)

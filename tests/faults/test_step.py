@@ -278,7 +278,29 @@ def test_a_record_says_what_decided_the_outputs(source, tmp_path):
         "switches": {name: os.environ[name] for name in SWITCHES if name in os.environ},
         "inputs": {str(source): file_sha256(source)},
         "outputs": {str(path): file_sha256(path) for path in (target, summary)},
+        "warnings": [],
     }
+
+
+WARNING = """
+import os
+from pathlib import Path
+from onelayer.run.step import log, program
+
+@program(inputs="own", outputs="copy")
+def main(step):
+    log.info("WARNING is no level here")
+    log.warning("%s and %s/x are slow", Path("scripts").resolve(), os.path.expanduser("~"))
+    step.outputs.copy.write_bytes(step.inputs.own.read_bytes())
+"""
+
+
+def test_a_record_says_what_was_warned_of_and_no_folder_of_this_machine(source, tmp_path):
+    record, log = tmp_path / "record.json", tmp_path / "a.log"
+    files = ("--own", source, "--copy", tmp_path / "copy", "--record", record, "--log", log)
+    run = run_program(tmp_path, WARNING, *files, HOME=str(tmp_path))
+    assert run.returncode == 0, run.stderr
+    assert json.loads(record.read_text())["warnings"] == ["WARNING ./scripts and ~/x are slow"]
 
 
 def test_two_runs_by_hand_write_the_same_bytes(source, tmp_path):

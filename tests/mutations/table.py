@@ -2581,7 +2581,7 @@ FAULTS = [
     # A run that is handed on
     Fault(
         "report/crate/archive.py",
-        "if kind not in (0, stat.S_IFREG) or entry.is_dir():",
+        "if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):",
         "if entry.is_dir():",
         "tests/unit/test_crate.py::test_an_archive_that_onelayer_did_not_write_is_one_line",
         "a stranger's archive may hold links and devices",
@@ -2616,7 +2616,7 @@ FAULTS = [
     ),
     Fault(
         "report/crate/archive.py",
-        "if listed != _listed(sums):",
+        "if listed != _listed(known):",
         "if not listed:",
         "tests/unit/test_crate.py::test_sums_have_no_other_ends_of_lines",
         "a changed byte of the sums is not found",
@@ -2630,10 +2630,25 @@ FAULTS = [
     ),
     Fault(
         "report/crate/packing.py",
-        'if code_digest(step["step"], root) != step["code"]:',
-        'if not code_digest(step["step"], root):',
+        'if code_digest(name, root) != step["code"]:',
+        "if not code_digest(name, root):",
         "tests/unit/test_crate.py::test_a_run_of_other_code_than_the_commits_is_not_packed",
         "a run is packed with code that did not make it",
+    ),
+    Fault(
+        "report/crate/packing.py",
+        "if own is not None:",
+        "if own is None:",
+        "tests/unit/test_crate.py::test_a_run_of_a_source_that_is_not_the_commits_is_not_packed",
+        "a run is packed whose step read a file that is not the commit's",
+    ),
+    Fault(
+        "settings/kept.py",
+        "if known != _sum(content):",
+        "if not known:",
+        "tests/unit/test_crate.py"
+        "::test_settings_that_were_edited_or_lost_a_part_are_refused_and_kept_again",
+        "settings that were edited pass for those of the run",
     ),
     Fault(
         "report/crate/code.py",

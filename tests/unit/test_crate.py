@@ -27,7 +27,8 @@ from onelayer.report.crate import again, citation, packing, verification
 from onelayer.report.crate.archive import LARGEST, SUMS, unpack_archive
 from onelayer.report.crate.citation import bibtex
 from onelayer.report.crate.code import COMMIT, code_of_checkout, proven_commit
-from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe, read_metadata
+from onelayer.report.crate.described import read_metadata
+from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe
 from onelayer.report.crate.predictions import FILE, read_predictions
 from onelayer.report.records import (
     RECORDED,
@@ -37,6 +38,7 @@ from onelayer.report.records import (
     steps_behind,
 )
 from onelayer.run.provenance import REPOSITORY, file_sha256
+from onelayer.settings.kept import keep_settings
 from tests.crates import (
     PUBLISHED,
     ROWS,
@@ -139,6 +141,38 @@ def test_a_run_whose_files_were_touched_later_is_not_packed(run, repository, pat
     assert not Path("run.zip").exists()
 
 
+def test_no_file_that_the_archive_takes_from_the_run_can_be_edited_unseen(run, repository) -> None:
+    """One that it does not name as made by a step is made while it is packed, of such files."""
+    pages = [write(f"results/{page}", page) for page in (*packing.PAGES, "overview.html")]
+    record(repository, "make_table", [TABLE], pages)
+    before = pack(repository).read_bytes()
+    for path in [path for path in Path("results").rglob("*") if path.is_file()]:
+        if path.parent.name == "records":  # what a run is compared with
+            continue
+        content = path.read_bytes()
+        path.write_bytes(content + b" ")
+        for check in (lambda: pack(repository), lambda: verification.main(Path("results"))):
+            named = path.with_suffix(".json") if path.stem == "settings" else path
+            assert f"{named}: " in refusal(check)
+        path.write_bytes(content)
+    Path("results/logs").mkdir()
+    Path("results/logs/fit.log").write_text("WARNING by hand\n")
+    assert pack(repository).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.sha256"])
+def test_settings_that_were_edited_or_lost_a_part_are_refused_and_kept_again(run, repository, name):
+    place = run / name
+    place.write_text(json.dumps(SETTINGS | {"models": {}}))
+    for check in (pack, lambda _: verification.main(run), lambda _: citation.main([], run)):
+        line = refusal(lambda check=check: check(repository))
+        assert line.startswith("results/settings.json: edited") and "--forcerun" in line
+    place.unlink()
+    assert f"{name} does not exist" in refusal(lambda: verification.main(Path("results")))
+    keep_settings(SETTINGS, Path("results"))
+    pack(repository)
+
+
 def test_a_run_of_other_code_than_the_commits_is_not_packed(run, repository) -> None:
     record(repository, "make_table", [], [TABLE], code="0" * 64)
     assert "make_table ran with other code than that of commit" in refusal(lambda: pack(repository))
@@ -163,6 +197,16 @@ def test_a_run_without_a_commit_a_table_or_its_settings_is_not_packed(run, repos
     assert "no tables and no figures here" in refusal(lambda: pack(repository))
 
 
+def test_a_run_of_a_source_that_is_not_the_commits_is_not_packed(run, repository) -> None:
+    source = repository / PUBLISHED
+    committed = source.read_bytes()
+    source.write_text("by hand")
+    record(repository, "make_table", [f"../../{PUBLISHED}"], [TABLE])
+    source.write_bytes(committed)
+    line = refusal(lambda: pack(repository))
+    assert f"{PUBLISHED}: make_table knew it with sha256 " in line and ", the commit with " in line
+
+
 def test_edited_code_is_not_packed(tmp_path, monkeypatch) -> None:
     root = checkout(tmp_path)
     (root / "scripts/fit.py").write_text("# edited\n")
@@ -173,13 +217,13 @@ def test_sources_of_a_users_own_tell_nothing_of_the_machine(run, repository, tmp
     own = tmp_path / "home" / "my corpus.txt"
     own.parent.mkdir()
     own.write_text("mine")
-    record(repository, "fit", [str(own)], ["results/topics/a b/lda.npz"])
-    Path("results/logs").mkdir()
-    Path("results/logs/fit.log").write_text(f"INFO x\nWARNING {repository}/x is slow\n")
+    warned = {"warnings": ["WARNING ./x is slow"]}
+    record(repository, "fit", [str(own)], ["results/topics/a b/lda.npz"], **warned)
     with zipfile.ZipFile(pack(repository)) as archive:
         assert str(tmp_path) not in archive.read(METADATA).decode()
         assert "my corpus.txt" in archive.read(METADATA).decode()
-        assert archive.read("warnings.txt").decode() == "fit.log: WARNING ./x is slow\n"
+        said = archive.read("warnings.txt").decode()
+        assert said == "fit results/topics/a b/lda.npz: WARNING ./x is slow\n"
     assert "hold" in verification.main(Path("run.zip"))
 
 
@@ -215,7 +259,7 @@ def test_metadata_reads_back_as_the_records_that_it_was_written_from(run, tmp_pa
     found = {TABLE: file_sha256(Path(TABLE))}
     steps = steps_behind(found, records)
     place = tmp_path / METADATA
-    place.write_bytes(describe(Contents(run, found, steps, "c" * 40, frozenset(found))))
+    place.write_bytes(describe(Contents(run, found, steps, "c" * 40, found)))
     described = read_metadata(place)
     source = steps[0]["inputs"].pop(f"../../{PUBLISHED}")
     steps[0]["inputs"][f"sources/{source[:12]}/published.csv"] = source
@@ -232,7 +276,7 @@ def test_what_many_steps_share_is_said_once(run, repository) -> None:
         record(repository, "make_table", ["results/topics/a b/lda.npz"], [path], **more)
         files[path] = file_sha256(Path(path))
     steps = steps_behind(files, read_records(run))
-    said = describe(Contents(run, files, steps, "c" * 40, frozenset())).decode()
+    said = describe(Contents(run, files, steps, "c" * 40, {})).decode()
     for once in (long["models"][0], "results/topics/a b/lda.npz", "MKL_CBWR", "numpy/2.4.6"):
         assert said.count(once) == 1
     assert len(said) < 52 * 1200
@@ -414,6 +458,7 @@ FILE_FAULTS = {
     "large metadata": ({METADATA: b" " * (1 << 25)}, "bytes of metadata; at most"),
     "large sums": ({SUMS: b"0" * (1 << 25)}, "none as `onelayer pack` writes it"),
     "no metadata": ({METADATA: b"[]"}, "not what `onelayer pack` writes"),
+    "metadata of another name": ({METADATA: None}, "not what `onelayer pack` writes"),
     "a file nobody names": ({"tables/mine.csv": b"x"}, f"tables/mine.csv: {METADATA} does not"),
     "other code": ({"code/scripts/fit.py": b"evil()"}, "not the files of the commit"),
     "more code": ({"code/sitecustomize.py": b"evil()"}, "not the files of the commit"),
@@ -427,8 +472,9 @@ def test_an_archive_that_onelayer_did_not_write_is_one_line(packed, tmp_path, fa
 
     def change(found):
         plain = {n: c for n, c in files.items() if not isinstance(c, tuple)}
-        kept = found if fault == "a bomb" else _summed(found | plain)
-        return kept | files
+        left = {n: c for n, c in (found | plain).items() if c is not None}
+        kept = found if fault == "a bomb" else _summed(left)
+        return kept | {n: c for n, c in files.items() if c is not None}
 
     forged = rezip(packed, tmp_path / "forged.zip", change)
     before = set(tmp_path.parent.rglob("*"))
@@ -555,21 +601,24 @@ def test_sums_have_no_other_ends_of_lines(packed, tmp_path, end) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_one_changed_byte_in_any_file_is_found(packed, tmp_path_factory, data) -> None:
+    forged = tmp_path_factory.mktemp("byte") / "forged.zip"
     with zipfile.ZipFile(packed) as archive:
-        names = [i.filename for i in archive.infolist() if i.file_size]
-    name = data.draw(st.sampled_from(names))
-    flipped = data.draw(st.integers(1, 255))
+        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    assert len(sizes) > 15
+    for name, size in sizes.items():
+        if not size:
+            continue
+        place, flipped = data.draw(st.integers(0, size - 1)), data.draw(st.integers(1, 255))
 
-    def change(files):
-        content = bytearray(files[name])
-        content[data.draw(st.integers(0, len(content) - 1))] ^= flipped
-        return files | {name: bytes(content)}
+        def change(files, name=name, place=place, flipped=flipped):
+            content = bytearray(files[name])
+            content[place] ^= flipped
+            return files | {name: bytes(content)}
 
-    forged = rezip(packed, tmp_path_factory.mktemp("byte") / "forged.zip", change)
-    refusal(lambda: verification.main(forged))
+        refusal(lambda change=change: verification.main(rezip(packed, forged, change)))
 
 
 NAMES = st.text("ab ü%#?&é<'$`", min_size=1, max_size=6).filter(lambda n: n.strip() == n)
@@ -589,7 +638,7 @@ def test_pack_unpack_verify_is_the_identity(
         (repository / "runs").mkdir(exist_ok=True)
         place = Path(tempfile.mkdtemp(dir=repository / "runs"))
         patch.chdir(place)
-        write("results/settings.json", json.dumps(SETTINGS))
+        keep_settings(SETTINGS, Path("results"))
         read = []
         for name, content in data.items():
             made = write(f"results/topics/{name}.npz", content)

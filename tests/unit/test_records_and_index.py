@@ -60,7 +60,7 @@ def write_crate() -> list[dict]:
     """Describe the run as its last step does; the steps behind its table, nearest first."""
     found = {TABLE: file_sha256(Path(TABLE))}
     steps = steps_behind(found, read_records(Path("results")))
-    crate = Contents(Path("results"), found, steps, None, frozenset(found))
+    crate = Contents(Path("results"), found, steps, None, found)
     Path("results", METADATA).write_bytes(describe(crate))
     return steps
 

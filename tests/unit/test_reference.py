@@ -238,7 +238,7 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     for name in ("findings.md", "tables/paper/one.csv"):
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_text("x")
-    (results / METADATA).write_bytes(describe(Contents(results, {}, [], "c", frozenset())))
+    (results / METADATA).write_bytes(describe(Contents(results, {}, [], "c", {})))
     (reference / "tables/paper").mkdir(parents=True)
     (reference / "tables/paper/old.csv").touch()
     keep_run(results, reference)

@@ -15,7 +15,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from onelayer.report.crate.metadata import METADATA, Described, read_metadata
+from onelayer.report.crate.described import Described, read_metadata
+from onelayer.report.crate.metadata import METADATA
 from tests.conftest import ROOT, SMOKE, clean_environment, copy_project, snakemake
 
 DOWNSTREAM = "input files updated by another job"

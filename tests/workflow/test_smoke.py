@@ -17,7 +17,8 @@ from onelayer.evidence.sentences import scores
 from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import CLAIMS
-from onelayer.report.crate.metadata import METADATA, read_metadata
+from onelayer.report.crate.described import read_metadata
+from onelayer.report.crate.metadata import METADATA
 from onelayer.report.registry import FOLDERS
 from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims

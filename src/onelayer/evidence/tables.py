@@ -186,19 +186,19 @@ def markdown_table(table: pd.DataFrame) -> str:
 
 
 def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
-    escaped = table.map(_latex)
-    escaped.columns = [_latex(column) for column in table.columns]
+    escaped = table.map(latex)
+    escaped.columns = [latex(column) for column in table.columns]
     body = escaped.to_latex(
         index=False,
         escape=False,
-        caption=_latex(title),
+        caption=latex(title),
         position="tbp",
         column_format="l" * table.shape[1],
     )
     # As wide as the text and no wider, whatever the number of columns.
     body = body.replace("\\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
     body = body.replace("\\end{tabular}", "\\end{tabular}}")
-    below = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
+    below = "".join(f"\\par\\footnotesize {latex(note)}\n" for note in notes)
     body = body.replace("\\end{table}", below + "\\end{table}")
     path.write_text("% needs booktabs and graphicx\n" + body, encoding="utf-8")
 
@@ -225,7 +225,8 @@ _LATEX = {
 } | {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
 
 
-def _latex(text: object) -> str:
+def latex(text: object) -> str:
+    """Text as LaTeX sets it, in one line."""
     return "".join(_LATEX.get(symbol, symbol) for symbol in " ".join(str(text).split()))
 
 

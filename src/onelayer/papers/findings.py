@@ -109,6 +109,8 @@ CLAIMS = {
     title: [finding for finding in findings if isinstance(finding, Finding)]
     for title, findings in BY_TITLE.items()
 }
+# The table that decides a claim, by the claim's name.
+TABLES = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
 
 
 def figures_beside(tables: Iterable[str], figures: Collection[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import subprocess
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
@@ -22,7 +23,7 @@ NAMED = 10  # files in one line
 # Steps that compute as on other machines, by switches of their own, in a portable run as well.
 OTHER_MACHINES = ("measure_claims_again",)
 RECORDED = ("step", "settings", "code", "libraries", "device", "portable", "switches", "started")
-RECORDED += ("ended", "inputs", "outputs")
+RECORDED += ("ended", "inputs", "outputs", "warnings")
 
 
 @dataclass
@@ -44,7 +45,7 @@ class Records:
 
     def add(self, record: dict) -> None:
         """Take a record that is newer than all so far; `KeyError` where it lacks a part."""
-        earlier = {"portable": False, "switches": {}, "started": "", "ended": ""}
+        earlier = {"portable": False, "switches": {}, "started": "", "ended": "", "warnings": []}
         record = {key: (earlier | record)[key] for key in RECORDED}
         self.steps |= dict.fromkeys(record["outputs"].items(), record)
         self.newest |= record["outputs"]
@@ -137,6 +138,15 @@ def steps_behind(found: Mapping[str, str], records: Records) -> list[dict]:
     """
     refuse(unmade(found, records) | read_unmade(found, records))
     return records.before(found)
+
+
+def seconds(step: Mapping) -> float:
+    """How long a step took; 0 where its record does not say."""
+    try:
+        began, ended = (datetime.fromisoformat(step[moment]) for moment in ("started", "ended"))
+        return (ended - began).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
 
 
 def is_portable(steps: Sequence[Mapping]) -> bool:

@@ -11,7 +11,6 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -37,13 +36,14 @@ from onelayer.evidence.sentences import (
 )
 from onelayer.evidence.tables import markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
-from onelayer.papers.findings import BY_TITLE, CLAIMS, figures_beside
+from onelayer.papers.findings import BY_TITLE, CLAIMS, TABLES, figures_beside
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
-from onelayer.report.crate.metadata import METADATA, read_metadata
+from onelayer.report.crate.described import read_metadata
+from onelayer.report.crate.metadata import METADATA
 from onelayer.report.crate.predictions import SEALED, Sealed, read_predictions
 from onelayer.report.pictures import small_picture
-from onelayer.report.records import read_records
+from onelayer.report.records import read_records, seconds
 from onelayer.report.registry import Result
 from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
@@ -86,9 +86,8 @@ def keep_run(results: Path, reference: Path) -> None:
     write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     known = machine() | {"commit": described.commit, "started": started}
-    tables = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
-    begun = dict.fromkeys(tables.values(), started)
-    sealed = read_predictions(tables, begun, described.commit) if described.commit else []
+    begun = dict.fromkeys(TABLES.values(), started)
+    sealed = read_predictions(TABLES, begun, described.commit) if described.commit else []
     write_csv(pd.DataFrame(sealed, columns=list(Sealed.__annotations__)), reference / PREDICTIONS)
     (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     sums.pop("reference run", None)
@@ -120,16 +119,11 @@ def minutes(results: Path) -> pd.DataFrame:
             for one in (target, *result.groups):
                 behind[one] |= steps
     rows = [
-        {"target": target, "steps": len(steps), "minutes": sum(map(_seconds, steps.values())) / 120}
+        {"target": target, "steps": len(steps), "minutes": sum(map(seconds, steps.values())) / 120}
         for target, steps in behind.items()
     ]
     columns = ["target", "steps", "minutes"]
     return pd.DataFrame(rows, columns=columns).sort_values("target", ignore_index=True)
-
-
-def _seconds(step: Mapping[str, str]) -> float:
-    started, ended = (datetime.fromisoformat(step[moment]) for moment in ("started", "ended"))
-    return (ended - started).total_seconds()
 
 
 def judged_sums(results: Path) -> dict[str, str]:

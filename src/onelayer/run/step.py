@@ -32,7 +32,7 @@ from onelayer.run import portable
 from onelayer.run.liveness import count_as_alive, end_with_the_run
 from onelayer.run.progress import log as progress_log
 from onelayer.run.progress import watched
-from onelayer.run.provenance import code_digest, library_versions, sums
+from onelayer.run.provenance import REPOSITORY, code_digest, library_versions, sums
 from onelayer.settings.block import Block, check_plain, describe, shown
 
 log = logging.getLogger("onelayer")
@@ -202,7 +202,7 @@ def run(
             if step.portable:
                 portable.finish()
             if record:
-                _write_record(parts[-1], step, part_of, started)
+                _write_record(parts[-1], step, part_of, started, arguments.log)
     except OnelayerError as error:
         log.error("%s: %s", name, error)
         sys.exit(1)
@@ -408,7 +408,24 @@ def _is_disk_full(error: BaseException | None) -> bool:
     return False
 
 
-def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path], started: datetime) -> None:
+def _warned(log_file: Path | None) -> list[str]:
+    """What the step has warned of; the folders of this machine are left out."""
+    text = log_file.read_text(encoding="utf-8", errors="replace") if log_file else ""
+    home = os.environ.get("HOME", "~")
+    return [
+        line.replace(f"{REPOSITORY}/", "./").replace(f"{home}/", "~/")
+        for line in text.splitlines()
+        if line.startswith("WARNING ")
+    ]
+
+
+def _write_record(
+    place: Path,
+    step: Step,
+    part_of: Mapping[Path, Path],
+    started: datetime,
+    log_file: Path | None,
+) -> None:
     found = sums(part_of.values())
     record = {
         "step": step.name,
@@ -422,5 +439,6 @@ def _write_record(place: Path, step: Step, part_of: Mapping[Path, Path], started
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "inputs": sums(step.files),
         "outputs": {str(path): found[str(part)] for path, part in part_of.items()},
+        "warnings": _warned(log_file),
     }
     place.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -9,16 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
-from onelayer.report.crate.archive import unpack_archive, unpacked
-from onelayer.report.crate.code import COMMIT, LINK, make_runnable, proven_commit
-from onelayer.report.crate.metadata import CODE, METADATA, Described, read_metadata
+from onelayer.report.crate.archive import unpacked
+from onelayer.report.crate.code import COMMIT, make_runnable, proven_commit
+from onelayer.report.crate.described import Described, read_metadata
+from onelayer.report.crate.metadata import CODE, METADATA
 from onelayer.report.crate.verification import verify_unpacked
-from onelayer.report.records import SHOWN
+from onelayer.report.records import SHOWN, seconds
 from onelayer.run.provenance import file_sha256
 from onelayer.settings.kept import SETTINGS
 
@@ -61,7 +60,7 @@ def main(
         sys.stdout.flush()
         if not yes:
             _ask()
-        _put(run, archive, folder)
+        _put(run, folder)
     # Not this library: the archive's own is to be imported.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for command in commands:
@@ -77,49 +76,38 @@ def _ask() -> None:
         raise OnelayerError("nothing was run")
 
 
-def _put(run: Path, archive: Path, folder: Path) -> None:
+def _put(run: Path, folder: Path) -> None:
     """The checkout in its folder, whole; one that is there from before must be the same."""
-    if folder.exists():
-        _, modes = proven_commit(run / CODE, run / COMMIT)
-        for path in filter(Path.is_file, (run / CODE).rglob("*")):
-            own = folder / CODE / path.relative_to(run / CODE)
-            name = path.relative_to(run / CODE).as_posix()
-            here = own.read_bytes() if own.is_file() else None
-            if own.is_symlink():
-                here = str(own.readlink()).encode()
-            if here != path.read_bytes() or own.is_symlink() != (modes.get(name) == LINK):
-                raise OnelayerError(f"{own}: not the archive's; --to names another folder")
-        if (folder / SETTINGS).read_bytes() != (run / SETTINGS).read_bytes():
-            raise OnelayerError(
-                f"{folder / SETTINGS}: not the archive's; --to names another folder"
-            )
-        return
-    part = folder.with_name(f".part-{folder.name}")
-    shutil.rmtree(part, ignore_errors=True)
-    unpack_archive(archive, part)
-    _, modes = proven_commit(part / CODE, part / COMMIT)
-    make_runnable(part / CODE, modes)
-    part.replace(folder)
+    _, modes = proven_commit(run / CODE, run / COMMIT)
+    make_runnable(run / CODE, modes)
+    if not folder.exists():
+        part = folder.with_name(f".part-{folder.name}")
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(run, part, symlinks=True)
+        part.replace(folder)
+    for path in [run / SETTINGS, *(run / CODE).rglob("*")]:
+        own = folder / path.relative_to(run)
+        if _said(own) != _said(path):
+            raise OnelayerError(f"{own}: not the archive's; --to names another folder")
+
+
+def _said(path: Path) -> Path | bytes | None:
+    """Where a link leads, what a file holds; of a folder nothing."""
+    if path.is_symlink():
+        return path.readlink()
+    return path.read_bytes() if path.is_file() else None
 
 
 def cheapest(described: Described) -> str:
     """The table whose steps took the least time together, as a file that Snakemake makes."""
-    seconds = {}
+    took = {}
     for path, sha256 in described.results.items():
         if path.startswith("results/tables/") and path.endswith(".csv"):
             steps = described.records.before({path: sha256})
-            seconds[path] = sum(map(_seconds, steps)), len(steps), path
-    if not seconds:
+            took[path] = sum(map(seconds, steps)), len(steps), path
+    if not took:
         raise OnelayerError("the archive has no table; name a target")
-    return min(seconds, key=seconds.get)
-
-
-def _seconds(step: Mapping) -> float:
-    try:
-        begun, ended = (datetime.fromisoformat(step[name]) for name in ("started", "ended"))
-        return (ended - begun).total_seconds()
-    except (ValueError, TypeError):
-        return 0.0
+    return min(took, key=took.get)
 
 
 def _commands(target: str, no_install: bool, cores: str) -> list[list[str]]:

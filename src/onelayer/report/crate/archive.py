@@ -7,6 +7,7 @@ it is refused.
 
 import contextlib
 import hashlib
+import io
 import shutil
 import stat
 import struct
@@ -30,6 +31,8 @@ _END = struct.Struct("<4s4H2LH")
 _PIECE = 1 << 20
 # Dates of files tell when they were copied; a zip knows none before this one.
 _DATE = (1980, 1, 1, 0, 0, 0)
+# What the standard library raises where a zip is damaged.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping[str, str]) -> None:
@@ -43,15 +46,15 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
     Raises:
         OnelayerError: a file is not that any more, or the archive would be larger than 4 GiB.
     """
-    sums = {}
+    written = {}
     with atomic_outputs([place]) as [part]:
         try:
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, allowZip64=False) as archive:
+            with zipfile.ZipFile(part, "w", allowZip64=False) as archive:
                 for name in sorted(files):
-                    sums[name] = _write(archive, name, files[name])
-                    if known.get(name, sums[name]) != sums[name]:
+                    written[name] = _write(archive, name, files[name])
+                    if known.get(name, written[name]) != written[name]:
                         raise OnelayerError(f"{files[name]}: changed while it was packed")
-                _write(archive, SUMS, _listed(sums))
+                _write(archive, SUMS, _listed(written))
         except zipfile.LargeZipFile:
             raise OnelayerError(
                 f"{place}: more than 4 GiB; without --with-data it is a small part of that"
@@ -59,15 +62,12 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> str:
-    entry, digest = _entry(name), hashlib.sha256()
-    with contextlib.ExitStack() as stack:
-        if isinstance(content, bytes):
-            pieces = [content]
-        else:
-            file = stack.enter_context(open(content, "rb"))
-            pieces = iter(lambda: file.read(_PIECE), b"")
-        target = stack.enter_context(archive.open(entry, "w"))
-        for piece in pieces:
+    digest = hashlib.sha256()
+    with (
+        io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source,
+        archive.open(_entry(name), "w") as target,
+    ):
+        for piece in iter(lambda: source.read(_PIECE), b""):
             digest.update(piece)
             target.write(piece)
     return digest.hexdigest()
@@ -80,8 +80,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def _listed(sums: Mapping[str, str]) -> bytes:
-    return "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()).encode()
+def _listed(known: Mapping[str, str]) -> bytes:
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in known.items()).encode()
 
 
 @contextlib.contextmanager
@@ -93,14 +93,14 @@ def unpacked(place: Path) -> Iterator[Path]:
 
 
 def unpack_archive(place: Path, folder: Path) -> None:
-    """Unpack a stranger's archive into a new folder, and compare all files with their sums.
+    """Unpack a stranger's archive into a new folder.
 
     Raises:
-        OnelayerError: it is damaged, larger than it may be, or has a name, a kind of file or a sum
-            that no archive of `onelayer pack` has. Nothing of it is left.
+        OnelayerError: it is damaged, larger than it may be, or has a name or a kind of file that no
+            archive of `onelayer pack` has. Nothing of it is left.
     """
     try:
-        with open(place, "rb") as file:
+        with place.open("rb") as file:
             _check_end(place, file)
             with zipfile.ZipFile(file) as archive:
                 entries = archive.infolist()
@@ -112,27 +112,23 @@ def unpack_archive(place: Path, folder: Path) -> None:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     with archive.open(entry) as source, target.open("xb") as copy:
                         shutil.copyfileobj(source, copy, _PIECE)
-        check_sums(folder)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise OnelayerError(f"{place}: not a whole zip ({error})") from None
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise OnelayerError(f"{place}: {error.strerror or error}") from None
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, _DAMAGED):
+            raise OnelayerError(f"{place}: not a whole zip ({error})") from None
+        if isinstance(error, OSError):
+            raise OnelayerError(f"{place}: {error.strerror or error}") from None
         raise
 
 
 def _check_end(place: Path, file: BinaryIO) -> None:
     """Refuse a table of contents that would not fit in memory before anything reads it."""
-    size = file.seek(0, 2)
-    if size < _END.size:
+    file.seek(max(0, file.seek(0, 2) - _END.size - 20))
+    before, end = (tail := file.read())[: -_END.size], tail[-_END.size :]
+    if len(end) < _END.size:
         raise OnelayerError(f"{place}: not a zip")
-    file.seek(-_END.size, 2)
-    mark, *_, directory, _, comment = _END.unpack(file.read())
-    file.seek(max(0, size - _END.size - 20))
-    if mark != b"PK\5\6" or comment or file.read(4) == b"PK\6\7":
+    mark, *_, directory, _, comment = _END.unpack(end)
+    if mark != b"PK\5\6" or comment or before.startswith(b"PK\6\7"):
         raise OnelayerError(f"{place}: not a zip as `onelayer pack` writes it")
     if directory > LARGEST_DIRECTORY:
         raise OnelayerError(
@@ -169,54 +165,48 @@ def _check_entries(place: Path, entries: list[zipfile.ZipInfo]) -> None:
     if len(entries) > MOST_FILES:
         raise OnelayerError(f"{place}: {len(entries)} files; at most {MOST_FILES} are taken")
     check_growth(place, place.stat().st_size, sum(entry.file_size for entry in entries))
-    files: set[str] = set()
-    folders: dict[str, str] = {}
+    taken: dict[str, str] = {}  # names of files and, with a slash, of folders
     for entry in entries:
+        name = entry.filename
         if why := _refused(entry):
-            raise OnelayerError(f"{place}: {entry.filename!r} {why}")
-        path = PurePosixPath(entry.filename)
-        # As file systems that know neither case nor forms of Unicode compare names.
-        alike = _alike(entry.filename)
-        for folder in map(str, list(path.parents)[:-1]):
-            if folders.setdefault(_alike(folder), folder) != folder:
+            raise OnelayerError(f"{place}: {name!r} {why}")
+        for folder in (f"{path}/" for path in list(PurePosixPath(name).parents)[:-1]):
+            if taken.setdefault(_alike(folder), folder) != folder:
                 raise OnelayerError(
                     f"{place}: {folder!r} differs from another folder in case alone"
                 )
-        if alike in files:
+        if taken.setdefault(_alike(name), entry) is not entry:
             raise OnelayerError(
-                f"{place}: {entry.filename!r} is there twice, or differs from another in case alone"
+                f"{place}: {name!r} is there twice, or differs from another in case alone"
             )
-        files.add(alike)
-    if both := files & folders.keys():
+    if both := [name for name in taken if f"{name}/" in taken]:
         raise OnelayerError(f"{place}: {min(both)!r} is a file and a folder")
 
 
 def _alike(name: str) -> str:
+    """A name as file systems that know neither case nor forms of Unicode compare it."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _refused(entry: zipfile.ZipInfo) -> str | None:
     """Why an entry is none of `onelayer pack`; None if it may be."""
-    name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+    name, parts = entry.filename, entry.filename.split("/")
     if name != entry.orig_filename or not name.isprintable() or len(name.encode()) > 1000:
         return "is no name of a file"
-    if (
-        "\\" in name
-        or ":" in name.split("/")[0]
-        or not {*name.split("/")}.isdisjoint({"", ".", ".."})
-    ):
+    if "\\" in name or ":" in parts[0] or not {"", ".", ".."}.isdisjoint(parts):
         return "leads out of its folder"
-    if any(len(part.encode()) > 255 for part in name.split("/")) or name.count("/") > 40:
+    if any(len(part.encode()) > 255 for part in parts) or len(parts) > 41:
         return "is no name of a file"
-    if kind not in (0, stat.S_IFREG) or entry.is_dir():
+    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
         return "is a link, a device or a folder; an archive has files alone"
-    if entry.flag_bits & 1 or entry.extra or entry.compress_type != zipfile.ZIP_DEFLATED:
-        return "is packed in another way than `onelayer pack` does"
     return None
 
 
-def check_sums(folder: Path) -> None:
+def check_sums(folder: Path) -> dict[str, str]:
     """Compare every file of an unpacked archive with `SHA256SUMS`.
+
+    Returns:
+        SHA-256 of every other file, by place.
 
     Raises:
         OnelayerError: one differs, is missing, or stands in no line.
@@ -226,13 +216,14 @@ def check_sums(folder: Path) -> None:
         raise OnelayerError(f"{SUMS}: none as `onelayer pack` writes it; not a run")
     listed = place.read_bytes()
     lines = listed.decode(errors="replace").split("\n")[:-1]
-    sums = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    if other := sorted((found - {SUMS}) ^ sums.keys()):
-        missing = "is missing" if other[0] in sums else f"stands in no line of {SUMS}"
+    known = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+    files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    if other := sorted((files.keys() - {SUMS}) ^ known.keys()):
+        missing = "is missing" if other[0] in known else f"stands in no line of {SUMS}"
         raise OnelayerError(f"{other[0]}: {missing}; {len(other)} such in all")
-    for name, sha256 in sums.items():
-        if (now := file_sha256(folder / name)) != sha256:
+    for name, sha256 in known.items():
+        if (now := file_sha256(files[name])) != sha256:
             raise OnelayerError(f"{name}: {SUMS} has sha256 {sha256}, found {now}")
-    if listed != _listed(sums):
+    if listed != _listed(known):
         raise OnelayerError(f"{SUMS}: not as `onelayer pack` writes it")
+    return known

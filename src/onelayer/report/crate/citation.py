@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import latex
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.records import enter, read_records, shown_files, steps_behind
-from onelayer.run.provenance import file_sha256
+from onelayer.run.provenance import sums
 from onelayer.settings.kept import kept_settings
 
 VERSION = importlib.metadata.version("onelayer")
@@ -24,11 +25,6 @@ SOFTWARE = Work(
     note=f"version {VERSION}",
 )
 _MADE_OF = re.compile(r"results/(corpus|models)/([^/]+)/")
-_ESCAPED = {c: rf"\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
 
 
 def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
@@ -41,41 +37,28 @@ def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
     paths = sorted({path for step in steps for path in (*step["inputs"], *step["outputs"])})
     papers = [work for paper, work in WORKS.items() if any(f"s/{paper}/" in path for path in paths)]
     used = {found.groups() for path in paths if (found := _MADE_OF.match(path))}
+    used |= {(kind, re.sub(r"-\d+$", "", name)) for kind, name in used if kind == "models"}
     corpora = [
-        _corpus(name, corpus)
+        _declared("data", name, corpus["credit"], corpus["source"], corpus)
         for name, corpus in settings.get("corpora", {}).items()
         if ("corpus", name) in used
     ]
     models = [
-        _model(name, model)
+        _declared("model", name, name, model.get(model["source"]) or model.get("hub") or {}, model)
         for name, model in settings.get("models", {}).items()
-        if model["source"] in ("wheel", "hub", "local", "series")
-        and any(
-            kind == "models" and re.fullmatch(rf"{re.escape(name)}(-\d+)?", other)
-            for kind, other in used
-        )
+        if model["source"] in ("wheel", "hub", "local", "series") and ("models", name) in used
     ]
     return [*papers, *corpora, *models]
 
 
-def _corpus(name: str, corpus: Mapping) -> Work:
-    note, address = _place(corpus["source"])
-    return Work(
-        f"data-{name}", "data", corpus["credit"], note=note, address=address, **_whose(corpus)
-    )
-
-
-def _model(name: str, model: Mapping) -> Work:
-    place, address = _place(model.get(model["source"]) or model.get("hub") or {})
-    note = f"{model.get('note', '')}; {place}".strip("; ")
-    return Work(f"model-{name}", "model", name, note=note, address=address, **_whose(model))
-
-
-def _whose(declared: Mapping) -> dict[str, tuple[str, ...]]:
-    """Authors as BibTeX takes them, groups in braces, and licences."""
-    plain = (re.sub("[{}]", "", name) for name in declared.get("authors", ()))
-    authors = tuple(name if "," in name else f"{{{name}}}" for name in plain)
-    return {"authors": authors, "licences": tuple(declared.get("licences", ()))}
+def _declared(kind: str, name: str, title: str, source: Mapping, said: Mapping) -> Work:
+    """A corpus or a checkpoint; authors as BibTeX takes them, groups in braces."""
+    place, address = _place(source)
+    note = f"{said.get('note', '')}; {place}".strip("; ")
+    plain = (re.sub("[{}]", "", author) for author in said.get("authors", ()))
+    authors = tuple(author if "," in author else f"{{{author}}}" for author in plain)
+    licences = tuple(said.get("licences", ()))
+    return Work(f"{kind}-{name}", kind, title, authors, "", note, address, licences)
 
 
 def _place(source: Mapping) -> tuple[str, str]:
@@ -84,15 +67,12 @@ def _place(source: Mapping) -> tuple[str, str]:
         package, version = source["package"], source["version"]
         address = f"https://pypi.org/project/{package}/{version}/"
         return f"Python package {package} {version}", address
-    if "dataset" in source:
-        address = f"https://huggingface.co/datasets/{source['dataset']}/tree/{source['revision']}"
-        return f"{source['dataset']} at commit {source['revision']}", address
-    if "repository" in source:
-        revision = source.get("revision", "")
-        address = f"https://huggingface.co/{source['repository']}"
-        if revision:
-            return f"{source['repository']} at commit {revision}", f"{address}/tree/{revision}"
-        return str(source["repository"]), address
+    for kind, below in (("dataset", "datasets/"), ("repository", "")):
+        if kind in source:
+            name, revision = source[kind], source.get("revision")
+            address = f"https://huggingface.co/{below}{name}"
+            known = (f"{name} at commit {revision}", f"{address}/tree/{revision}")
+            return known if revision else (name, address)
     return "files of the user's own", ""
 
 
@@ -102,21 +82,20 @@ def bibtex(work: Work) -> str:
     `@misc` for all: of no paper here volume and pages are known.
     """
     named = {
-        "title": f"{{{_plain(work.title)}}}",
-        "author": " and ".join(_plain(name, "{}") for name in work.authors),
+        "title": f"{{{latex(work.title)}}}",
+        "author": " and ".join(map(_author, work.authors)),
         "year": work.year,
-        "note": _plain(work.note),
+        "note": latex(work.note),
         "url": re.sub(r"[^!-~]|[{}\\\\%]", "", work.address),
     }
     fields = [f"  {name} = {{{value}}}" for name, value in named.items() if value]
-    return f"@{'software' if work.kind == 'software' else 'misc'}{{{work.key},\n" + (
-        ",\n".join(fields) + "\n}"
-    )
+    kind = "software" if work.kind == "software" else "misc"
+    return ",\n".join([f"@{kind}{{{work.key}", *fields]) + "\n}"
 
 
-def _plain(text: str, kept: str = "") -> str:
-    """A text as TeX sets it, in one line."""
-    return "".join(c if c in kept else _ESCAPED.get(c, c) for c in " ".join(text.split()))
+def _author(name: str) -> str:
+    """A name as TeX sets it; a group's stays in its braces."""
+    return f"{{{latex(name.strip('{}'))}}}" if name.startswith("{") else latex(name)
 
 
 def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
@@ -129,15 +108,11 @@ def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
     chosen = set() if tables else shown
     for table in tables:
         name = re.sub(r"^(table|figure|animation)_", "", table)
-        found = {
-            path
-            for path in shown
-            if name in (Path(path).stem, f"{Path(path).parent.name}/{Path(path).stem}")
-        }
+        found = {path for path in shown if str(Path(path).with_suffix("")).endswith(f"/{name}")}
         if not found:
             raise OnelayerError(f"{results}: no table or figure {table!r} here; make it first")
         chosen |= found
-    return {path: file_sha256(Path(path)) for path in sorted(chosen)}
+    return sums(map(Path, sorted(chosen)))
 
 
 def main(tables: list[str], results: Path = Path("results")) -> str:

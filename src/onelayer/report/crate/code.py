@@ -6,6 +6,7 @@ these the name follows (git's own SHA-1 of blobs, trees and the commit).
 """
 
 import hashlib
+import io
 import json
 import subprocess
 from collections.abc import Mapping
@@ -26,20 +27,13 @@ class Code:
 
     Attributes:
         commit: its name, 40 hexadecimal digits.
-        text: the commit as git stores it.
         files: content by path; of a link where it leads.
-        modes: of files that are not plain, `100755` or `120000`.
+        proof: `commit.json`.
     """
 
     commit: str
-    text: bytes
     files: Mapping[str, bytes]
-    modes: Mapping[str, str]
-
-    def proof(self) -> bytes:
-        """`commit.json`."""
-        said = {"commit": self.text.decode(errors="surrogateescape"), "modes": self.modes}
-        return (json.dumps(said, indent=1, sort_keys=True) + "\n").encode()
+    proof: bytes
 
 
 def code_of_checkout(root: Path) -> Code:
@@ -60,14 +54,14 @@ def code_of_checkout(root: Path) -> Code:
     entries = [(*about.decode().split(), path.decode()) for about, path in listed[:-1]]
     if odd := [path for mode, _, _, path in entries if mode not in (PLAIN, EXECUTABLE, LINK)]:
         raise OnelayerError(f"{root}: {odd[0]} is no file; a run is packed with the files alone")
-    read = _git(root, "cat-file", "--batch", given="\n".join(blob for _, _, blob, _ in entries))
-    files, place = {}, 0
-    for _, _, _, path in entries:
-        begin = read.index(b"\n", place) + 1
-        end = begin + int(read[place:begin].split()[2])
-        files[path], place = read[begin:end], end + 1
+    blobs = "\n".join(blob for _, _, blob, _ in entries)
+    read = io.BytesIO(_git(root, "cat-file", "--batch", given=blobs))
+    # Before each file a line that ends in its size, behind it the end of a line.
+    files = {path: read.read(int(read.readline().split()[2]) + 1)[:-1] for *_, path in entries}
     modes = {path: mode for mode, _, _, path in entries if mode != PLAIN}
-    return Code(commit, _git(root, "cat-file", "commit", commit), files, modes)
+    text = _git(root, "cat-file", "commit", commit).decode(errors="surrogateescape")
+    proof = json.dumps({"commit": text, "modes": modes}, indent=1, sort_keys=True) + "\n"
+    return Code(commit, files, proof.encode())
 
 
 def _git(root: Path, *words: str, given: str = "") -> bytes:
@@ -98,7 +92,7 @@ def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
         said = json.loads(proof.read_text(encoding="utf-8"))
         text = said["commit"].encode(errors="surrogateescape")
         modes = {str(path): str(mode) for path, mode in said["modes"].items()}
-        tree = text.split()[1].decode()
+        tree = bytes.fromhex(text.split()[1].decode())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise OnelayerError(f"{proof.name}: not the commit of a run's code") from None
     if tree != _tree(folder, folder, modes):
@@ -108,31 +102,28 @@ def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
     return _named("commit", text).hex(), modes
 
 
-def _tree(folder: Path, root: Path, modes: Mapping[str, str]) -> str | bytes:
-    """The name of git's tree of a folder; of the root in hexadecimal."""
+def _tree(folder: Path, root: Path, modes: Mapping[str, str]) -> bytes:
+    """Git's name of a folder."""
     entries = []
     for path in folder.iterdir():
         if path.is_dir():
-            entries.append((f"{path.name}/", b"40000", path.name, _tree(path, root, modes)))
+            entries.append((f"{path.name}/", "40000", _tree(path, root, modes)))
         else:
-            mode = modes.get(path.relative_to(root).as_posix(), PLAIN).encode()
-            entries.append((path.name, mode, path.name, _blob(path)))
+            mode = modes.get(path.relative_to(root).as_posix(), PLAIN)
+            entries.append((path.name, mode, _blob(path)))
     # Git sorts folders as if their names ended in a slash.
     content = b"".join(
-        mode + b" " + name.encode() + b"\0" + sha
-        for _, mode, name, sha in sorted(entries, key=lambda entry: entry[0].encode())
+        f"{mode} {name.removesuffix('/')}\0".encode() + named
+        for name, mode, named in sorted(entries, key=lambda entry: entry[0].encode())
     )
-    named = _named("tree", content)
-    return named.hex() if folder == root else named
+    return _named("tree", content)
 
 
 def _blob(path: Path) -> bytes:
     """Git's name of a file, read piece by piece: a stranger's may be larger than memory."""
-    header = f"blob {path.stat().st_size}\0".encode()
+    begun = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
     with path.open("rb") as file:
-        return hashlib.file_digest(
-            file, lambda: hashlib.sha1(header, usedforsecurity=False)
-        ).digest()
+        return hashlib.file_digest(file, lambda: begun).digest()
 
 
 def _named(kind: str, content: bytes) -> bytes:

@@ -6,8 +6,8 @@ code as well, so that it is a Provenance Run Crate, and a Workflow RO-Crate by i
 (https://w3id.org/ro/wfrun, version 0.5, on RO-Crate 1.1).
 
 What many steps share is one entity: a library, a step's tool, a block of settings, a switch. Files
-that the crate does not hold are entities without a path, with their size and sum. `Described` reads
-all of it back as the records that it was written from.
+that the crate does not hold are entities without a path, with their size and sum.
+`onelayer.report.crate.described` reads all of it back as the records that it was written from.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import hashlib
 import json
 import mimetypes
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -24,32 +24,41 @@ from urllib.parse import quote, unquote
 from rocrate.model import ContextEntity, Dataset, File
 from rocrate.rocrate import ROCrate
 
-from onelayer.errors import OnelayerError
 from onelayer.papers.works import Work
-from onelayer.report.crate.archive import LARGEST
 from onelayer.report.crate.citation import VERSION, works_behind
 from onelayer.report.crate.code import COMMIT
 from onelayer.report.crate.predictions import Sealed
-from onelayer.report.records import Records, is_portable
 from onelayer.run.provenance import REPOSITORY
 from onelayer.settings.kept import SETTINGS
 
 METADATA, PREVIEW = "ro-crate-metadata.json", "ro-crate-preview.html"
 WARNINGS, README = "warnings.txt", "README.md"
+ADDED = {SETTINGS, WARNINGS, README, PREVIEW, COMMIT}  # files that no step made
 CODE = "code"  # the checkout's folder in an archive
 WORKFLOW = f"{CODE}/Snakefile"
-TERMS = "https://w3id.org/ro/terms/workflow-run#"
-PROFILES = {
-    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
-    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
-    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
-    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
-}
+TERMS, OWN_TERMS = "https://w3id.org/ro/terms/workflow-run#", ("sha256", "environment")
+PROCESS, *PROFILES = (
+    ("https://w3id.org/ro/wfrun/process/0.5", "Process Run Crate"),
+    ("https://w3id.org/ro/wfrun/workflow/0.5", "Workflow Run Crate"),
+    ("https://w3id.org/ro/wfrun/provenance/0.5", "Provenance Run Crate"),
+    ("https://w3id.org/workflowhub/workflow-ro-crate/1.0", "Workflow RO-Crate"),
+)
+BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+DOCS = "https://snakemake.readthedocs.io/"
 LICENCE = "https://spdx.org/licenses/MIT"
+# What is said of every run, and of one with its code: identifier, type, name, and the rest.
+ALWAYS = [(LICENCE, "CreativeWork", "MIT", {"url": LICENCE})]
+WITH_CODE = [
+    (BIOSCHEMAS, "CreativeWork", "ComputationalWorkflow", {"version": "1.0"}),
+    ("#snakemake", "ComputerLanguage", "Snakemake", {"url": DOCS, "identifier": {"@id": DOCS}}),
+]
 LONG = 150  # characters of a setting that is an entity of its own
-_TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".lock": "text/plain"}
-_TYPES |= {".parquet": "application/vnd.apache.parquet", ".arrow": "application/vnd.apache.arrow"}
-_TYPES |= {".safetensors": "application/octet-stream", ".npz": "application/octet-stream"}
+_TYPES = mimetypes.MimeTypes().types_map[True] | {  # Python's own: a machine's may be others
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".arrow": "application/vnd.apache.arrow",
+    **dict.fromkeys((".safetensors", ".npz"), "application/octet-stream"),
+}
 
 Entity = dict[str, object]
 
@@ -63,7 +72,7 @@ class Contents:
         files: SHA-256 of every file of a table, figure or page, by path.
         steps: the records of all steps behind them, `onelayer.report.records.steps_behind`.
         commit: of the code, `+` appended where the checkout differs; None outside git.
-        inside: files that the crate holds, by path.
+        inside: SHA-256 of every file of the run that the crate holds, by path.
         code: paths of the checkout's files that the crate holds below `code`.
         added: what else it holds, by place in it.
         settings: of the run; empty where works are not named.
@@ -75,7 +84,7 @@ class Contents:
     files: Mapping[str, str]
     steps: Sequence[Mapping]
     commit: str | None
-    inside: frozenset[str]
+    inside: Mapping[str, str]
     code: frozenset[str] = frozenset()
     added: Mapping[str, bytes] = field(default_factory=dict)
     settings: Mapping = field(default_factory=dict)
@@ -99,22 +108,9 @@ class Contents:
 
 def describe(contents: Contents) -> bytes:
     """The metadata of a crate, the same bytes for the same contents."""
-    crate = ROCrate(version="1.1")
-    crate.metadata.extra_terms |= {name: TERMS + name for name in ("sha256", "environment")}
     graph = _Graph(contents)
-    root = graph.root()
-    for name, value in root.items():
-        crate.root_dataset[name] = value
-    for key, entity in graph.entities.items():
-        if "File" in entity["@type"]:
-            crate.add(File(crate, dest_path=unquote(key), properties=entity))
-        elif key == f"{CODE}/":
-            crate.add(Dataset(crate, dest_path=CODE, properties=entity))
-        else:
-            crate.add(ContextEntity(crate, key, properties=entity))
-    if contents.code:
-        crate.metadata["conformsTo"] = _ids(["https://w3id.org/ro/crate/1.1", [*PROFILES][-1]])
-    said = crate.metadata.generate()
+    graph.run()
+    said = graph.crate.metadata.generate()
     # A line for each entity: half as long as indented, and still a text to compare.
     lines = ",\n".join(map(_compact, said["@graph"]))
     context = json.dumps(said["@context"])
@@ -125,275 +121,221 @@ def _compact(said: object) -> str:
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
-def _ids(keys: Iterable[str]) -> Entity | list[Entity]:
-    """References; RO-Crate recommends one by itself to a list of one."""
-    found = [{"@id": key} for key in keys]
-    return found[0] if len(found) == 1 else found
+def _ref(key: str) -> Entity:
+    return {"@id": key}
 
 
 def _digest(*said: object) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:10]
 
 
+def _told(said: Entity) -> Entity:
+    """What an entity says: nothing empty, and one thing by itself, as RO-Crate recommends."""
+    one = {n: v[0] if isinstance(v, list) and len(v) == 1 else v for n, v in said.items()}
+    return {n: v for n, v in one.items() if v not in ("", [], None) or n == "value"}
+
+
 class _Graph:
-    """The entities of a crate, each made when it is first named."""
+    """The entities of a crate, each made when it is first named; methods return references."""
 
     def __init__(self, contents: Contents) -> None:
         self.contents = contents
-        self.entities: dict[str, Entity] = {}
+        self.crate = ROCrate(version="1.1")
+        self.crate.metadata.extra_terms |= {term: TERMS + term for term in OWN_TERMS}
+        self.sources: set[str] = set()  # files that steps read and none made
+        self.tools: dict[str, Entity] = {}  # with the workflow's part that each is
 
-    def _add(self, key: str, **properties: object) -> str:
+    def add(self, key: str, kind: str | list[str], **said: object) -> Entity:
         """Name an entity, which keeps what was first said of it."""
-        given = {f"@{n}" if n == "type" else n: v for n, v in properties.items()}
-        said = {n: v for n, v in given.items() if v not in ("", [], None) or n == "value"}
-        self.entities.setdefault(key, said)
-        return key
+        if self.crate.get(key) is None:
+            properties = {"@type": kind} | _told(said)
+            if "File" in kind:
+                self.crate.add(File(self.crate, dest_path=unquote(key), properties=properties))
+            elif kind == "Dataset":
+                self.crate.add(Dataset(self.crate, dest_path=key, properties=properties))
+            else:
+                self.crate.add(ContextEntity(self.crate, key, properties=properties))
+        return _ref(key)
 
-    def root(self) -> Entity:
-        """What is said of the whole crate; first of all that is in it."""
+    def value(self, name: str, value: str) -> Entity:
+        """A property, once for all that have it."""
+        return self.add(f"#{name}/{_digest(value)}", "PropertyValue", name=name, value=value)
+
+    def run(self) -> None:
+        """The whole crate; first of all what is in it."""
         c = self.contents
+        profiles = [PROCESS, *(PROFILES if c.code else [])]
+        for key, kind, name, more in [*ALWAYS, *(WITH_CODE if c.code else [])]:
+            self.add(key, kind, name=name, **more)
+        for profile, name in profiles:
+            self.add(profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
         shown = [self.file(path, sha256) for path, sha256 in c.files.items()]
         steps = [self.action(step) for step in c.steps]
+        more = {SETTINGS: {"exampleOfWork": _ref("#settings")}, README: {"about": _ref("./")}}
         for place, content in c.added.items():
-            self.added(place, content)
-        works = (
-            [self.work(work) for work in works_behind(c.steps, c.settings)] if c.settings else []
-        )
-        predictions = [self.prediction(sealed) for sealed in c.predictions]
-        profiles = list(PROFILES) if c.code else list(PROFILES)[:1]
-        for profile in profiles:
-            name, version = PROFILES[profile], profile.rpartition("/")[2]
-            self._add(profile, type="CreativeWork", name=name, version=version)
-        self._add(LICENCE, type="CreativeWork", name="MIT", url=LICENCE)
-        times = sorted(
-            time for step in c.steps for time in (step["started"], step["ended"]) if time
-        )
+            sha256 = hashlib.sha256(content).hexdigest()
+            self.held(place, place, len(content), sha256, **more.get(place, {}))
+        works = [self.work(w) for w in works_behind(c.steps, c.settings)] if c.settings else []
+        times = sorted(filter(None, (s[t] for s in c.steps for t in ("started", "ended"))))
         said = {
             "name": "A run of onelayer",
             "description": "Experiments on how one-layer transformers learn, beside the published "
             "numbers: tables, figures, and every step that led to them. Text quoted from corpora "
             "is under the licences of these.",
-            "license": {"@id": LICENCE},
+            "license": _ref(LICENCE),
             "datePublished": times[-1] if times else "1970-01-01",
-            "conformsTo": _ids(profiles),
-            "citation": _ids(works),
+            "conformsTo": [_ref(profile) for profile, _ in profiles],
+            "citation": works,
             "version": c.commit or "unknown",
-            "mentions": _ids([*steps, *predictions]),
+            "mentions": [*steps, *(self.prediction(sealed) for sealed in c.predictions)],
         }
         if c.code:
-            run = self.workflow(shown, steps, works, times)
-            said |= {"mentions": _ids([*steps, *predictions, run]), "mainEntity": {"@id": WORKFLOW}}
-        return {name: value for name, value in said.items() if value != []}
+            said["mentions"].append(self.workflow(shown, works, times))
+            said["mainEntity"] = _ref(WORKFLOW)
+            known = ("https://w3id.org/ro/crate/1.1", PROFILES[-1][0])
+            self.crate.metadata["conformsTo"] = list(map(_ref, known))
+        for name, value in _told(said).items():
+            self.crate.root_dataset[name] = value
 
-    def file(self, path: str, sha256: str) -> str:
+    def file(self, path: str, sha256: str) -> Entity:
         """A file as a step read or wrote it."""
         place = self.contents.place(path, sha256)
-        known, published = Path(path).is_file(), place.endswith(".csv") and CODE in place
-        held = not place.startswith("#")
-        return self._add(
+        source = _source_of(Path(path)) if CODE in place and path.endswith(".csv") else None
+        size = Path(path).stat().st_size if Path(path).is_file() else ""
+        if not place.startswith("#"):
+            entity = self.held(place, Path(path).name, size, sha256, description=source)
+        else:
             # Named by every step that reads it: a path each time would be half of the metadata.
-            quote(place) if held else f"#{_digest(place)}",
-            type="File" if held else "CreativeWork",
-            name=Path(path).name if held else place[1:],
-            encodingFormat=encoding_of(path) if held else None,
-            contentSize=str(Path(path).stat().st_size) if known else None,
-            sha256=sha256,
-            description=_source_of(Path(path)) if published else None,
-        )
+            said = {"contentSize": str(size), "sha256": sha256, "description": source}
+            entity = self.add(f"#{_digest(place)}", "CreativeWork", name=place[1:], **said)
+        if place.startswith((f"{CODE}/", "#sources/")):
+            self.sources.add(entity["@id"])
+        return entity
 
-    def added(self, place: str, content: bytes) -> str:
-        """A file that is written for the crate."""
-        return self._add(
-            quote(place),
-            type="File",
-            name=place,
-            encodingFormat=encoding_of(place),
-            contentSize=str(len(content)),
-            sha256=hashlib.sha256(content).hexdigest(),
-            exampleOfWork={"@id": "#settings"} if place == SETTINGS else None,
-            about={"@id": "./"} if place == README else None,
-        )
+    def held(self, place: str, name: str, size: object, sha256: str, **more: object) -> Entity:
+        """A file in the crate."""
+        facts = {"encodingFormat": _encoding(place), "contentSize": str(size), "sha256": sha256}
+        return self.add(quote(place), "File", name=name, **facts, **more)
 
-    def work(self, work: Work) -> str:
+    def work(self, work: Work) -> Entity:
         """A paper, a corpus or a checkpoint from elsewhere."""
-        authors = [
-            self._add(
-                f"#authors/{quote(name.strip('{}'))}",
-                type="Organization" if name.startswith("{") else "Person",
-                name=name.strip("{}"),
-            )
-            for name in work.authors
-        ]
+        authors = []
+        for name in work.authors:
+            kind, plain = "Organization" if name.startswith("{") else "Person", name.strip("{}")
+            authors.append(self.add(f"#authors/{quote(plain)}", kind, name=plain))
         licences = [
-            self._add(f"https://spdx.org/licenses/{name}", type="CreativeWork", name=name)
+            self.add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name)
             for name in work.licences
         ]
-        kinds = {"paper": "ScholarlyArticle", "data": "CreativeWork", "model": "CreativeWork"}
-        return self._add(
-            f"#works/{work.key}",
-            type=kinds[work.kind],
-            name=work.title,
-            author=_ids(authors),
-            datePublished=work.year,
-            description=work.note,
-            url=work.address,
-            license=_ids(licences),
-        )
+        said = {"name": work.title, "author": authors, "datePublished": work.year}
+        said |= {"description": work.note, "url": work.address, "license": licences}
+        kind = "ScholarlyArticle" if work.kind == "paper" else "CreativeWork"
+        return self.add(f"#works/{work.key}", kind, **said)
 
-    def prediction(self, sealed: Sealed) -> str:
+    def prediction(self, sealed: Sealed) -> Entity:
         """What was expected of a claim, and whether before the run."""
-        return self._add(
-            f"#predictions/{sealed.claim}",
-            type="CreativeWork",
-            name=sealed.claim,
-            text=sealed.text,
-            version=sealed.commit,
-            dateCreated=sealed.written,
-            creativeWorkStatus=sealed.status,
-        )
+        said = {"name": sealed.claim, "text": sealed.text, "version": sealed.commit}
+        said |= {"dateCreated": sealed.written, "creativeWorkStatus": sealed.status}
+        return self.add(f"#predictions/{sealed.claim}", "CreativeWork", **said)
 
-    def action(self, step: Mapping) -> str:
+    def action(self, step: Mapping) -> Entity:
         """A step that ran."""
         results = [self.file(path, sha256) for path, sha256 in step["outputs"].items()]
-        inputs = [self.file(path, sha256) for path, sha256 in step["inputs"].items()]
-        settings = [
-            self._add(
-                f"#settings/{_digest(text)}", type="PropertyValue", name="settings", value=text
-            )
-            for text in map(_compact, _blocks(step["settings"]))
-        ]
-        properties = [
-            self._add(f"#{name}/{value}", type="PropertyValue", name=name, value=value)
-            for name, value in (("device", step["device"]), ("portable", str(step["portable"])))
-        ]
-        value = _compact(step["switches"])
-        switches = self._add(
-            f"#switches/{_digest(value)}", type="PropertyValue", name="switches", value=value
-        )
+        read = [self.file(path, sha256) for path, sha256 in step["inputs"].items()]
+        properties = [self.value(name, str(step[name])) for name in ("device", "portable")]
+        if step["warnings"]:
+            properties.append(self.value("warnings", _compact(step["warnings"])))
         first = self.contents.place(*next(iter(step["outputs"].items())))
-        return self._add(
+        return self.add(
             f"#steps/{quote(first.removeprefix('#results/'))}",
-            type="CreateAction",
+            "CreateAction",
             name=step["step"],
             description=f"made {len(results)} files",
-            instrument={"@id": self.tool(step)},
-            object=_ids([*inputs, *settings]),
-            result=_ids(results),
+            instrument=self.tool(step),
+            object=[*read, *(self.value("settings", said) for said in _blocks(step["settings"]))],
+            result=results,
             startTime=step["started"],
             endTime=step["ended"],
-            additionalProperty=_ids(properties),
-            environment={"@id": switches},
+            additionalProperty=properties,
+            environment=self.value("switches", _compact(step["switches"])),
         )
 
-    def tool(self, step: Mapping) -> str:
+    def tool(self, step: Mapping) -> Entity:
         """The script of a step, its code as a digest, and the libraries that it imports."""
-        libraries = []
+        name, libraries = step["step"], []
         for library in filter(None, step["libraries"].split(", ")):
-            name, _, version = library.partition(" ")
-            web = f"https://pypi.org/project/{quote(name)}/{quote(version.partition('+')[0])}/"
+            project, _, version = library.partition(" ")
+            web = f"https://pypi.org/project/{quote(project)}/{quote(version.partition('+')[0])}/"
             libraries.append(
-                self._add(
+                self.add(
                     f"#libraries/{_digest(library)}",
-                    type="SoftwareApplication",
-                    name=name,
+                    "SoftwareApplication",
+                    name=project,
                     softwareVersion=version,
-                    url="https://www.python.org/" if name == "python" else web,
+                    url="https://www.python.org/" if project == "python" else web,
                 )
             )
-        name = step["step"]
-        key = f"#tools/{_digest(name, step['code'], libraries)}"
+        key = _digest(name, step["code"], libraries)
         script = f"scripts/{name.partition(':')[0]}.py"
         if self.contents.code:
-            self._add(f"#parts/{key[7:]}", type="HowToStep", workExample={"@id": key})
-        return self._add(
-            key,
-            type="SoftwareApplication",
+            part = self.add(f"#parts/{key}", "HowToStep", workExample=_ref(f"#tools/{key}"))
+            self.tools[f"#tools/{key}"] = part
+        return self.add(
+            f"#tools/{key}",
+            "SoftwareApplication",
             name=name,
             softwareVersion=step["code"],
-            softwareRequirements=_ids(libraries),
+            softwareRequirements=libraries,
             url=f"{CODE}/{script}" if self.contents.code else script,
         )
 
-    def workflow(
-        self, shown: Sequence[str], steps: Sequence[str], works: Sequence[str], times: Sequence[str]
-    ) -> str:
+    def workflow(self, shown: list, works: list, times: Sequence[str]) -> Entity:
         """The Snakefile, with the code around it, and the run as its action."""
-        tools = list(dict.fromkeys(self.entities[s]["instrument"]["@id"] for s in steps))
-        self._add(
-            "#snakemake",
-            type="ComputerLanguage",
-            name="Snakemake",
-            url="https://snakemake.readthedocs.io/",
-            identifier={"@id": "https://snakemake.readthedocs.io/"},
-        )
-        self._add(
-            "#settings",
-            type="FormalParameter",
-            name="settings",
-            additionalType="File",
-            workExample={"@id": SETTINGS},
-            description="all settings, overlays resolved",
-        )
-        bioschemas = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
-        self._add(bioschemas, type="CreativeWork", name="ComputationalWorkflow", version="1.0")
-        self._add(
+        said = {"name": "settings", "description": "all settings, overlays resolved"}
+        said |= {"additionalType": "File", "workExample": _ref(SETTINGS)}
+        self.add("#settings", "FormalParameter", **said)
+        said = {"name": "code", "description": "every file of the repository at this commit"}
+        said |= {"version": self.contents.commit, "license": _ref(LICENCE)}
+        self.add(f"{CODE}/", "Dataset", **said)
+        self.add(
             WORKFLOW,
-            type=["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
+            ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
             name="onelayer",
             description="the table of contents of the workflow",
-            conformsTo={"@id": bioschemas},
+            conformsTo=_ref(BIOSCHEMAS),
             encodingFormat="text/plain",
-            programmingLanguage={"@id": "#snakemake"},
-            license={"@id": LICENCE},
+            programmingLanguage=_ref("#snakemake"),
+            license=_ref(LICENCE),
             url=WORKFLOW,
             version=VERSION,
-            citation=_ids(works),
-            input=_ids(["#settings"]),
-            hasPart=_ids(tools),
-            step=_ids(f"#parts/{tool[7:]}" for tool in tools),
+            citation=works,
+            input=_ref("#settings"),
+            hasPart=list(map(_ref, self.tools)),
+            step=list(self.tools.values()),
         )
-        self._add(
-            f"{CODE}/",
-            type="Dataset",
-            name="code",
-            description="every file of the repository at this commit",
-            version=self.contents.commit,
-            license={"@id": LICENCE},
-        )
-        read = {i["@id"] for s in steps for i in _many(self.entities[s]["object"])}
-        sources = sorted(
-            key
-            for key in read
-            if key.startswith(f"{CODE}/") or self.entities[key]["name"].startswith("sources/")
-        )
-        return self._add(
+        return self.add(
             "#run",
-            type="CreateAction",
+            "CreateAction",
             name="the run",
             description="all steps that led to these tables and figures",
-            instrument={"@id": WORKFLOW},
-            object=_ids([SETTINGS, *sources]),
-            result=_ids(shown),
-            startTime=times[0] if times else None,
-            endTime=times[-1] if times else None,
+            instrument=_ref(WORKFLOW),
+            object=list(map(_ref, (SETTINGS, *sorted(self.sources)))),
+            result=shown,
+            startTime=min(times, default=None),
+            endTime=max(times, default=None),
         )
 
 
-def _blocks(settings: Mapping) -> list[Mapping]:
+def _blocks(settings: Mapping) -> list[str]:
     """Settings in parts that several steps may share: each long value, and all the rest."""
     long = [name for name, value in settings.items() if len(_compact(value)) > LONG]
     rest = {name: value for name, value in settings.items() if name not in long}
-    return [rest, *({name: settings[name]} for name in long)]
+    return [_compact(part) for part in (rest, *({name: settings[name]} for name in long))]
 
 
-def _many(references: object) -> list[Mapping]:
-    return references if isinstance(references, list) else [references]
-
-
-def encoding_of(path: str) -> str:
+def _encoding(path: str) -> str:
     """The type of a file's content, by its name."""
-    suffix = Path(path).suffix
-    return _TYPES.get(suffix) or mimetypes.guess_type(f"x{suffix}")[0] or "text/plain"
+    return _TYPES.get(Path(path).suffix, "text/plain")
 
 
 def _source_of(table: Path) -> str | None:
@@ -401,118 +343,3 @@ def _source_of(table: Path) -> str | None:
     with contextlib.suppress(OSError, ValueError), table.open(encoding="utf-8", newline="") as file:
         return next(csv.DictReader(file), {}).get("source")
     return None
-
-
-@dataclass(frozen=True)
-class Described:
-    """What a crate's metadata says, as it is read back.
-
-    Attributes:
-        records: those of its steps.
-        steps: the same, one after the other as the metadata has them.
-        files: SHA-256 of the files that the crate holds, by place in it.
-        results: the same of the files that steps made, by the name that records know.
-        commit: of the code; None where it is not known.
-        predictions: what became of each prediction, by claim.
-    """
-
-    records: Records
-    steps: list[dict]
-    files: dict[str, str]
-    results: dict[str, str]
-    commit: str | None
-    predictions: dict[str, str]
-
-    @property
-    def portable(self) -> bool:
-        """Whether all steps were."""
-        return is_portable(self.steps)
-
-
-def read_metadata(place: Path) -> Described:
-    """Read what `describe` wrote, or what a stranger says that it did.
-
-    Raises:
-        OnelayerError: it is larger than 16 MiB, nested, or lacks a part.
-    """
-    if place.stat().st_size > LARGEST:
-        raise OnelayerError(
-            f"{place.name}: {place.stat().st_size} bytes of metadata; at most {LARGEST} are read"
-        )
-    try:
-        return _described(json.loads(place.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise OnelayerError(
-            f"{place.name}: not what `onelayer pack` writes ({type(error).__name__}: {error})"
-        ) from None
-
-
-def _recorded(entity: Mapping) -> str:
-    """The name by which records know a file."""
-    place = unquote(entity["@id"])
-    if place.startswith("#"):
-        return str(entity["name"])
-    return place if place.startswith(f"{CODE}/") else f"results/{place}"
-
-
-def _described(metadata: Mapping) -> Described:
-    graph: dict[str, dict] = {}
-    for entity in metadata["@graph"]:
-        if graph.setdefault(str(entity["@id"]), entity) is not entity:
-            raise ValueError(f"two entities are {entity['@id']}")
-    records, steps = Records(Path("results")), []
-
-    def named(references: object) -> Iterator[dict]:
-        for reference in _many(references):
-            yield graph[reference["@id"]]
-
-    def sums(references: object) -> dict[str, str]:
-        return {_recorded(e): str(e["sha256"]) for e in named(references) if "sha256" in e}
-
-    for entity in graph.values():
-        if entity["@type"] != "CreateAction" or entity["@id"] == "#run":
-            continue
-        tool = graph[entity["instrument"]["@id"]]
-        told = {e["name"]: e["value"] for e in named(entity["additionalProperty"])}
-        settings: dict[str, object] = {}
-        for said in named(entity["object"]):
-            settings |= json.loads(said["value"]) if said["name"] == "settings" else {}
-        if not sums(entity["result"]):
-            raise ValueError(f"{entity['@id']} made no file")
-        record = {
-            "step": str(tool["name"]),
-            "code": str(tool["softwareVersion"]),
-            "settings": settings,
-            "libraries": ", ".join(
-                f"{e['name']} {e['softwareVersion']}"
-                for e in named(tool.get("softwareRequirements", []))
-            ),
-            "device": str(told["device"]),
-            "portable": told["portable"] == "True",
-            "switches": json.loads(graph[entity["environment"]["@id"]]["value"]),
-            "started": str(entity.get("startTime", "")),
-            "ended": str(entity.get("endTime", "")),
-            "inputs": sums(entity["object"]),
-            "outputs": sums(entity["result"]),
-        }
-        records.add(record)
-        steps.append(record)
-    held = {unquote(e["@id"]): str(e["sha256"]) for e in graph.values() if e["@type"] == "File"}
-    added = {SETTINGS, WARNINGS, README, PREVIEW, COMMIT}
-    version = graph["./"].get("version")
-    return Described(
-        records,
-        steps,
-        held,
-        {
-            f"results/{place}": sha256
-            for place, sha256 in held.items()
-            if place not in added and not place.startswith(f"{CODE}/")
-        },
-        None if version == "unknown" else str(version),
-        {
-            e["name"]: str(e["creativeWorkStatus"])
-            for e in graph.values()
-            if e["@id"].startswith("#predictions/")
-        },
-    )

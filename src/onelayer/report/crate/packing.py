@@ -1,7 +1,9 @@
 """One zip of a run, for a reviewer, an archive or another machine: `onelayer pack results`."""
 
+import hashlib
 import html
 import json
+import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -9,7 +11,7 @@ from urllib.parse import quote
 from onelayer.errors import OnelayerError
 from onelayer.evidence.pages import page
 from onelayer.evidence.tables import by_table, markdown
-from onelayer.papers.findings import CLAIMS
+from onelayer.papers.findings import TABLES
 from onelayer.report.crate.archive import SUMS, write_archive
 from onelayer.report.crate.code import COMMIT, Code, code_of_checkout
 from onelayer.report.crate.metadata import (
@@ -31,7 +33,7 @@ from onelayer.report.records import (
     steps_behind,
     unmade,
 )
-from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256
+from onelayer.run.provenance import REPOSITORY, code_digest, sums
 from onelayer.settings.kept import SETTINGS, kept_settings
 
 # What is read of a run beside its tables and figures, where it was made.
@@ -69,15 +71,13 @@ def main(
     place = (to or Path(f"{results.resolve()}.crate.zip")).resolve()
     results = enter(results)
     contents, code = gather(results, with_data, root)
+    inside = {contents.place(path, sha256): path for path, sha256 in contents.inside.items()}
     files: dict[str, Path | bytes] = {f"{CODE}/{path}": text for path, text in code.files.items()}
-    known = {}
-    for path in contents.inside:
-        inner = Path(path).relative_to(results).as_posix()
-        files[inner] = Path(path)
-        known |= {inner: contents.files[path]} if path in contents.files else {}
+    files |= {inner: Path(path) for inner, path in inside.items()}
     metadata = describe(contents)
     if taken := sorted({METADATA, COMMIT, SUMS, CODE} & files.keys()):
         raise OnelayerError(f"{results / taken[0]}: a file of this name is the archive's own")
+    known = {inner: contents.inside[path] for inner, path in inside.items()}
     write_archive(place, files | contents.added | {METADATA: metadata}, known)
     size, said = place.stat().st_size, len(metadata)
     return (
@@ -100,72 +100,66 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
     if not shown:
         raise OnelayerError(f"{results}: no tables and no figures here; `make results` makes them")
     shown |= {str(results / name) for name in PAGES if (results / name).is_file()}
-    files = {path: file_sha256(Path(path)) for path in sorted(shown)}
+    files = sums(map(Path, sorted(shown)))
     steps = steps_behind(files, records)
-    _check_one_sum(steps)
+    _check_steps(steps, code, root)
     settings = kept_settings(results)
-    for step in steps:
-        if code_digest(step["step"], root) != step["code"]:
-            raise OnelayerError(
-                f"{step['step']} ran with other code than that of commit {code.commit[:12]}: make "
-                "the run again, or check out the commit that made it"
-            )
-    behind = {p for step in steps for p in step["outputs"] if Path(p).is_file()}
-    refuse(unmade({path: file_sha256(Path(path)) for path in sorted(behind - shown)}, records))
+    behind = {p: s for step in steps for p, s in step["outputs"].items() if Path(p).is_file()}
+    refuse(unmade(sums(map(Path, behind.keys() - shown)), records))
     predictions = _predictions(files, records, code.commit, root)
     added = {
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
-        WARNINGS: "".join(_warnings(results, root)).encode(),
-        COMMIT: code.proof(),
+        WARNINGS: "".join(_warnings(steps)).encode(),
+        COMMIT: code.proof,
         PREVIEW: _preview(results, files, behind),
         README: _readme(predictions).encode(),
     }
-    inside = files.keys() | (behind if with_data else set())
-    contents = Contents(
-        results,
-        files,
-        steps,
-        code.commit,
-        frozenset(inside),
-        frozenset(code.files),
-        added,
-        settings,
-        predictions,
-        root,
-    )
-    return contents, code
+    inside = files | (behind if with_data else {})
+    own = frozenset(code.files)
+    return Contents(
+        results, files, steps, code.commit, inside, own, added, settings, predictions, root
+    ), code
 
 
-def _check_one_sum(steps: Iterable[Mapping]) -> None:
-    """Refuse a file that two steps knew by two sums: it changed between them."""
-    known: dict[str, str] = {}
+def _check_steps(steps: Iterable[Mapping], code: Code, root: Path) -> None:
+    """Refuse other code than the commit's, and a file that two steps, or it, knew by two sums."""
+    known: dict[str, tuple[str, str]] = {}
     for step in steps:
+        name = step["step"]
+        if code_digest(name, root) != step["code"]:
+            raise OnelayerError(
+                f"{name} ran with other code than that of commit {code.commit[:12]}: make the run "
+                "again, or check out the commit that made it"
+            )
         for path, sha256 in (step["inputs"] | step["outputs"]).items():
-            if known.setdefault(path, sha256) != sha256:
+            own = code.files.get(os.path.relpath(Path(path).resolve(), root))
+            if own is not None:
+                known[path] = "the commit", hashlib.sha256(own).hexdigest()
+            other, expected = known.setdefault(path, (name, sha256))
+            if expected != sha256:
                 raise OnelayerError(
-                    f"{path}: {step['step']} knew it with sha256 {sha256}, another step with "
-                    f"{known[path]}: the command that made the run makes it whole again"
+                    f"{path}: {name} knew it with sha256 {sha256}, {other} with {expected}: the "
+                    "command that made the run makes it whole again"
                 )
 
 
 def _predictions(
     files: Mapping[str, str], records: Records, commit: str, root: Path
 ) -> list[Sealed]:
-    tables = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
     started = {}
     for name, path in by_table(Path(path) for path in files if path.endswith(".csv")).items():
         times = [step["started"] for step in records.before({str(path): files[str(path)]})]
         started[name] = min(times, default="")
-    return read_predictions(tables, started, commit, root)
+    return read_predictions(TABLES, started, commit, root)
 
 
-def _warnings(results: Path, root: Path) -> Iterable[str]:
-    """What steps warned of, by log; the folders of this machine are left out."""
-    for log in sorted((results / "logs").rglob("*.log")):
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("WARNING"):
-                said = line.replace(str(root), ".").replace(str(Path.home()), "~")
-                yield f"{log.relative_to(results / 'logs')}: {said}\n"
+def _warnings(steps: Iterable[Mapping]) -> list[str]:
+    """What steps warned of, as their records have it, each with the first file that it made."""
+    return sorted(
+        f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
+        for step in steps
+        for warning in step["warnings"]
+    )
 
 
 def _readme(predictions: Iterable[Sealed]) -> str:

@@ -6,6 +6,8 @@ that was changed after the run is no prediction of it.
 """
 
 import csv
+import itertools
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ from onelayer.run.provenance import REPOSITORY
 FILE = "workflow/predictions.csv"
 COLUMNS = ["claim", "prediction"]
 SEALED, NOT_PREDICTED = "predicted", "not predicted"
+# Of each line that git blames its commit and when that was made; the line itself follows a tab.
+_BLAMED = re.compile(r"^([0-9a-f]{40}) .*?^committer-time (\d+)$.*?^\t", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -61,21 +65,18 @@ def read_predictions(
     with place.open(encoding="utf-8", newline="") as file:
         # A field may hold line ends: the lines of each row are those since the one before.
         reader = csv.reader(file)
-        rows, ends = [], []
-        for row in reader:
-            rows.append(row)
-            ends.append(reader.line_num)
-    if not rows or rows[0] != COLUMNS:
+        rows = [(row, reader.line_num) for row in reader]
+    if not rows or rows[0][0] != COLUMNS:
         raise OnelayerError(f"{FILE}: the first line is {','.join(COLUMNS)}")
     written, found = _written(root), []
-    for row, begin, end in zip(rows[1:], ends, ends[1:], strict=False):
+    for (_, begin), (row, end) in itertools.pairwise(rows):
         if len(row) != len(COLUMNS) or row[0] not in tables or not row[1].strip():
             raise OnelayerError(f"{FILE}:{end}: a claim's name and what is expected of it; {row}")
-        if tables[row[0]] not in started:
+        begun = started.get(tables[row[0]])
+        if begun is None:
             continue
         newest, at = max(written[begin:end], key=lambda line: line[1])
         before = bool(newest) and _is_ancestor(newest, commit, root)
-        begun = started[tables[row[0]]]
         before = before and bool(begun) and at < datetime.fromisoformat(begun).timestamp()
         when = datetime.fromtimestamp(at, UTC).isoformat() if newest else ""
         found.append(Sealed(*row, newest, when, SEALED if before else NOT_PREDICTED))
@@ -89,16 +90,9 @@ def _git(root: Path, *words: str) -> subprocess.CompletedProcess:
 def _written(root: Path) -> list[tuple[str, float]]:
     """Of each line of the file its commit and when that was made; no commit, no time: none yet."""
     blamed = _git(root, "-c", "blame.ignoreRevsFile=", "blame", "--line-porcelain", "--", FILE)
-    found, commit, at = [], "", 0.0
-    for line in blamed.stdout.splitlines():
-        if line.startswith("\t"):
-            found.append((commit, at) if commit.strip("0") else ("", float("inf")))
-        elif line.startswith("committer-time "):
-            at = float(line.split()[1])
-        elif len(line.split(" ")[0]) == 40:
-            commit = line.split(" ")[0]
     lines = len((root / FILE).read_text(encoding="utf-8").splitlines())
-    return found or [("", float("inf"))] * lines
+    known = _BLAMED.findall(blamed.stdout) or [("", "")] * lines
+    return [(c, float(at)) if c.strip("0") else ("", float("inf")) for c, at in known]
 
 
 def _is_ancestor(older: str, newer: str, root: Path) -> bool:

@@ -8,7 +8,7 @@ beside those of the reference run.
 import csv
 import graphlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
@@ -16,10 +16,12 @@ from onelayer.evidence.tables import by_table
 from onelayer.report.comparison import REFERENCE, compare_runs
 from onelayer.report.crate.archive import LARGEST, SUMS, check_sums, unpacked
 from onelayer.report.crate.code import COMMIT, proven_commit
-from onelayer.report.crate.metadata import CODE, METADATA, Described, read_metadata
+from onelayer.report.crate.described import Described, read_metadata
+from onelayer.report.crate.metadata import CODE, METADATA
 from onelayer.report.crate.predictions import SEALED
 from onelayer.report.records import SHOWN, enter, read_unmade, refuse, unmade, verify_results
 from onelayer.run.provenance import code_digest, file_sha256
+from onelayer.settings.kept import SETTINGS, SETTINGS_SUM, kept_settings
 
 _STEP = re.compile(r"[A-Za-z0-9_]+(:onelayer(\.\w+)+)?")
 LARGEST_SOURCE = 1 << 20  # bytes of a Python file that is parsed
@@ -40,9 +42,10 @@ def main(results: Path) -> str:
         with unpacked(results) as folder:
             return verify_unpacked(folder)
     if (results / SUMS).is_file():
-        check_sums(results)
         return verify_unpacked(results)
     results = enter(results)
+    if (results / SETTINGS).exists() or (results / SETTINGS_SUM).exists():
+        kept_settings(results)
     described = None
     if (results / METADATA).is_file():
         files = read_metadata(results / METADATA).results
@@ -51,7 +54,7 @@ def main(results: Path) -> str:
 
 
 def verify_unpacked(folder: Path) -> str:
-    """Verify the files of an archive, whose sums hold.
+    """Verify the files of an archive.
 
     Returns:
         What holds, and how the tables stand to those of the reference run; in words. Where the
@@ -60,9 +63,10 @@ def verify_unpacked(folder: Path) -> str:
     Raises:
         OnelayerError: as `main`.
     """
+    found = check_sums(folder)
     described = read_metadata(folder / METADATA)
-    _check_files(folder, described)
-    commit = _check_code(folder, described)
+    _check_files(found, described)
+    commit = _check_code(folder, found, described)
     _check_chain(described)
     portable = "portable" if described.portable else "not portable"
     lines = [
@@ -78,20 +82,20 @@ def verify_unpacked(folder: Path) -> str:
     return "\n".join([*lines, beside(folder, reference)])
 
 
-def _check_files(folder: Path, described: Described) -> None:
+def _check_files(found: Mapping[str, str], described: Described) -> None:
     """That the metadata names every file but those of the code, and each with its sum."""
-    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    own = {METADATA, SUMS, *(place for place in held if place.startswith(f"{CODE}/"))}
-    if other := sorted(held - own - described.files.keys()):
-        raise OnelayerError(f"{other[0]}: {METADATA} does not name it")
-    for place, sha256 in described.files.items():
-        if not (folder / place).is_file() or ".." in Path(place).parts:
+    named = {METADATA: found.get(METADATA)} | described.files
+    other = (place for place in found if not place.startswith(f"{CODE}/") and place not in named)
+    if place := min(other, default=""):
+        raise OnelayerError(f"{place}: {METADATA} does not name it")
+    for place, sha256 in named.items():
+        if place not in found:
             raise OnelayerError(f"{place}: {METADATA} names it, and it is not there")
-        if (found := file_sha256(folder / place)) != sha256:
-            raise OnelayerError(f"{place}: {METADATA} has sha256 {sha256}, found {found}")
+        if found[place] != sha256:
+            raise OnelayerError(f"{place}: {METADATA} has sha256 {sha256}, found {found[place]}")
 
 
-def _check_code(folder: Path, described: Described) -> str:
+def _check_code(folder: Path, found: Mapping[str, str], described: Described) -> str:
     """That the code is the commit's, and every step ran with it; the commit."""
     root = folder / CODE
     commit, _ = proven_commit(root, folder / COMMIT)
@@ -109,14 +113,10 @@ def _check_code(folder: Path, described: Described) -> str:
             raise OnelayerError(f"{CODE}/: no code of {name} ({type(error).__name__})") from None
         if own != code:
             raise OnelayerError(f"{name} ran with other code than that of commit {commit[:12]}")
-    for path, sha256 in _read_of_code(described.steps).items():
-        if not (folder / path).is_file() or file_sha256(folder / path) != sha256:
+    for path, sha256 in (file for step in described.steps for file in step["inputs"].items()):
+        if path.startswith(f"{CODE}/") and found.get(path) != sha256:
             raise OnelayerError(f"{path}: a step read another one than that of the commit")
     return commit
-
-
-def _read_of_code(steps: Sequence[Mapping]) -> dict[str, str]:
-    return {p: s for r in steps for p, s in r["inputs"].items() if p.startswith(f"{CODE}/")}
 
 
 def _check_chain(described: Described) -> None:
@@ -146,8 +146,14 @@ def beside(folder: Path, reference: Path) -> str:
     same = [n for n in shared if file_sha256(ours[n]) == file_sha256(theirs[n])]
     rest = [n for n in shared if n not in same]
     try:
-        for name in rest:
-            _check_size(ours[name])
+        for name in rest:  # memory would not hold any
+            size = ours[name].stat().st_size
+            with ours[name].open(encoding="utf-8", newline="") as file:
+                if size > LARGEST or len(next(csv.reader(file), ())) > MOST_COLUMNS:
+                    raise OnelayerError(
+                        f"{ours[name]}: {size} bytes; at most {LARGEST}, and {MOST_COLUMNS} "
+                        "columns, are read"
+                    )
         found = compare_runs([ours[n] for n in rest], [theirs[n] for n in rest])
     except (OnelayerError, ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
         said = str(error).replace(f"{folder}/", "")
@@ -158,13 +164,3 @@ def beside(folder: Path, reference: Path) -> str:
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
         f"{len(rest) - len(moved)} agree, {len(moved)} moved{more}"
     )
-
-
-def _check_size(table: Path) -> None:
-    """Refuse a table that memory would not hold."""
-    size = table.stat().st_size
-    with table.open(encoding="utf-8", newline="") as file:
-        if size > LARGEST or len(next(csv.reader(file), ())) > MOST_COLUMNS:
-            raise OnelayerError(
-                f"{table}: {size} bytes; at most {LARGEST}, and {MOST_COLUMNS} columns, are read"
-            )
