@@ -1,12 +1,14 @@
 """The one style of figures: one look, colour-blind safe, the same bytes on every run."""
 
 import contextlib
+import io
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from onelayer.evidence.declarations import Made, keep
 from onelayer.run.step import Step, run
@@ -98,8 +100,16 @@ def save(figure: Figure, pdf: Path, png: Path) -> None:
 
 
 def save_png(figure: Figure, png: Path) -> None:
-    """Write a figure as PNG without software tags in it."""
-    figure.savefig(png, format="png", metadata={"Software": None})
+    """Write a figure as PNG without software tags in it, in the 256 colours that suit it best.
+
+    The eye sees no difference, and the file is a third as large as with all colours of its letters'
+    edges: pages that hold every figure stay small.
+    """
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    with Image.open(drawn) as image:
+        few = image.convert("RGB").quantize(256, kmeans=2, dither=Image.Dither.NONE)
+        few.save(png, "png", optimize=True, dpi=image.info["dpi"])
 
 
 def figure(
