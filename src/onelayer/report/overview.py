@@ -10,10 +10,9 @@ import pandas as pd
 from markdown_it import MarkdownIt
 
 from onelayer.evidence.pages import SIGNS, badge, page, table_markup
-from onelayer.evidence.sentences import BRIEF, FULL
 from onelayer.report.pictures import small_picture
 
-_COMMENT = re.compile(rf"<!-- (?:(?:{FULL}|{BRIEF}): [a-z0-9_]+|end) -->")
+_COMMENT = re.compile(r"<!-- (?:finding: [a-z0-9_]+|end) -->")
 # Within the report a link opens the result in the report; elsewhere the file that it names.
 _OPENING = """
 const path = "results/" + (event.target.closest("a")?.getAttribute("href") ?? "");
