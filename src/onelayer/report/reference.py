@@ -214,7 +214,7 @@ def held(judged: pd.DataFrame) -> str:
         f"{(verdicts == REPRODUCED).sum()} of {len(verdicts)} of *{paper}*"
         for paper, verdicts in own.groupby("paper", sort=False)["verdict"]
     ]
-    return f"**What reproduced** of the papers' own models and data: {', '.join(told)}."
+    return f"**What reproduced** of claims on the papers' own models and data: {', '.join(told)}."
 
 
 def predictions(reference: Path) -> dict[str, str]:
