@@ -5,7 +5,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.animation import FuncAnimation
+from PIL import Image, ImageSequence
 
+from onelayer.evidence.animations import animate
 from onelayer.evidence.figures import house_style, save
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
@@ -166,3 +169,47 @@ def test_a_users_own_style_reaches_no_byte_of_a_figure(tmp_path) -> None:
     more = {"lines.linestyle": "--", "savefig.bbox": "tight", "pdf.compression": 0}
     with matplotlib.rc_context(theirs | more):
         assert drawn("theirs") == expected
+
+
+def _differences(picture: Image.Image, truth: Image.Image) -> np.ndarray:
+    """By how much the farther of three colours is off, of 255, pixel by pixel."""
+    one, other = (np.asarray(p.convert("RGBA").convert("RGB"), int) for p in (picture, truth))
+    return np.abs(one - other).max(axis=-1)
+
+
+def test_a_figure_in_few_colours_looks_like_one_in_all_colours(tmp_path) -> None:
+    with house_style():
+        figure, axes = plt.subplots()
+        axes.plot([1, 3, 2], label="a")
+        axes.imshow(np.arange(100).reshape(10, 10), cmap="viridis")
+        axes.set_title("What stands here is edged with shades of its own\n" * 8)
+        axes.legend(title="What the lines are")
+        save(figure, tmp_path / "few.pdf", tmp_path / "few.png")
+        figure.savefig(tmp_path / "all.png")
+    plt.close(figure)
+    with Image.open(tmp_path / "few.png") as few, Image.open(tmp_path / "all.png") as truth:
+        off = _differences(few, truth)
+        assert few.info["dpi"] == truth.info["dpi"]
+    assert (off > 30).mean() < 1e-4
+    assert off.mean() < 0.3
+    assert (tmp_path / "few.png").stat().st_size < (tmp_path / "all.png").stat().st_size * 0.6
+
+
+def test_frames_that_hold_only_what_moved_look_like_whole_ones(tmp_path) -> None:
+    with house_style():
+        figure, axes = plt.subplots(figsize=(2, 2))
+        figure.set_layout_engine("none")
+        axes.imshow(np.random.default_rng(0).random((50, 50)), extent=(-1, 8, -1, 8), cmap="Greys")
+        (dots,) = axes.plot([0, 7], [0, 7], "o")
+        moves = FuncAnimation(figure, lambda n: dots.set_data([n, 7 - n], [n, 7 - n]), frames=4)
+        animate(moves, tmp_path / "moves.gif", tmp_path / "moves.png")
+        moves.save(tmp_path / "all.png", writer="pillow", fps=10, dpi=100)
+    plt.close(figure)
+    for name in ("moves.gif", "moves.png"):
+        with Image.open(tmp_path / name) as few, Image.open(tmp_path / "all.png") as truth:
+            assert few.n_frames == truth.n_frames == 4
+            pairs = zip(ImageSequence.Iterator(few), ImageSequence.Iterator(truth), strict=True)
+            # Each is composed when it is asked for.
+            assert max(_differences(*pair).max() for pair in pairs) < 60, name
+            assert few.info["duration"] == 100
+    assert (tmp_path / "moves.png").stat().st_size < (tmp_path / "all.png").stat().st_size * 0.6

@@ -253,7 +253,7 @@ def test_what_becomes_of_a_prediction_follows_from_the_verdict(
     predicted, kind, as_predicted, otherwise
 ) -> None:
     finding = claim(predicted=predicted)
-    outcome = {verdict: came(Said(finding, verdict, kind, "", "")) for verdict in VERDICTS}
+    outcome = {verdict: came(Said(finding, verdict, kind, "")) for verdict in VERDICTS}
     for verdict in as_predicted.split():
         assert outcome[verdict] == AS_PREDICTED, verdict
     for verdict in otherwise.split():
@@ -273,11 +273,9 @@ def test_a_prediction_expects_a_verdict() -> None:
     assert {finding.predicted for claims in CLAIMS.values() for finding in claims} <= {*VERDICTS}
 
 
-def test_in_brief_a_sentence_has_its_own_number_alone() -> None:
+def test_a_sentence_has_the_published_number_and_the_reason_behind_its_own() -> None:
     tables = rows(RATIO, (1.2, 1.1, 1.3), published=1.4)
-    said = say(claim(why="it is small"), tables)
-    assert "(published: 1.4); it is small" in said.sentence
-    assert said.sentence == said.brief.rstrip(".") + " (published: 1.4); it is small."
+    assert say(claim(why="it is small"), tables).sentence.endswith("(published: 1.4); it is small.")
 
 
 def test_analogues_and_controls_are_counted_apart_and_nothing_twice() -> None:

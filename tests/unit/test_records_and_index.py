@@ -260,7 +260,8 @@ def test_the_report_opens_on_the_score_and_what_did_not_reproduce(counts, tmp_pa
     Image.new("RGB", (1400, 900), "white").save(figure)
     text = overview_page(FINDINGS, CLAIMS, counts, [(figure, "figures/p/f.png", "Line <2>.")])
     assert '<li><span class="verdict opposite">✕ opposite</span> <strong>2 of 3' in text
-    assert ">↑ larger</th>" in text and "<td>P</td>" in text.replace(' style="text-align:left"', "")
+    assert ">↑ <span>larger</span></th>" in text
+    assert "<td>P</td>" in text.replace(' style="text-align:left"', "")
     places = [text.index(part) for part in (">P<", "2 of 3", "4 of 5", "it &lt; grows")]
     assert places == sorted(places)
     # All but the score and what did not reproduce is read after a click.

@@ -2,19 +2,29 @@
 
 from pathlib import Path
 
+import numpy as np
 from matplotlib.animation import FuncAnimation
 from PIL import Image, ImageSequence
+
+from onelayer.evidence.figures import few_colours
+
+_SAME = 255  # the colour of what stands still: none
 
 
 def animate(animation: FuncAnimation, gif: Path, png: Path) -> None:
     """Write an animation as a GIF, and as a PNG that moves: Snakemake's report shows no GIF.
 
-    All frames of the PNG have the 256 colours of the last one.
+    All frames have the same colours, undithered, and hold only what has moved.
     """
-    animation.save(gif, writer="pillow", fps=10, dpi=100)
-    with Image.open(gif) as image:
+    animation.save(png, writer="pillow", fps=10, dpi=100)
+    with Image.open(png) as image:
         duration = image.info["duration"]
-        frames = [frame.convert("RGB") for frame in ImageSequence.Iterator(image)]
-    colours = frames[-1].quantize(256)
-    first, *others = (frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames)
-    first.save(png, "png", save_all=True, append_images=others, duration=duration, loop=0)
+        frames = [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+    places, palette = few_colours(np.stack(frames))
+    places[1:][places[1:] == places[:-1]] = _SAME
+    first, *others = map(Image.fromarray, places)
+    for frame in (first, *others):
+        frame.putpalette(palette)
+    options = {"append_images": others, "duration": duration, "loop": 0, "transparency": _SAME}
+    first.save(gif, save_all=True, disposal=1, **options)
+    first.save(png, save_all=True, optimize=True, blend=1, **options)

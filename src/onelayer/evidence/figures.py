@@ -1,12 +1,15 @@
 """The one style of figures: one look, colour-blind safe, the same bytes on every run."""
 
 import contextlib
+import io
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from onelayer.evidence.declarations import Made, keep
 from onelayer.run.step import Step, run
@@ -99,8 +102,31 @@ def save(figure: Figure, pdf: Path, png: Path) -> None:
 
 
 def save_png(figure: Figure, png: Path) -> None:
-    """Write a figure as PNG without software tags in it."""
-    figure.savefig(png, format="png", metadata={"Software": None})
+    """Write a figure as PNG without software tags in it, in 255 colours: a third of all bytes."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    with Image.open(drawn) as image:
+        places, palette = few_colours(np.asarray(image.convert("RGB")))
+    picture = Image.fromarray(places)
+    picture.putpalette(palette)
+    picture.save(png, "png", optimize=True, dpi=image.info["dpi"])
+
+
+def few_colours(pixels: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """Pixels `[..., RGB]` in white and 254 other colours: the place of each, and 768 numbers.
+
+    A colour counts as the root of how often it comes: colour bars stay smooth beside all the white.
+    """
+    packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    found, which, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    colours = (found[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
+    often = np.ceil(np.sqrt(counts)).astype(int)
+    sample = Image.fromarray(np.repeat(colours, often, axis=0)[None])
+    palette = [255, 255, 255, *sample.quantize(254, kmeans=2).getpalette()]
+    # Pillow's own search for the nearest is coarse: what is white turns grey.
+    away = (colours[:, None].astype(int) - np.reshape(palette, (-1, 3))) ** 2
+    places = away.sum(axis=-1).argmin(axis=1).astype(np.uint8)
+    return places[which].reshape(pixels.shape[:-1]), palette + [0] * (768 - len(palette))
 
 
 def figure(

@@ -64,6 +64,11 @@ class Shown:
         return Shown(self._table.iloc[:1].assign(value=value, low=low, high=high))
 
     @property
+    def printed(self) -> Shown:
+        """The published numbers in place of ours."""
+        return Shown(self._table.assign(value=self._table["published"]))
+
+    @property
     def least(self) -> float:
         """Smallest value."""
         return float(self._table["value"].min())
@@ -112,14 +117,12 @@ class Said:
         verdict: of its primary row; of a remark empty.
         kind: of its primary row.
         sentence: with the run's numbers.
-        brief: with the row's own number and its interval alone.
     """
 
     finding: Finding | Remark
     verdict: str
     kind: str
     sentence: str
-    brief: str
 
     @property
     def section(self) -> str:
@@ -186,7 +189,7 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
     row = primary_row(finding, tables)
     if row is None:
         not_run = _sentence(finding, None)
-        return Said(finding, NOT_RUN, finding.kind, not_run, not_run)
+        return Said(finding, NOT_RUN, finding.kind, not_run)
     rows = {"it": Shown(row.to_frame().T.infer_objects())}
     rows |= {
         name: Shown(chosen(tables[finding.table], own)) for name, own in finding.beside.items()
@@ -196,9 +199,8 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         text.format(**rows) if measured else "" for text in (finding.number, finding.why)
     )
     kind = row["kind"] or finding.kind
-    theirs = _theirs(finding, row)
-    full, brief = (_sentence(finding, row, number, *more) for more in ((theirs, why), ()))
-    return Said(finding, row["verdict"], kind, full, brief)
+    sentence = _sentence(finding, row, number, _theirs(finding, row), why)
+    return Said(finding, row["verdict"], kind, sentence)
 
 
 def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
@@ -211,7 +213,7 @@ def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
         return None
     shown = {name: Shown(own) for name, own in found.items()}
     sentence = " ".join(remark.sentence.format(**shown).split())
-    return Said(remark, "", "", sentence, sentence)
+    return Said(remark, "", "", sentence)
 
 
 def tested(finding: Finding) -> str:
@@ -429,20 +431,17 @@ def _line(said: Said, places: Places) -> str:
     return line
 
 
-FULL, BRIEF = "finding", "brief"
-
-
 def quoted(said: Said) -> str:
     """A finding's sentence between the marks by which README and docs quote it."""
-    return f"<!-- {FULL}: {said.finding.name} -->{said.sentence}<!-- end -->"
+    return f"<!-- finding: {said.finding.name} -->{said.sentence}<!-- end -->"
 
 
-_QUOTED = re.compile(rf"<!-- ({FULL}|{BRIEF}): ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
+_QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
 
 
 def quotes(text: str) -> list[tuple[str, str]]:
-    """All (name, sentence) that a text quotes, in full or in brief, line breaks as spaces."""
-    return [(name, " ".join(sentence.split())) for _, name, sentence in _QUOTED.findall(text)]
+    """All (name, sentence) that a text quotes, line breaks as spaces."""
+    return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
 
 
 def requoted(text: str, findings: Mapping[str, Said]) -> str:
@@ -457,10 +456,9 @@ def requoted(text: str, findings: Mapping[str, Said]) -> str:
     """
 
     def renewed(quote: re.Match) -> str:
-        how, name, _ = quote.groups()
+        name = quote[1]
         if name not in findings:
             raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
-        sentence = findings[name].sentence if how == FULL else findings[name].brief
-        return f"<!-- {how}: {name} -->{sentence}<!-- end -->"
+        return f"<!-- finding: {name} -->{findings[name].sentence}<!-- end -->"
 
     return _QUOTED.sub(renewed, text)

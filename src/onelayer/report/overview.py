@@ -10,10 +10,12 @@ import pandas as pd
 from markdown_it import MarkdownIt
 
 from onelayer.evidence.pages import SIGNS, badge, page, table_markup
-from onelayer.evidence.sentences import BRIEF, FULL
 from onelayer.report.pictures import small_picture
 
-_COMMENT = re.compile(rf"<!-- (?:(?:{FULL}|{BRIEF}): [a-z0-9_]+|end) -->")
+_COMMENT = re.compile(r"<!-- (?:finding: [a-z0-9_]+|end) -->")
+# On a telephone the names of verdicts stand upright, so that all columns are seen.
+_NARROW = """<style>@media (max-width: 600px) { .onelayer th span { writing-mode: vertical-rl; }
+  .onelayer .score :is(th, td) { padding: .3em .2em; } }</style>"""
 # Within the report a link opens the result in the report; elsewhere the file that it names.
 _OPENING = """
 const path = "results/" + (event.target.closest("a")?.getAttribute("href") ?? "");
@@ -44,15 +46,14 @@ def overview_page(
         figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.
     """
     score, *sections = findings.partition("\n")[2].split("\n## ")
-    signed = {name: f"{sign} {name}" for name, sign in SIGNS.items()}
-    body = [f'<div class="scroll">{_rendered(score)}</div>']
+    body = [_NARROW, f'<div class="scroll score">{_rendered(score)}</div>']
     for place, section in enumerate(sections):
         title, _, sentences = section.partition("\n")
         said = f'<div class="findings">{_rendered(sentences)}</div>'
         body.append(f"<h2>{html.escape(title)}</h2>{said}" if not place else _closed(title, said))
     body += [
         _closed("Every claim, published and ours", table_markup(claims)),
-        _closed("Verdicts of all rows, by paper", table_markup(counts.rename(columns=signed))),
+        _closed("Verdicts of all rows, by paper", table_markup(counts)),
     ]
     body += ["<h2>Figures</h2>", '<div class="gallery">']
     for figure, link, line in figures:
@@ -76,7 +77,7 @@ def _rendered(markdown: str) -> str:
         text = text.replace(
             f"<li><strong>{verdict.capitalize()}.</strong>", f"<li>{badge(verdict)}"
         )
-        text = text.replace(f">{verdict}</th>", f">{sign} {verdict}</th>")
+        text = text.replace(f">{verdict}</th>", f">{sign} <span>{verdict}</span></th>")
     return text
 
 

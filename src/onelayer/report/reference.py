@@ -192,12 +192,23 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
-    renewed = {"score": markdown_table(scores(claims(board)))}
+    judged = claims(board)
+    renewed = {"score": f"{markdown_table(scores(judged))}\n\n{held(judged)}"}
     for path in texts:
         text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), by_name)
         if (reference / MINUTES).is_file():
             text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
+
+
+def held(judged: pd.DataFrame) -> str:
+    """How many claims reproduced of the papers' own objects, of `scoreboard.claims`, by paper."""
+    own = judged[~judged["kind"].isin(["analogue", "control"])]
+    told = [
+        f"{(verdicts == REPRODUCED).sum()} of {len(verdicts)} of *{paper}*"
+        for paper, verdicts in own.groupby("paper", sort=False)["verdict"]
+    ]
+    return f"**What reproduced** of claims on the papers' own models and data: {', '.join(told)}."
 
 
 def predictions(reference: Path) -> dict[str, str]:

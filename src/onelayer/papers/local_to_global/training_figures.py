@@ -375,9 +375,9 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
     """
     chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
     from_afar = papers_starts(variants)
-    colours = dict(
-        zip([STANDARD_START, PAPERS_START, *(v.name for v in variants)], PALETTE, strict=False)
-    )
+    names = [STANDARD_START, PAPERS_START, *(v.name for v in variants)]
+    looks = zip(names, PALETTE, ["-", (0, (4, 1)), "-.", (0, (2, 1)), ":"] * 2, strict=False)
+    styles = {name: {"color": colour, "ls": dashes} for name, colour, dashes in looks}
     figure, axes = plt.subplots(
         2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",
         squeeze=False,
@@ -387,7 +387,7 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
         way = chain.unigram_entropy - chain.bigram_entropy
         mine = curves[(curves["p"] == p) & (curves["q"] == q)]
         for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
-            style = {"color": colours[variant], "lw": 0.9, "alpha": 0.8}
+            style = {**styles[variant], "lw": 0.9, "alpha": 0.8}
             column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
             if variant not in from_afar:
                 column[1].plot(run["iteration"], run["curvature"], **style)
@@ -400,6 +400,6 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
     axes[0, 0].set_ylim(-0.5, 1.08)
     axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
     axes[1, 0].set_ylabel("least curvature\n(units of 2 h(0))")
-    handles = [Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
+    handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
     return figure

@@ -36,6 +36,7 @@ from onelayer.papers.scan_snap.entropy_sweep import INITIAL_ENTROPY, cells, read
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, uniform_entropy
 
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
+DASHES = ("-", "--", ":", "-.")
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)  # of learning rates, where they fall in range
 SPREADS = (0.01, 0.03, 0.1, 0.3)  # std of entropy over seeds, contours (nats)
@@ -150,7 +151,7 @@ def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
 def rest(simulated: pd.DataFrame, iterations: int) -> Figure:
     """Speed of attention and of its entropy over iterations, with each decoder."""
     drawn, axes = plt.subplots(1, 2, figsize=(7, 3.4))
-    styles = zip(PALETTE, ("-", "--", ":", "-."), strict=False)
+    styles = zip(PALETTE, DASHES, strict=False)
     runs = simulated[(simulated["diverged_at"] < 0) & (simulated["iteration"] <= iterations)]
     for (rate, part), (colour, style) in zip(
         runs.groupby("lr_Y_multiplier"), itertools.cycle(styles), strict=False
@@ -284,7 +285,8 @@ def phase_map(simulated: pd.DataFrame, published: Path, iterations: int) -> Figu
         # Of each panel's own quantity.
         style = {"colors": "0.3" if colours == DIVERGING else "white", "linewidths": 0.6}
         style |= {"linestyles": "-", "levels": SPREADS if grid is spread else 5}
-        axis.clabel(axis.contour(x, y, grid.to_numpy(), **style), fontsize=6.5, fmt="%.2g")
+        lines = axis.contour(x, y, grid.to_numpy(), **style)
+        axis.clabel(lines, fontsize=6.5, fmt="%.2g", zorder=5)  # above the squares
         if paper and len(theirs):
             _published_cells(axis, mesh, theirs, paper)
         axis.set(xscale="log", yscale="log", xlabel="lr$_Z$ (log)")
@@ -430,7 +432,8 @@ def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: 
     )
     for axis, (quantity, label, title) in zip(axes[:2].flat, panels, strict=True):
         for place, (name, table) in enumerate(trainings.items()):
-            _seeds(axis, table[table["quantity"] == quantity], PALETTE[place], name)
+            look = PALETTE[place], DASHES[place % len(DASHES)]
+            _seeds(axis, table[table["quantity"] == quantity], name, *look)
         axis.set(ylabel=label, title=title)
     axes[1, 0].set_ylim(bottom=0)
     axes[0, 0].axhline(uniform, color="0.6", linewidth=0.8)
@@ -438,10 +441,10 @@ def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: 
     axes[0, 0].legend()
     colours = _colours(len(FREQUENCY_BINS))
     for axis, (name, table) in zip(axes[2:].flat, trainings.items(), strict=False):
-        for colour, ranks in zip(colours, FREQUENCY_BINS, strict=True):
+        for colour, dashes, ranks in zip(colours, DASHES, FREQUENCY_BINS, strict=True):
             received = table[table["quantity"] == f"received[{ranks}]"]
             if len(received):
-                _seeds(axis, received, colour, f"rank {ranks}")
+                _seeds(axis, received, f"rank {ranks}", colour, dashes)
         axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set(title=f"{name}: by token frequency", ylabel="attention received,\nuniform = 1")
     # Above all lines: nothing lies there.
@@ -455,11 +458,11 @@ def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: 
     return figure
 
 
-def _seeds(axis: Axes, table: pd.DataFrame, colour: object, label: str) -> None:
+def _seeds(axis: Axes, table: pd.DataFrame, label: str, colour: object, dashes: str) -> None:
     """A thin line per seed and their mean."""
     grid = table.pivot_table("value", "iteration", "seed")
     axis.plot(grid.index, grid, color=colour, linewidth=0.5, alpha=0.5)
-    axis.plot(grid.index, grid.mean(axis=1), color=colour, linewidth=1.8, label=label)
+    axis.plot(grid.index, grid.mean(axis=1), dashes, color=colour, linewidth=1.8, label=label)
 
 
 def _colours(count: int) -> np.ndarray:

@@ -203,7 +203,7 @@ FINDINGS: list[Finding | Remark] = [
         _RATIO | {"variant": "layer_norm", "budget": "released", "optimizer": "adam"},
         "The authors' model trained with Adam at the paper's three rates, for as long as their "
         "released configuration says, attends {it:2} times as much to other words of a topic as to "
-        "words of other topics.",
+        "words of other topics (published: {it.printed:2}).",
     ),
     Remark(
         "attention_short",

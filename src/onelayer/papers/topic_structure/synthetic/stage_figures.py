@@ -112,7 +112,7 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     noises_of = [tuple(sorted(runs["noise"].unique())) for _, runs in times.groupby("name")]
     shared = {"squeeze": False, "sharey": len(set(noises_of)) == 1}
     figure, axes = plt.subplots(
-        1, len(names), figsize=(1.16 * MIDDLE, 3.0), width_ratios=widths, **shared
+        1, len(names), figsize=(1.3 * MIDDLE, 3.0), width_ratios=widths, **shared
     )
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):

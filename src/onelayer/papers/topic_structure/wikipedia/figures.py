@@ -307,11 +307,10 @@ def word_groups(
         dots[model] = raw @ raw.T  # NaN where a word is missing
     ticks = list(map(plain, asked))
     edges = np.cumsum([len(group.words) for group in groups])[:-1] - 0.5
-    columns = min(4, len(dots) + 1)  # one more for what the colours mean
-    lines = -(-(len(dots) + 1) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(1.32 * columns + 0.6, 1.45 * lines + 0.75), squeeze=False
-    )
+    columns = min(4, len(dots))
+    lines = -(-len(dots) // columns)
+    size = (1.32 * max(columns, 2) + 0.6, 1.65 * lines + 1.5)
+    figure, axes = plt.subplots(lines, columns, figsize=size, squeeze=False)
     scaled, bound = scaled_dots(dots)
     for place, (name, matrix) in enumerate(scaled.items()):
         axis = axes.flat[place]
@@ -321,7 +320,7 @@ def word_groups(
             axis.axhline(edge, color="black", linewidth=0.8)
             axis.axvline(edge, color="black", linewidth=0.8)
         axis.set_title(_named(name), fontsize=8)
-        left, lowest = place % columns == 0, place // columns == lines - 1
+        left, lowest = place % columns == 0, place + columns >= len(dots)
         blank = [""] * len(ticks)
         axis.set_yticks(range(len(ticks)), ticks if left else blank, fontsize=7.5)
         axis.set_xticks(range(len(ticks)), ticks if lowest else blank, fontsize=7.5)
@@ -329,13 +328,13 @@ def word_groups(
         plt.setp(axis.get_xticklabels(), rotation=90)
     for axis in axes.flat[len(dots) :]:
         axis.set_axis_off()
-    legend = axes.flat[len(dots)]
-    place = legend.inset_axes((0.02, 0.72, 0.96, 0.1))
-    bar = figure.colorbar(image, cax=place, orientation="horizontal", extend="max")
+    bar = figure.colorbar(
+        image, ax=axes, location="bottom", extend="max", shrink=0.5, aspect=25, anchor=(0, 0)
+    )
     bar.set_label("dot product / largest", fontsize=7.5)
     bar.ax.tick_params(labelsize=7)
     grey = [Patch(color=UNKNOWN, label="a word without\na piece of its own")]
-    legend.legend(handles=grey, loc="lower center", fontsize=7.5)
+    figure.legend(handles=grey, loc="lower right", fontsize=7.5)
     return figure
 
 

@@ -83,7 +83,9 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
                 for (name, _), rows in runs.items()
                 if name == model.name
             ]
-            _draw_losses(axis, seeds, model.name, colour_of(model.settings, place))
+            _draw_losses(
+                axis, seeds, model.name, colour_of(model.settings, place), MARKERS[place % 7]
+            )
         axis.set_ylabel(label)
         despine(axis)
     axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
@@ -93,7 +95,9 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
     return figure
 
 
-def _draw_losses(axis: Axes, seeds: Sequence[pd.DataFrame], model: str, colour: str) -> None:
+def _draw_losses(
+    axis: Axes, seeds: Sequence[pd.DataFrame], model: str, colour: str, marker: str
+) -> None:
     """One loss of one model, of every seed."""
     for rows in seeds:
         training = rows[rows["split"] == "training"]
@@ -111,7 +115,7 @@ def _draw_losses(axis: Axes, seeds: Sequence[pd.DataFrame], model: str, colour: 
         yerr=None if np.isnan(half).any() else half,
         color=colour,
         linestyle="",
-        marker="o",
+        marker=marker,
         markersize=4,
         capsize=2,
         elinewidth=0.8,
@@ -155,6 +159,9 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         if informed:
             _draw_seeds(axes[place, -1], rows[rows["quantity"] == INFORMATION], colour)
             axes[place, -1].axhline(0, color="0.5", linewidth=0.8, zorder=1)
+            if not (rows["quantity"] == INFORMATION).any():
+                at = {"transform": axes[place, -1].transAxes, "ha": "center", "va": "center"}
+                axes[place, -1].text(0.5, 0.7, "not in its objective", fontsize=7.5, **at)
         for axis in axes[place]:
             despine(axis)
         axes[place, 0].set_ylabel(name)
