@@ -37,8 +37,7 @@ CALLER = """#!{python} -IS
 import json, os, socket, sys
 words = sys.argv[1:]
 name = os.path.basename(words[0]) if words else ""
-forked = name.endswith(".py") and name not in {anew!r}
-if not forked and words[:2] not in (["-m", "snakemake"], ["-m", "onelayer"]):
+if name != "-m" and not (name.endswith(".py") and name not in {anew!r}):
     os.execv({python!r}, [{python!r}, *words])
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
@@ -49,7 +48,7 @@ status = server.recv(4)
 sys.exit(int.from_bytes(status, "big") if status else 1)
 """
 ANEW = ["measure_claims_again.py"]  # tells libraries what processor this is before they are loaded
-SECONDS = 60  # until the server answers
+SECONDS = 600  # until the server answers, on a machine with much else to do
 
 
 @functools.cache
@@ -83,6 +82,7 @@ def serve(address: str) -> None:
     """Fork a process for every caller until stdin ends."""
     for module in IMPORTED:
         importlib.import_module(module)
+    sys.modules["torch"].set_num_threads(1)  # steps choose, others have a core
     drawn = sys.modules["matplotlib.figure"].Figure()
     drawn.suptitle("$x$")  # the first formula makes the grammar of formulas
     for form in ("pdf", "png"):
