@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.steps import pythons
+from tests.steps import forking
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
@@ -34,16 +34,24 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Longest first; the tests of one costly thing, or of one module of quick ones, together."""
+    """Longest first; the tests of one costly thing, or of one module of quick ones, together.
+
+    One test has the smoke run made, which keeps its process; the other processes do what is long
+    and needs no smoke run, so that nobody waits for it.
+    """
 
     def urgency(item: pytest.Item) -> int:
         if "battered" in item.fixturenames:
-            return 0
-        first = ("smoke_run", "workflow", "faults")
-        named = (*item.fixturenames, *item.path.parts)
-        return next((place for place, name in enumerate(first, 1) if name in named), len(first) + 1)
+            return 2
+        if "smoke_run" in item.fixturenames:
+            return 3
+        return 1 if {"workflow", "faults"} & {*item.path.parts} else 4
 
     items.sort(key=urgency)
+    alone = (item for item in items if "smoke_run" in item.fixturenames)
+    if starter := next((i for i in alone if not {*STAY_TOGETHER} & {*i.fixturenames}), None):
+        items.remove(starter)
+        items.insert(0, starter)
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
             shared = [name for name in STAY_TOGETHER if name in item.fixturenames]
@@ -98,6 +106,16 @@ def copy_project(target: Path) -> Path:
     return target
 
 
+def copy_run(run: Path, target: Path) -> Path:
+    """Copy a project with its results; its models, most of the bytes, are the same files."""
+
+    def copy(source: str, target: str) -> None:
+        link = source.endswith("/model.safetensors")
+        (os.link if link else shutil.copy2)(source, target)
+
+    return Path(shutil.copytree(run, target, symlinks=True, copy_function=copy))
+
+
 def clean_environment(**extra: str) -> dict[str, str]:
     """The environment of a user's shell: nothing of pytest's own paths or thread counts."""
     own = ("PYTHONPATH", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -140,10 +158,10 @@ def snakemake(
 ) -> subprocess.CompletedProcess:
     """Run Snakemake in a project, as `run_command` runs it.
 
-    Its steps are forked from a process that has their imports behind it, unless they are to start
-    Python anew or have an environment of their own, which Python may read as it starts.
+    It and its steps are forked from a process that has their imports behind it, unless they are to
+    start Python anew or have an environment of their own, which Python may read as it starts.
     """
-    python = sys.executable if anew or environment else pythons().real
+    python = sys.executable if anew or environment.keys() - {"PYTHONPATH"} else forking()
     command = [python, "-m", "snakemake", *arguments]
     return run_command(*command, folder=project, timeout=timeout, **environment)
 
@@ -156,7 +174,7 @@ def cpu_seconds() -> float:
 
 def run_step(project: Path, step: str, *arguments: object, **environment: str):
     """Run one script by hand, as the README shows."""
-    python = sys.executable if environment else pythons().forking
+    python = sys.executable if environment else forking()
     return run_script(python, f"scripts/{step}.py", *arguments, folder=project, **environment)
 
 
@@ -208,7 +226,7 @@ def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def finished(smoke_run: Path, tmp_path: Path) -> Path:
     """A copy of the finished smoke run, Snakemake's memory included, that a test may change."""
-    return Path(shutil.copytree(smoke_run, tmp_path / "project", symlinks=True))
+    return copy_run(smoke_run, tmp_path / "project")
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-"""A `python` for scripts of the project that has the slow imports behind it.
+"""A `python` for Snakemake and scripts of the project that has the slow imports behind it.
 
-A script spends most of its time importing torch and transformers. Here a server imports them once;
-a `python` in an environment of its own has it fork a process for each script, which has the
-arguments, environment, folder and descriptors of its caller, and the modules of the project, and
-ends when its caller is killed. Anything but a script goes to the real Python. What Python reads
-from the environment when it starts (hash seed, encoding) takes a new interpreter, and so does
-whatever is to be killed or timed: `tests.conftest` chooses.
+A script spends most of its time importing torch and transformers, a dry-run a third of it importing
+Snakemake. Here a server imports them once; a `python` in an environment of its own has it fork a
+process for each, which has the arguments, environment, folder and descriptors of its caller, and
+the modules of the project, and ends when its caller is killed. Anything else goes to the real
+Python. What Python reads from the environment when it starts (hash seed, encoding) takes a new
+interpreter, and so does whatever is to be killed or timed: `tests.conftest` chooses.
 """
 
 import atexit
@@ -13,6 +13,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import io
 import json
 import os
 import runpy
@@ -24,18 +25,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 IMPORTED = (
     *("gensim.models", "matplotlib.backends.backend_pdf", "pandas", "pyarrow.dataset", "seaborn"),
     *("torch", "transformers.modeling_utils"),
+    *("snakemake.cli", "snakemake.executors.local", "snakemake.report.html_reporter"),
+    *("snakemake_executor_plugin_slurm", "yte.process"),
 )
 CALLER = """#!{python} -IS
 import json, os, socket, sys
 words = sys.argv[1:]
 name = os.path.basename(words[0]) if words else ""
-if not name.endswith(".py") or name in {anew!r}:
+if name != "-m" and not (name.endswith(".py") and name not in {anew!r}):
     os.execv({python!r}, [{python!r}, *words])
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
@@ -46,25 +48,12 @@ status = server.recv(4)
 sys.exit(int.from_bytes(status, "big") if status else 1)
 """
 ANEW = ["measure_claims_again.py"]  # tells libraries what processor this is before they are loaded
-SECONDS = 60  # until the server answers
-
-
-@dataclass(frozen=True)
-class Pythons:
-    """Two interpreters with the packages of this one, side by side.
-
-    Attributes:
-        real: starts as Python does; what it starts finds `forking` as `python`.
-        forking: runs scripts in processes forked from the server.
-    """
-
-    real: Path
-    forking: Path
+SECONDS = 600  # until the server answers, on a machine with much else to do
 
 
 @functools.cache
-def pythons() -> Pythons:
-    """A virtual environment around both, whose server ends with this process."""
+def forking() -> Path:
+    """A `python`, with a `snakemake` beside it, whose server ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     address = folder / "server"
@@ -76,63 +65,77 @@ def pythons() -> Pythons:
         start_new_session=True,
     )
     atexit.register(server.kill)
-    found = Pythons(folder / "bin/real", folder / "bin/python")
-    found.real.parent.mkdir()
-    found.real.symlink_to(sys.executable)
-    (folder / "lib").symlink_to(Path(sys.prefix, "lib"))
-    if (kept := Path(sys.prefix, "pyvenv.cfg")).exists():
-        shutil.copyfile(kept, folder / kept.name)
+    python = folder / "python"
     caller = CALLER.format(python=sys.executable, address=str(address), anew=ANEW)
-    found.forking.write_text(caller, encoding="utf-8")
-    found.forking.chmod(0o755)
+    command = f'#!/bin/sh\nexec {python} -m snakemake "$@"\n'
+    for file, text in ((python, caller), (folder / "snakemake", command)):
+        file.write_text(text, encoding="utf-8")
+        file.chmod(0o755)
     deadline = time.monotonic() + SECONDS
     while not address.exists():
         assert server.poll() is None and time.monotonic() < deadline, "the server did not start"
         time.sleep(0.05)
-    return found
+    return python
 
 
 def serve(address: str) -> None:
     """Fork a process for every caller until stdin ends."""
     for module in IMPORTED:
         importlib.import_module(module)
+    sys.modules["torch"].set_num_threads(1)  # steps choose, others have a core
+    drawn = sys.modules["matplotlib.figure"].Figure()
+    drawn.suptitle("$x$")  # the first formula makes the grammar of formulas
+    for form in ("pdf", "png"):
+        drawn.savefig(io.BytesIO(), format=form)
     gc.collect()
     gc.freeze()  # looking for garbage would copy every page into every process
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    sys.executable = str(Path(address).parent / "python")  # by which Snakemake finds it, too
+    callers: dict[int, tuple[int, socket.socket]] = {}  # by what tells that a process has ended
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{address}-starts")
         listener.listen(64)
         Path(f"{address}-starts").rename(address)
-        while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
-            caller, _ = listener.accept()
-            with caller:
-                if os.fork():
-                    continue
-                listener.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _attend(caller)
+        while True:
+            open_ones = [caller for _, caller in callers.values()]
+            ready = select.select([listener, sys.stdin, *callers, *open_ones], [], [])[0]
+            if sys.stdin in ready:
+                return
+            for ended, (process, caller) in list(callers.items()):
+                if ended in ready:
+                    _tell(caller, process)
+                    os.close(ended)
+                    del callers[ended]
+                elif caller in ready:  # it was killed
+                    os.kill(process, signal.SIGTERM)
+            if listener in ready:
+                caller, _ = listener.accept()
+                process = _fork(caller, [listener, *open_ones])
+                callers[os.pidfd_open(process)] = process, caller
 
 
-def _attend(caller: socket.socket) -> None:
-    """Run one script in a process of its own, and tell its caller how it ended."""
+def _fork(caller: socket.socket, ours: list[socket.socket]) -> int:
+    """Run in a process of its own what a caller asks for; the process."""
     head, descriptors, _, _ = socket.recv_fds(caller, 8, 3)
     with caller.makefile("rb") as stream:
         call = json.loads(stream.read(int.from_bytes(head, "big")))
-    if not (script := os.fork()):
-        caller.close()
+    if not (process := os.fork()):
+        for connection in (caller, *ours):
+            connection.close()
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
         os._exit(_run(*call))
-    ended = os.pidfd_open(script)
-    if ended not in select.select([caller, ended], [], [])[0]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(script, signal.SIGTERM)
-    _, status = os.waitpid(script, 0)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return process
+
+
+def _tell(caller: socket.socket, process: int) -> None:
+    """Tell a caller how the process that it asked for ended."""
+    _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
-    with contextlib.suppress(OSError):
+    with caller, contextlib.suppress(OSError):
         caller.sendall((code if code >= 0 else 128 - code).to_bytes(4, "big"))
-    os._exit(0)
 
 
 def _run(words: list[str], folder: str, environment: dict[str, str]) -> int:
@@ -143,10 +146,15 @@ def _run(words: list[str], folder: str, environment: dict[str, str]) -> int:
     tempfile.tempdir = None  # found again, by TMPDIR
     importlib.reload(sys.modules["huggingface_hub.constants"])  # it has read the server's
     own = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
-    sys.path[:1] = [str(Path(words[0]).resolve().parent), *own]
-    sys.argv = words
     try:
-        runpy.run_path(words[0], run_name="__main__")
+        if words[0] == "-m":
+            sys.path[:1] = [folder, *own]
+            sys.argv = words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[:1] = [str(Path(words[0]).resolve().parent), *own]
+            sys.argv = words
+            runpy.run_path(words[0], run_name="__main__")
         code = 0
     except SystemExit as end:
         code = end.code or 0

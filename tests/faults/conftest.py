@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run_script
-from tests.steps import pythons
+from tests.steps import forking
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -127,7 +127,7 @@ def fetch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
 
     def run(step: str, *arguments: object) -> subprocess.CompletedProcess:
         script = ("tests/faults/unpaused.py", f"scripts/{step}.py")
-        return run_script(pythons().forking, *script, *arguments, folder=ROOT, TMPDIR=str(tmp_path))
+        return run_script(forking(), *script, *arguments, folder=ROOT, TMPDIR=str(tmp_path))
 
     return run
 

@@ -4,7 +4,6 @@
 """
 
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from onelayer.report.crate.metadata import METADATA
 from tests.conftest import check_in, run_command
 from tests.crates import rezip
+from tests.steps import forking
 
 pytestmark = [pytest.mark.workflow, pytest.mark.faults]
 
@@ -24,7 +24,7 @@ PARTS, BYTES = 5, 4  # parts of a run, bytes changed in the archive of each
 def onelayer(folder: Path, *words: object) -> subprocess.CompletedProcess:
     """The project's command, with the code of this folder."""
     source = str(folder / "src")
-    return run_command(sys.executable, "-m", "onelayer", *words, folder=folder, PYTHONPATH=source)
+    return run_command(forking(), "-m", "onelayer", *words, folder=folder, PYTHONPATH=source)
 
 
 def left_of(project: Path, draw: np.random.Generator) -> None:

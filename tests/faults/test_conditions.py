@@ -5,13 +5,22 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, SMOKE, clean_environment, run_command, run_script, snakemake
+from tests.conftest import (
+    ROOT,
+    SMOKE,
+    clean_environment,
+    copy_run,
+    run_command,
+    run_script,
+    snakemake,
+)
 from tests.faults.conftest import parts, results
+from tests.steps import forking
 
 pytestmark = pytest.mark.workflow
 
@@ -47,8 +56,7 @@ LOCALES = {
 @pytest.fixture(scope="module")
 def unchanged(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the finished smoke run; every test leaves the same bytes in it."""
-    place = tmp_path_factory.mktemp("conditions") / "project"
-    return Path(shutil.copytree(smoke_run, place, symlinks=True))
+    return copy_run(smoke_run, tmp_path_factory.mktemp("conditions") / "project")
 
 
 def differing(project: Path, smoke_run: Path) -> list[str]:
@@ -119,6 +127,9 @@ def touch(project: Path, seconds: float, *names: str) -> None:
     files = (project / "results").rglob("*")
     for path in [project / name for name in names] or [f for f in files if f.is_file()]:
         dated = path.stat().st_mtime + seconds
+        if path.stat().st_nlink > 1:  # the smoke run's, too
+            shutil.copyfile(path, path.with_name("own"))
+            path.with_name("own").replace(path)
         os.utime(path, (dated, dated))
 
 
@@ -143,9 +154,14 @@ def test_a_clock_that_was_set_back_is_named_and_costs_no_byte(finished, smoke_ru
     assert differing(finished, smoke_run) == [] and parts(finished) == []
 
 
+def python_of(user: Sequence[str]) -> Sequence[object]:
+    """A Python; as another user none that another process forks."""
+    return (*user, sys.executable) if user else [forking()]
+
+
 def verified(project: Path, *user: str) -> subprocess.CompletedProcess:
     """`make verify`."""
-    command = (*user, sys.executable, "-m", "onelayer", "verify", "results")
+    command = (*python_of(user), "-m", "onelayer", "verify", "results")
     return run_script(*command, folder=project, PYTHONPATH=str(ROOT / "src"))
 
 
@@ -182,7 +198,7 @@ def closed(request, unchanged: Path, tmp_path: Path) -> Iterator[tuple[Path, lis
 def test_in_a_folder_that_may_only_be_read_one_line_says_so_and_verifying_works(closed):
     folder, user = closed
     for arguments in (["--dry-run"], [], ["--", "table_theorem_1"]):
-        command = [*user, sys.executable, "-m", "snakemake", *ONE_CORE, *arguments]
+        command = [*python_of(user), "-m", "snakemake", *ONE_CORE, *arguments]
         run = run_command(*command, folder=folder)
         assert run.returncode == 1, run.stdout
         [line] = [line for line in run.stdout.splitlines() if "may not be written" in line]

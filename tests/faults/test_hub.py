@@ -19,9 +19,10 @@ from onelayer.fetching.hub import PassingError, Repository
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import HubModel
 from onelayer.text.corpus.storage import read_column
-from tests.conftest import ROOT, clean_environment, run_step
+from tests.conftest import ROOT, clean_environment, run_script, run_step
 from tests.faults.conftest import error_line, sha256
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
+from tests.steps import forking
 from tests.tiny_models import edit_config, save_tiny_bert
 
 MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
@@ -298,14 +299,7 @@ def test_a_pytorch_file_cut_short_is_refused(hub, model):
 
 
 def pin(*arguments: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "onelayer", "pin", *map(str, arguments)]
-    return subprocess.run(
-        command,
-        env=clean_environment(PYTHONPATH=str(ROOT / "src")),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_script(forking(), "-m", "onelayer", "pin", *arguments, folder=ROOT)
 
 
 def test_the_entry_of_a_repository_is_that_of_its_commit(hub, model):

@@ -3,8 +3,6 @@
 import hashlib
 import logging
 import signal
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -12,7 +10,8 @@ import torch
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
 from onelayer.compute.execution import Execution
-from tests.conftest import ROOT, StoppedError, clean_environment
+from tests.conftest import ROOT, StoppedError, run_script
+from tests.steps import forking
 
 
 def bowl(rates, labels=(), batch=lambda step: None):
@@ -173,11 +172,11 @@ trained = train_in_chunks(build, 6, 3, 10, execution=execution)
 def test_a_killed_chunk_goes_on_to_the_same_bytes(tmp_path):
     def start(stop_at, folder):
         folder.mkdir(exist_ok=True)
-        command = [sys.executable, "-c", KILLED, str(stop_at), str(folder)]
-        environment = clean_environment(PYTHONPATH=str(ROOT / "src"))
-        return subprocess.run(command, env=environment, check=False).returncode
+        return run_script(forking(), script, stop_at, folder, folder=ROOT).returncode
 
-    assert start(15, tmp_path / "killed") == -signal.SIGKILL
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    assert start(15, tmp_path / "killed") == 128 + signal.SIGKILL
     assert not (tmp_path / "killed/result").exists()
     # One chunk and four steps are done: six remain, so a stop at the seventh is never reached.
     assert start(7, tmp_path / "killed") == 0

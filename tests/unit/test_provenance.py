@@ -41,6 +41,21 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path) -> None:
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy", tmp_path)) == counts
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import a.b\n\n\ndef f():\n    pass\n",
+        "def f():\n    if g():\n        from a import b\n",
+        'import a.b\n\nTEXT = """\ndef f():\n"""\n',
+        "@f\nclass A:\n    pass\n\nimport a.b\n",
+    ],
+)
+def test_every_import_is_found_where_no_more_of_a_file_is_parsed_than_has_them(text, tmp_path):
+    (tmp_path / "a.py").write_text(text)
+    found = provenance.read_source(tmp_path / "a.py")
+    assert "a.b" in found.imports and not found.bare
+
+
 def test_no_step_goes_through_the_public_names_which_no_closure_follows() -> None:
     public = {f"onelayer.{name}" for name in onelayer.__all__}
     for path in (*ROOT.glob("scripts/*.py"), *ROOT.glob("src/onelayer/**/*.py")):

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from snakemake.utils import update_config
 
 from onelayer.report.crate.described import Described, read_metadata
 from onelayer.report.crate.metadata import METADATA
-from tests.conftest import ROOT, SMOKE, clean_environment, copy_project, snakemake
+from tests.conftest import ROOT, SMOKE, copy_project, run_command, snakemake
+from tests.steps import forking
 
 DOWNSTREAM = "input files updated by another job"
 # Every table, figure and animation has a caption, which it may share with its like.
@@ -156,14 +156,8 @@ class Answer:
 
 def ask(project: Path, *overlays: str | Path, paths: Iterable[str] = ()) -> Answer:
     """Ask Snakemake about a project under overlays, and about how it makes these paths."""
-    run = subprocess.run(
-        [sys.executable, ROOT / "tests/workflow/ask.py", *overlays, "--", *paths],
-        cwd=project,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (forking(), ROOT / "tests/workflow/ask.py", *overlays, "--", *paths)
+    run = run_command(*command, folder=project, stderr=subprocess.PIPE)
     assert run.returncode == 0, run.stderr
     return Answer(**json.loads(run.stdout))
 

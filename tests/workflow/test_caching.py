@@ -83,11 +83,9 @@ def test_editing_a_module_reruns_exactly_the_steps_that_import_it(finished, modu
     assert set(planned.reasons) <= {CODE, DOWNSTREAM}
 
 
-@pytest.mark.parametrize(
-    "name", ["settings/root.py", "run/allocation.py", "papers/scan_snap/__init__.py"]
-)
-def test_editing_what_no_number_depends_on_reruns_nothing(finished, name):
-    edit(finished / "src/onelayer" / name)
+def test_editing_what_no_number_depends_on_reruns_nothing(finished):
+    for name in ("settings/root.py", "run/allocation.py", "papers/scan_snap/__init__.py"):
+        edit(finished / "src/onelayer" / name)
     assert plan(finished).rules == set()
 
 

@@ -1,8 +1,10 @@
 """Every configuration plans and validates; rules, pins and files keep the rules of the house."""
 
+import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -60,20 +62,26 @@ def test_every_overlay_plans_everything(answers, overlay):
     assert {"write_index", "write_crate"} <= planned
 
 
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    """What an editor checks a configuration with."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS])
 def test_every_configuration_fits_the_schema(overlay):
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(merged_config(overlay), schema, jsonschema.Draft202012Validator)
-    load_settings(merged_config(overlay))
+    config = merged_config(overlay)
+    validator().validate(config)
+    load_settings(config)
 
 
 def test_the_schema_knows_no_other_keys():
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     config = merged_config(None)
     config["topics"]["lda"]["pases"] = 3
     with pytest.raises(jsonschema.ValidationError, match="pases"):
-        jsonschema.validate(config, schema, jsonschema.Draft202012Validator)
+        validator().validate(config)
 
 
 def test_the_schema_file_is_the_typed_settings():

@@ -12,7 +12,7 @@ import yaml
 from onelayer.__main__ import main
 from tests import tiny_models
 from tests.conftest import ROOT, run_script, snakemake
-from tests.steps import pythons
+from tests.steps import forking
 from tests.tiny_models import save_tiny
 
 pytestmark = pytest.mark.workflow
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.workflow
 
 def probe(directory: Path, *arguments: object) -> subprocess.CompletedProcess:
     """Run the command as a user does, in a folder of its own."""
-    command = (pythons().real, "-m", "onelayer", "probe", *arguments, "--cores", "1")
+    command = (forking(), "-m", "onelayer", "probe", *arguments, "--cores", "1")
     return run_script(*command, folder=directory, PYTHONPATH=str(ROOT / "src"))
 
 

@@ -14,6 +14,7 @@ from onelayer.__main__ import _parser
 from onelayer.settings.topics import WordSettings
 from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
 from tests.conftest import ROOT, copy_project, run_command
+from tests.steps import forking
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import made_up_articles
 
@@ -77,7 +78,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
             folder=project,
             HOME=str(home),
             PYTHONPATH=str(project / "src"),
-            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            PATH=f"{forking().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         )
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}"
         return done.stdout

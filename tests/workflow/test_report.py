@@ -4,14 +4,13 @@ import base64
 import html
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.report.registry import FOLDERS
-from tests.conftest import ROOT, SMOKE, snakemake
+from tests.conftest import ROOT, SMOKE, copy_run, snakemake
 from tests.workflow.browser import Page
 from tests.workflow.conftest import merged_config
 
@@ -54,8 +53,7 @@ TURNS = """[...document.querySelectorAll("th")].map((head) => [1, 2, 3].map(() =
 @pytest.fixture(scope="module")
 def report(smoke_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the smoke run, made with the options of `make report`."""
-    project = tmp_path_factory.mktemp("report") / "project"
-    shutil.copytree(smoke_run, project, symlinks=True)
+    project = copy_run(smoke_run, tmp_path_factory.mktemp("report") / "project")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     options = re.search(r"--cores \S+ (--report .*)", makefile)[1].split()
     options = [option.replace("$(CURDIR)", str(project)) for option in options]

@@ -3,7 +3,6 @@
 import hashlib
 import re
 import subprocess
-import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -24,6 +23,7 @@ from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims
 from onelayer.run.provenance import code_closure, library_versions
 from tests.conftest import SMOKE, check_in, cpu_seconds, run_script, snakemake
+from tests.steps import forking
 from tests.workflow.conftest import CAPTIONS, executed, products
 
 pytestmark = pytest.mark.workflow
@@ -310,16 +310,16 @@ def test_the_crate_names_the_commit_and_marks_changed_files(finished):
 
 def test_a_finished_run_packs_and_its_archive_holds(finished):
     check_in(finished)
-    pack = run_script(sys.executable, "-m", "onelayer", "pack", "results", folder=finished)
+    pack = run_script(forking(), "-m", "onelayer", "pack", "results", folder=finished)
     assert pack.returncode == 0, pack.stderr
     archive = pack.stdout.splitlines()[-1]
-    verify = run_script(sys.executable, "-m", "onelayer", "verify", archive, folder=finished)
+    verify = run_script(forking(), "-m", "onelayer", "verify", archive, folder=finished)
     assert verify.returncode == 0, verify.stderr
     assert "Beside the reference run" in verify.stdout
 
 
 def test_verify_holds_until_one_byte_changes(finished):
-    verify = (sys.executable, "-m", "onelayer", "verify", "results")
+    verify = (forking(), "-m", "onelayer", "verify", "results")
     run = run_script(*verify, folder=finished)
     assert run.returncode == 0, run.stderr
     table = finished / WIKIPEDIA / "wikipedia_disjoint.csv"
@@ -337,7 +337,7 @@ def test_verify_holds_until_one_byte_changes(finished):
 
 def test_a_second_run_has_nothing_to_do_and_says_so_within_seconds(finished):
     start = cpu_seconds()
-    run = snakemake(finished, "--cores", "2", *SMOKE)
+    run = snakemake(finished, "--cores", "2", *SMOKE, anew=True)
     seconds = cpu_seconds() - start
     assert run.returncode == 0 and "Nothing to be done" in run.stdout, run.stdout
     assert seconds <= 15  # seconds, not minutes; how many is what `make bench` says

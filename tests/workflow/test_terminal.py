@@ -51,15 +51,11 @@ def test_a_terminal_shows_how_far_the_run_is_and_what_runs(fresh):
     assert "0 of 2 jobs, less than a minute left: solve_decision_lists" in again
 
 
-def test_elsewhere_nothing_is_added(fresh):
+def test_elsewhere_nothing_is_added_a_dry_run_says_why_and_a_failure_ends_in_its_line(fresh):
     run = snakemake(fresh, *RUN, PYTHONPATH=str(fresh / "src"))
     assert run.returncode == 0, run.stdout
     assert "2 of 2 steps (100%) done" in run.stdout
     assert "of 2 jobs" not in run.stdout and "\r" not in run.stdout
-
-
-def test_a_dry_run_says_why_and_a_failure_ends_in_its_line(fresh):
-    assert snakemake(fresh, *RUN, PYTHONPATH=str(fresh / "src")).returncode == 0
     few = fresh / "config/few.yaml"
     few.write_text("decision_lists: {theorem_1: {max_steps: 1}}\n")
     changed = (*RUN[:-2], str(few), *RUN[-2:])

@@ -12,6 +12,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,12 +38,24 @@ class Source(NamedTuple):
     imports: frozenset[str]
 
 
+_IMPORT = re.compile(r"\bimport\b")
+_DEFINITION = re.compile(r"^(?:@|def |class )", re.MULTILINE)
+
+
 @functools.cache
 def read_source(path: Path) -> Source:
-    """Parse a Python file, once."""
-    module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    """Parse a Python file, once, as far as it is read here."""
+    text = path.read_text(encoding="utf-8")
+    # Every import has the word; what follows the last one is most of most files. Where a string or
+    # a statement goes on beyond the cut, what stands before the cut is no Python.
+    last = max((match.end() for match in _IMPORT.finditer(text)), default=0)
+    following = _DEFINITION.search(text, last)
+    try:
+        module = ast.parse(text[: following.start()] if following else text)
+    except SyntaxError:
+        module, following = ast.parse(text, filename=str(path)), None
     docstring = ast.get_docstring(module)
-    bare = len(module.body) == (docstring is not None)
+    bare = not following and len(module.body) == (docstring is not None)
     return Source(docstring, bare, frozenset(_imported(module.body)))
 
 

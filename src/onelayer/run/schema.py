@@ -3,18 +3,39 @@
 `onelayer schema` writes it; with `--check` it only says whether it drifted.
 """
 
+import ast
+import inspect
+import itertools
 import json
+import textwrap
+
+from pydantic.json_schema import GenerateJsonSchema
 
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import REPOSITORY
+from onelayer.settings.block import Block
 from onelayer.settings.root import Settings
 
 PATH = REPOSITORY / "workflow" / "schemas" / "config.schema.json"
 
 
+class _WithTexts(GenerateJsonSchema):
+    """Describes a block's fields by the texts that stand below them, there or in its base."""
+
+    def model_schema(self, schema: dict) -> dict:
+        described = super().model_schema(schema)
+        for owner in (one for one in schema["cls"].__mro__ if issubclass(one, Block)):
+            [body] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+            for field, text in itertools.pairwise(body.body):
+                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    known = described["properties"].get(field.target.id, {})
+                    known.setdefault("description", inspect.cleandoc(text.value.value))
+        return described
+
+
 def schema_text() -> str:
     """The schema as it should stand in the repository."""
-    schema = Settings.model_json_schema()
+    schema = Settings.model_json_schema(schema_generator=_WithTexts)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 

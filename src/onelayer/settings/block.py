@@ -17,9 +17,9 @@ _SHOWN = 80  # characters of a value in an error
 class Block(pydantic.BaseModel):
     """A group of settings: unknown keys are refused, values never change once read."""
 
-    model_config = pydantic.ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    # What stands below a field is read where the schema is made: with `use_attribute_docstrings`
+    # every step and every dry-run would parse it.
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @pydantic.model_validator(mode="before")
     @classmethod
