@@ -8,5 +8,4 @@ from onelayer.settings.circuits import CircuitSettings
 
 @program(settings=CircuitSettings, outputs="distances")
 def main(step: Step) -> None:
-    execution = execution_of(step, step.outputs.distances)
-    step.write(distances=follow_papers(step.settings, execution))
+    step.write(distances=follow_papers(step.settings, execution_of(step)))

@@ -10,5 +10,4 @@ from onelayer.settings import topic_structure_synthetic as synthetic
 def main(
     step: Step, stages: synthetic.TwoStageSettings, followed: synthetic.StageGradientsSettings
 ) -> None:
-    execution = execution_of(step, step.outputs.gradients)
-    step.write(gradients=stage_gradients(step.settings, stages, followed, execution))
+    step.write(gradients=stage_gradients(step.settings, stages, followed, execution_of(step)))

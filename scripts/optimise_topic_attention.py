@@ -8,5 +8,4 @@ from onelayer.settings.topic_structure_synthetic import StageTwoSettings, Synthe
 
 @program(settings=SyntheticTraining, outputs="ratios")
 def main(step: Step, stage_two: StageTwoSettings) -> None:
-    execution = execution_of(step, step.outputs.ratios)
-    step.write(ratios=ratio_over_tau(step.settings, stage_two, execution))
+    step.write(ratios=ratio_over_tau(step.settings, stage_two, execution_of(step)))

@@ -9,6 +9,6 @@ from onelayer.settings.local_to_global import AttentionFlowSettings, Integration
 
 @program(settings=IntegrationSettings, outputs="ends neighbours")
 def main(step: Step, starts: AttentionFlowSettings) -> None:
-    how = step.settings, execution_of(step, step.outputs.ends)
+    how = step.settings, execution_of(step)
     neighbours = simulation.neighbours(*how, critical_points_with_attention)
     step.write(ends=simulation.attention_starts(starts, *how), neighbours=neighbours)

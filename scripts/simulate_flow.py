@@ -10,7 +10,7 @@ from onelayer.settings.local_to_global import FlowSettings
 
 @program(settings=FlowSettings, outputs="maps gaussian neighbours paths")
 def main(step: Step) -> None:
-    how = step.settings, execution_of(step, step.outputs.maps)
+    how = step.settings, execution_of(step)
     save_file(simulation.basin_maps(*how), step.outputs.maps)
     step.write(gaussian=simulation.gaussian_starts(*how), neighbours=simulation.neighbours(*how))
     save_file(simulation.shown_paths(*how), step.outputs.paths)

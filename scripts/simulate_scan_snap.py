@@ -8,4 +8,4 @@ from onelayer.settings.scan_snap import SimulationSettings
 
 @program(settings=SimulationSettings, outputs="attention")
 def main(step: Step) -> None:
-    step.write(attention=simulate(step.settings, execution_of(step, step.outputs.attention)))
+    step.write(attention=simulate(step.settings, execution_of(step)))

@@ -9,5 +9,4 @@ from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings
 
 @program(settings=Computing, outputs="attention")
 def main(step: Step, scan: SimulationSettings, changes: AssumptionSettings) -> None:
-    execution = execution_of(step, step.outputs.attention)
-    step.write(attention=simulate_changes(scan, changes, execution))
+    step.write(attention=simulate_changes(scan, changes, execution_of(step)))

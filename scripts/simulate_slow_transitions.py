@@ -9,5 +9,4 @@ from onelayer.settings.scan_snap import SimulationSettings, SlowSettings
 
 @program(settings=Computing, outputs="attention")
 def main(step: Step, transition: SimulationSettings, slow: SlowSettings) -> None:
-    execution = execution_of(step, step.outputs.attention)
-    step.write(attention=simulate_slower(transition, slow, execution))
+    step.write(attention=simulate_slower(transition, slow, execution_of(step)))

@@ -10,6 +10,4 @@ from onelayer.settings import topic_structure_synthetic as synthetic
 def main(
     step: Step, components: synthetic.ComponentSettings, over: synthetic.ComponentsOverStepsSettings
 ) -> None:
-    execution = execution_of(step, step.outputs.components)
-    found = all_components(step.settings, components, over, execution)
-    step.write(components=found)
+    step.write(components=all_components(step.settings, components, over, execution_of(step)))

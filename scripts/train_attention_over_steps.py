@@ -14,8 +14,7 @@ def main(
     optimizer: synthetic.OptimizerKind,
     released_steps: int,
 ) -> None:
-    execution = execution_of(step, step.outputs.averages)
     averages = attention_over_steps(
-        step.settings, attention, longer, optimizer, released_steps, execution
+        step.settings, attention, longer, optimizer, released_steps, execution_of(step)
     )
     step.write(averages=averages)

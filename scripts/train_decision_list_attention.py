@@ -8,5 +8,5 @@ from onelayer.settings.decision_lists import AttentionSettings
 
 @program(settings=AttentionSettings, outputs="runs history scores")
 def main(step: Step) -> None:
-    runs, history, scores = train_runs(step.settings, execution_of(step, step.outputs.runs))
+    runs, history, scores = train_runs(step.settings, execution_of(step))
     step.write(runs=runs, history=history, scores=scores)

@@ -9,4 +9,4 @@ from onelayer.settings.local_to_global import OpenProblemsSettings
 
 @program(settings=Computing, outputs="curves")
 def main(step: Step, open_problems: OpenProblemsSettings) -> None:
-    step.write(curves=train_sources(open_problems, execution_of(step, step.outputs.curves)))
+    step.write(curves=train_sources(open_problems, execution_of(step)))

@@ -9,7 +9,7 @@ from onelayer.text.corpus.storage import read_articles, subset
 
 @program(settings=LanguageModelSettings, inputs="articles", outputs="measures maps")
 def main(step: Step) -> None:
-    settings, execution = step.settings, execution_of(step, step.outputs.measures)
+    settings, execution = step.settings, execution_of(step)
     articles = subset(read_articles([step.inputs.articles]), settings.max_articles)
     encoded = text.encode(articles.to_pandas(), settings)
     trained = text_training.train_language_model(encoded, settings, execution)

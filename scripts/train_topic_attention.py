@@ -11,7 +11,6 @@ from onelayer.settings.topic_structure_synthetic import AttentionTableSettings, 
 
 @program(settings=SyntheticTraining, outputs="averages matrices")
 def main(step: Step, attention: AttentionTableSettings, variant: Name) -> None:
-    execution = execution_of(step, step.outputs.averages)
-    averages, matrices = topic_attention(step.settings, attention, variant, execution)
+    averages, matrices = topic_attention(step.settings, attention, variant, execution_of(step))
     step.write(averages=averages)
     np.savez_compressed(step.outputs.matrices, allow_pickle=False, **matrices)

@@ -10,7 +10,7 @@ from onelayer.settings.local_to_global import InitialisationSettings
 
 @program(settings=InitialisationSettings, outputs="curves weights")
 def main(step: Step) -> None:
-    settings, execution = step.settings, execution_of(step, step.outputs.curves)
+    settings, execution = step.settings, execution_of(step)
     group = training.group((name, name, settings.training) for name in training.STARTS)[0]
     trained = training.train_group(group, settings, settings.snapshots, execution)
     step.write(curves=training.curves(group, trained, settings.seeds))

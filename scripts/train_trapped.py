@@ -8,4 +8,4 @@ from onelayer.settings.local_to_global import TrapSettings
 
 @program(settings=TrapSettings, outputs="curves")
 def main(step: Step) -> None:
-    step.write(curves=train_trap(step.settings, execution_of(step, step.outputs.curves)))
+    step.write(curves=train_trap(step.settings, execution_of(step)))

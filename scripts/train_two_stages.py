@@ -8,5 +8,4 @@ from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoSt
 
 @program(settings=SyntheticTraining, outputs="norms")
 def main(step: Step, stages: TwoStageSettings) -> None:
-    execution = execution_of(step, step.outputs.norms)
-    step.write(norms=two_stages(step.settings, stages, execution))
+    step.write(norms=two_stages(step.settings, stages, execution_of(step)))

@@ -12,7 +12,6 @@ from onelayer.settings import topic_structure_synthetic as synthetic
 def main(
     step: Step, theory: synthetic.TheorySettings, components: synthetic.ComponentSettings
 ) -> None:
-    execution = execution_of(step, step.outputs.gaps)
-    gaps, matrices = uniform_attention(step.settings, theory, components, execution)
+    gaps, matrices = uniform_attention(step.settings, theory, components, execution_of(step))
     step.write(gaps=gaps)
     np.savez_compressed(step.outputs.matrices, allow_pickle=False, **matrices)

@@ -29,14 +29,16 @@ class Execution:
         return replace(self, checkpoint=self.checkpoint.part(name, identity))
 
 
-def execution_of(step: Step, output: Path) -> Execution:
+def execution_of(step: Step, output: Path | None = None) -> Execution:
     """How a step's training runs: on the device of its settings, its state beside an output.
 
-    A rerun finds the state there; whoever trains goes on from it and removes it when done.
+    That is the first, where none is named. A rerun finds the state there; whoever trains goes on
+    from it and removes it when done.
 
     Raises:
         OnelayerError: the settings ask for a GPU and there is none.
     """
+    output = output or next(iter(vars(step.outputs).values()))
     step.device = resolve_device(step.settings.device)
     checkpoint = Checkpoint(step.checkpoint(output), step.identity())
     return Execution(step.device, checkpoint, step.progress)
