@@ -34,6 +34,7 @@ from onelayer.papers.findings import CLAIMS, FINDINGS
 from onelayer.run.portable import assignments
 from onelayer.run.provenance import script
 from onelayer.report.registry import FOLDERS, FORMS, Registry
+from onelayer.settings.block import Block
 from onelayer.settings.hub import HubDataset
 from onelayer.settings.kept import keep_settings
 from onelayer.settings.local_to_global import IntegrationSettings

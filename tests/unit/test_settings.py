@@ -117,8 +117,7 @@ topic_structure.synthetic.theory.tau: 12 =>
     topic_structure.synthetic: theory.tau = 12: must be below T = 10
 topic_structure.synthetic.stage_two.taus: [2, 10] =>
     topic_structure.synthetic: stage_two.taus: 10 must be below T = 10
-topic_structure.synthetic.stage_gradients.settings: [b] =>
-    topic_structure.synthetic: stage_gradients.settings: 'b': one of
+topic_structure.synthetic.stage_gradients.settings: [b] => @: unknown name 'b'
 topic_structure.synthetic.model: {p_c: 0.6, p_r: 0.6} => @: p_c + p_r = 1.2: at most 1
 topic_structure.synthetic.model: {v: 1} => @.v: ... greater than or equal to 2, found 1
 topic_structure.synthetic.attention.N: [150, 100] =>

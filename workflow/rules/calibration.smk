@@ -4,14 +4,9 @@ calibrated_models = settings.calibrated_models()
 named_calibrated_models = named(calibrated_models)
 step(
     "calibrate_probe/{corpus}/{checkpoint}",
-    (1500, 30, probing.device),
+    (1500, 30),
     {"measures": "results/calibration/{corpus}/{checkpoint}.parquet"},
-    reads={
-        "articles": articles,
-        **known_words,
-        "model": checkpoint_files("{checkpoint}"),
-    },
-    cores=probing.threads,
+    reads={"articles": articles, **known_words, "model": checkpoint_files("{checkpoint}")},
     texts=calibration.texts,
     attention=probing.of(calibration.texts.documents, parts=1),
     uncertainty=uncertainty,

@@ -14,7 +14,7 @@ if any(settings.models[m].source == "pretrain" for m in settings.topic_structure
     encoded = encoded_articles("text")
 step(
     "probe_attention/{corpus}/{checkpoint}",
-    (2500, 60, probing.device),
+    (2500, 60),
     below(
         "results/probe/{corpus}/{checkpoint}",
         by_head="attention_by_head.parquet",
@@ -28,7 +28,6 @@ step(
         "kept_words": rules.filter_ambiguous_words.output.kept_words,
         "model": checkpoint_files("{checkpoint}"),
     },
-    cores=probing.threads,
     priority=3,
     where={"corpus": probed_at_once},
     attention=probing,
@@ -37,7 +36,7 @@ step(
 # Of articles in parts: each part's attention, merged; the embeddings need no articles.
 step(
     "probe_attention_part/{corpus}/{checkpoint}/{part}",
-    (2500, 60, probing.device),
+    (2500, 60),
     below(
         "results/probe/{corpus}/{checkpoint}/attention",
         by_head="{part}_by_head.parquet",
@@ -49,7 +48,6 @@ step(
         "kept_words": rules.filter_ambiguous_words.output.kept_words,
         "model": checkpoint_files("{checkpoint}"),
     },
-    cores=probing.threads,
     where={"corpus": probed_in_parts},
     attention=probing,
     part=lambda w: probe_parts.index(w.part),
@@ -93,7 +91,6 @@ step(
         "by_distance": of_checkpoints(rules.probe_attention.output.by_distance),
         "by_words": of_checkpoints(rules.probe_attention.output.by_words),
     },
-    cores=uncertainty.threads,
     priority=3,
     uncertainty=uncertainty,
     checkpoint_seeds=lambda w: settings.seeds(w.model),
@@ -111,7 +108,6 @@ step(
         "words": of_checkpoints(rules.probe_attention.output.words),
         "vectors": of_checkpoints(rules.probe_attention.output.vectors),
     },
-    cores=uncertainty.threads,
     priority=3,
     uncertainty=uncertainty,
     checkpoint_seeds=lambda w: settings.seeds(w.model),
@@ -130,7 +126,7 @@ step(
 )
 step(
     "measure_snapshots/{corpus}/{pretrained}",
-    (2000, 60, probing.device),
+    (2000, 60),
     {"measures": "results/measures/{corpus}/{pretrained}/snapshots.parquet"},
     reads={
         "snapshots": of_trainings(rules.pretrain_model.output.snapshots),
@@ -146,7 +142,6 @@ step(
         "articles": articles,
         **known_words,
     },
-    cores=probing.threads,
     attention=probing.of(settings.topic_structure.wikipedia.over_tokens.documents),
     uncertainty=uncertainty,
     trainings=lambda w: [
@@ -158,14 +153,13 @@ step(
 # article.
 step(
     "measure_inputs/{corpus}/{pretrained}/{mixed}",
-    (2000, 60, probing.device),
+    (2000, 60),
     {"measures": "results/measures/{corpus}/{pretrained}/inputs_of_{mixed}.parquet"},
     reads={
         "models": lambda w: checkpoint_files(*settings.checkpoints(w.pretrained)),
         "mixed": rules.mix_articles.output.mixed,
         **known_words,
     },
-    cores=probing.threads,
     attention=probing.of(settings.topic_structure.wikipedia.topics_per_input.documents),
     uncertainty=uncertainty,
     checkpoint_seeds=lambda w: settings.seeds(w.pretrained),
@@ -175,7 +169,7 @@ step(
 # no model was pretrained on here.
 step(
     "measure_head_removal/{corpus}/{model}",
-    (2500, 60, probing.device),
+    (2500, 60),
     {"losses": "results/measures/{corpus}/{model}/head_removal.parquet"},
     reads={
         "articles": articles,
@@ -185,7 +179,6 @@ step(
         "heads": rules.measure_attention.output.heads,
         "models": lambda w: checkpoint_files(*settings.checkpoints(w.model)),
     },
-    cores=probing.threads,
     removal=settings.topic_structure.wikipedia.head_removal,
     attention=probing,
     checkpoint_seeds=lambda w: settings.seeds(w.model),

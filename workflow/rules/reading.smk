@@ -9,7 +9,7 @@ read_by = [
 ]
 step(
     "read_attention",
-    (2000, 10, settings.probe.attention.device),
+    (2000, 10),
     {"page": report("results/reading.html", category="Reading", labels={"result": "attention"})},
     reads={
         "articles": articles_of(wikipedia.corpus),
@@ -28,7 +28,6 @@ step(
         ],
         "template": f"{captions}/reading.html",
     },
-    cores=settings.probe.attention.threads,
     attention=settings.probe.attention,
     shown=wikipedia.reading,
     by=read_by,

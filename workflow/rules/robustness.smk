@@ -7,6 +7,9 @@ compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.m
 compared_models = named(robustness.models)
 # How the models are fitted that the ratios are compared over; the choices have other ways, too.
 compared = {"weights": "counts", "schedule": "ours"}
+of_compared = lambda pattern, corpus: expand(
+    pattern, corpus=corpus, **compared, topics=robustness.topics
+)
 is_compared = lambda w: {name: w.get(name) for name in compared} == compared
 
 
@@ -33,34 +36,20 @@ step(
 )
 step(
     "probe_topic_models/{corpus}/{checkpoint}",
-    (2500, 60, probing.device),
+    (2500, 60),
     {"measures": "results/topic_models/{corpus}/{checkpoint}_measures.parquet"},
     reads={
         "articles": articles,
         "vocabulary": rules.count_words.output.vocabulary,
-        "topics": lambda w: expand(
-            rules.fit_topic_models.output.topics,
-            corpus=w.corpus,
-            **compared,
-            topics=robustness.topics,
-        ),
+        "topics": lambda w: of_compared(rules.fit_topic_models.output.topics, w.corpus),
         "model": checkpoint_files("{checkpoint}"),
     },
-    cores=probing.threads,
     priority=3,
-    ambiguity={
-        "overlaps": [robustness.overlap],
-        "thresholds": [robustness.threshold.model_dump()],
-    },
+    ambiguity={"overlaps": [robustness.overlap], "thresholds": [robustness.threshold.model_dump()]},
     attention=probing.of(robustness.documents),
     uncertainty=robustness.uncertainty,
 )
-compared_quality = expand(
-    rules.fit_topic_models.output.quality,
-    corpus=compared_corpus,
-    **compared,
-    topics=robustness.topics,
-)
+compared_quality = of_compared(rules.fit_topic_models.output.quality, compared_corpus)
 # A line that begins with the word `checkpoint` would begin one of Snakemake's.
 compared_measures = [
     rules.probe_topic_models.output.measures.format(corpus=compared_corpus, checkpoint=name)
@@ -68,7 +57,7 @@ compared_measures = [
 ]
 step(
     "probe_choices/{corpus}/{checkpoint}",
-    (2500, 60, probing.device),
+    (2500, 60),
     {"measures": "results/topic_models/{corpus}/{checkpoint}_choices.parquet"},
     reads={
         "articles": articles,
@@ -81,7 +70,6 @@ step(
         ],
         "model": checkpoint_files("{checkpoint}"),
     },
-    cores=probing.threads,
     choices=choices,
     attention=probing.of(choices.documents),
     uncertainty=robustness.uncertainty,

@@ -15,10 +15,10 @@ def step(
     """Make the rule of a step, with its log, benchmark, record and command line.
 
     `place` names rule, log, benchmark and record: the script, and the wildcards of the outputs.
-    `measured` is memory (MB), time (minutes) and, where the settings are not told one, the device.
+    `measured` is memory (MB), time (minutes) and, where no setting says it, the device.
     `makes` and `reads` are outputs and inputs, named as in the script; `blocks` and `values` are its
-    settings, as `script` takes them. Threads are what these say, or `cores`. `where` constrains
-    wildcards, `localrule` runs the step where Snakemake runs. A `program` that the place does not name
+    settings, as `script` takes them. Threads and device are what these say, or the first block among
+    them that says some, as in the step itself; else `cores`. `where` constrains wildcards, `localrule` runs the step where Snakemake runs. A `program` that the place does not name
     is called as `script` takes it.
 
     Of jobs that are ready, those of higher `priority` start first, then those with larger inputs. 4:
@@ -29,6 +29,10 @@ def step(
     told = {name: value for block in blocks if not callable(block) for name, value in block}
     told |= values
     name = place.partition("/")[0]
+    mem_mb, minutes, *device = measured
+    # A table or figure may be told of a block that computed what it shows.
+    inside = [vars(value) for value in told.values() if isinstance(value, Block) and not program]
+    said = lambda key: next((one[key] for one in [told, *inside] if key in one), None)
 
     rule:
         name:
@@ -50,9 +54,9 @@ def step(
         localrule: localrule
         conda:
             "../../envs/onelayer.yaml"
-        threads: cores or told.get("threads", 1)
+        threads: cores or said("threads") or 1
         resources:
-            **asks(*measured, **({"device": told["device"]} if "device" in told else {})),
+            **asks(mem_mb, minutes, *(device or [said("device")])),
         params:
             **switches,
             **script(program or name, *blocks, **values),

@@ -1,8 +1,6 @@
 # Li, Li & Risteski (2023) on synthetic documents: trainings, which read settings alone.
 synthetic = settings.topic_structure.synthetic
-trained_with = {
-    key: getattr(synthetic, key) for key in ("model", "batch", "chunk", "device", "threads")
-}
+trained_with = synthetic.in_common
 attention_variants = [variant.name for variant in synthetic.attention.variants]
 optimizers_over_steps = sorted({row.optimizer for row in synthetic.over_steps_variant.optimizers})
 
@@ -20,7 +18,7 @@ step(
     "train_uniform_attention",
     (1500, 30),
     {"gaps": f"{made}/gaps.parquet", "matrices": f"{made}/gap_matrices.npz"},
-    **trained_with,
+    trained_with,
     theory=synthetic.theory,
     components=synthetic.components,
 )
@@ -28,8 +26,8 @@ step(
     "train_topic_attention/{variant}",
     (1500, 60),
     below(f"{made}/attention", averages="{variant}.parquet", matrices="{variant}.npz"),
+    trained_with,
     priority=1,
-    **trained_with,
     attention=synthetic.attention,
     variant=lambda w: w.variant,
 )
@@ -37,8 +35,8 @@ step(
     "train_attention_over_steps/{optimizer}",
     (1500, 120),
     {"averages": f"{made}/attention_over_steps/{{optimizer}}.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     attention=synthetic.attention,
     longer=synthetic.attention_over_steps,
     released_steps=synthetic.released_steps,
@@ -48,16 +46,16 @@ step(
     "train_two_stages",
     (1500, 60),
     {"norms": f"{made}/norms.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     stages=synthetic.two_stages,
 )
 step(
     "measure_stage_gradients",
     (1500, 60),
     {"gradients": f"{made}/stage_gradients.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     stages=synthetic.two_stages,
     followed=synthetic.stage_gradients,
 )
@@ -65,8 +63,8 @@ step(
     "train_all_components",
     (1500, 60),
     {"components": f"{made}/components.parquet"},
+    trained_with,
     priority=1,
-    **trained_with,
     components=synthetic.components,
     over=synthetic.components_over_steps,
 )
@@ -74,14 +72,14 @@ step(
     "optimise_topic_attention",
     (1500, 30),
     {"ratios": f"{made}/stage_two.parquet"},
-    **trained_with,
+    trained_with,
     stage_two=synthetic.stage_two,
 )
 step(
     "train_on_brackets",
     (1000, 30),
     {"found": f"{made}/brackets.parquet", "norms": f"{made}/bracket_norms.parquet"},
-    **trained_with,
+    trained_with,
     brackets=synthetic.dyck,
 )
 step(

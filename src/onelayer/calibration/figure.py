@@ -41,7 +41,7 @@ def figure_calibration(table: pd.DataFrame) -> Figure:
     below.set_title("permuted topics", loc="left", fontsize=9)
     below.set_xlabel("share of verdicts")
     handles = [plt.Rectangle((0, 0), 1, 1, fc=COLOURS[v], hatch=HATCHES[v]) for v in SAID]
-    figure.legend(handles, SAID, loc="outside lower center", ncols=len(SAID), frameon=False)
+    figure.legend(handles, SAID, loc="outside lower center", ncols=len(SAID))
     return figure
 
 

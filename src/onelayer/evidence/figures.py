@@ -33,6 +33,7 @@ _STYLE = {
     "axes.titlesize": 10,
     "axes.labelsize": 9,
     "legend.fontsize": 8,
+    "legend.frameon": False,
     "legend.title_fontsize": 9.6,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,

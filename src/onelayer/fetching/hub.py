@@ -6,6 +6,7 @@ HF_HOME (where downloads are kept for the next project), HF_TOKEN (for gated rep
 """
 
 import errno
+import functools
 import hashlib
 import os
 import re
@@ -238,11 +239,9 @@ def _check_content(path: Path, what: str) -> None:
 
 
 def _sha1(path: Path, header: bytes = b"") -> str:
-    digest = hashlib.sha1(header, usedforsecurity=False)
     with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
+        start = functools.partial(hashlib.sha1, header, usedforsecurity=False)
+        return hashlib.file_digest(file, start).hexdigest()
 
 
 def _settle_client() -> None:

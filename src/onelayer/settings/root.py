@@ -23,7 +23,6 @@ from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.stability import ClaimsAgainSettings, Machine, StabilitySettings
 from onelayer.settings.topic_structure import TopicStructureSettings
-from onelayer.settings.topic_structure_synthetic import SyntheticTraining
 from onelayer.settings.topics import TopicSettings
 
 MOST_PROBLEMS = 5  # named at once
@@ -115,10 +114,9 @@ class Settings(Block):
     def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
         """What is measured again on one machine: the papers' own settings, on the CPU."""
         again, synthetic = self.stability, self.topic_structure.synthetic
-        common = {name: getattr(synthetic, name) for name in SyntheticTraining.model_fields}
         return ClaimsAgainSettings(
             machine=machine,
-            synthetic=SyntheticTraining(**common | machine.computes),
+            synthetic=synthetic.in_common.model_copy(update=machine.computes),
             two_stages=again.two_stages.of(synthetic.two_stages),
             transformers=again.transformers.of(self.local_to_global, machine),
             joint_training=again.joint_training.of(self.decision_lists.joint, machine),
@@ -193,6 +191,11 @@ def _check_references(settings: Settings) -> None:
         ("pretraining.corpus", settings.pretraining.corpora, corpora),
         *((f"models.{n}.like", [models[n].like], originals) for n in models if n not in originals),
         ("topic_structure.robustness.corpus", [topics.robustness_corpus], corpora),
+        (
+            "topic_structure.synthetic.stage_gradients.settings",
+            topics.synthetic.stage_gradients.settings,
+            stages,
+        ),
         ("stability.two_stages.settings", again.two_stages.settings, stages),
         ("stability.transformers.variants", again.transformers.variants, variants),
         ("stability.joint_training.sizes", map(_size_name, again.joint_training.sizes), small),

@@ -166,7 +166,7 @@ class LanguageModelSettings(Computing):
     """Held-out sequences that attention is measured on."""
     seeds: int = Field(3, ge=1)
     """Seeds of start, place in the text and dropout (runs of every training)."""
-    trainings: list[TextTrainingSettings] = Field(min_length=1)
+    trainings: Annotated[list[TextTrainingSettings], each_once("name")] = Field(min_length=1)
     """Ways to train it, in the order of the figures' rows."""
 
     @pydantic.model_validator(mode="after")
@@ -175,9 +175,6 @@ class LanguageModelSettings(Computing):
             raise ValueError(
                 f"maps_at must lie within iterations ({self.iterations}); found {max(self.maps_at)}"
             )
-        names = [training.name for training in self.trainings]
-        if len(set(names)) < len(names):
-            raise ValueError(f"trainings must have different names; found {', '.join(names)}")
         return self
 
     @property

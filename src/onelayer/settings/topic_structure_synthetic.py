@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Name, Title, each_once, shown
+from onelayer.settings.block import Block, Computing, Name, Title, each_once
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
@@ -390,6 +390,11 @@ class SyntheticSettings(SyntheticTraining):
     """Bracket words."""
 
     @property
+    def in_common(self) -> SyntheticTraining:
+        """What all trainings have in common."""
+        return SyntheticTraining(**{n: getattr(self, n) for n in SyntheticTraining.model_fields})
+
+    @property
     def over_steps_variant(self) -> AttentionVariant:
         """The variant that is trained for longer."""
         return self.attention.variant(self.attention_over_steps.variant)
@@ -451,15 +456,5 @@ class SyntheticSettings(SyntheticTraining):
                 raise ValueError(
                     f"attention_over_steps.steps.{optimizer} = {block.steps[optimizer]}: at least "
                     f"the {self.released_steps} steps of epochs = {block.epochs}"
-                )
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _followed_stages_known(self) -> "SyntheticSettings":
-        known = [one.name for one in self.two_stages.settings]
-        for name in self.stage_gradients.settings:
-            if name not in known:
-                raise ValueError(
-                    f"stage_gradients.settings: {shown(name)}: one of {', '.join(known)}"
                 )
         return self

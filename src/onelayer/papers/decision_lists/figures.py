@@ -87,7 +87,7 @@ def accuracy_over_time(
         label = f"{_method(method, deviation)} ({_distribution(zipf)})"
         handles.append(Line2D([], [], color=colour, markersize=4, label=label, **style))
     handles.append(Line2D([], [], label="Theorem 1's bound, γ ours (uniform)", **BOUND))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -144,7 +144,7 @@ def time_to_perfect(solved: pd.DataFrame) -> Figure:
         _draw_delta(axes.flat[panels - 1], swept, styles)
     handles = [Line2D([], [], label=f"t*, m = {m}", **style) for m, style in styles.items()]
     handles.append(Line2D([], [], label="Theorem 1's bound (m by colour)", **BOUND))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 
@@ -198,7 +198,7 @@ def _draw_delta(axis: Axes, swept: pd.DataFrame, styles: Styles) -> None:
         for (L, n), dash in dashes.items()
     ]
     names.append(Patch(color="0.93", label="δ > 1: no probability mass"))
-    axis.legend(handles=names, frameon=False, fontsize=7, loc="lower right")
+    axis.legend(handles=names, fontsize=7, loc="lower right")
     despine(axis)
 
 
@@ -284,5 +284,5 @@ def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
     axis.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*")
     axis.set_title(f"order of learning, L = {L}, n = {n}", fontsize=8.5)
     if len(here):
-        axis.legend(frameon=False, loc="lower right")
+        axis.legend(loc="lower right")
     despine(axis)

@@ -53,7 +53,7 @@ def value_from_uniform_attention(
         style = _style(place, 4) | {"linewidth": widths[place]}
         handles.append(Line2D([], [], label=label, **style))
     handles.append(Line2D([], [], label="most that any V can, of each seed", **CEILING))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -136,7 +136,7 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
     right.set_title(f"W and V from N(0, {small['deviation'].iloc[0]:g}²)")
     for axis in (left, right):
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
-        axis.legend(frameon=False, fontsize=7.5, ncols=1, **below)
+        axis.legend(fontsize=7.5, ncols=1, **below)
         despine(axis)
     return figure
 

@@ -56,7 +56,7 @@ def gradient_flow(chains: list[ChainSettings], extent: float) -> Figure:
         Line2D([], [], color=GREEN, lw=2.5, ls=":", label="local maxima"),
         Line2D([], [], color="k", marker="*", ms=9, ls="", label="saddle"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -174,7 +174,7 @@ def _with_attention(
     if view == "wide":
         saddle = r"saddle's weight, $-1/\sqrt{2}$"
         handles.append(Line2D([], [], color="0.6", lw=0.8, ls=":", label=saddle))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -239,7 +239,7 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
     handles += [Line2D([], [], color="0.35", ls=style, lw=1.2) for style in ("-", "--")]
     labels += ["theory, p + q < 1", "theory, p + q > 1"]
     figure.legend(
-        handles, labels, frameon=False, loc="outside lower center", ncols=2, fontsize=7.5,
+        handles, labels, loc="outside lower center", ncols=2, fontsize=7.5,
         title="simulated, with 95% interval", title_fontsize=8,
     )  # fmt: skip
     axis.axvline(USUAL, color="0.7", lw=0.8, ls=":")
@@ -278,9 +278,7 @@ class Landscape:
         axes[1].set_ylabel("")
         bar = self.figure.colorbar(ground, ax=axes, shrink=0.85, extend="both")
         bar.set_label("loss above the bigram entropy (nats)")
-        self.figure.legend(
-            handles=_outcome_handles(), loc="outside lower center", ncols=2, frameon=False
-        )
+        self.figure.legend(handles=_outcome_handles(), loc="outside lower center", ncols=2)
         self.frames = len(self.sides[0][0])
 
     def draw(self, frame: int) -> None:

@@ -179,7 +179,7 @@ def weights_rank_one(
         axis.fill_between(iterations, low, high, color=colour, alpha=0.2, lw=0)
     _explain_colours(left, image, axes)
     axis.set(xlabel="iteration", xticks=iterations, ylabel="largest entry", ylim=(0, None))
-    axis.legend(frameon=False, loc="upper left", handlelength=1.5)
+    axis.legend(loc="upper left", handlelength=1.5)
     seeds, away = curves["seed"].nunique(), furthest_from_rank_one(curves)
     within = f"at most {away:.0e}" if away else "0 in single precision"
     axis.set_title(
@@ -238,7 +238,7 @@ def _band_handles(seeds: int) -> list:
 
 def _legend_below(figure: Figure | SubFigure, handles: list, columns: int, **more: float) -> None:
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=7.5,
+        handles=handles, loc="outside lower center", ncols=columns, fontsize=7.5,
         **more,
     )  # fmt: skip
 
@@ -354,7 +354,7 @@ def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
             axis.axhline(level, color="0.6", lw=0.8, ls=":", zorder=0)
         axis.set(xlabel="iteration", ylim=(-0.1, 1.1))
         axis.set_title(title, fontsize=9)
-        axis.legend(frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+        axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         despine(axis)
     axes[0].set_ylabel("share of the way from unigram\n(0) to best entropy (1)")
     return figure
@@ -401,5 +401,5 @@ def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
     axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
     axes[1, 0].set_ylabel("least curvature\n(units of 2 h(0))")
     handles = [Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
     return figure

@@ -62,7 +62,7 @@ def scan(simulated: pd.DataFrame, iterations: int) -> Figure:
         Line2D([], [], color="0.4", marker="o", markersize=4, label=f"mean of {c.shape[1]} seeds"),
         Patch(color="0.4", alpha=0.2, label=band),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -100,9 +100,7 @@ def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: 
     axis.set_ylabel("attention $c_{l|n}$")
     # Above all bands: nothing lies there.
     axis.set_ylim(0, 1.75 * axis.get_ylim()[1])
-    axis.legend(
-        frameon=False, fontsize=7.5, loc="upper left", ncols=2, handlelength=1.5, columnspacing=1
-    )
+    axis.legend(fontsize=7.5, loc="upper left", ncols=2, handlelength=1.5, columnspacing=1)
     despine(axis)
 
 
@@ -125,7 +123,7 @@ def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> N
         ylim=(0, None),
     )
     axis.set_ylabel(f"$c_{{l|n}}$({iterations}) / $c_{{l|n}}$(0)")
-    axis.legend(frameon=False, loc="upper left")
+    axis.legend(loc="upper left")
     despine(axis)
 
 
@@ -170,7 +168,7 @@ def rest(simulated: pd.DataFrame, iterations: int) -> Figure:
         axis.xaxis.set_major_formatter("{x:g}")
         despine(axis)
     handles, labels = axes[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    drawn.legend(handles, labels, loc="outside lower center", ncols=4)
     return drawn
 
 
@@ -212,7 +210,7 @@ def entropy_sweep(simulated: pd.DataFrame, published: Path, iterations: int) -> 
     for style, face, label in (("-", "0.3", "ours, ± 1 std"), (":", "white", "paper, ± 1 std")):
         handles.append(plt.Line2D([], [], color="0.3", marker="o", markerfacecolor=face, ls=style))
         labels.append(label)
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     _name_line(axes[0, 0], 0.01, INITIAL_ENTROPY, "attention by P(l | n) alone", ha="left")
     return figure
 
@@ -342,7 +340,7 @@ def phase_transition(simulated: pd.DataFrame) -> Figure:
         ticks.set_major_formatter("{x:g}")
         ticks.set_minor_formatter(NullFormatter())
     axis.set_title("\n".join(lines), fontsize=8, loc="left")
-    axis.legend(title="lr$_Z$", frameon=False, fontsize=7.5, title_fontsize=8, ncols=2)
+    axis.legend(title="lr$_Z$", fontsize=7.5, title_fontsize=8, ncols=2)
     despine(axis)
     return figure
 
@@ -437,7 +435,7 @@ def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: 
     axes[1, 0].set_ylim(bottom=0)
     axes[0, 0].axhline(uniform, color="0.6", linewidth=0.8)
     _name_line(axes[0, 0], 0.99, uniform, "uniform", ha="right")
-    axes[0, 0].legend(frameon=False)
+    axes[0, 0].legend()
     colours = _colours(len(FREQUENCY_BINS))
     for axis, (name, table) in zip(axes[2:].flat, trainings.items(), strict=False):
         for colour, ranks in zip(colours, FREQUENCY_BINS, strict=True):
@@ -448,7 +446,7 @@ def attention_over_time(measures: list[pd.DataFrame], names: list[str], length: 
         axis.set(title=f"{name}: by token frequency", ylabel="attention received,\nuniform = 1")
     # Above all lines: nothing lies there.
     axes[2, 0].set_ylim(top=1.3 * axes[2, 0].get_ylim()[1])
-    axes[2, 0].legend(frameon=False, fontsize=7, loc="upper left", ncols=2)
+    axes[2, 0].legend(fontsize=7, loc="upper left", ncols=2)
     for axis in axes.flat[4 + len(trainings) :]:
         axis.set_axis_off()
     for axis in axes.flat[: 4 + len(trainings)]:

@@ -5,6 +5,7 @@ c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from onelayer.evidence.power_laws import exponents
 from onelayer.papers.scan_snap.data import COMMON, SLOTS
@@ -38,17 +39,11 @@ def distinct_entropy(c: np.ndarray) -> np.ndarray:
 
 def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Rank correlation along the last axis, [...]; NaN where either is constant."""
-    ranks = [_ranks(values) for values in (first, second)]
+    ranks = [rankdata(values, axis=-1) for values in (first, second)]
     first, second = (values - values.mean(axis=-1, keepdims=True) for values in ranks)
     covariance = (first * second).sum(axis=-1)
     scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
     return np.divide(covariance, scale, out=np.full_like(covariance, np.nan), where=scale > 0)
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks along the last axis, [...]; equal values share their mean rank."""
-    rows = pd.DataFrame(values.reshape(-1, values.shape[-1]))
-    return rows.rank(axis=1).to_numpy().reshape(values.shape)
 
 
 def entropy_by_run(table: pd.DataFrame) -> pd.DataFrame:

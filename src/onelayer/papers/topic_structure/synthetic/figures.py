@@ -180,7 +180,7 @@ def gap_against_decay(gaps: pd.DataFrame) -> Figure:
         axis.set_title(PARAMETERS[parameter])
         despine(axis)
     axes[0, 0].set_ylabel("gap / theorem's gap  [95%]")
-    axes[0, 0].legend(frameon=False)
+    axes[0, 0].legend()
     return figure
 
 
@@ -343,7 +343,7 @@ def attention_over_steps(
         Line2D([], [], color="0.3", linestyle=":", linewidth=0.8, label="uniform attention"),
         Line2D([], [], color="0.75", linewidth=0.8, label="released budget"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -382,7 +382,7 @@ def gap_grid(gaps: pd.DataFrame) -> Figure:
     for axis in axes[:, 0]:
         axis.set_ylabel("gap")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3)
     return figure
 
 
@@ -416,9 +416,7 @@ def components_over_steps(components: pd.DataFrame) -> Figure:
     axes[1, 0].set_ylabel("attention, same topic\nover different topics")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     title = f"median and range of {components['seed'].nunique()} seeds"
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, title=title
-    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=title)
     return figure
 
 

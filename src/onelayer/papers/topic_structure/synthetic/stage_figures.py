@@ -71,9 +71,9 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
     title = "median and 10–90% of the runs that did not diverge"
     if len(names) % columns:
         title = title.replace(" the", "\nthe")
-        axes[-1, -1].legend(handles=handles, loc="center", frameon=False, title=title)
+        axes[-1, -1].legend(handles=handles, loc="center", title=title)
     else:
-        place = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+        place = {"loc": "outside lower center", "ncols": 3}
         figure.legend(handles=handles, title=title, **place)
     figure.supylabel("Frobenius norm", fontsize=9)
     for axis in axes.flat[max(0, len(names) - columns) : len(names)]:
@@ -197,7 +197,7 @@ def stage_gradients(gradients: pd.DataFrame) -> Figure:
         despine(axis)
     axes[0, 0].set_ylabel("Frobenius norm")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -237,7 +237,7 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
     axis.set_xticks(taus)
     axis.set_ylim(0, None)
     axis.set_title(f"mean ± std of {ratios['seed'].nunique()} seeds, T = {T}", fontsize=9)
-    figure.legend(loc="outside lower center", frameon=False, fontsize=7.5)
+    figure.legend(loc="outside lower center", fontsize=7.5)
     despine(axis)
     return figure
 
@@ -294,6 +294,6 @@ def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
     axis.set_yticks([], minor=True)
     title = f"mean ± std of {defined['seed'].nunique()} seeds; means at most {largest:.2f} $T$"
     axis.set_title(title, fontsize=8.5)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7.5)
     despine(axis)
     return figure

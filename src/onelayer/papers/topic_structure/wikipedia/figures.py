@@ -180,7 +180,7 @@ def _explain(figure: Figure, thresholds: Sequence) -> None:
         share = f" (paper: {threshold.published:g})" if threshold.published else ""
         label = threshold.label + share
         handles.append(Line2D([], [], color="0.3", marker=marker, linestyle="", label=label))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
 
 
 @figure(
@@ -257,7 +257,7 @@ def attention_heads(
         Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
     ]
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
+        handles=handles, loc="outside lower center", ncols=2, fontsize=7.5,
         columnspacing=1, handlelength=1.5,
     )  # fmt: skip
     figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
@@ -335,7 +335,7 @@ def word_groups(
     bar.set_label("dot product / largest", fontsize=7.5)
     bar.ax.tick_params(labelsize=7)
     grey = [Patch(color=UNKNOWN, label="a word without\na piece of its own")]
-    legend.legend(handles=grey, loc="lower center", frameon=False, fontsize=7.5)
+    legend.legend(handles=grey, loc="lower center", fontsize=7.5)
     return figure
 
 
@@ -380,7 +380,7 @@ def head_removal(
         despine(axis)
     axes[-1].set_xlabel("increase of the loss (nats a word)")
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7.5)
     return figure
 
 

@@ -89,7 +89,7 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
     axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
     figure.supxlabel("tokens seen (millions)", fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    figure.legend(handles, labels, loc="outside right upper")
     return figure
 
 
@@ -185,7 +185,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         Line2D([], [], label="finished model", **(marker | {"marker": "s"})),
     ]
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, frameon=False,
+        handles=handles, loc="outside lower center", ncols=2,
         fontsize=7.5,
     )  # fmt: skip
     return figure
@@ -304,7 +304,7 @@ def figure_topics_per_input(
         ),
         Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
 
 
@@ -408,7 +408,7 @@ def value_circuits(
         _draw_over_tokens(values, drawn, GAP, "values: gap over its null")
         _draw_over_tokens(attention, drawn, ATTENTION, "attention: ratio / null, minus 1")
         attention.set_xlabel("tokens seen")
-        values.legend(frameon=False, fontsize=7.5)
+        values.legend(fontsize=7.5)
     return figure
 
 
@@ -430,7 +430,7 @@ def _draw_heads(axis: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
                markerfacecolor=face)
         for face, label in ((PALETTE[0], "beyond 95% of its null"), ("white", "within"))
     ]  # fmt: skip
-    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     despine(axis)
 
 

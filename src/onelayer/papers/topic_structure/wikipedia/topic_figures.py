@@ -74,7 +74,6 @@ def topic_model_robustness(
         handles,
         labels,
         loc="center",
-        frameon=False,
         title="probed model, topics by",
         title_fontsize=8,
     )
@@ -211,7 +210,7 @@ def figure_probe_choices(measures: list[pd.DataFrame], models: list[str]) -> Fig
     for axis in axes[:, 1:].flat:
         axis.tick_params(labelleft=False)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7.5)
     return figure
 
 
