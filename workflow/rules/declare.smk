@@ -106,6 +106,12 @@ def named(models):
     return [{"name": name, "settings": settings.models[name]} for name in models]
 
 
+def measured(name, models):
+    """What was measured of models on the corpus of the Wikipedia tables."""
+    folder = f"results/measures/{wikipedia.corpus}"
+    return [f"{folder}/{model['name']}/{name}.parquet" for model in models]
+
+
 def articles_of(corpus):
     """The files of a corpus's articles: one, or one a part."""
     return settings.corpora[corpus].articles(f"results/corpus/{corpus}")

@@ -17,10 +17,7 @@ step(
             rules.filter_ambiguous_words.output.kept_words, corpus=wikipedia.corpus
         ),
         "models": checkpoint_files(*(settings.checkpoints(one.name)[0] for one in read_by)),
-        "heads": [
-            rules.measure_attention.output.heads.format(corpus=wikipedia.corpus, model=one.name)
-            for one in read_by
-        ],
+        "heads": measured("attention_heads", named(wikipedia.read_by)),
         "snapshots": [
             rules.pretrain_model.output.snapshots.format(pretrained=one.name, seed=one.seed)
             for one in read_by

@@ -75,9 +75,7 @@ step(
     uncertainty=robustness.uncertainty,
 )
 chosen_models = choices.models
-chosen_measures = [
-    rules.probe_choices.output.measures.format(
-        corpus=compared_corpus, checkpoint=settings.checkpoints(name)[0]
-    )
-    for name in choices.models
-]
+chosen_checkpoints = [settings.checkpoints(model)[0] for model in choices.models]
+chosen_measures = expand(
+    rules.probe_choices.output.measures, corpus=compared_corpus, checkpoint=chosen_checkpoints
+)

@@ -9,18 +9,10 @@ original_models = named(dict.fromkeys(settings.models[name].like for name in ran
 # Random embeddings all look the same: the first shows it.
 word_group_models = [m for m in wikipedia.models if m not in random_models[1:]]
 models_over_tokens = [*pretrained_models, *named(wikipedia.over_tokens.series)]
-measures_over_tokens = expand(
-    "results/measures/{corpus}/{model}/snapshots.parquet",
-    corpus=wikipedia.corpus,
-    model=[m["name"] for m in models_over_tokens],
-)
+measures_over_tokens = measured("snapshots", models_over_tokens)
 # A model with random weights predicts nothing.
 trained_models = [m for m in probed_models if m["settings"].source != "random"]
-removal_losses = expand(
-    "results/measures/{corpus}/{model}/head_removal.parquet",
-    corpus=wikipedia.corpus,
-    model=[m["name"] for m in trained_models],
-)
+removal_losses = measured("head_removal", trained_models)
 
 
 wildcard_constraints:
@@ -33,11 +25,9 @@ held_out_topics = expand(
 )
 topic_models_compared = bool(held_out_topics and settings.topics.compared)
 pretraining_histories = [
-    history
-    for m in pretrained_models
-    for history in expand(
-        rules.pretrain_model.output.history, pretrained=m["name"], seed=m["settings"].seeds
-    )
+    f"results/pretraining/{training}/history.parquet"
+    for model in pretrained_models
+    for training in settings.checkpoints(model["name"])
 ]
 word_group_checkpoints = [settings.checkpoints(m)[0] for m in word_group_models]
 words_of_groups, vectors_of_groups = (
@@ -49,18 +39,14 @@ every |= {"corpus": [wikipedia.corpus], "model": wikipedia.models}
 # articles one by one, of the first that had several.
 trained_on_inputs = named(wikipedia.topics_per_input.models)
 of_several = [m["name"] for m in trained_on_inputs if m["settings"].inputs]
-probed_inputs = [
-    {"model": m["name"], "inputs": m["name"] if m["settings"].inputs else of_several[0]}
-    for m in trained_on_inputs
-    if of_several
+probed_inputs = trained_on_inputs if of_several else []
+measures_on_articles = measured("attention", probed_inputs)
+measures_at_snapshots = measured("snapshots", probed_inputs)
+measures_on_inputs = [
+    path
+    for m in probed_inputs
+    for path in measured(f"inputs_of_{m['name'] if m['settings'].inputs else of_several[0]}", [m])
 ]
-measures_on_articles, measures_at_snapshots, measures_on_inputs = (
-    [
-        f"results/measures/{wikipedia.corpus}/{one['model']}/{name.format(**one)}.parquet"
-        for one in probed_inputs
-    ]
-    for name in ("attention", "snapshots", "inputs_of_{inputs}")
-)
 # Values of all of them: those of the other tables, and those that read several articles an input.
 only_by_inputs = [
     (model, at_snapshots)
@@ -70,10 +56,5 @@ only_by_inputs = [
 valued_models = [*probed_models, *(model for model, _ in only_by_inputs)]
 valued_over_tokens = [*models_over_tokens, *(model for model, _ in only_by_inputs)]
 values_over_tokens = [*measures_over_tokens, *(measured for _, measured in only_by_inputs)]
-circuits_of_models, attention_of_models = (
-    expand(pattern, corpus=wikipedia.corpus, model=[m["name"] for m in valued_models])
-    for pattern in (
-        rules.measure_embeddings.output.circuits,
-        rules.measure_attention.output.measures,
-    )
-)
+circuits_of_models = measured("value_circuits", valued_models)
+attention_of_models = measured("attention", valued_models)
