@@ -113,13 +113,8 @@ def _draw_losses(
         np.mean([rows["tokens"] for rows in held_out], axis=0) / 1e6,
         [point["value"] for point in points],
         yerr=None if np.isnan(half).any() else half,
-        color=colour,
-        linestyle="",
-        marker=marker,
-        markersize=4,
-        capsize=2,
-        elinewidth=0.8,
-        label=model,
+        **{"color": colour, "linestyle": "", "marker": marker, "markersize": 4},
+        **{"capsize": 2, "elinewidth": 0.8, "label": model},
     )
 
 
