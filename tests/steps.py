@@ -64,7 +64,7 @@ def forking() -> Path:
         stdin=subprocess.PIPE,
         start_new_session=True,
     )
-    atexit.register(server.kill)
+    atexit.register(server.stdin.close)
     python = folder / "python"
     caller = CALLER.format(python=sys.executable, address=str(address), anew=ANEW)
     command = f'#!/bin/sh\nexec {python} -m snakemake "$@"\n'
@@ -99,6 +99,8 @@ def serve(address: str) -> None:
             open_ones = [caller for _, caller in callers.values()]
             ready = select.select([listener, sys.stdin, *callers, *open_ones], [], [])[0]
             if sys.stdin in ready:
+                for process, _ in callers.values():
+                    os.kill(process, signal.SIGTERM)
                 return
             for ended, (process, caller) in list(callers.items()):
                 if ended in ready:
