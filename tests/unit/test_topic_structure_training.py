@@ -62,7 +62,8 @@ def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> 
     theory = closed_form.theory_gap(vocabulary, words)
     for parameter, rate in (("W_V", rate_value), ("E", TheorySettings().sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
-        plan = gaps._alone(parameter, "squared", steps=150, batch=20, chunk=4)
+        embedding, alone = gaps.ALONE[parameter]
+        plan = Plan(20, 4, 150, embedding, "squared", trained=(alone,))
         trained = train_runs(rows.by_document(), runs, plan, gaps.OBSERVED[parameter])
         found = closed_form.gap(vocabulary, trained.observed["matrix"][-1].numpy())
         np.testing.assert_allclose(found / theory, 1, atol=0.01)

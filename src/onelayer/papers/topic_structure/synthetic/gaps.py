@@ -55,9 +55,8 @@ def uniform_attention(
         ]
         for parameter, loss in itertools.product(("W_V", "E"), losses):
             runs = _gap_runs(theory, parameter, loss, decays)
-            # W_V alone on one-hot words, or the embeddings alone.
-            alone = ("one_hot", "W_V") if parameter == "W_V" else ("trained", "W_E")
-            plan = Plan(base.batch, base.chunk, theory.steps, alone[0], loss, trained=alone[1:])
+            embedding, alone = ALONE[parameter]
+            plan = Plan(base.batch, base.chunk, theory.steps, embedding, loss, trained=(alone,))
             observed = OBSERVED[parameter]
             trained = train_runs(rows.by_document(), runs, plan, observed, execution=execution)
             ends = trained.observed["matrix"][-1]
@@ -100,6 +99,8 @@ def _gap_runs(
     ]
 
 
+# W_V alone on one-hot words, or the embeddings alone: their kind, and what is trained.
+ALONE = {"W_V": ("one_hot", "W_V"), "E": ("trained", "W_E")}
 # From parameters to the matrix of which the theorems say the gap.
 OBSERVED = {
     "W_V": lambda parameters: {"matrix": parameters["W_V"]},
