@@ -295,6 +295,11 @@ WIKIPEDIA: list[Finding | Remark] = [
         for finding in _values(family, f"{family}-here", subject)
     ),
     *_values("several_articles", "bert-of-4", f"a small BERT {_READ_FOUR}"),
+    *_values(
+        "drawn_topics_longer",
+        "bert-drawn-of-4",
+        "a small BERT that read words drawn from four topics in each input",
+    ),
     _choice(
         "every_choice",
         "least_over_null",
