@@ -10,7 +10,7 @@ from onelayer.report.probed import RATIOS, said
 def path(tmp_path):
     """Of a checkpoint whose corrected ratio is 1.4, and its control."""
 
-    def write(low=1.3, high=1.5, value=1.4, different=0.1):
+    def write(low=1.3, high=1.5, value=1.4, different=0.1, p=0.005):
         rows = []
         for model, own in (("mine", value), ("random-mine", 1.0)):
             for threshold in ("top 20", "top 50"):
@@ -28,6 +28,7 @@ def path(tmp_path):
                         key | {"quantity": ratio, "value": 9.0, "low": 8.0, "high": 10.0},
                         key | {"quantity": f"{ratio}_null", "value": 1.01},
                         key | {"quantity": f"{ratio}_z", "value": 12.3},
+                        key | {"quantity": f"{ratio}_p", "value": p},
                         key
                         | {"quantity": f"{ratio}_null_corrected", "value": own}
                         | {"low": low, "high": high},
@@ -43,9 +44,9 @@ def test_the_end_of_a_probe_is_a_narrow_table_and_a_sentence(path):
     lines = said(path(), "mine", "random-mine").splitlines()
     assert max(map(len, lines)) <= 80
     assert len([line for line in lines if "top 20" in line and "9.00" in line]) == 2
-    assert " ".join(lines[-2:]) == (
+    assert " ".join(lines[-3:]) == (
         "In mine words of one topic (top 20) attend to each other more than equally frequent "
-        "words of permuted topics: 1.400 [1.300, 1.500] times as much."
+        "words of permuted topics: 1.400 [1.300, 1.500] times as much (p = 0.005)."
     )
 
 
@@ -55,6 +56,12 @@ def test_the_end_of_a_probe_is_a_narrow_table_and_a_sentence(path):
 def test_the_interval_chooses_the_verb(path, low, high, how):
     text = " ".join(said(path(low, high), "mine", "random-mine").split())
     assert f"attend to each other {how} than" in text
+
+
+def test_a_ratio_that_permuted_topics_often_reach_is_not_called_more(path):
+    text = " ".join(said(path(p=0.06), "mine", "random-mine").split())
+    assert "attend to each other neither more nor less than" in text
+    assert "(p = 0.060)" in text
 
 
 def test_a_ratio_that_means_nothing_is_no_number(path):
