@@ -18,8 +18,9 @@ def step(
     `measured` is memory (MB), time (minutes) and, where no setting says it, the device.
     `makes` and `reads` are outputs and inputs, named as in the script; `blocks` and `values` are its
     settings, as `script` takes them. Threads and device are what these say, or the first block among
-    them that says some, as in the step itself; else `cores`. `where` constrains wildcards, `localrule` runs the step where Snakemake runs. A `program` that the place does not name
-    is called as `script` takes it.
+    them that says some, as in the step itself; else `cores`. `where` constrains wildcards, `localrule`
+    runs the step where Snakemake runs. A `program` that the place does not name is called as `script`
+    takes it.
 
     Of jobs that are ready, those of higher `priority` start first, then those with larger inputs. 4:
     checkpoints from elsewhere, which may turn out not to be what is probed. 3: what models show on
