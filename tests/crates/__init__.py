@@ -13,6 +13,7 @@ import urllib3
 from requests_cache import CachedSession
 
 from onelayer.evidence.tables import VALUE_COLUMNS
+from onelayer.report.crate.archive import seal
 from onelayer.run.provenance import code_digest, file_sha256
 from onelayer.settings.kept import keep_settings
 
@@ -113,6 +114,8 @@ def rezip(source: Path, target: Path, change: Callable[[dict[str, bytes]], Mappi
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in change(files).items():
             archive.writestr(*(content if isinstance(content, tuple) else (entry(name), content)))
+        archive.comment = bytes(64)
+    seal(target)
     return target
 
 

@@ -24,7 +24,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.findings import CLAIMS
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.crate import again, citation, packing, verification
-from onelayer.report.crate.archive import LARGEST, SUMS, unpack_archive
+from onelayer.report.crate.archive import LARGEST, SUMS, seal, unpack_archive
 from onelayer.report.crate.citation import bibtex
 from onelayer.report.crate.code import COMMIT, code_of_checkout, proven_commit
 from onelayer.report.crate.described import read_metadata
@@ -530,17 +530,18 @@ def test_two_entries_of_a_name_are_refused(packed, tmp_path) -> None:
     forged = shutil.copy(packed, tmp_path / "forged.zip")
     with zipfile.ZipFile(forged, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr(entry("README.md"), "another")
+    seal(Path(forged))
     assert "is there twice" in refusal(lambda: verification.main(Path(forged)))
 
 
 def test_a_million_entries_are_refused_before_anything_reads_them(tmp_path) -> None:
     place = tmp_path / "many.zip"
     directory = 1_000_000 * (46 + 8)
-    end = b"PK\5\6" + bytes(4) + b"\xff\xff" * 2 + directory.to_bytes(4, "little") + bytes(6)
+    end = b"PK\5\6" + bytes(4) + b"\xff\xff" * 2 + directory.to_bytes(4, "little") + bytes(4)
     with place.open("wb") as file:
         file.truncate(directory)
         file.seek(directory)
-        file.write(end)
+        file.write(end + bytes([64, 0]) + bytes(64))
     tracemalloc.start()
     assert "bytes of names" in refusal(lambda: verification.main(place))
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
@@ -555,6 +556,7 @@ def test_a_file_that_is_longer_than_it_says_is_refused(packed, tmp_path) -> None
         assert content[place : place + 4] == (9999).to_bytes(4, "little")
         content[place : place + 4] = (9).to_bytes(4, "little")
     forged.write_bytes(content)
+    seal(forged)
     assert "not a whole zip" in refusal(lambda: verification.main(forged))
 
 
@@ -579,16 +581,30 @@ def test_one_changed_byte_beside_the_files_is_found_as_well(packed, tmp_path) ->
     first, last = (entries[n].header_offset for n in (0, -1))
     headers = {*range(first, first + 39), *range(last, last + 40)}
     forged = tmp_path / "forged.zip"
-    for place in {*headers, *range(begin, len(content))}:
+    for place in {*headers, *range(begin, len(content) - 64)}:
         one = bytearray(content)
         one[place] ^= 1
         forged.write_bytes(one)
+        seal(forged)
         with pytest.raises(OnelayerError):
             unpack_archive(forged, tmp_path / "out")
     for more in (content + b"x", b"x" + content, content[:begin] + b"x" + content[begin:]):
         forged.write_bytes(more)
+        seal(forged)
         assert "zip" in refusal(lambda: unpack_archive(forged, tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_one_changed_bit_anywhere_in_an_archive_is_found(packed, tmp_path) -> None:
+    """Also where no file needs it, as in the last bits of a compressed one."""
+    content, forged = bytearray(packed.read_bytes()), tmp_path / "forged.zip"
+    step = len(content) // 500
+    for place in (*range(0, len(content), step), *range(len(content) - 200, len(content))):
+        bit = 1 << place % 8
+        content[place] ^= bit
+        forged.write_bytes(content)
+        assert "zip" in refusal(lambda: unpack_archive(forged, tmp_path / "out"))
+        content[place] ^= bit
 
 
 @pytest.mark.parametrize("end", [b"\r", b"\x0b", b"\x1c", b""])

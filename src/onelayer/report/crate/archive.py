@@ -1,8 +1,9 @@
 """The zip of a run: written to the same bytes each time, and read though a stranger wrote it.
 
-Every file of an archive stands in its `SHA256SUMS`, as `sha256sum --check` reads it. An archive is
-unpacked into a new folder alone, to no more than it may grow to, and not at all where one name in
-it is refused.
+Every file of an archive stands in its `SHA256SUMS`, as `sha256sum --check` reads it, and the
+archive's comment is the sum of all bytes before it: bits that no file needs count as well. An
+archive is unpacked into a new folder alone, to no more than it may grow to, and not at all where
+one name in it is refused.
 """
 
 import contextlib
@@ -28,6 +29,7 @@ SUMS = "SHA256SUMS"
 MOST_FILES, LARGEST_DIRECTORY = 50_000, 8 << 20  # entries; bytes of the table of contents
 LARGEST = 1 << 24  # bytes of a file that is read whole: sums, metadata, a table
 _END = struct.Struct("<4s4H2LH")
+_SEAL = 64  # bytes of a SHA-256 in hexadecimal: the last of an archive
 _PIECE = 1 << 20
 # Dates of files tell when they were copied; a zip knows none before this one.
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -55,10 +57,29 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
                     if known.get(name, written[name]) != written[name]:
                         raise OnelayerError(f"{files[name]}: changed while it was packed")
                 _write(archive, SUMS, _listed(written))
+                archive.comment = bytes(_SEAL)
+            seal(part)
         except zipfile.LargeZipFile:
             raise OnelayerError(
                 f"{place}: more than 4 GiB; without --with-data it is a small part of that"
             ) from None
+
+
+def seal(place: Path) -> None:
+    """Write the sum of all bytes before it into an archive's comment, which has 64 bytes."""
+    with place.open("r+b") as file:
+        sha256 = _sum_before_seal(file)
+        file.write(sha256)
+
+
+def _sum_before_seal(file: BinaryIO) -> bytes:
+    """SHA-256 of all bytes of an open archive but the last 64, before which it then stands."""
+    digest, left = hashlib.sha256(), max(0, file.seek(0, 2) - _SEAL)
+    file.seek(0)
+    while piece := file.read(min(left, _PIECE)):
+        digest.update(piece)
+        left -= len(piece)
+    return digest.hexdigest().encode()
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> str:
@@ -122,18 +143,20 @@ def unpack_archive(place: Path, folder: Path) -> None:
 
 
 def _check_end(place: Path, file: BinaryIO) -> None:
-    """Refuse a table of contents that would not fit in memory before anything reads it."""
-    file.seek(max(0, file.seek(0, 2) - _END.size - 20))
-    before, end = (tail := file.read())[: -_END.size], tail[-_END.size :]
+    """Refuse changed bytes, and a table of contents too large for memory, before any is read."""
+    file.seek(max(0, file.seek(0, 2) - _END.size - _SEAL - 20))
+    before, end = (tail := file.read())[: -_END.size - _SEAL], tail[-_END.size - _SEAL : -_SEAL]
     if len(end) < _END.size:
         raise OnelayerError(f"{place}: not a zip")
     mark, *_, directory, _, comment = _END.unpack(end)
-    if mark != b"PK\5\6" or comment or before.startswith(b"PK\6\7"):
+    if mark != b"PK\5\6" or comment != _SEAL or before.startswith(b"PK\6\7"):
         raise OnelayerError(f"{place}: not a zip as `onelayer pack` writes it")
     if directory > LARGEST_DIRECTORY:
         raise OnelayerError(
             f"{place}: {directory} bytes of names; at most {LARGEST_DIRECTORY} are read"
         )
+    if _sum_before_seal(file) != file.read():
+        raise OnelayerError(f"{place}: not a whole zip: its last {_SEAL} bytes are another sum")
 
 
 def _check_headers(place: Path, file: BinaryIO, entries: list[zipfile.ZipInfo]) -> None:
@@ -155,9 +178,9 @@ def _check_headers(place: Path, file: BinaryIO, entries: list[zipfile.ZipInfo]) 
         contents += struct.pack("<2L", own.external_attr, end) + header[30:]
         end += len(header) + entry.compress_size
     count = len(entries)
-    contents += _END.pack(b"PK\5\6", 0, 0, count, count, len(contents), end, 0)
+    contents += _END.pack(b"PK\5\6", 0, 0, count, count, len(contents), end, _SEAL)
     file.seek(end)
-    if file.read(len(contents) + 1) != contents:
+    if file.read()[:-_SEAL] != contents:
         raise OnelayerError(f"{place}: not a whole zip: its table of contents is another one")
 
 
