@@ -108,8 +108,8 @@ def test_the_report_works_in_a_browser_without_errors_or_network(report, smoke, 
         (FOLDERS[result.name.partition("/")[0]], result.section) for result in smoke.results
     }
     with Page(tmp_path / "profile") as page:
+        page.open(report)
         for category, subcategory in sorted(sections):
-            page.open(report)
             # A category with one part has no menu of parts.
             alone = [part for one, part in sections if one == category] == [subcategory]
             for entry in (category,) if alone else (category, subcategory):
@@ -122,6 +122,7 @@ def test_the_report_works_in_a_browser_without_errors_or_network(report, smoke, 
             page.evaluate(f"({ICON})('information-circle', 0)")
             if "DESCRIPTION" in page.evaluate("document.body.innerText").upper():
                 described.add((category, subcategory))
+            page.evaluate(f"({MENU})('Results')")
     assert sorted(view["name"] for view in opened) == sorted(
         Path(path).name for path in shown_files(report)
     )
@@ -201,3 +202,18 @@ def test_tables_sort_by_every_column_and_are_no_wider_than_the_page(report, tmp_
             assert page.evaluate(values) == turn
         assert len(set(given)) > 1
         assert page.errors == []
+
+
+@pytest.mark.chromium
+def test_pages_are_dark_where_the_system_is_and_the_report_is_light(report, tmp_path):
+    ink = "getComputedStyle(document.querySelector('.onelayer')).color"
+    seen = []
+    with Page(tmp_path / "profile") as page:
+        for scheme in ("light", "dark"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            page.command("Emulation.setEmulatedMedia", features=[feature])
+            for path in (report.parent / "verdicts.html", report):
+                page.open(path)
+                seen.append(page.evaluate(ink))
+    dark, light = "rgb(34, 34, 34)", "rgb(221, 221, 221)"
+    assert seen == [dark, dark, light, dark]

@@ -20,8 +20,11 @@ SIGNS = {
     "not reached": "◌",
     "not run": "–",
 }
+# Dark where the reader's system is, but within the report, which is light.
 _STYLE = """
-.onelayer { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: none; }
+:root:has(> body > .onelayer) { color-scheme: light dark; }
+.onelayer { font: 15px/1.45 system-ui, sans-serif; color: light-dark(#222, #ddd);
+  max-width: none; }
 .onelayer h1 { font-size: 1.25em; margin: .5em 0; }
 .onelayer h2 { font-size: 1.1em; margin: 1em 0 .3em; }
 .onelayer h3 { font-size: 1em; margin: .8em 0 .2em; }
@@ -29,11 +32,12 @@ _STYLE = """
 .onelayer details { margin: 1em 0; }
 .onelayer summary { cursor: pointer; }
 .onelayer ul { padding-left: 1.2em; margin: .5em 0; list-style: disc; }
-.onelayer li { max-width: 60em; margin: .3em 0; color: #444; }
+.onelayer li { max-width: 60em; margin: .3em 0; color: light-dark(#444, #bbb); }
 .onelayer table { border-collapse: collapse; margin: 1em 0; width: auto; max-width: 100%; }
 .onelayer table.wide { font-size: 12px; }
-.onelayer th { border-bottom: 2px solid #444; text-align: left; vertical-align: bottom; }
-.onelayer td { border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums;
+.onelayer th { border-bottom: 2px solid light-dark(#444, #bbb); text-align: left;
+  vertical-align: bottom; }
+.onelayer td { border-bottom: 1px solid light-dark(#ddd, #444); font-variant-numeric: tabular-nums;
   vertical-align: top; }
 .onelayer th, .onelayer td { padding: .3em .5em; overflow-wrap: break-word; }
 .onelayer .wide th, .onelayer .wide td { padding: .3em .35em; }
@@ -58,7 +62,8 @@ _STYLE = """
 .onelayer img { max-width: 100%; height: auto; margin: 0; }
 .onelayer .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(15em, 1fr));
   gap: 1em; }
-.onelayer .gallery a { color: inherit; text-decoration: none; border: 1px solid #ddd;
+.onelayer .gallery a { color: inherit; text-decoration: none;
+  border: 1px solid light-dark(#ddd, #444);
   padding: .5em; font-weight: normal; font-size: 13px; }
 .onelayer .gallery a:hover { border-color: #0072B2; }
 .onelayer .gallery img { display: block; height: 11em; width: 100%; object-fit: contain;
