@@ -11,7 +11,6 @@ import gc
 import re
 import shlex
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError

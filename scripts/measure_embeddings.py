@@ -5,13 +5,11 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import probed_words
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import read_embeddings
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
-from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.probe import UncertaintySettings as Uncertainty
 
 
 @program(inputs="kept_words vocabulary words* vectors*", outputs="measures circuits")
-def main(
-    step: Step, uncertainty: UncertaintySettings, checkpoint_seeds: list[Seed], control: bool
-) -> None:
+def main(step: Step, uncertainty: Uncertainty, checkpoint_seeds: list[Seed], control: bool) -> None:
     files = zip(step.inputs.words, step.inputs.vectors, strict=True)
     checkpoints = [read_embeddings(*paths) for paths in files]
     tables = step.read("kept_words"), step.read("vocabulary")

@@ -14,7 +14,5 @@ def main(
     optimizer: synthetic.OptimizerKind,
     released_steps: int,
 ) -> None:
-    averages = attention_over_steps(
-        step.settings, attention, longer, optimizer, released_steps, execution_of(step)
-    )
-    step.write(averages=averages)
+    given = step.settings, attention, longer, optimizer, released_steps
+    step.write(averages=attention_over_steps(*given, execution_of(step)))

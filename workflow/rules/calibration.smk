@@ -6,7 +6,7 @@ step(
     "calibrate_probe/{corpus}/{checkpoint}",
     (1500, 30),
     {"measures": "results/calibration/{corpus}/{checkpoint}.parquet"},
-    reads={"articles": articles, **known_words, "model": checkpoint_files("{checkpoint}")},
+    reads={"articles": articles, **known_words, **probed_model},
     texts=calibration.texts,
     attention=probing.of(calibration.texts.documents, parts=1),
     uncertainty=uncertainty,
@@ -15,12 +15,11 @@ step(
 step(
     "calibrate_intervals",
     (1000, 10),
-    below("results/calibration", coverage="coverage.parquet", effects="effects.parquet"),
+    alike("results/calibration/*.parquet", "coverage", "effects"),
     intervals=calibration.intervals,
     effects=calibration.effects,
     seed=calibration.seed,
 )
-calibrated_measures = [
-    rules.calibrate_probe.output.measures.format(corpus=wikipedia.corpus, checkpoint=name)
-    for name in (settings.checkpoints(model)[0] for model in calibrated_models)
-]
+calibrated_measures = of_first_checkpoints(
+    rules.calibrate_probe.output.measures, wikipedia.corpus, calibrated_models
+)

@@ -54,12 +54,6 @@ step(
     part=lambda w: settings.corpora[w.corpus].part(w.part),
 )
 named_corpora = [{"name": n, "settings": c} for n, c in settings.corpora.items()]
-corpus_summaries = [
-    path
-    for name, corpus in settings.corpora.items()
-    for path in (
-        expand(rules.parse_part.output.summary, corpus=name, part=in_parts[name])
-        if name in in_parts
-        else expand(rules.parse_articles.output.summary, corpus=name)
-    )
-]
+corpus_summaries = sum(
+    by_corpus(rules.parse_articles.output.summary, rules.parse_part.output.summary).values(), []
+)

@@ -3,7 +3,7 @@ decision_lists = settings.decision_lists
 step(
     "solve_decision_lists",
     (1000, 10),
-    below("results/decision_lists", solved="solved.parquet", followed="followed.parquet"),
+    alike("results/decision_lists/*.parquet", "solved", "followed"),
     theorem_1=decision_lists.theorem_1,
     shown=decision_lists.shown,
 )
@@ -16,12 +16,7 @@ step(
 step(
     "train_decision_list_attention",
     (2500, 120),
-    below(
-        "results/decision_lists",
-        runs="attention_runs.parquet",
-        history="attention_history.parquet",
-        scores="attention_scores.parquet",
-    ),
+    alike("results/decision_lists/attention_*.parquet", "runs", "history", "scores"),
     decision_lists.attention,
 )
 step(
@@ -38,11 +33,7 @@ step(
 step(
     "train_decision_list_joint",
     (2000, 60),
-    below(
-        "results/decision_lists",
-        near="joint_near.parquet",
-        small="joint_small.parquet",
-        small_history="joint_small_history.parquet",
-    ),
+    alike("results/decision_lists/joint_*.parquet", "near", "small", "small_history"),
     decision_lists.joint,
+    priority=1,
 )

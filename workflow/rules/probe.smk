@@ -4,30 +4,24 @@ probe_parts = probing.part_names()
 probed_at_once = one_of([] if probe_parts else settings.corpora)
 probed_in_parts = one_of(settings.corpora if probe_parts else [])
 # Their embeddings are extracted beside those of the kept words.
-word_groups = [
-    word for group in settings.topic_structure.wikipedia.word_groups for word in group.words
-]
+word_groups = [w for group in settings.topic_structure.wikipedia.word_groups for w in group.words]
+probed_model = {"model": checkpoint_files("{checkpoint}")}
+sums_of_attention = ("by_head", "by_distance", "by_words")
 # What models were pretrained on here, if any is shown.
 trained_on, encoded = [], []
 if any(settings.models[m].source == "pretrain" for m in settings.topic_structure.wikipedia.models):
     trained_on = [path for name in settings.pretraining.corpora for path in articles_of(name)]
-    encoded = encoded_articles("text")
+    encoded = encoded_articles("text")["text"]
 step(
     "probe_attention/{corpus}/{checkpoint}",
     (2500, 60),
     below(
         "results/probe/{corpus}/{checkpoint}",
-        by_head="attention_by_head.parquet",
-        by_distance="attention_by_distance.parquet",
-        by_words="attention_by_words.parquet",
+        **{sums: f"attention_{sums}.parquet" for sums in sums_of_attention},
         words="embedded_words.parquet",
         vectors="embeddings.safetensors",
     ),
-    reads={
-        "articles": articles,
-        "kept_words": rules.filter_ambiguous_words.output.kept_words,
-        "model": checkpoint_files("{checkpoint}"),
-    },
+    reads={"articles": articles, **kept_words, **probed_model},
     priority=3,
     where={"corpus": probed_at_once},
     attention=probing,
@@ -37,17 +31,8 @@ step(
 step(
     "probe_attention_part/{corpus}/{checkpoint}/{part}",
     (2500, 60),
-    below(
-        "results/probe/{corpus}/{checkpoint}/attention",
-        by_head="{part}_by_head.parquet",
-        by_distance="{part}_by_distance.parquet",
-        by_words="{part}_by_words.parquet",
-    ),
-    reads={
-        "articles": articles,
-        "kept_words": rules.filter_ambiguous_words.output.kept_words,
-        "model": checkpoint_files("{checkpoint}"),
-    },
+    alike("results/probe/{corpus}/{checkpoint}/attention/{part}_*.parquet", *sums_of_attention),
+    reads={"articles": articles, **kept_words, **probed_model},
     where={"corpus": probed_in_parts},
     attention=probing,
     part=lambda w: probe_parts.index(w.part),
@@ -55,14 +40,10 @@ step(
 step(
     "merge_attention/{corpus}/{checkpoint}",
     (2500, 10),
-    {
-        "merged_by_head": rules.probe_attention.output.by_head,
-        "merged_by_distance": rules.probe_attention.output.by_distance,
-        "merged_by_words": rules.probe_attention.output.by_words,
-    },
+    {f"merged_{sums}": rules.probe_attention.output[sums] for sums in sums_of_attention},
     reads={
-        name: expand(rules.probe_attention_part.output[name], part=probe_parts, allow_missing=True)
-        for name in ("by_head", "by_distance", "by_words")
+        sums: expand(rules.probe_attention_part.output[sums], part=probe_parts, allow_missing=True)
+        for sums in sums_of_attention
     },
     where={"corpus": probed_in_parts},
 )
@@ -70,10 +51,7 @@ step(
     "extract_embeddings/{corpus}/{checkpoint}",
     (1500, 10),
     {"words": rules.probe_attention.output.words, "vectors": rules.probe_attention.output.vectors},
-    reads={
-        "kept_words": rules.filter_ambiguous_words.output.kept_words,
-        "model": checkpoint_files("{checkpoint}"),
-    },
+    reads={**kept_words, **probed_model},
     where={"corpus": probed_in_parts},
     words=word_groups,
 )
@@ -87,9 +65,7 @@ step(
     ),
     reads={
         **known_words,
-        "by_head": of_checkpoints(rules.probe_attention.output.by_head),
-        "by_distance": of_checkpoints(rules.probe_attention.output.by_distance),
-        "by_words": of_checkpoints(rules.probe_attention.output.by_words),
+        **{sums: of_checkpoints(rules.probe_attention.output[sums]) for sums in sums_of_attention},
     },
     priority=3,
     uncertainty=uncertainty,
@@ -131,11 +107,7 @@ step(
     reads={
         "snapshots": of_trainings(rules.pretrain_model.output.snapshots),
         "histories": of_trainings(rules.pretrain_model.output.history),
-        "model": lambda w: multiext(
-            f"results/models/{settings.checkpoints(w.pretrained)[0]}/",
-            "config.json",
-            "tokenizer.json",
-        ),
+        "model": lambda w: first_files(w.pretrained, "config.json", "tokenizer.json"),
         "text": pretraining_text,
         "pieces": rules.pretrain_model.input.vocabulary,
         "topics": rules.fit_lda.output.topics,

@@ -4,7 +4,7 @@ decisive = {finding.table for findings in CLAIMS.values() for finding in finding
 step(
     "tabulate_scoreboard",
     (500, 5),
-    {"tables": table("all_papers/scoreboard", "Scoreboard", "table: every claim")},
+    {"tables": declared("table", "all_papers/scoreboard", "Scoreboard", "table: every claim")},
     reads={
         # Of claims whose tables these settings leave out it says so.
         "judged": [f"{made.base}.csv" for made in results.made("table") if made.name in decisive]

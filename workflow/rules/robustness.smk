@@ -2,8 +2,6 @@
 robustness = settings.topic_structure.robustness
 choices = settings.topic_structure.choices
 compared_corpus = settings.topic_structure.robustness_corpus
-# Of a model with several checkpoints the first.
-compared_checkpoints = [settings.checkpoints(model)[0] for model in robustness.models]
 compared_models = named(robustness.models)
 # How the models are fitted that the ratios are compared over; the choices have other ways, too.
 compared = {"weights": "counts", "schedule": "ours"}
@@ -40,9 +38,9 @@ step(
     {"measures": "results/topic_models/{corpus}/{checkpoint}_measures.parquet"},
     reads={
         "articles": articles,
-        "vocabulary": rules.count_words.output.vocabulary,
+        **vocabulary,
         "topics": lambda w: of_compared(rules.fit_topic_models.output.topics, w.corpus),
-        "model": checkpoint_files("{checkpoint}"),
+        **probed_model,
     },
     priority=3,
     ambiguity={"overlaps": [robustness.overlap], "thresholds": [robustness.threshold.model_dump()]},
@@ -50,32 +48,29 @@ step(
     uncertainty=robustness.uncertainty,
 )
 compared_quality = of_compared(rules.fit_topic_models.output.quality, compared_corpus)
-# A line that begins with the word `checkpoint` would begin one of Snakemake's.
-compared_measures = [
-    rules.probe_topic_models.output.measures.format(corpus=compared_corpus, checkpoint=name)
-    for name in compared_checkpoints
-]
+compared_measures = of_first_checkpoints(
+    rules.probe_topic_models.output.measures, compared_corpus, robustness.models
+)
 step(
     "probe_choices/{corpus}/{checkpoint}",
     (2500, 60),
     {"measures": "results/topic_models/{corpus}/{checkpoint}_choices.parquet"},
     reads={
         "articles": articles,
-        "vocabulary": rules.count_words.output.vocabulary,
+        **vocabulary,
         "topics": lambda w: [
             rules.fit_topic_models.output.topics.format(
                 corpus=w.corpus, weights=weights, schedule=schedule, topics=topics
             )
             for weights, schedule, topics in choices.fits()
         ],
-        "model": checkpoint_files("{checkpoint}"),
+        **probed_model,
     },
     choices=choices,
     attention=probing.of(choices.documents),
     uncertainty=robustness.uncertainty,
 )
 chosen_models = choices.models
-chosen_checkpoints = [settings.checkpoints(model)[0] for model in choices.models]
-chosen_measures = expand(
-    rules.probe_choices.output.measures, corpus=compared_corpus, checkpoint=chosen_checkpoints
+chosen_measures = of_first_checkpoints(
+    rules.probe_choices.output.measures, compared_corpus, chosen_models
 )

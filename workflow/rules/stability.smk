@@ -4,7 +4,7 @@ stability = settings.stability
 machines = {machine.name: machine for machine in stability.machines}
 pretrained_again = {}
 if stability.pretraining.families:
-    pretrained_again = {n: encoded_articles(n) for n in ("text", "vocabulary", "tokenizer")}
+    pretrained_again = encoded_articles("text", "vocabulary", "tokenizer")
 if pretrained_again and stability.pretraining.probed:
     probed_again = settings.topic_structure.wikipedia.corpus
     pretrained_again |= {

@@ -29,9 +29,8 @@ pretraining_histories = [
     for model in pretrained_models
     for training in settings.checkpoints(model["name"])
 ]
-word_group_checkpoints = [settings.checkpoints(m)[0] for m in word_group_models]
 words_of_groups, vectors_of_groups = (
-    expand(pattern, corpus=wikipedia.corpus, checkpoint=word_group_checkpoints)
+    of_first_checkpoints(pattern, wikipedia.corpus, word_group_models)
     for pattern in (rules.probe_attention.output.words, rules.probe_attention.output.vectors)
 )
 every |= {"corpus": [wikipedia.corpus], "model": wikipedia.models}

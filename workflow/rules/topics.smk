@@ -11,6 +11,7 @@ step(
     where={"corpus": one_of(in_one_piece)},
     words=settings.topics.words,
 )
+vocabulary = {"vocabulary": rules.count_words.output.vocabulary}
 # Of a corpus in parts: each part's words, merged and pruned to the vocabulary, and each part
 # counted in it.
 step(
@@ -37,22 +38,12 @@ step(
     "count_part_words/{corpus}/{part}",
     (1500, 30),
     {"counts": "results/topics/{corpus}/counts/{part}.safetensors"},
-    reads={
-        "articles": rules.parse_part.output.articles,
-        "vocabulary": rules.merge_words.output.vocabulary,
-    },
+    reads={"articles": rules.parse_part.output.articles, **vocabulary},
 )
 # Where the counts of each corpus lie, in one file or one per part.
-counts = {
-    name: (
-        expand(rules.count_words.output.counts, corpus=name)
-        if name in in_one_piece
-        else expand(rules.count_part_words.output.counts, corpus=name, part=in_parts[name])
-    )
-    for name in settings.corpora
-}
+counts = by_corpus(rules.count_words.output.counts, rules.count_part_words.output.counts)
 # What topics are fitted to.
-bag = {"vocabulary": rules.count_words.output.vocabulary, "counts": lambda w: counts[w.corpus]}
+bag = {**vocabulary, "counts": lambda w: counts[w.corpus]}
 step(
     "fit_lda/{corpus}",
     (1500, 30),
@@ -62,6 +53,7 @@ step(
     priority=3,
     lda=settings.topics.lda,
 )
+known_topics = {**vocabulary, "topics": rules.fit_lda.output.topics}
 step(
     "measure_topics/{corpus}",
     (1500, 10),
@@ -86,10 +78,7 @@ step(
     "measure_held_out_topics/{corpus}",
     (1500, 60),
     {"coherence": "results/topics/{corpus}/held_out.parquet"},
-    reads={
-        "vocabulary": rules.count_words.output.vocabulary,
-        "counts": rules.count_words.output.counts,
-    },
+    reads=bag,
     cores=settings.topics.lda.workers,
     where={"corpus": one_of(in_one_piece)},
     models=judged_topic_models,
@@ -100,15 +89,10 @@ step(
     "filter_ambiguous_words/{corpus}",
     (1000, 10),
     {"kept_words": "results/topics/{corpus}/kept_words.parquet"},
-    reads={
-        "vocabulary": rules.count_words.output.vocabulary,
-        "topics": rules.fit_lda.output.topics,
-    },
+    reads=known_topics,
     priority=3,
     ambiguity=settings.topics.ambiguity,
 )
 # Words of topics, and the vocabulary that they are numbered in.
-known_words = {
-    "kept_words": rules.filter_ambiguous_words.output.kept_words,
-    "vocabulary": rules.count_words.output.vocabulary,
-}
+kept_words = {"kept_words": rules.filter_ambiguous_words.output.kept_words}
+known_words = kept_words | vocabulary
