@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from onelayer.evidence.figures import PALETTE
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 from onelayer.papers.topic_structure.wikipedia import value_circuit as table
+from onelayer.papers.topic_structure.wikipedia.over_seeds import SEVERAL
 from onelayer.papers.topic_structure.wikipedia.probe import value_circuit as probe
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
@@ -241,6 +242,12 @@ def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:
     assert rows["all", f"{table.GAP}_first"] == 200 and rows["all", "attention_ratio_first"] == 800
     none = made(attention_z=1).set_index(["seed", "quantity"])
     assert none.loc[("all", table.EARLIER), "verdict"] == "not reached"
+    # The reason, of which the finding's sentence is made.
+    assert none.loc[("all", table.EARLIER), "note"] == (
+        "topics are found in the values of 2 of 2 trainings, in the attention of 0"
+    )
+    assert "2 of 2 trainings, in the attention of 2" in first["note"]
+    assert set(none.loc["all"]["note"].dropna()) > {SEVERAL.format(2)}
     assert np.isnan(none.loc[("all", "attention_ratio_half"), "value"])
     shown = table.readable(made(attention_z=1).reset_index())
     assert shown["half of it"].tolist() == ["0k; –", "–; –"]
