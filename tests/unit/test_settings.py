@@ -286,7 +286,7 @@ def test_a_bad_overlay_is_refused_in_one_line(case, fresh) -> None:
 def test_the_default_is_valid() -> None:
     settings = load_settings(DEFAULT)
     assert settings.topics.lda.topics == 50
-    assert settings.checkpoints("random") == [f"random-{seed}" for seed in range(5)]
+    assert settings.checkpoints("random") == [f"random-{seed}" for seed in range(3)]
     assert settings.checkpoints("minilm") == ["minilm"]
 
 
