@@ -230,7 +230,7 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
     text = page(all_said({"A paper": findings}, tables), Places(tables))
     assert [name for name, _ in quotes(text)] == ["against", "claim", "missing", "remark"]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert ["A paper", "3", "1", "–", "–", "–", "1", "–", "–", "1"] in cells
+    assert ["A paper", "3", "1", "0", "0", "0", "1", "0", "0", "1"] in cells
     assert text.index("| A paper") < text.index("## What did not") < text.index("### A paper")
     assert "- **Opposite.** <!-- finding: against -->" in text
     assert text.count("([table](tables/paper/table.md))") == 3
@@ -284,7 +284,7 @@ def test_analogues_and_controls_are_counted_apart_and_nothing_twice() -> None:
     found = scores(judged).set_index("paper")
     assert found["claims"].to_dict() == {"P": "4", "P: analogues": "2", "P: controls": "1"}
     assert found["reproduced"].tolist() == found["claims"].tolist()
-    assert set(found["smaller"]) == {"–"}
+    assert set(found["smaller"]) == {"0"}
     assert list(scores(judged[:0])) == ["paper", "claims", *VERDICTS]
 
 

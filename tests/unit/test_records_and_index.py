@@ -228,10 +228,10 @@ CLAIMS = pd.DataFrame(
 def test_rows_are_counted_by_paper_with_analogues_and_controls_apart(counts) -> None:
     shown = counts[["paper", "rows", "reproduced", "opposite", "not run"]].to_numpy().tolist()
     assert shown == [
-        ["Scan and Snap", "3", "1", "–", "2"],
-        ["Decision lists", "1", "1", "–", "–"],
-        ["Scan and Snap: analogues", "1", "1", "–", "–"],
-        ["Scan and Snap: controls", "1", "–", "1", "–"],
+        ["Scan and Snap", "3", "1", "0", "2"],
+        ["Decision lists", "1", "1", "0", "0"],
+        ["Scan and Snap: analogues", "1", "1", "0", "0"],
+        ["Scan and Snap: controls", "1", "0", "1", "0"],
     ]
 
 

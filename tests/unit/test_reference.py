@@ -24,9 +24,15 @@ from onelayer.evidence.sentences import (
     requoted,
     scores,
 )
-from onelayer.evidence.tables import VALUE_COLUMNS, markdown_table, read_csv, read_tables
+from onelayer.evidence.tables import (
+    VALUE_COLUMNS,
+    markdown,
+    markdown_table,
+    read_csv,
+    read_tables,
+)
 from onelayer.evidence.verdicts import KINDS, VERDICTS
-from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, figures_beside
+from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, IN_WORDS, figures_beside
 from onelayer.report.comparison import REFERENCE, main
 from onelayer.report.crate.metadata import METADATA, Contents, describe
 from onelayer.report.pictures import small_picture
@@ -156,14 +162,41 @@ def test_the_readme_has_five_sentences_of_results_each_with_one_number_of_ours()
     assert len(quoted) <= 5
     for name, sentence in quoted:
         assert len(re.findall(r"\[[^]]*\]", sentence)) <= 1
-        assert name not in ("attention_adam", "attention_minilm") or "(published: " in sentence
+        assert name not in ("attention_adam", "attention_minilm") or "(published" in sentence
 
 
 def test_what_reproduced_is_counted_by_paper_of_its_own_objects():
-    kinds = ["claim", "published", "claim", "analogue"]
-    judged = pd.DataFrame({"paper": ["A", "B", "B", "B"], "kind": kinds, "verdict": "reproduced"})
-    judged.loc[2, "verdict"] = "opposite"
-    assert held(judged).endswith(" own models and data: 1 of 1 of *A*, 1 of 2 of *B*.")
+    kinds = ["claim", "published", "claim", "analogue", "claim", "claim"]
+    names = [IN_WORDS[0], "other", IN_WORDS[1], IN_WORDS[2], "a", "b"]
+    judged = pd.DataFrame({"paper": list("ABBBBB"), "kind": kinds, "verdict": "reproduced"})
+    judged["finding"], judged["claim"] = names, [f"said {place}" for place in range(len(names))]
+    judged.loc[[2, 4, 5], "verdict"] = ["opposite", "not run", "not reached"]
+    assert held(judged).splitlines()[2:] == [
+        "- *A*: 1 of 1; *said 0*",
+        "- *B*: 1 of 4 (1 not reached, 1 not run)",
+    ]
+
+
+def test_the_readme_names_a_claim_of_every_paper_that_reproduced(said):
+    block = BLOCK.search(README.read_text("utf-8"))[0]
+    for findings in CLAIMS.values():
+        [told] = [finding for finding in findings if finding.name in IN_WORDS]
+        assert said[told.name].verdict == "reproduced" and told.kind != "analogue"
+        assert f"; *{markdown(told.claim)}*" in block
+
+
+def test_the_readme_names_the_verdict_of_what_did_not_reproduce(said):
+    bullet = r"^- \*([^*]+)\*, ([a-z ]+?)(?: \([^)]*\))?\. <!-- finding: (\w+)"
+    text = README.read_text("utf-8")
+    told = re.findall(bullet, text, re.MULTILINE)
+    assert len(told) == len(re.findall(r"^- .*<!-- finding: ", text, re.MULTILINE)) > 3
+    for paper, verdict, name in told:
+        assert name in {finding.name for finding in BY_TITLE[paper]}
+        named = IN_ONE_SENTENCE if name == "attention_adam" else [name]
+        assert {said[one].verdict for one in named} == {verdict}
+    assert "At two rates of SGD it had not moved by then: *not reached*." in text
+    unmoved = ("attention_sgd_01", "attention_sgd_03")
+    assert {said[name].verdict for name in unmoved} == {"not reached"}
 
 
 def test_the_readme_tells_all_that_did_not_reproduce_of_the_papers_own_objects(said):
@@ -183,7 +216,7 @@ def test_the_readme_says_that_no_checkpoint_of_the_paper_has_run(tables):
         assert set(own["model"]) == set(CHECKPOINTS)
         assert set(own["verdict"]) == {"not run"}
     said = " ".join(README.read_text("utf-8").split())
-    assert "None of the five published checkpoints of the topic-structure paper has run" in said
+    assert "five pretrained models that the topic-structure paper probes have not run" in said
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)

@@ -272,6 +272,8 @@ def _theirs(finding: Finding, row: pd.Series) -> str:
     if math.isnan(published) or published in (0, 1) or row["kind"] == "control":
         return ""
     word = "published" if _printed(finding, row) else "theory"
+    if word == "published" and row["kind"] == "analogue":
+        word = "published, of the paper's own"
     if math.isnan(row["effect"]) and not math.isnan(row["effect_share"]):
         word = "bound"  # of an analogue, too
     return (
@@ -324,7 +326,7 @@ def scores(judged: pd.DataFrame) -> pd.DataFrame:
         judged: a row a claim, with `paper` (its title), `kind` and `verdict`.
 
     Returns:
-        Texts: `paper`, `claims`, then a column for every verdict; a dash for none.
+        Texts: `paper`, `claims`, then a column for every verdict.
     """
     own = [kind for kind in KINDS if kind not in ("analogue", "control")]
     rows = []
@@ -337,7 +339,7 @@ def scores(judged: pd.DataFrame) -> pd.DataFrame:
         for title, claims in chosen_kinds.groupby("paper", sort=False):
             counts = claims["verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
             known = {"paper": label.format(title), "claims": str(len(claims))}
-            rows.append(known | {verdict: str(n) if n else "–" for verdict, n in counts.items()})
+            rows.append(known | {verdict: str(n) for verdict, n in counts.items()})
     return pd.DataFrame(rows, columns=["paper", "claims", *VERDICTS])
 
 

@@ -41,7 +41,7 @@ def _score(board: pd.DataFrame) -> Iterator[str]:
     """How many claims of each paper have each verdict, one line a paper."""
     yield "Claims, each by the one row that decides it"
     for row in scores(claims(board)).to_dict("records"):
-        counts = [f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict] != "–"]
+        counts = [f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict] != "0"]
         yield f"  {row['paper']:<28}{row['claims']:>3}: {', '.join(counts)}"
     yield ""
 

@@ -34,9 +34,9 @@ from onelayer.evidence.sentences import (
     scores,
     those,
 )
-from onelayer.evidence.tables import markdown_table, read_tables, write_csv
+from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
-from onelayer.papers.findings import BY_TITLE, CLAIMS, TABLES, figures_beside
+from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.described import read_metadata
@@ -202,13 +202,24 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
 
 
 def held(judged: pd.DataFrame) -> str:
-    """How many claims reproduced of the papers' own objects, of `scoreboard.claims`, by paper."""
+    """How many claims reproduced of the papers' own objects, and one of each in words.
+
+    Args:
+        judged: of `scoreboard.claims`.
+    """
     own = judged[~judged["kind"].isin(["analogue", "control"])]
     told = [
-        f"{(verdicts == REPRODUCED).sum()} of {len(verdicts)} of *{paper}*"
-        for paper, verdicts in own.groupby("paper", sort=False)["verdict"]
+        "**What reproduced** of claims on the papers' own models and data, with one of them:",
+        "",
     ]
-    return f"**What reproduced** of claims on the papers' own models and data: {', '.join(told)}."
+    for paper, claimed in own.groupby("paper", sort=False):
+        held, counts = claimed[claimed["verdict"] == REPRODUCED], claimed["verdict"].value_counts()
+        open_ = [f"{counts[verdict]} {verdict}" for verdict in NO_DECISION if verdict in counts]
+        without = f" ({', '.join(open_)})" if open_ else ""
+        words = held.loc[held["finding"].isin(IN_WORDS), "claim"]
+        said = "".join(f"; *{markdown(claim)}*" for claim in words)
+        told.append(f"- *{paper}*: {len(held)} of {len(claimed)}{without}{said}")
+    return "\n".join(told)
 
 
 def predictions(reference: Path) -> dict[str, str]:

@@ -26,10 +26,14 @@ MARKS = {
 }
 # Which kinds of claims stand in a line of their own, and what it is called.
 LINES = {
-    "its own": [kind for kind in KINDS if kind not in ("analogue", "control")],
+    "the paper's": [kind for kind in KINDS if kind not in ("analogue", "control")],
     "analogues": ["analogue"],
     "controls": ["control"],
 }
+NOTES = (
+    "Analogues: smaller or other models, other texts. Controls:",
+    "random weights, of which negligible is what is expected.",
+)
 ACROSS = 15  # marks in a line
 WIDTH, LINE = 3.3, 0.17  # inches
 
@@ -49,7 +53,7 @@ def scoreboard(table: pd.DataFrame) -> Figure:
     Returns:
         A figure of one column's width, as high as its lines ask for.
     """
-    rows = [("One mark a claim, sorted by what came out", [])]
+    rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
         for label, kinds in LINES.items():
@@ -58,7 +62,7 @@ def scoreboard(table: pd.DataFrame) -> Figure:
             for first in range(0, len(found), ACROSS):
                 rows.append(("" if first else label, found[first : first + ACROSS]))
     legend = math.ceil(len(MARKS) / 3)
-    height = (len(rows) + legend + 1) * LINE
+    height = (len(rows) + legend + len(NOTES) + 1) * LINE
     drawn, axes = plt.subplots(figsize=(WIDTH, height), layout="none")
     axes.set_position([0, 0, 1, 1])
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
@@ -74,6 +78,9 @@ def scoreboard(table: pd.DataFrame) -> Figure:
         x, y = 0.12 + place % 3 * 1.08, (len(rows) + 0.9 + place // 3) * LINE
         _mark(axes, x, y, verdict)
         axes.text(x + 0.11, y, verdict, va="center", fontsize=8)
+    for place, note in enumerate(NOTES):
+        y = (len(rows) + legend + 0.9 + place) * LINE
+        axes.text(0.05, y, note, va="center", fontsize=7)
     return drawn
 
 

@@ -182,8 +182,8 @@ FINDINGS: list[Finding | Remark] = [
         {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
         "the parameter matrices that the authors saved last",
         "are all approximately rank one",
-        "of one of them the largest singular value has a share of {it.value:.2f}, where .9 would "
-        "be near",
+        "in one of them the square of the largest singular value is {it.value:.2f} of the sum of "
+        "all squares, where .9 would count as near",
         published=Published(
             "local_to_global_rank_one.csv",
             {"initialisation": "standard", "matrix": "W_K", "iteration": 200},
@@ -199,7 +199,8 @@ FINDINGS: list[Finding | Remark] = [
         {"claim": _RANK_ONE, "quantity": "smallest_top_share", "seed": ALL},
         "the parameter matrices of a transformer trained anew from the standard start",
         "all come near rank one",
-        "the smallest share of a largest singular value is {it:2}, where .9 would be near",
+        "in each the square of the largest singular value is at least {it:2} of the sum of all "
+        "squares, where .9 would count as near",
     ),
     Finding(
         "rank_one_start",

@@ -143,8 +143,8 @@ FINDINGS = [
         "larger lr_Y/lr_Z, higher entropy, at every number of query tokens",
         "lr_Y_multiplier_difference_weakest",
         ("a larger lr_Y/lr_Z", "higher", "at every number of query tokens"),
-        "{it:3} nats with {it.num_last} of them",
-        why="with ten of them the published cells do not show it either",
+        "{it:3} nats where there are {it.num_last}",
+        why="with as many the paper's own figure does not show it either",
     ),
     _entropy_by_rate(
         "attention_rate_sharpens",
