@@ -14,11 +14,13 @@ from onelayer.evidence.sentences import (
     AS_CLAIMED,
     AS_PREDICTED,
     CONTROLS,
+    HOLM,
     NOT_AS_CLAIMED,
     NOT_AS_PREDICTED,
     NOT_DECIDED,
     OPEN,
     REMARKS,
+    SCOREBOARD,
     Places,
     Said,
     all_said,
@@ -95,7 +97,11 @@ NAN = math.nan
         (RATIO, (NAN, NAN, NAN), {"published": 1.4, "note": "no hub"}, OPEN,
          "Whether the ratio exceeds 1 was not measured: no hub."),
         (RATIO, (1.2, NAN, NAN), {"published": 1.4, "verdict": "not reached", "note": "it stood"},
-         OPEN, "Whether the ratio exceeds 1 cannot be said: it stood."),
+         OPEN,
+         "Whether the ratio exceeds 1 cannot be said: it stood; by then 1.20 (published: 1.4)."),
+        (RATIO, (1.02, 1.01, 1.03), {"published": 1.4}, NOT_AS_CLAIMED,
+         "The ratio exceeds 1, but by less than a tenth of the published effect: 1.02 [1.01, 1.03] "
+         "(published: 1.4); so it is."),
         (CONTROL, (1.0, 0.99, 1.01), {}, CONTROLS,
          "The ratio does not exceed 1: 1.00 [0.99, 1.01]."),
         (CONTROL, (1.0, 0.90, 1.10), {}, CONTROLS,
@@ -262,6 +268,40 @@ def test_what_becomes_of_a_prediction_follows_from_the_verdict(
     assert predicted == "undecided" or outcome["undecided"] == NOT_DECIDED
 
 
+def test_a_prediction_that_is_refuted_unless_shown_is_not_left_open() -> None:
+    tables = rows(RATIO, (1.0, 0.8, 1.2), published=1.4)
+    for refuted, came_out in ((True, NOT_AS_PREDICTED), (False, NOT_DECIDED)):
+        assert came(say(claim(refuted_if_undecided=refuted), tables)) == came_out
+
+
+def test_what_stands_beside_is_told_where_the_run_has_it() -> None:
+    """Also of what is undecided; in a run without those rows the rest of the sentence stays."""
+    beside = {"also": "at size 2 {two.value:.1f}", "beside": {"two": {"size": 2}}}
+    told = say(claim(**beside), rows(RATIO, (1.4, 1.3, 1.5), (0.8, 0.7, 0.9), published=1.4))
+    assert told.sentence.endswith("(published: 1.4); at size 2 0.8.")
+    told = say(claim(**beside), rows(RATIO, (1.2, 0.8, 1.6), (0.8, 0.7, 0.9), published=1.4))
+    assert told.sentence.endswith("[0.80, 1.60] (published: 1.4); at size 2 0.8.")
+    told = say(claim(**beside), rows(RATIO, (1.4, 1.3, 1.5), published=1.4))
+    assert told.sentence.endswith("1.40 [1.30, 1.50] (published: 1.4).")
+
+
+def test_the_contrary_is_said_as_such() -> None:
+    more = {"does": "attends more than chance", "does_not": "attends no more than chance"}
+    tables = rows(RATIO, (0.8, 0.7, 0.9), published=1.4)
+    assert say(claim(**more), tables).sentence.startswith("The ratio attends less than chance: ")
+    tables = rows(RATIO, (1.0, 0.98, 1.02), published=1.4)
+    assert say(claim(**more), tables).sentence.startswith("The ratio attends no more than chance, ")
+
+
+def test_a_verdict_that_does_not_hold_for_all_claims_together_says_so() -> None:
+    tables = rows(RATIO, (1.4, 1.3, 1.5), published=1.4)
+    board = pd.DataFrame({"finding": ["claim"], "quantity": [HOLM], "n": [7.0]})
+    for verdict, told in (("undecided", "; undecided once corrected for the paper's 7 claims."),
+                          ("reproduced", "(published: 1.4).")):  # fmt: skip
+        tables[SCOREBOARD] = board.assign(verdict=verdict)
+        assert say(claim(), tables).sentence.endswith(told)
+
+
 def test_a_prediction_stands_below_what_came() -> None:
     tables = rows(Direction(1.0, 1), (1.2, 1.1, 1.3))
     said = all_said({"Paper": [claim(), claim(name="other")]}, tables)
@@ -324,7 +364,7 @@ def test_a_table_of_other_settings_is_one_too(reference) -> None:
         ([claim(primary={"size": (1, 2), "quantity": "ratio"})],
          "p/claim: a claim has one primary row; `primary` has several values of size"),
         ([claim(subject="the {it.n} ratios")],
-         "p/claim: only `number` and `why` take numbers of rows"),
+         "p/claim: only `number`, `why` and `also` take numbers of rows"),
         ([claim(), claim(name="again")], "p/again: its primary row decides claim already"),
         ([claim(table="paper/tabel")], "p/claim: no table paper/tabel"),
         ([Remark("said", "paper/tabel", {}, "")], "p/said: no table paper/tabel"),
@@ -383,7 +423,9 @@ def test_a_claim_is_told_in_plain_words(finding) -> None:
     assert finding.kind in KINDS
     assert finding.claim and finding.subject and finding.does and finding.does_not
     texts = (finding.claim, finding.subject, finding.does, finding.does_not, finding.why)
+    texts += (finding.also,)
     for jargon in ("come back", "comes back", "here", "beside"):
         assert all(jargon not in text.split() for text in texts), jargon
     # The paper's number stands beside ours, and a third may say of how many.
     assert finding.number.count("{") + finding.why.count("{") <= 3
+    assert finding.also.count("{") <= 3

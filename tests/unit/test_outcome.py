@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from onelayer.evidence.sentences import HOLM
 from onelayer.evidence.tables import read_csv, tidy, write_csv
 from onelayer.report.comparison import REFERENCE
 from onelayer.report.outcome import SCOREBOARD, main, outcome
-from onelayer.report.scoreboard import HOLM
 from onelayer.report.scoreboard import KEYS as SCORE_KEYS
 
 KEYS = ["overlap", "model", "threshold", "seed"]

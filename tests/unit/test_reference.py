@@ -14,6 +14,7 @@ from PIL import Image
 from onelayer.errors import OnelayerError
 from onelayer.evidence.declarations import read_declarations
 from onelayer.evidence.sentences import (
+    HOLM,
     NOT_AS_CLAIMED,
     Places,
     Said,
@@ -49,7 +50,7 @@ from onelayer.report.reference import (
     with_blocks,
     with_minutes,
 )
-from onelayer.report.scoreboard import HOLM, claims
+from onelayer.report.scoreboard import claims
 from onelayer.run.provenance import REPOSITORY
 from tests.oracle.judgement import share_of, verdicts_of
 

@@ -12,11 +12,10 @@ from scipy import stats
 from onelayer.evidence.findings import Finding
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.pages import Link
+from onelayer.evidence.sentences import HOLM, SCOREBOARD
 from onelayer.evidence.tables import tidy
 from onelayer.evidence.verdicts import THEORY, Direction, Number, UpperBound, judge
 from onelayer.report.scoreboard import (
-    HOLM,
-    NAME,
     TOGETHER,
     claims,
     holm,
@@ -219,4 +218,4 @@ def test_the_readers_forms_lead_to_their_like(tables, tmp_path) -> None:
     assert "[table](../paper/table.md)" in text["md"]
     assert '<a href="../paper/table.html">table</a>' in text["html"]
     assert "../paper" not in text["tex"] and "table" in text["tex"]
-    assert NAME == "all_papers/scoreboard"
+    assert SCOREBOARD == "all_papers/scoreboard"

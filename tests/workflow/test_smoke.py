@@ -12,14 +12,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from onelayer.evidence.sentences import scores
+from onelayer.evidence.sentences import SCOREBOARD, scores
 from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import CLAIMS
 from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA
 from onelayer.report.registry import FOLDERS
-from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims
 from onelayer.run.provenance import code_closure, library_versions
 from tests.conftest import SMOKE, check_in, cpu_seconds, run_script, snakemake

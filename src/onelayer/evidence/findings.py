@@ -47,10 +47,9 @@ class Published:
 class Finding:
     """A claim, the row that decides it, and the words of its sentence.
 
-    The sentence is `{subject} {does}: {number}`, with the verb that the verdict asks for. `number`
-    and `why` are format strings in which `{it}` is the primary row and the names in `beside` are
-    other rows:
-    `{it:2}` is its number with two digits behind the point and its 95% interval,
+    The sentence is `{subject} {does}: {number}`, with the verb that the verdict asks for. `number`,
+    `why` and `also` are format strings in which `{it}` is the primary row and the names in `beside`
+    are other rows: `{it:2}` is its number with two digits behind the point and its 95% interval,
     `{it.corrected:2}` that as a multiple of its own null, `{it.n}` a column.
 
     Attributes:
@@ -64,11 +63,14 @@ class Finding:
         does: what it does if the claim is right.
         number: what is said of the number.
         why: a reason, said where the verdict is not the one claimed; a clause.
+        also: what rows beside say that the reader should know, such as what points the other way;
+            a clause, left out where the run does not have them.
         published: the paper's number, where it prints one.
-        beside: other rows of the same table that `number` and `why` name.
+        beside: other rows of the same table that `number`, `why` and `also` name.
         predicted: the verdict that agrees with what `workflow/predictions.csv` says of it, where
             it has a line there.
         does_not: what it does if the claim is not right, where that is more than `negated`.
+        refuted_if_undecided: whether what was predicted is refuted unless it is shown.
     """
 
     name: str
@@ -81,10 +83,12 @@ class Finding:
     does: str
     number: str = "{it:2}"
     why: str = ""
+    also: str = ""
     published: Published | None = None
     beside: Mapping[str, Rows] = field(default_factory=dict)
     predicted: str = "reproduced"
     does_not: str = ""
+    refuted_if_undecided: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "does_not", self.does_not or negated(self.does))
@@ -157,7 +161,9 @@ def check(
                     f"{named}: a claim has one primary row; this one has none: `primary` is empty"
                 )
             if any("{" in text for text in (finding.subject, finding.does, finding.does_not)):
-                raise OnelayerError(f"{named}: only `number` and `why` take numbers of rows")
+                raise OnelayerError(
+                    f"{named}: only `number`, `why` and `also` take numbers of rows"
+                )
             if several := [
                 key for key, v in finding.primary.items() if isinstance(v, tuple | list)
             ]:

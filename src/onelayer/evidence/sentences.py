@@ -29,6 +29,8 @@ from onelayer.evidence.verdicts import (
     excludes,
 )
 
+# The table of all claims, and of which of its rows the verdict holds for all of a paper together.
+SCOREBOARD, HOLM = "all_papers/scoreboard", "p_holm"
 NO_ROW = "left out of this run by its settings"
 # Sections of a paper's findings, and of which kinds and verdicts.
 NOT_AS_CLAIMED, AS_CLAIMED = "What did not reproduce", "What did"
@@ -140,7 +142,8 @@ def came(said: Said) -> str:
     """What became of what was predicted of a claim, by the verdict that its `predicted` names.
 
     Who predicts an effect is right about one of another size; who predicts a theorem's number is
-    not. Of 'undecided' it is enough that no effect is shown.
+    not. Of 'undecided' it is enough that no effect is shown. A prediction that is refuted unless an
+    effect is shown says so in `refuted_if_undecided`.
     """
     shown = {REPRODUCED} if said.kind in ("theory", "bound") else {REPRODUCED, "smaller", "larger"}
     if said.verdict in (NOT_RUN, NOT_REACHED):
@@ -148,7 +151,7 @@ def came(said: Said) -> str:
     if said.finding.predicted == UNDECIDED:
         return NOT_AS_PREDICTED if said.verdict in shown else AS_PREDICTED
     if said.verdict == UNDECIDED:
-        return NOT_DECIDED
+        return NOT_AS_PREDICTED if said.finding.refuted_if_undecided else NOT_DECIDED
     agrees = shown if said.finding.predicted == REPRODUCED else {said.finding.predicted}
     return AS_PREDICTED if said.verdict in agrees else NOT_AS_PREDICTED
 
@@ -191,16 +194,30 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         not_run = _sentence(finding, None)
         return Said(finding, NOT_RUN, finding.kind, not_run)
     rows = {"it": Shown(row.to_frame().T.infer_objects())}
-    rows |= {
-        name: Shown(chosen(tables[finding.table], own)) for name, own in finding.beside.items()
-    }
+    beside = {name: chosen(tables[finding.table], own) for name, own in finding.beside.items()}
+    rows |= {name: Shown(own) for name, own in beside.items()}
     measured = row["verdict"] != NOT_RUN
-    number, why = (
-        text.format(**rows) if measured else "" for text in (finding.number, finding.why)
+    known = not any(own["value"].isna().all() for own in beside.values())
+    number, why, also = (
+        text.format(**rows) if measured and said else ""
+        for text, said in ((finding.number, True), (finding.why, True), (finding.also, known))
     )
     kind = row["kind"] or finding.kind
-    sentence = _sentence(finding, row, number, _theirs(finding, row), why)
+    if together := _undecided_together(finding, row["verdict"], tables):
+        also = "; ".join(filter(None, [also, together]))
+    sentence = _sentence(finding, row, number, _theirs(finding, row), why, also)
     return Said(finding, row["verdict"], kind, sentence)
+
+
+def _undecided_together(finding: Finding, verdict: str, tables: Mapping[str, pd.DataFrame]) -> str:
+    """A clause, where the verdict does not hold for all claims of the paper together."""
+    board = tables.get(SCOREBOARD)
+    if board is None or verdict in NO_DECISION:
+        return ""
+    row = board[(board["finding"] == finding.name) & (board["quantity"] == HOLM)]
+    if row.empty or row.iloc[0]["verdict"] == verdict:
+        return ""
+    return f"undecided once corrected for the paper's {row.iloc[0]['n']:.0f} claims"
 
 
 def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
@@ -222,7 +239,12 @@ def tested(finding: Finding) -> str:
 
 
 def _sentence(
-    finding: Finding, row: pd.Series | None, number: str = "", theirs: str = "", why: str = ""
+    finding: Finding,
+    row: pd.Series | None,
+    number: str = "",
+    theirs: str = "",
+    why: str = "",
+    also: str = "",
 ) -> str:
     subject, does = finding.subject, finding.does
     whether, verdict = f"Whether {subject} {does}", NOT_RUN if row is None else row["verdict"]
@@ -230,18 +252,20 @@ def _sentence(
         reason = NO_ROW if row is None else markdown(row["note"])
         return _closed(f"{whether} was not measured: {reason}")
     if verdict == NOT_REACHED:
-        return _closed(
-            f"{whether} cannot be said: {markdown(row['note']) or 'the runs did not get there'}"
-        )
-    kind = row["kind"]
+        note = markdown(row["note"]) or "the runs did not get there"
+        # Without a kind the number means nothing.
+        told = row["kind"] and not math.isnan(row["value"])
+        by_then = f"; by then {number}{theirs}" if told else ""
+        return _closed(f"{whether} cannot be said: {note}{by_then}")
+    kind, also = row["kind"], f"; {also}" if also else ""
     if verdict == UNDECIDED:
         most = excludes(row) if not math.isnan(row["published"]) and kind != "control" else ""
         effect = f", {most} of the {_whole(finding, row)}" if most and kind != "theory" else theirs
-        return _closed(f"{whether} is undecided: {number}{effect}")
+        return _closed(f"{whether} is undecided: {number}{effect}{also}")
     clause = _clause(finding, row)
     expected = NEGLIGIBLE if kind == "control" else REPRODUCED
     reason = f"; {why}" if why and verdict != expected else ""
-    return _closed(f"{subject} {clause}: {number}{theirs}{reason}")
+    return _closed(f"{subject} {clause}: {number}{theirs}{also}{reason}")
 
 
 def _clause(finding: Finding, row: pd.Series) -> str:
@@ -257,10 +281,12 @@ def _clause(finding: Finding, row: pd.Series) -> str:
         whose = "what it is a control of" if kind == "control" else "published"
         return f"{does}, {'but less' if less else 'and more'} than {whose}"
     if verdict == NEGLIGIBLE and kind not in ("theory", "bound", "control"):
+        if row["effect_low"] > 0 and not math.isnan(row["published"]):
+            return f"{does}, but by less than a tenth of the {_whole(finding, row)}"
         if not math.isnan(row["published"]):
             return f"{does_not}, or by less than a tenth of the {_whole(finding, row)}"
         return f"{does_not} to an extent that matters" if row["tolerance"] > 0 else does_not
-    return does_not
+    return does_not.replace("no more ", "less ", 1) if verdict == "opposite" else does_not
 
 
 def _theirs(finding: Finding, row: pd.Series) -> str:
@@ -429,6 +455,8 @@ def _line(said: Said, places: Places) -> str:
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
     line = f"- {badge}{quoted(said)} ({', '.join(links)})"
     if text := places.predictions.get(said.finding.name):
+        # A colon after a verdict would read as if that had come out.
+        text = re.sub(rf"^({'|'.join(VERDICTS)}): ", "", text)
         line += f"\n    - {came(said).capitalize()}: {markdown(text)}."
     return line
 

@@ -31,11 +31,17 @@ def _values_before_attention(paper: str) -> Finding:
         case | {"quantity": "doublings_from_values_done"},
         f"{model}, from its usual start and at one rate for all,",
         "has learnt values before attention begins",
-        "attention comes a tenth of its way {it:2} doublings of time after values are done, "
+        "attention comes a tenth of its way {it:2} doublings of time after values come to rest, "
         "{begun.value:.2f} after they come a tenth of theirs",
-        beside={"begun": case | {"quantity": "doublings_from_values_begun"}},
+        also="two circuits that move alike have -3.2 to -4.5 and 0; by the end values have taken "
+        "back a share of {back.value:.2f} of their way",
+        beside={
+            "begun": case | {"quantity": "doublings_from_values_begun"},
+            "back": case | {"quantity": "share_of_value_taken_back"},
+        },
         # Where the theory has topics values were predicted to be learnt first, elsewhere not.
         predicted="reproduced" if paper == "topic_structure" else "opposite",
+        refuted_if_undecided=True,
         does_not="has not learnt values when attention begins",
     )
 

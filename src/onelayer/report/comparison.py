@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.sentences import SCOREBOARD
 from onelayer.evidence.tables import VALUE_COLUMNS, read_tables
 from onelayer.evidence.verdicts import NO_DECISION
-from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.run.provenance import REPOSITORY, file_sha256
 
 REFERENCE = REPOSITORY / "docs/reference"

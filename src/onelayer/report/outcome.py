@@ -6,12 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.sentences import scores
+from onelayer.evidence.sentences import SCOREBOARD, scores
 from onelayer.evidence.tables import ALL, read_tables
 from onelayer.evidence.verdicts import VERDICTS, worded
 from onelayer.report.comparison import REFERENCE, by_folder, compare_runs
 from onelayer.report.registry import FOLDERS
-from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import claims
 
 

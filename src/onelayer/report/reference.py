@@ -24,6 +24,7 @@ from onelayer.evidence.sentences import (
     NOT_AS_CLAIMED,
     NOT_AS_PREDICTED,
     NOT_DECIDED,
+    SCOREBOARD,
     Places,
     Said,
     all_said,
@@ -45,7 +46,6 @@ from onelayer.report.crate.predictions import SEALED, Sealed, read_predictions
 from onelayer.report.pictures import small_picture
 from onelayer.report.records import read_records, seconds
 from onelayer.report.registry import Result
-from onelayer.report.scoreboard import NAME as SCOREBOARD
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions

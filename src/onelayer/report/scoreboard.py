@@ -14,14 +14,12 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from onelayer.evidence.findings import Finding
 from onelayer.evidence.pages import Link
-from onelayer.evidence.sentences import NO_ROW, primary_row, tested
+from onelayer.evidence.sentences import HOLM, NO_ROW, primary_row, tested
 from onelayer.evidence.tables import VALUE_COLUMNS, Report, interval_of, number, tidy
 from onelayer.evidence.verdicts import NEGLIGIBLE, NO_DECISION, NOT_RUN, TENTH, UNDECIDED, worded
 
 KEYS = ["paper", "finding", "claim", "tested", "place", "decided_by"]
 # The one table whose rows restate others': whoever counts verdicts leaves it out.
-NAME = "all_papers/scoreboard"
-HOLM = "p_holm"
 TOGETHER = "of all together"
 COLUMNS = ["paper", "claim", "where", "what was tested", "compared with", "published"]
 COLUMNS += ["ours [95%]", "no effect", "verdict", TOGETHER, "table"]

@@ -32,14 +32,16 @@ def _theorem(
 
 
 def _start(
-    name: str, claim: str, table: str, row: dict, start: str, does: str, said: str
+    name: str, claim: str, table: str, row: dict, start: str, does: str, said: str, **more: object
 ) -> Finding:
     """What a start does to the loss of a transformer."""
     row, subject = row | {"quantity": "final_loss"}, f"the {start} start"
-    return Finding(name, claim, "Fig. 4", "analogue", table, row, subject, does, said)
+    return Finding(name, claim, "Fig. 4", "analogue", table, row, subject, does, said, **more)
 
 
 _TRAP_CHAIN = {"p": 0.5, "q": 0.8}
+_TRAPPED = {"variant": "standard start", "quantity": "curvature_where_trapped"}
+_CURVATURE = "the least curvature is {it:2} times what the theorem gives for small weights"
 
 
 def _trap(
@@ -49,14 +51,12 @@ def _trap(
     does: str,
     said: str,
     claim: str = "the unigram model is a local minimum where p + q > 1",
-    why: str = "",
-    does_not: str = "",
+    **more: object,
 ) -> Finding:
     """What the whole transformer does where theorem 2 has a local minimum of the canonical one."""
     place = "beyond the paper"
-    texts = subject, does, said, why
-    table = "local_to_global/trap"
-    return Finding(name, claim, place, "analogue", table, row, *texts, does_not=does_not)
+    texts = subject, does, said
+    return Finding(name, claim, place, "analogue", "local_to_global/trap", row, *texts, **more)
 
 
 FINDINGS: list[Finding | Remark] = [
@@ -143,6 +143,8 @@ FINDINGS: list[Finding | Remark] = [
         "standard",
         "keeps the transformer's loss at the unigram entropy in twice the training",
         "after {it.iterations:,} iterations " + _NATS,
+        also="of {trapped.n} runs a share of {trapped.value:.2f} stays there",
+        beside={"trapped": {"variant": "twice as long", "quantity": "trapped_share"}},
     ),
     _start(
         "start_paper",
@@ -172,6 +174,9 @@ FINDINGS: list[Finding | Remark] = [
         "paper's",
         "lets the loss of a transformer with LayerNorm fall from the unigram to the bigram entropy",
         _NATS,
+        also="LayerNorm removes the constant vectors of this start; from the standard one the loss "
+        "ends at {standard.value:.4f}",
+        beside={"standard": {"variant": "GPT block", "quantity": "final_loss"}},
     ),
     Finding(
         "rank_one_of_all",
@@ -180,10 +185,10 @@ FINDINGS: list[Finding | Remark] = [
         "published",
         _CLAIMS,
         {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
-        "the parameter matrices that the authors saved last",
+        "the parameter matrices of the authors' one saved run, at its iteration 200,",
         "are all approximately rank one",
-        "in one of them the square of the largest singular value is {it.value:.2f} of the sum of "
-        "all squares, where .9 would count as near",
+        "of W_K the square of the largest singular value is {it.value:.2f} of the sum of all "
+        "squares, where .9, a threshold of ours, would count as near",
         published=Published(
             "local_to_global_rank_one.csv",
             {"initialisation": "standard", "matrix": "W_K", "iteration": 200},
@@ -247,19 +252,29 @@ FINDINGS: list[Finding | Remark] = [
     ),
     _trap(
         "trap_is_minimum",
-        {"variant": "standard start", "quantity": "curvature_where_trapped"} | _TRAP_CHAIN,
-        "where the standard start stays at the unigram model, the whole transformer's loss",
+        _TRAPPED | _TRAP_CHAIN,
+        "where the standard start on the chain p = .5, q = .8 stays at the unigram model, the "
+        "whole transformer's loss",
         "has a local minimum there in its embedding",
-        "a least curvature of {it:2} of what the theorem gives for small weights",
+        f"{_CURVATURE} ({{it.n}} of {{all.n}} starts)",
+        also="on the chain p = .7, q = .6 it is {other.value:.2f}, on p = .8, q = .4 "
+        "{third.value:.2f}",
+        beside={
+            "all": {"variant": "standard start", "quantity": "trapped_share"} | _TRAP_CHAIN,
+            "other": _TRAPPED | {"p": 0.7, "q": 0.6},
+            "third": _TRAPPED | {"p": 0.8, "q": 0.4},
+        },
     ),
     _trap(
         "trap_opens",
         {"variant": "rate 4 times", "quantity": "curvature_before_escape"} | _TRAP_CHAIN,
         "before the standard start leaves the unigram model at four times the learning rate, its "
         "loss",
-        "has come to curve downwards there",
-        "a least curvature of {it:2} of what the theorem gives for small weights",
-        does_not="has not come to curve downwards there",
+        "curves downwards there",
+        _CURVATURE,
+        also="in runs that stay, at the usual rate, it is {stay.value:.2f}",
+        beside={"stay": _TRAPPED | _TRAP_CHAIN},
+        does_not="does not curve downwards there",
     ),
     _trap(
         "guideline_elsewhere",
@@ -268,6 +283,12 @@ FINDINGS: list[Finding | Remark] = [
         "goes more than half of the way to the bigram entropy",
         "a share of {it:2} of the way",
         claim="the paper's start reaches the global minimum where p + q > 1",
-        why="it starts far above the unigram entropy, and needs more iterations to come down",
+        also="the standard start goes {standard.value:.2f}; the paper's on p = .7, q = .6 "
+        "{other.value:.2f}, on p = .8, q = .4 {third.value:.2f}",
+        beside={
+            "standard": {"variant": "standard start", "quantity": "way_closed", "p": 0.9, "q": 0.9},
+            "other": {"variant": "paper's start", "quantity": "way_closed", "p": 0.7, "q": 0.6},
+            "third": {"variant": "paper's start", "quantity": "way_closed", "p": 0.8, "q": 0.4},
+        },
     ),
 ]

@@ -68,7 +68,10 @@ def _without(name: str, letter: str, to: tuple[str, str], also: str, where: str)
 
 def _received(name: str, claim: str, row: Rows, which: str, does: str) -> Finding:
     """Whether the most frequent tokens of a text lose attention, or the rarest gain it."""
-    number = "attention on them changes by {it:2}, uniform attention being 1"
+    number = (
+        "after {it.iterations:.0f} iterations attention on them has changed by {it:2}, uniform "
+        "attention being 1"
+    )
     return _finding(name, claim, row, which, does, number, kind="analogue")
 
 
@@ -111,7 +114,10 @@ def _rest(name: str, rate: float, control: str) -> Finding:
         {"quantity": "slowing_down_over_control", "lr_Y_multiplier": rate},
         "in the synthetic task attention",
         f"comes to rest more than with a decoder {control}",
-        "its speed falls by {it:2} powers of ten more",
+        "the top token's speed falls by {it:2} powers of ten more",
+        also="with that decoder it still falls by {own.value:.2f}",
+        beside={"own": {"quantity": "slowing_down", "lr_Y_multiplier": rate}},
+        refuted_if_undecided=True,
     )
 
 
@@ -143,8 +149,9 @@ FINDINGS = [
         "larger lr_Y/lr_Z, higher entropy, at every number of query tokens",
         "lr_Y_multiplier_difference_weakest",
         ("a larger lr_Y/lr_Z", "higher", "at every number of query tokens"),
-        "{it:3} nats where there are {it.num_last}",
-        why="with as many the paper's own figure does not show it either",
+        "{it:3} nats from the smallest ratio to the largest where there are {it.num_last}",
+        also="the paper's own figure has {figure.published:.3f} where there are 10",
+        beside={"figure": {"quantity": "lr_Y_multiplier_difference", "num_last": 10}},
     ),
     _entropy_by_rate(
         "attention_rate_sharpens",
@@ -171,6 +178,12 @@ FINDINGS = [
         "in the synthetic task distinct tokens",
         "gain attention in the order of their frequency",
         "rank correlation {it:3}",
+        also="the rarest ends with {rarest.value:.2f} times its attention, the most frequent with "
+        "{most.value:.2f} times",
+        beside={
+            "rarest": {"quantity": "gain_of_rarest", **_SYNTHETIC},
+            "most": {"quantity": "gain_of_most_frequent", **_SYNTHETIC},
+        },
         place="Fig. 4",
     ),
     _finding(
@@ -282,8 +295,9 @@ FINDINGS = [
         "the time of the phase transition",
         "goes as the learning rates of both layers together to the power of -1 where they are "
         "small",
-        "the power is {it:3} at rates divided by {it.level:.0f}, {large.value:.2f} at those of the "
-        "figure",
+        "the power is {it:3} at rates divided by {it.level:.0f}, with {it.tolerance:.2f} granted "
+        "for momentum's delay",
+        also="at the rates of the figure it is {large.value:.2f}",
         beside={"large": {"quantity": "sum_of_exponents", "level": 1}},
     ),
     Remark(

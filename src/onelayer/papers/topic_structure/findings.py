@@ -22,6 +22,10 @@ _SMALL = {
     family: f"a small {name} trained for this comparison" for family, name in _FAMILIES.items()
 }
 _BUDGET = "it has read far less text than the paper's checkpoint"
+# Cosines of output embeddings have a large part in common, which bounds their ratio.
+_BOUNDED = (
+    "words of two topics have a mean cosine of {apart.value:.2f} here, and none is larger than 1"
+)
 _WORDS = {
     "attention_ratio": {
         "claim": "words of one topic attend more to each other than words of different topics",
@@ -51,13 +55,15 @@ def _ratio(
     kind: str,
     row: str,
     overlap: str = "disjoint",
-    **others: str,
+    **others: object,
 ) -> Finding:
     """A ratio of one model at the first threshold, beside a row of the published table."""
     shared = "" if overlap == "disjoint" else ", where topics overlap,"
     quantity = "attention_ratio" if name.startswith("attention") else "embedding_cosine_ratio"
     primary = {"model": model, "published_threshold": _FIRST, "seed": ALL, "quantity": quantity}
     texts = {"place": f"{_PLACE}: {overlap} topics"} | _WORDS[quantity] | others
+    if others.get("also") == _BOUNDED:
+        texts["beside"] = {"apart": primary | {"quantity": "embedding_cosine_different"}}
     return Finding(
         name=name,
         kind=kind,
@@ -74,7 +80,15 @@ def _stand_ins(name: str, small: str, overlap: str = "disjoint") -> list[Finding
     return [
         _ratio(f"{name}_minilm", "minilm", _MINILM, "analogue", "bert", overlap),
         *(
-            _ratio(f"{small}_{row}", f"{row}-here", subject, "analogue", row, overlap, why=_BUDGET)
+            _ratio(
+                f"{small}_{row}",
+                f"{row}-here",
+                subject,
+                "analogue",
+                row,
+                overlap,
+                **{"why": _BUDGET} if name.startswith("attention") else {"also": _BOUNDED},
+            )
             for row, subject in _SMALL.items()
         ),
     ]
@@ -95,20 +109,30 @@ def _control(model: str, like: str, row: str) -> Finding:
 
 
 def _direction(
-    name: str, quantity: str, row: dict, claim: str, does: str, does_not: str = ""
+    name: str,
+    quantity: str,
+    row: dict,
+    other: dict,
+    beside_it: str,
+    claim: str,
+    does: str,
+    does_not: str = "",
 ) -> Finding:
-    """One of the paper's two directions, in MiniLM."""
+    """One of the paper's two directions, in MiniLM; and what `other` rows say beside."""
+    row = {"model": "minilm", "seed": ALL, "quantity": f"attention_ratio_{quantity}"} | row
     return Finding(
         name=f"{name}_minilm",
         claim=f"attention ratios are larger {claim}",
         place=_PLACE,
         kind="analogue",
         table="topic_structure/wikipedia_claims",
-        primary={"model": "minilm", "seed": ALL, "quantity": f"attention_ratio_{quantity}"} | row,
+        primary=row,
         subject=f"in {_MINILM} the ratio of attention within topics to that between them",
         does=does,
         does_not=does_not,
         number="a difference of {it:2}",
+        also=f"{beside_it} {{other.value:.2f}}",
+        beside={"other": row | other},
         # A difference of two published ratios; the first of them.
         published=_published("bert", "attention_ratio"),
     )
@@ -117,10 +141,7 @@ def _direction(
 def _heads(family: str, subject: str) -> Finding:
     """Whether the heads of the largest ratios matter more than others."""
     removed = {"model": f"{family}-here", "removal": "zero", "words": "same_topic", "seed": ALL}
-    worse = (
-        "worse on words whose topic the text shows without the heads that attend most within "
-        "topics than without as many others"
-    )
+    more = "more, on words whose topic the text shows, than taking out as many others"
     return Finding(
         name=f"heads_{family}",
         claim="attention encodes topics: what attends within topics is used for words of a topic",
@@ -128,10 +149,10 @@ def _heads(family: str, subject: str) -> Finding:
         kind="analogue",
         table="topic_structure/head_removal",
         primary=removed | {"quantity": "largest_minus_random"},
-        subject=subject,
-        does=f"does {worse}",
-        does_not=f"does no {worse}",
-        number="a difference of {it:4} nats a word",
+        subject="taking out the heads that attend most within topics",
+        does=f"costs {subject} {more}",
+        does_not=f"costs {subject} no {more}",
+        number="a difference of {it:4} nats a word, where {it.tolerance:.2g} would matter",
     )
 
 
@@ -141,7 +162,7 @@ def _several(
     subject: str,
     quantity: str = "over_one_article",
     claim: str = "attention to words of one topic grows with the number of topics in a document",
-    **texts: str,
+    **texts: object,
 ) -> Finding:
     """Whether attention shows topics where an input has several of them."""
     return Finding(
@@ -169,6 +190,7 @@ _MORE = {
     "does": "attends more within topics than one that read articles one by one",
     "does_not": "attends no more within topics than one that read articles one by one",
     "number": "{it:3} more, as a multiple of permuted topics",
+    "refuted_if_undecided": True,
 }
 
 
@@ -186,11 +208,13 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
             f"values_{name}",
             claim="values know the topics: heads write words of the topic that they attend to",
             primary=of | {"quantity": "value_circuit_gap"},
-            does="has heads that write words of the topic they attend to more than equally "
-            "frequent words of permuted topics",
-            does_not="has heads that write words of the topic they attend to no more than equally "
-            "frequent words of permuted topics",
-            number="a gap of {it:3} standard deviations",
+            does="writes, in the mean of its heads, the topic of the word that it attends to more "
+            "than a permuted one",
+            does_not="writes, in the mean of its heads, the topic of the word that it attends to "
+            "no more than a permuted one",
+            number="a gap of {it:3} standard deviations, where permuted topics have "
+            "{it.reference:.3f}",
+            refuted_if_undecided=True,
             **place,
         ),
         Finding(
@@ -208,7 +232,6 @@ def _choice(name: str, quantity: str, subject: str, **texts: str) -> Finding:
     """Whether what the probe finds depends on how it is done."""
     return Finding(
         name=name,
-        claim="attention follows topics however it is probed",
         place=BEYOND,
         kind="analogue",
         table="topic_structure/probe_choices",
@@ -231,6 +254,8 @@ WIKIPEDIA: list[Finding | Remark] = [
         "threshold",
         "tightest_minus_loosest",
         {"overlap": "disjoint"},
+        {"overlap": "overlapping"},
+        "where topics share words",
         "at tighter thresholds",
         "falls as the threshold loosens",
     ),
@@ -238,6 +263,8 @@ WIKIPEDIA: list[Finding | Remark] = [
         "overlap",
         "disjoint_minus_overlapping",
         {"published_threshold": _FIRST},
+        {"published_threshold": 0.002},
+        "at the loosest threshold",
         "for disjoint topics",
         "is larger where topics share no words",
         "is no larger where topics share no words",
@@ -268,6 +295,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             does_not="attends no more within topics than one that read them in order",
             number=_MORE["number"],
             predicted=predicted,
+            refuted_if_undecided=predicted != "undecided",
         )
         for name, number, what, predicted in (
             ("", 4, "four articles", "reproduced"),
@@ -279,14 +307,15 @@ WIKIPEDIA: list[Finding | Remark] = [
             name,
             model,
             "in a small BERT that read words drawn from four topics in each input, "
-            f"{budget}, words of one topic",
+            f"{budget} (the positive control), words of one topic in articles",
             "attention_ratio",
             "documents of the theory's own model show topics in attention: the positive control",
+            refuted_if_undecided=True,
             **{name: _WORDS["attention_ratio"][name] for name in ("does", "does_not", "number")},
         )
         for name, model, budget in (
             ("drawn_topics", "bert-drawn-as-long", "as many as others read of articles"),
-            ("drawn_topics_longer", "bert-drawn-of-4", "two and a half times as many"),
+            ("drawn_topics_longer", "bert-drawn-of-4", "more than others read of articles"),
         )
     ),
     *(
@@ -303,7 +332,12 @@ WIKIPEDIA: list[Finding | Remark] = [
     _choice(
         "every_choice",
         "least_over_null",
-        f"{_MINILM}, probed in the least favourable of many ways,",
+        f"{_MINILM}, probed in the way whose interval reaches lowest,",
+        claim="attention follows topics however it is probed",
+        number="{it:2} times as much",
+        also="of {above.n} ways a share of {above.value:.3f} lies above them",
+        beside={"above": {"model": "minilm", "quantity": "share_above_null"}},
+        refuted_if_undecided=True,
         does="attends within topics more than permuted topics would have it",
         does_not="attends within topics no more than permuted topics would have it",
     ),
@@ -311,6 +345,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "authors_choice",
         "authors_over_ours",
         f"{_MINILM}, probed as in the authors' code,",
+        claim="the authors' ways to probe give a smaller ratio than ours",
         does="attends less within topics than probed as here, over the null",
         does_not="attends no less within topics than probed as here, over the null",
     ),
@@ -328,7 +363,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             ),
         },
         "Under {it.n} topic models words of one topic attend to each other {it:2} times as much in "
-        "MiniLM as permuted topics would.",
+        "MiniLM as words of permuted topics do.",
     ),
 ]
 

@@ -16,6 +16,7 @@ _OBSERVED = "Observation: two-stage optimization process"
 _OVER = {"seed": ALL}
 _OWN = {"studied": "setting", "loss": "cross_entropy", "optimizer": "sgd", "learning_rate": 2}
 _OWN |= {"noise": 0.01} | _OVER
+_MAP = {"studied": "map", "quantity": "share_of_cells_in_order"} | _OVER
 _RATIO = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
 
 
@@ -73,6 +74,15 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
         | {"optimizer": optimizer, "learning_rate": rate},
         subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
         "released configuration says,",
+        # Both at the steps of the table; their code looks words' topics up one place beside.
+        also="after {short.until} {short.value:.2f}, with topics looked up as in their code "
+        "{shifted.value:.2f}",
+        beside={
+            name: _RATIO
+            | {"variant": "layer_norm", "budget": "table", "accounting": accounting}
+            | {"optimizer": optimizer, "learning_rate": rate}
+            for name, accounting in (("short", "correct"), ("shifted", "shifted"))
+        },
         does="attends more to other words of a topic than to words of other topics",
         number="{it:2} times as much",
         published=Published(
@@ -91,9 +101,9 @@ FINDINGS: list[Finding | Remark] = [
         claim="the gap is 1 / (v (1 - (1 - p_c) p_m)), whatever v, T, p_m, p_c and tau are",
         place="Result: embeddings encode topic structure; Stage 1 result",
         **_over_seeds("farthest_gap_to_theory_ratio", kind="theory"),
-        subject="of all gaps over v, T, p_m, p_c and tau the one farthest from the theorem's",
-        does="is the theorem's, but for what finite documents take off",
-        does_not="is not the theorem's, even with what finite documents take off",
+        subject="of all gaps over v, T, p_m, p_c and tau the one farthest outside what finite "
+        "documents explain",
+        does="is the theorem's",
         number="{it:4} of it, among {all.rows} gaps",
         beside={"all": {"quantity": "gap_of_setting"} | _OVER},
     ),
@@ -106,7 +116,7 @@ FINDINGS: list[Finding | Remark] = [
         primary=_OWN | {"quantity": "share_in_order"},
         subject="in the paper's own setting W_V",
         does="is at 90% of its largest norm before W_K begins to grow in most runs that go through",
-        number="in {it:2} of {it.n}",
+        number="in a share of {it:2} of {it.n}",
     ),
     _median_step(
         "stage_1_ends",
@@ -130,16 +140,16 @@ FINDINGS: list[Finding | Remark] = [
     ),
     Finding(
         "two_stages_adam",
-        claim="the two stages come with SGD or Adam, from a careful start",
+        claim="the two stages come with Adam",
         place="The two-stage optimization process",
         kind="claim",
         table=_STAGES,
-        primary={"studied": "map", "loss": "cross_entropy", "optimizer": "adam"}
-        | {"quantity": "share_of_cells_in_order"}
-        | _OVER,
+        primary=_MAP | {"loss": "cross_entropy", "optimizer": "adam"},
         subject="with cross-entropy and Adam two stages, W_V first and then W_K and W_Q,",
         does="come at more than half of the pairs of learning rate and initial weights",
         number="a share of {it:2} of the {it.n} that were tried",
+        also="with SGD {sgd.value:.2f} of {sgd.n}",
+        beside={"sgd": _MAP | {"loss": "cross_entropy", "optimizer": "sgd"}},
     ),
     Remark(
         "two_stages_adam_squared",
@@ -147,8 +157,16 @@ FINDINGS: list[Finding | Remark] = [
         {"studied": "setting", "loss": "mean_squared", "optimizer": "adam"}
         | _OVER
         | {"quantity": "share_in_order"},
-        "With the mean squared loss, one-hot words and Adam two stages come in {it:2} of {it.n} "
-        "runs.",
+        "With the mean squared loss, one-hot words and Adam two stages come in a share of {it:2} "
+        "of {it.n} runs at one pair of learning rate and initial weights, and at {map.value:.2f} "
+        "of {map.n} pairs; with the squared loss, summed in place of averaged, in "
+        "{summed.value:.2f} of {summed.n} runs.",
+        beside={
+            "map": _MAP | {"loss": "mean_squared", "optimizer": "adam"},
+            "summed": {"studied": "setting", "loss": "squared", "optimizer": "adam"}
+            | _OVER
+            | {"quantity": "share_in_order"},
+        },
     ),
     Finding(
         "gradient_of_keys",
@@ -195,7 +213,8 @@ FINDINGS: list[Finding | Remark] = [
         | {"variant": "layer_norm", "budget": "last"}
         | {"optimizer": "sgd", "learning_rate": 0.03},
         "After {it.until} the authors' model trained with SGD at rate 0.03 attends {it:2} times as "
-        "much to other words of a topic as to words of other topics, over {it.n} runs.",
+        "much to other words of a topic as to words of other topics, over {it.n} runs, which is "
+        "{it.verdict} beside the published number.",
     ),
     Remark(
         "attention_adam",
@@ -210,7 +229,8 @@ FINDINGS: list[Finding | Remark] = [
         _ATTENTION,
         _RATIO | {"variant": "layer_norm", "budget": "table", "optimizer": "adam"},
         "After {it.until} with Adam, at the paper's three rates, the authors' model attends {it:2} "
-        "times as much to other words of a topic as to words of other topics.",
+        "times as much to other words of a topic as to words of other topics (published: "
+        "{it.printed:2}).",
     ),
     Finding(
         "attention_with_frozen_values",
@@ -228,9 +248,9 @@ FINDINGS: list[Finding | Remark] = [
         claim="the attention of a pair of words is larger when both belong to one topic",
         place="Main result 2",
         **_over_seeds("least_alpha"),
-        subject="in documents of several topics the optimal attention",
+        subject="in long documents of several topics the optimal attention",
         does="is larger for two different words of one topic than of two",
-        number="at least {it:1} times as large",
+        number="{it:1} times as large at {it.setting}, {it.note}",
     ),
     Remark(
         "optimal_attention_one_topic",
@@ -256,16 +276,16 @@ FINDINGS: list[Finding | Remark] = [
         "beta_above_one",
         _CLAIMS,
         {"quantity": "beta"} | _OVER,
-        "The optimal attention to the same word, over that to words of other topics, lies between "
-        "{it.least:.2f} and {it.most:.2f} in {it.rows} settings; the paper asks whether it is "
-        "above 1.",
+        "The paper asks whether the optimal attention to the same word is larger than to words of "
+        "other topics: it is {it.least:.2f} (the least that the search allows) to {it.most:.2f} "
+        "times as large in {it.rows} settings.",
     ),
     Finding(
         "blocks_with_all_trained",
         claim="with all components trained E is larger for words of one topic",
         place="Figure 1",
         **_over_seeds("least_gap_without_diagonal"),
-        subject="with all components trained E",
+        subject="with all components trained, and embeddings as wide as the vocabulary, E",
         does="is larger for different words of one topic, under every loss and optimiser",
         does_not="is not larger for different words of one topic under every loss and optimiser",
         number="by at least {it:3}",
@@ -274,8 +294,9 @@ FINDINGS: list[Finding | Remark] = [
         "blocks_of_small_embeddings",
         _CLAIMS,
         {"quantity": "least_gap_of_small_embeddings"} | _OVER,
-        "With embeddings of fewer dimensions than there are words the least of these differences, "
-        "over losses and optimisers, is {it:3}.",
+        "With all components trained, and embeddings of fewer dimensions than words, E is "
+        "larger for different words of one topic by {it:3} under the least favourable loss and "
+        "optimiser.",
     ),
     Remark(
         "brackets_values",
@@ -309,7 +330,10 @@ FINDINGS: list[Finding | Remark] = [
         primary={"quantity": "exponent_of_tau", "nearest": 1},
         subject="the optimal attention ratio at the largest T / tau",
         does="grows in proportion to tau, as the theorem's lower bound does",
-        number="as tau to the power of {it:2}, T / tau being {it.level:.0f}",
+        number="as tau to the power of {it:2} at {it.setting}",
+        also="the power rises with the number of topics, from {all.least:.2f}; whether it rises "
+        "further was not tried",
+        beside={"all": {"quantity": "exponent_of_tau"}},
     ),
     Finding(
         "brackets_stages",
