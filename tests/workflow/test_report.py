@@ -152,6 +152,10 @@ def test_the_first_page_of_the_report_shows_findings_counts_figures_and_settings
             page.evaluate(f"({CLICK})({LINKS}.find((a) => a.getAttribute('href') === '{link}'))")
             opened[link] = page.evaluate(SHOWN)["name"]
             page.evaluate(f"({MENU})('Workflow')")
+        # The page itself is not moved sideways, whatever in it is.
+        inside = "document.querySelector('.grow.overflow-auto')"
+        whole, window = page.evaluate(f"[{inside}.scrollWidth, {inside}.clientWidth]")
+        assert whole <= window
         assert page.errors == []
     assert settings == merged_config("smoke.yaml")
     assert top >= 0
