@@ -47,14 +47,14 @@ def _sentence(by: pd.DataFrame, name: str, threshold: str) -> str:
     ratio = by.loc[(name, threshold, "attention_ratio_null_corrected")]
     if math.isnan(ratio["value"]):
         return f"{name}: its attention ratio means nothing here; the CSV has the reason."
-    how = "more" if ratio["low"] > 1 else "less" if ratio["high"] < 1 else "neither more nor less"
     # The interval is of articles and words alone; how far permuted topics scatter, p says.
     p = by.loc[(name, threshold, "attention_ratio_p"), "value"]
-    if p > 0.05:
-        how = "neither more nor less"
+    decided = p <= 0.05 and not ratio["low"] <= 1 <= ratio["high"]
+    how = "less" if decided and ratio["high"] < 1 else "more"
+    whether, undecided = ("In", "") if decided else ("Whether in", " is undecided")
     return textwrap.fill(
-        f"In {name} words of one topic ({threshold}) attend to each other {how} than equally "
-        f"frequent words of permuted topics: {interval_of(ratio, 3)} times as much "
-        f"(p = {number(p, 3)}).",
+        f"{whether} {name} words of one topic ({threshold}) attend to each other {how} than "
+        f"equally frequent words of permuted topics{undecided}: {interval_of(ratio, 3)} times as "
+        f"much (p = {number(p, 3)}).",
         80,
     )
