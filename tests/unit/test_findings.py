@@ -296,7 +296,7 @@ def test_the_contrary_is_said_as_such() -> None:
 def test_a_verdict_that_does_not_hold_for_all_claims_together_says_so() -> None:
     tables = rows(RATIO, (1.4, 1.3, 1.5), published=1.4)
     board = pd.DataFrame({"finding": ["claim"], "quantity": [HOLM], "n": [7.0]})
-    for verdict, told in (("undecided", "; undecided once corrected for the paper's 7 claims."),
+    for verdict, told in (("undecided", "; undecided once corrected for all claims of the paper."),
                           ("reproduced", "(published: 1.4).")):  # fmt: skip
         tables[SCOREBOARD] = board.assign(verdict=verdict)
         assert say(claim(), tables).sentence.endswith(told)

@@ -223,7 +223,7 @@ def test_the_readme_says_that_no_checkpoint_of_the_paper_has_run(tables):
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
 def test_what_is_quoted_is_what_was_found(text, said):
     kept = text.read_text("utf-8")
-    assert requoted(kept, said) == kept
+    assert requoted(kept, said, short=text == README) == kept
 
 
 def test_the_readme_has_no_other_number_that_could_be_measured():
@@ -255,6 +255,8 @@ def test_quotes_are_renewed_and_unknown_ones_are_named():
     said = {"one": Said(None, "", "", "new")}
     renewed = "a <!-- finding: one -->new<!-- end --> b"
     assert requoted(text, said) == renewed
+    said = {"one": Said(None, "", "", "new; and more", "new")}
+    assert requoted(text, said, short=True) == renewed != requoted(text, said)
     with pytest.raises(OnelayerError, match="no finding 'one'"):
         requoted(text, {})
 

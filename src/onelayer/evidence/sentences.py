@@ -119,12 +119,14 @@ class Said:
         verdict: of its primary row; of a remark empty.
         kind: of its primary row.
         sentence: with the run's numbers.
+        short: the same without what rows beside say.
     """
 
     finding: Finding | Remark
     verdict: str
     kind: str
     sentence: str
+    short: str = ""
 
     @property
     def section(self) -> str:
@@ -203,10 +205,12 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         for text, said in ((finding.number, True), (finding.why, True), (finding.also, known))
     )
     kind = row["kind"] or finding.kind
-    if together := _undecided_together(finding, row["verdict"], tables):
-        also = "; ".join(filter(None, [also, together]))
-    sentence = _sentence(finding, row, number, _theirs(finding, row), why, also)
-    return Said(finding, row["verdict"], kind, sentence)
+    together = _undecided_together(finding, row["verdict"], tables)
+    short, sentence = (
+        _sentence(finding, row, number, _theirs(finding, row), why, "; ".join(filter(None, added)))
+        for added in ([together], [also, together])
+    )
+    return Said(finding, row["verdict"], kind, sentence, short)
 
 
 def _undecided_together(finding: Finding, verdict: str, tables: Mapping[str, pd.DataFrame]) -> str:
@@ -217,7 +221,7 @@ def _undecided_together(finding: Finding, verdict: str, tables: Mapping[str, pd.
     row = board[(board["finding"] == finding.name) & (board["quantity"] == HOLM)]
     if row.empty or row.iloc[0]["verdict"] == verdict:
         return ""
-    return f"undecided once corrected for the paper's {row.iloc[0]['n']:.0f} claims"
+    return "undecided once corrected for all claims of the paper"
 
 
 def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
@@ -265,7 +269,7 @@ def _sentence(
     clause = _clause(finding, row)
     expected = NEGLIGIBLE if kind == "control" else REPRODUCED
     reason = f"; {why}" if why and verdict != expected else ""
-    return _closed(f"{subject} {clause}: {number}{theirs}{also}{reason}")
+    return _closed(f"{subject} {clause}: {number}{theirs}{reason}{also}")
 
 
 def _clause(finding: Finding, row: pd.Series) -> str:
@@ -474,12 +478,13 @@ def quotes(text: str) -> list[tuple[str, str]]:
     return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
 
 
-def requoted(text: str, findings: Mapping[str, Said]) -> str:
+def requoted(text: str, findings: Mapping[str, Said], short: bool = False) -> str:
     """A text with all that it quotes as it was found last.
 
     Args:
         text: Markdown.
         findings: by name.
+        short: without what rows beside say.
 
     Raises:
         OnelayerError: it quotes a finding that there is not.
@@ -489,6 +494,7 @@ def requoted(text: str, findings: Mapping[str, Said]) -> str:
         name = quote[1]
         if name not in findings:
             raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
-        return f"<!-- finding: {name} -->{findings[name].sentence}<!-- end -->"
+        said = (short and findings[name].short) or findings[name].sentence
+        return f"<!-- finding: {name} -->{said}<!-- end -->"
 
     return _QUOTED.sub(renewed, text)

@@ -195,7 +195,8 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     judged = claims(board)
     renewed = {"score": f"{markdown_table(scores(judged))}\n\n{held(judged)}"}
     for path in texts:
-        text = requoted(with_blocks(path.read_text(encoding="utf-8"), renewed), by_name)
+        text = with_blocks(path.read_text(encoding="utf-8"), renewed)
+        text = requoted(text, by_name, short=path.name == README.name)
         if (reference / MINUTES).is_file():
             text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")

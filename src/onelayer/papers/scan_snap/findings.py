@@ -150,7 +150,8 @@ FINDINGS = [
         "lr_Y_multiplier_difference_weakest",
         ("a larger lr_Y/lr_Z", "higher", "at every number of query tokens"),
         "{it:3} nats from the smallest ratio to the largest where there are {it.num_last}",
-        also="the paper's own figure has {figure.published:.3f} where there are 10",
+        why="the paper's own figure does not either",
+        also="it has {figure.published:.3f} there",
         beside={"figure": {"quantity": "lr_Y_multiplier_difference", "num_last": 10}},
     ),
     _entropy_by_rate(
