@@ -144,10 +144,11 @@ def value_circuit(
         over_seeds.runs(seed, known[name])
         for seed, name in zip(rows[SEED], rows["model"], strict=True)
     ]
-    rows["note"] = [
+    notes = [
         over_seeds.note(seed, known[name])
         for seed, name in zip(rows[SEED], rows["model"], strict=True)
     ]
+    rows["note"] = rows.reindex(columns=["note"])["note"].fillna(pd.Series(notes, rows.index))
     return _judged(tidy(rows, KEYS), known)
 
 
@@ -249,7 +250,11 @@ def times(rows: pd.DataFrame) -> Iterator[dict]:
         for seed in trainings
         if not any(math.isnan(by_seed[seed]) for by_seed in halves.values())
     }
-    yield place | {SEED: ALL, "quantity": EARLIER} | intervals.mean(list(apart.values()))
+    found = [sum(not math.isnan(t) for t in halves[quantity].values()) for quantity in halves]
+    came = "topics are found in the values of {} of {} trainings, in the attention of {}"
+    came = came.format(found[0], len(trainings), found[1])
+    earlier = {SEED: ALL, "quantity": EARLIER, "note": came}
+    yield place | earlier | intervals.mean(list(apart.values()))
     if len(trainings) > 1:
         of_each = {f"{quantity}_half": halves[quantity] for quantity in halves} | {EARLIER: apart}
         for quantity, by_seed in of_each.items():
