@@ -62,7 +62,7 @@ def _ratio(
     quantity = "attention_ratio" if name.startswith("attention") else "embedding_cosine_ratio"
     primary = {"model": model, "published_threshold": _FIRST, "seed": ALL, "quantity": quantity}
     texts = {"place": f"{_PLACE}: {overlap} topics"} | _WORDS[quantity] | others
-    if others.get("also") == _BOUNDED:
+    if quantity == "embedding_cosine_ratio":
         texts["beside"] = {"apart": primary | {"quantity": "embedding_cosine_different"}}
     return Finding(
         name=name,
