@@ -178,6 +178,7 @@ def _several(
 
 
 _READ_FOUR = "that read pieces of four articles in each input"
+_READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
 _AFTER_FOUR = {
     "": ("bert", "a small BERT"),
     "_one_layer": ("bert-one-layer", "a small BERT of one layer"),
@@ -280,6 +281,12 @@ WIKIPEDIA: list[Finding | Remark] = [
         for name, (model, subject) in _AFTER_FOUR.items()
     ),
     _several(
+        "several_articles_longer",
+        "bert-of-4-longer",
+        f"a small BERT {_READ_LONGER}",
+        **_MORE,
+    ),
+    _several(
         "several_articles_of_two",
         "bert-of-2",
         "a small BERT that read pieces of two articles in each input",
@@ -324,6 +331,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         for finding in _values(family, f"{family}-here", subject)
     ),
     *_values("several_articles", "bert-of-4", f"a small BERT {_READ_FOUR}"),
+    *_values("several_articles_longer", "bert-of-4-longer", f"a small BERT {_READ_LONGER}"),
     *_values(
         "drawn_topics_longer",
         "bert-drawn-of-4",
