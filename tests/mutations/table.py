@@ -1272,6 +1272,13 @@ FAULTS = [
         "the lowest curvature of a path passes for that before the escape",
     ),
     Fault(
+        "papers/local_to_global/trap_tables.py",
+        'for r in sorted(others, key=lambda r: r["value"])[:1]',
+        'for r in sorted(others, key=lambda r: -r["value"])[:1]',
+        "tests/unit/test_trap.py::test_what_is_said_of_other_chains_is_decided_by_the_worst_of_them",
+        "the most favourable chain decides what is said of all",
+    ),
+    Fault(
         "papers/local_to_global/theory.py",
         "at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)",
         "at_saddle = abs(w - W_SADDLE) < REACHED",

@@ -157,6 +157,22 @@ def test_the_table_tells_those_that_stay_from_those_that_leave():
     assert rows.loc[(START, "way_closed"), "verdict"] == ""
 
 
+def test_what_is_said_of_other_chains_is_decided_by_the_worst_of_them():
+    parts = []
+    for p, q, share in ((0.5, 0.8, 0.0), (0.9, 0.9, 0.9), (0.7, 0.6, 0.1), (0.8, 0.4, 0.7)):
+        chain = Chain(p, q)
+        end = chain.unigram_entropy - share * (chain.unigram_entropy - chain.bigram_entropy)
+        one = runs(**{START: [(end, 0.8)] * 3, PAPER: [(end, 0.8), (end, 0.8), (end + 1e-5, 0.8)]})
+        parts.append(one.assign(p=p, q=q))
+    table = trap(pd.concat(parts), TrainingSettings(), []).table
+    worst = table[table["quantity"] == "least_way_closed"]
+    assert worst[["p", "q", "variant", "verdict"]].values.tolist() == [
+        [0.7, 0.6, PAPER, "opposite"]
+    ]
+    assert worst["value"].item() == pytest.approx(0.1, abs=1e-3)
+    assert worst["note"].item() == "the least of 3 chains"
+
+
 def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
     low, high = CHAIN.bigram_entropy, CHAIN.unigram_entropy
     curves = runs(**{START: [(high, 0.8)] * 3, "paper, fast": [(low, 1.0)] * 3})
