@@ -30,6 +30,7 @@ def documents(framed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ("embedding", "uniform"),
     [
         ("one_hot", False),
+        ("residual", False),
         ("trained", False),
         ("layer_norm", False),
         ("one_hot", True),

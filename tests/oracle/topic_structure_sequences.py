@@ -51,6 +51,8 @@ def sequence_loss(
     scores = scores.to(X.dtype).masked_fill(~key_mask[:, None, :], float("-inf"))
     mixed = scores.softmax(dim=-1) @ values
     f = mixed @ parameters["W_E"] if embedding == "trained" else mixed
+    if embedding == "residual":
+        f = f + functional.linear(Z, parameters["W_R"])
     if "b" in parameters:
         f = f + parameters["b"]
     f, words = f[selected], tokens[selected]

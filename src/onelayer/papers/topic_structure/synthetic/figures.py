@@ -58,6 +58,7 @@ VARIANTS = {
     "one_hot": "$W_K$, $W_Q$, $W_V$ all trained",
     "frozen_value": "$W_V$ frozen at stage 1",
     "layer_norm": "all trained, LayerNorm",
+    "residual": "all trained, and past attention",
 }
 
 

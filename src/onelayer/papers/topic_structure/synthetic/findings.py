@@ -5,7 +5,7 @@ documents), the paper's own setting (its steps, the released configuration's bud
 theorem speaks of every setting the row that is farthest from it.
 """
 
-from onelayer.evidence.findings import ALL, Finding, Published, Remark
+from onelayer.evidence.findings import ALL, BEYOND, Finding, Published, Remark
 
 _CLAIMS = "topic_structure/claims"
 _GAPS = "topic_structure/theory_gap"
@@ -242,6 +242,23 @@ FINDINGS: list[Finding | Remark] = [
         subject="with W_V frozen at stage 1's optimum, training W_K and W_Q",
         does="makes words attend more to other words of their topic than to words of other topics",
         number="{it:2} times as much",
+    ),
+    Finding(
+        "attention_past_residual",
+        claim="words attend more to other words of their topic where a residual stream passes "
+        "attention by",
+        place=BEYOND,
+        kind="analogue",
+        table=_ATTENTION,
+        primary=_RATIO | {"variant": "residual", "optimizer": "adam", "learning_rate": 0.003},
+        subject="in the paper's model with a residual stream words",
+        does="attend more to other words of their topic than to words of other topics",
+        number="{it:2} times as much",
+        also="{without.value:.2f} without that stream",
+        beside={
+            "without": _RATIO | {"variant": "one_hot", "optimizer": "adam", "learning_rate": 0.003}
+        },
+        predicted="negligible",
     ),
     Finding(
         "optimal_attention",
