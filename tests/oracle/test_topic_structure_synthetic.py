@@ -31,6 +31,7 @@ def documents(framed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     [
         ("one_hot", False),
         ("residual", False),
+        ("tied_residual", False),
         ("trained", False),
         ("layer_norm", False),
         ("one_hot", True),

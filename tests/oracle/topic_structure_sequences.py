@@ -27,7 +27,7 @@ def sequence_loss(
     """Mean loss of one run over the masked positions of a few documents, [documents, positions]."""
     D = next(iter(parameters.values())).shape[0]
     X = functional.one_hot(shown, D).to(next(iter(parameters.values())).dtype)
-    if embedding == "trained":
+    if embedding in ("trained", "tied_residual"):
         Z = X @ parameters["W_E"].T
     elif embedding == "layer_norm":
         with_type = X + parameters["token_type"]
@@ -50,7 +50,9 @@ def sequence_loss(
         key_mask = key_mask & ~selected
     scores = scores.to(X.dtype).masked_fill(~key_mask[:, None, :], float("-inf"))
     mixed = scores.softmax(dim=-1) @ values
-    f = mixed @ parameters["W_E"] if embedding == "trained" else mixed
+    if embedding == "tied_residual":
+        mixed = mixed + Z
+    f = mixed @ parameters["W_E"] if "W_E" in parameters else mixed
     if embedding == "residual":
         f = f + functional.linear(Z, parameters["W_R"])
     if "b" in parameters:

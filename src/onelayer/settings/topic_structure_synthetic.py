@@ -9,7 +9,7 @@ from onelayer.settings.block import Block, Computing, Name, Title, each_once
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
-EmbeddingKind = Literal["one_hot", "residual", "layer_norm"]
+EmbeddingKind = Literal["one_hot", "residual", "trained", "tied_residual", "layer_norm"]
 OptimizerKind = Literal["adam", "sgd"]
 LossKind = Literal["squared", "mean_squared", "cross_entropy"]
 SelectionKind = Literal["independent", "proportion"]
@@ -135,7 +135,7 @@ class AttentionVariant(Block):
     @property
     def printed(self) -> bool:
         """Whether the published table's rows are set beside it."""
-        return not self.frozen_value and self.embedding != "residual"
+        return not self.frozen_value and self.embedding in ("one_hot", "layer_norm")
 
 
 class AttentionTableSettings(DocumentSettings):

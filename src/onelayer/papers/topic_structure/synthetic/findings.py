@@ -17,6 +17,7 @@ _OVER = {"seed": ALL}
 _OWN = {"studied": "setting", "loss": "cross_entropy", "optimizer": "sgd", "learning_rate": 2}
 _OWN |= {"noise": 0.01} | _OVER
 _MAP = {"studied": "map", "quantity": "share_of_cells_in_order"} | _OVER
+_ADAM = {"optimizer": "adam", "learning_rate": 0.003}
 _RATIO = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
 
 
@@ -238,27 +239,31 @@ FINDINGS: list[Finding | Remark] = [
         place="Stage 2 question",
         kind="claim",
         table=_ATTENTION,
-        primary=_RATIO | {"variant": "frozen_value", "optimizer": "adam", "learning_rate": 0.003},
+        primary=_RATIO | _ADAM | {"variant": "frozen_value"},
         subject="with W_V frozen at stage 1's optimum, training W_K and W_Q",
         does="makes words attend more to other words of their topic than to words of other topics",
         number="{it:2} times as much",
     ),
-    Finding(
-        "attention_past_residual",
-        claim="words attend more to other words of their topic where a residual stream passes "
-        "attention by",
-        place=BEYOND,
-        kind="analogue",
-        table=_ATTENTION,
-        primary=_RATIO | {"variant": "residual", "optimizer": "adam", "learning_rate": 0.003},
-        subject="in the paper's model with a residual stream words",
-        does="attend more to other words of their topic than to words of other topics",
-        number="{it:2} times as much",
-        also="{without.value:.2f} without that stream",
-        beside={
-            "without": _RATIO | {"variant": "one_hot", "optimizer": "adam", "learning_rate": 0.003}
-        },
-        predicted="negligible",
+    *(
+        Finding(
+            f"attention_past_{variant}",
+            claim="words attend more to other words of their topic where a residual stream passes "
+            "attention by",
+            place=BEYOND,
+            kind="analogue",
+            table=_ATTENTION,
+            primary=_RATIO | _ADAM | {"variant": variant},
+            subject=f"in the paper's model with {what} and a residual stream words",
+            does="attend more to other words of their topic than to words of other topics",
+            number="{it:2} times as much",
+            also="{without.value:.2f} without that stream",
+            beside={"without": _RATIO | _ADAM | {"variant": without}},
+            predicted=predicted,
+        )
+        for variant, without, what, predicted in (
+            ("residual", "one_hot", "one-hot embeddings", "negligible"),
+            ("tied_residual", "tied", "trained embeddings that are its output layer", "opposite"),
+        )
     ),
     Finding(
         "optimal_attention",

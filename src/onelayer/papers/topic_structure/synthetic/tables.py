@@ -389,7 +389,9 @@ def attention_by_optimizer(
         "token-type vector is added and a trainable LayerNorm follows. one hot: the paper's model. "
         "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2). "
         "residual: one hot, and a matrix takes each word to the output at its own position, past "
-        "attention, as the residual stream of a transformer does; the paper has none.",
+        "attention, as the residual stream of a transformer does; the paper has none. tied: "
+        "embeddings are trained and are the output layer; tied residual: these, too, past "
+        "attention, as in BERT.",
         "The published table cannot be reproduced from the released code. It looks topics up by "
         "id where it should by word, which shifts them by four words ('shifted' does the same), "
         "it hides masked positions from attention, draws masks once, and never reads the seed of "
