@@ -286,6 +286,10 @@ def _key(name: str) -> str:
     return name.rstrip("*/")
 
 
+def _flag(name: str) -> str:
+    return f"--{_key(name).replace('_', '-')}"
+
+
 def _value(name: str, paths: list[Path]) -> Path | list[Path]:
     """What a step gets for the files given under a name."""
     if name.endswith("/*"):
@@ -310,16 +314,17 @@ def _parser(inputs: Iterable[str], outputs: Iterable[str]) -> argparse.ArgumentP
     parser = argparse.ArgumentParser(
         description=sys.modules["__main__"].__doc__, allow_abbrev=False
     )
+    of_kinds = {"*": ("*", "{} files"), "/": ("+", "{}: files of one folder")}
     for names, what in ((inputs, "input"), (outputs, "output")):
         for name in names:
-            nargs, help_text = {
-                "*": ("*", f"{what} files"),
-                "/": ("+", f"{what}: files of one folder"),
-            }.get(name[-1], (1, what))
-            flag = f"--{_key(name).replace('_', '-')}"
-            required = not name.endswith("*")
+            nargs, help_text = of_kinds.get(name[-1], (1, "{}"))
             parser.add_argument(
-                flag, type=Path, nargs=nargs, default=[], required=required, help=help_text
+                _flag(name),
+                type=Path,
+                nargs=nargs,
+                default=[],
+                required=nargs != "*",
+                help=help_text.format(what),
             )
     parser.add_argument("--settings", default="{}", help="settings, one JSON object")
     parser.add_argument("--log", type=Path, help="also write the log to this file")
@@ -375,14 +380,13 @@ def _parse_settings(block: type[pydantic.BaseModel], text: str) -> pydantic.Base
 
 def _check_inputs(given: Mapping[str, Sequence[Path]]) -> None:
     for name, paths in given.items():
-        flag = f"--{_key(name).replace('_', '-')}"
         for path in paths:
             if not path.exists():
-                raise OnelayerError(f"{flag}: {path} does not exist")
+                raise OnelayerError(f"{_flag(name)}: {path} does not exist")
         folders = {_folder([path]) for path in paths}
         if name.endswith("/") and len(folders) > 1:
             names = ", ".join(sorted(map(str, folders)))
-            raise OnelayerError(f"{flag}: files of one folder are needed, found {names}")
+            raise OnelayerError(f"{_flag(name)}: files of one folder are needed, found {names}")
 
 
 def _use_threads(block: pydantic.BaseModel, inherits: bool) -> int:
