@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
 from pydantic import Field
@@ -31,6 +31,11 @@ class Block(pydantic.BaseModel):
                 hint = nearest(key, known)
                 raise ValueError(f"unknown key {shown(key)}{hint}; known here: {', '.join(known)}")
         return values
+
+    @classmethod
+    def of_fields(cls, other: "Block", **own: object) -> Self:
+        """What another block has of these fields, but for those that are given."""
+        return cls(**{n: getattr(other, n) for n in cls.model_fields.keys() - own} | own)
 
 
 class Credited(Block):
