@@ -165,15 +165,16 @@ def attention_weights(model: PreTrainedModel, **text: torch.Tensor) -> list[torc
 def embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
     """Output of the embedding layer, [texts, tokens, width], for ids, [texts, tokens].
 
-    That is what the first layer reads, or what the family's own `embed` gives.
+    That is what the first layer reads; of factorised embeddings what stands before their
+    projection to the hidden width.
 
     Raises:
         OnelayerError: the model does not return the first layer's input and one hidden state for
             each layer.
     """
     family = FAMILIES.get(model.config.model_type)
-    if family and family.embed:
-        return family.embed(model, ids)
+    if family and family.projection:
+        return model.embeddings(input_ids=ids)
     states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
     layers = model.config.num_hidden_layers
     if len(states) != layers + 1:

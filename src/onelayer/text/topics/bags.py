@@ -52,11 +52,6 @@ class Bag(ABC):
         """How many documents there are."""
         return len(self.lengths)
 
-    @property
-    def entries(self) -> int:
-        """How many counts are not zero."""
-        return int(self.lengths.sum())
-
 
 @dataclass(frozen=True)
 class BagOfWords(Bag):
@@ -101,14 +96,10 @@ class TfIdf(Bag):
 
     def documents(self, order: Sequence[int] | None = None) -> Iterator[Document]:
         """As `Bag`, float64."""
-        rarity = self._rarity
+        rarity = np.log2(self.size / self.vocabulary["documents"].to_numpy())
         for entries in self.counted.documents(order):
             weights = entries[:, 1] * rarity[entries[:, 0]]
             yield np.column_stack([entries[:, 0], weights / (np.linalg.norm(weights) or 1)])
-
-    @property
-    def _rarity(self) -> np.ndarray:
-        return np.log2(self.size / self.vocabulary["documents"].to_numpy())
 
 
 @dataclass(frozen=True)
