@@ -912,7 +912,7 @@ FAULTS = [
     ),
     Fault(
         "text/models/folder.py",
-        "TOKENIZER_CONFIG: _check_json",
+        "TOKENIZER_CONFIG: read_json",
         "TOKENIZER_CONFIG: lambda path, source: None",
         "tests/faults/test_hub.py"
         "::test_a_request_for_remote_code_is_refused_before_the_weights_come",

@@ -47,25 +47,16 @@ class PassingError(OnelayerError):
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository at one commit.
-
-    Attributes:
-        kind: what the hub keeps in it.
-        settings: its name, its commit and the sums pinned in the settings.
-    """
+    """A repository at one commit."""
 
     kind: Literal["model", "dataset"]
-    settings: HubRepository
+    settings: HubRepository  # its name, its commit and the sums pinned in the settings
 
     def __str__(self) -> str:
         return f"{self.kind} {self.settings.repository} at {self.settings.revision}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Download one file, check its content and copy it.
-
-        Args:
-            file: path inside the repository.
-            target: where it is copied to.
+        """Download one file, named by its path in the repository, check its content and copy it.
 
         Raises:
             MissingFileError: this commit holds no such file.

@@ -28,9 +28,8 @@ LARGEST = {
 def check_size(path: Path, named: object = None) -> None:
     """Refuse what is far larger than any model's file of this name, before it is in memory.
 
-    Args:
-        path: a file of `LARGEST`; one that is not there is left to who reads it.
-        named: what the error calls it; None: by its path.
+    A file of `LARGEST` that is not there is left to who reads it. The error calls it as it is
+    `named`, or by its path.
 
     Raises:
         OnelayerError: the file is larger.

@@ -78,9 +78,7 @@ def finish() -> None:
 def check_processor(described: Mapping[str, str], machine: str) -> None:
     """Whether a processor has what a portable run's kernels are made of.
 
-    Args:
-        described: as `describe_processor` finds it; nothing, where the system says nothing.
-        machine: its architecture, such as `x86_64`.
+    It is `described` by `describe_processor`; `machine` is its architecture, such as `x86_64`.
 
     Raises:
         OnelayerError: it has not.

@@ -185,10 +185,7 @@ def code_digest(step: str, root: Path = REPOSITORY) -> str:
 def settings_json(*blocks: object, **values: object) -> str:
     """Settings as ONE JSON string with sorted keys, the form in which they travel to a step.
 
-    Args:
-        *blocks: settings blocks (pydantic models) whose fields are merged at the top level.
-        **values: further fields; a pydantic model becomes an object.
-
+    The fields of blocks are merged at the top level with the values, in which a block is an object.
     Snakemake compares parameters as an unordered set of values; one string keeps names and
     values together, so that swapping two settings is seen.
     """

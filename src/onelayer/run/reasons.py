@@ -13,9 +13,7 @@ MOST = 4
 def reason(command: str, outputs: Sequence[str]) -> str:
     """In one line which settings, what code or which libraries changed since the step's record.
 
-    Args:
-        command: of the step (`--settings` holds its settings).
-        outputs: paths that it writes, its record among them.
+    `command` has the step's `--settings`; the record is among its `outputs`.
 
     Returns:
         `not made yet`, what changed (`lda.topics: 50 -> 20`, `its code (scripts/fit_lda.py)`), or

@@ -42,26 +42,19 @@ log = logging.getLogger("onelayer")
 class Step:
     """One run of a step: where to read, where to write, and how.
 
-    Attributes:
-        name: the script's name without `.py`.
-        settings: the validated settings block.
-        inputs: a file, a list of files, a folder or a list of folders under each input's name.
-        outputs: the same for outputs; files are written there first and renamed into place only
-            when the whole step has succeeded. Of a folder only the files that were asked for stay.
-        files: every input file, those of folders too.
-        device: what the step computed on; a step that resolves `auto` sets it.
-        job: the name, and the wildcards of the rule where the log is named by them.
-        portable: whether its libraries take the kernels of a portable run.
+    Under each input's name `inputs` has a file, a list of files, a folder or a list of folders;
+    `outputs` the same for outputs: files are written there first and renamed into place only when
+    the whole step has succeeded. Of a folder only the files that were asked for stay.
     """
 
-    name: str
-    settings: Any
+    name: str  # the script's, without `.py`
+    settings: Any  # the validated block
     inputs: types.SimpleNamespace
     outputs: types.SimpleNamespace
-    files: tuple[Path, ...] = ()
-    device: str = "cpu"
-    job: str = ""
-    portable: bool = False
+    files: tuple[Path, ...] = ()  # every input file, those of folders too
+    device: str = "cpu"  # what the step computed on; a step that resolves `auto` sets it
+    job: str = ""  # the name, and the rule's wildcards where the log is named by them
+    portable: bool = False  # whether its libraries take the kernels of a portable run
 
     def progress(self, items: Iterable, *, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate with a bar where stderr is a terminal; a line a minute in the log."""
@@ -106,12 +99,9 @@ class Step:
 def settings_of(
     function: Callable, others: Iterable[str] = ("step",), base: type[Block] = Block
 ) -> type[Block]:
-    """The settings that a function's parameters ask for, each with its type.
+    """The settings that a function's annotated parameters ask for, on top of a block of others.
 
-    Args:
-        function: its parameters are annotated; those with a default are not asked for.
-        others: names of those that are no settings.
-        base: a block of further settings.
+    Parameters with a default are not asked for, and `others` are no settings.
     """
     typed = inspect.get_annotations(function, eval_str=True)
     names = [
@@ -125,8 +115,7 @@ def settings_of(
 def program(inputs: str = "", outputs: str = "", **options: Any) -> Callable[[Callable], Callable]:
     """Declare a script's `main`, which `run` runs where the script is the program.
 
-    Args:
-        inputs, outputs, **options: as `run` takes them; names stand apart by spaces.
+    All is as `run` takes it; names of inputs and outputs stand apart by spaces.
     """
 
     def started(main: Callable[..., None]) -> Callable[..., None]:

@@ -48,14 +48,10 @@ class Credited(Block):
 
 
 def check_plain(value: object, path: tuple = ()) -> None:
-    """Refuse numbers that no computation here takes, and text that no file here can hold.
-
-    Args:
-        value: settings before they are validated.
-        path: keys that lead to it.
+    """Refuse settings with numbers that no computation here takes, or text that no file can hold.
 
     Raises:
-        ValueError: names the key.
+        ValueError: names the key, the last of those on the `path` to it.
     """
     if isinstance(value, str):
         if not value.isprintable() and (odd := _ODD.search(value)):
@@ -109,11 +105,9 @@ def shown(value: object) -> str:
 
 
 def describe(problem: Mapping, config: object) -> str:
-    """One readable line for one of pydantic's problems: key path, what is allowed, what was found.
+    """One readable line: key path, what is allowed, what was found.
 
-    Args:
-        problem: an entry of `ValidationError.errors()`.
-        config: what was validated.
+    `problem` is an entry of pydantic's `ValidationError.errors()`, `config` what was validated.
     """
     path = _key_path(problem["loc"], config)
     if problem["type"] == "missing":

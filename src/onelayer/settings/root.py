@@ -85,8 +85,7 @@ class Settings(Block):
     def new_folders(self, copied: Path) -> dict[str, str]:
         """Folders of checkpoints that are probed and lie on this machine, by key of the settings.
 
-        Args:
-            copied: where checkpoints are copied to; those that are there have been checked.
+        Those that have been `copied` to that folder have been checked, and are left out.
         """
         wikipedia, robustness = self.topic_structure.wikipedia, self.topic_structure.robustness
         named = {*wikipedia.models, *robustness.models, *self.topic_structure.choices.models}

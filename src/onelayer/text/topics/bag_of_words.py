@@ -158,10 +158,8 @@ def write_word_list(texts: Iterable[str], min_letters: int, path: Path) -> None:
             articles += 1
             yield text
 
-    columns = list(zip(*list_words(counted(), min_letters), strict=True)) or [[], [], []]
-    schema = _LIST.with_metadata({_ARTICLES: str(articles)})
-    arrays = [pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)]
-    table = pa.Table.from_arrays(arrays, schema=schema)
+    uses = [use._asdict() for use in list_words(counted(), min_letters)]
+    table = pa.Table.from_pylist(uses, _LIST.with_metadata({_ARTICLES: str(articles)}))
     pq.write_table(table, path, compression="zstd", row_group_size=WORDS_AT_ONCE)
 
 

@@ -22,9 +22,8 @@ Document = np.ndarray  # int32 [entries, 2], a word's place in the vocabulary an
 class Bag(ABC):
     """Word counts of a corpus.
 
-    Attributes:
-        vocabulary: one row per word, alphabetically: `word`, `documents` (how many articles use
-            it), `occurrences` (how often in all).
+    `vocabulary` has one row per word, alphabetically: `word`, `documents` (how many articles use
+    it), `occurrences` (how often in all).
     """
 
     vocabulary: pd.DataFrame
