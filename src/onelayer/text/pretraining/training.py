@@ -80,7 +80,8 @@ def train(
     torch.utils.deterministic.fill_uninitialized_memory = False
     run = Training(objective, settings, execution.device)
     _resume(run, execution.checkpoint)
-    plan = _plan(objective, training_text, settings, settings.tokens)
+    how = settings.batch_tokens, objective.special, objective.seed
+    plan = plan_batches(training_text, settings.tokens, *how)
     held_out = held_out_plan(objective, held_out_text, settings)
     if not run.steps:
         for name, value in _held_out_losses(run, held_out_text, held_out).items():
@@ -92,15 +93,10 @@ def train(
     return run
 
 
-def _plan(
-    objective: Objective, text: Segments, settings: TrainingSettings, tokens: int
-) -> list[Batch]:
-    return plan_batches(text, tokens, settings.batch_tokens, objective.special, objective.seed)
-
-
 def held_out_plan(objective: Objective, text: Segments, settings: TrainingSettings) -> list[Batch]:
     """The batches of held-out text whose mean loss is the held-out loss, always the same."""
-    return _plan(objective, text, settings, settings.held_out_tokens)
+    how = settings.batch_tokens, objective.special, objective.seed
+    return plan_batches(text, settings.held_out_tokens, *how)
 
 
 def _keep_attention_in_float32(model: nn.Module) -> None:
