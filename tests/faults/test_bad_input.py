@@ -400,7 +400,7 @@ def test_remote_code_is_refused(model):
 
 def test_a_configuration_that_is_no_json_is_refused(model):
     (model / "config.json").write_text("{")
-    with pytest.raises(OnelayerError, match=r"config\.json: not a model configuration"):
+    with pytest.raises(OnelayerError, match=r"config\.json: not a JSON object"):
         load_checkpoint(model)
 
 

@@ -719,8 +719,8 @@ FAULTS = [
     # Corpora
     Fault(
         "text/corpus/storage.py",
-        "order = sorted((chance(article_id), place) for",
-        "order = sorted((article_id, place) for",
+        "order = sorted((sha256(i.encode()).digest(), place) for",
+        "order = sorted((i, place) for",
         "tests/unit/test_corpus.py::test_a_smaller_subset_is_part_of_a_larger_one",
         "a subset is the beginning of a sorted corpus",
     ),
@@ -912,7 +912,7 @@ FAULTS = [
     ),
     Fault(
         "text/models/folder.py",
-        "TOKENIZER_CONFIG: _check_json",
+        "TOKENIZER_CONFIG: read_json",
         "TOKENIZER_CONFIG: lambda path, source: None",
         "tests/faults/test_hub.py"
         "::test_a_request_for_remote_code_is_refused_before_the_weights_come",
@@ -2510,8 +2510,8 @@ FAULTS = [
     ),
     Fault(
         "run/portable.py",
-        '    "sqrt": "sqrt",\n',
-        "",
+        '"log2", "sqrt", "tan"',
+        '"log2", "tan"',
         "tests/unit/test_portable.py::test_a_square_root_is_rounded_as_it_must_be",
         "square roots are made of approximations that differ by vendor",
     ),

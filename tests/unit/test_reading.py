@@ -12,7 +12,7 @@ import pytest
 from onelayer.papers.topic_structure.wikipedia import reading
 from onelayer.settings.topic_structure import ReadingSettings
 from onelayer.text.models.checkpoints import forward, load_checkpoint
-from onelayer.text.models.tokenizer import encode_words, load_tokenizer
+from onelayer.text.models.tokenizer import load_tokenizer
 from tests.conftest import ROOT
 from tests.tiny_models import save_tiny
 from tests.workflow.browser import Page
@@ -53,8 +53,8 @@ def test_attention_of_words_is_that_of_their_pieces_summed_over_keys_and_average
 ) -> None:
     model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
     found = reading.word_attention(model, tokenizer, WORDS)
-    ids, word_of = encode_words(tokenizer, WORDS)
-    pieces = forward(model, ids).numpy()
+    encoding = tokenizer.encode(WORDS, is_pretokenized=True)
+    pieces, word_of = forward(model, encoding.ids).numpy(), encoding.word_ids
     layers, heads = pieces.shape[:2]
     assert found.shape == (layers, heads, len(WORDS), len(WORDS))
     for layer, head, query, key in np.ndindex(found.shape):

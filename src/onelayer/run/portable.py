@@ -78,9 +78,7 @@ def finish() -> None:
 def check_processor(described: Mapping[str, str], machine: str) -> None:
     """Whether a processor has what a portable run's kernels are made of.
 
-    Args:
-        described: as `describe_processor` finds it; nothing, where the system says nothing.
-        machine: its architecture, such as `x86_64`.
+    It is `described` by `describe_processor`; `machine` is its architecture, such as `x86_64`.
 
     Raises:
         OnelayerError: it has not.
@@ -117,12 +115,12 @@ def check_libraries() -> None:
     Raises:
         OnelayerError: names one that computes by other kernels.
     """
-    wrong = {name: found for name, (found, wanted) in _kernels().items() if found != wanted}
-    for name, found in wrong.items():
-        raise OnelayerError(
-            f"portable: {name} takes kernels for {found}, whatever its switch says: another build "
-            "than that of requirements.lock, or loaded before its switch was set"
-        )
+    for name, (found, wanted) in _kernels().items():
+        if found != wanted:
+            raise OnelayerError(
+                f"portable: {name} takes kernels for {found}, whatever its switch says: another "
+                "build than that of requirements.lock, or loaded before its switch was set"
+            )
 
 
 def _kernels() -> dict[str, tuple[object, object]]:
@@ -154,16 +152,7 @@ def _mkl_branch(torch: types.ModuleType) -> int | None:
 
 # In compatible mode as in others, MKL computes these from a processor's approximations of 1/x and
 # 1/sqrt(x), which each vendor rounds as it likes. numpy's are the same wherever there is FMA.
-FUNCTIONS = {
-    "acos": "arccos",
-    "asin": "arcsin",
-    "atan": "arctan",
-    "log": "log",
-    "log10": "log10",
-    "log2": "log2",
-    "sqrt": "sqrt",
-    "tan": "tan",
-}
+FUNCTIONS = ("acos", "asin", "atan", "log", "log10", "log2", "sqrt", "tan")
 PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
 _replaced: list = []  # registrations hold as long as they are referred to
 
@@ -183,9 +172,9 @@ def use_kernels(torch: types.ModuleType) -> None:
         warnings.simplefilter("ignore")  # that a kernel is replaced, as it is meant to be
         for name in PRODUCTS:
             library.impl(name, _product(torch, name), "CPU")
-        for name, function in FUNCTIONS.items():
+        for name in FUNCTIONS:
             for form in (name, f"{name}_", f"{name}.out"):
-                library.impl(form, _function(torch, form, function), "CPU")
+                library.impl(form, _function(torch, name, form), "CPU")
     torch.backends.cuda.enable_flash_sdp(False)  # of the CPU as well
     _replaced.append(library)
 
@@ -215,9 +204,9 @@ def _product(torch: types.ModuleType, name: str) -> Callable:
     return multiply_and_add if "add" in name else multiply
 
 
-def _function(torch: types.ModuleType, name: str, function: str) -> Callable:
+def _function(torch: types.ModuleType, name: str, form: str) -> Callable:
     """The function of each element, in one of its three forms, by numpy."""
-    ours, theirs = getattr(sys.modules["numpy"], function), _kept(torch, name)
+    ours, theirs = getattr(sys.modules["numpy"], name), _kept(torch, form)
 
     def apply(x, *, out=None):
         given = {} if out is None else {"out": out}
@@ -225,7 +214,7 @@ def _function(torch: types.ModuleType, name: str, function: str) -> Callable:
             out is not None and out.dtype != x.dtype
         ):
             return theirs(x, **given)
-        if name.endswith("_"):
+        if form.endswith("_"):
             out = x
         elif out is None:
             out = torch.empty_like(x)

@@ -15,13 +15,9 @@ NO_BARS = "ONELAYER_NO_BARS"
 
 
 def watched(items: Iterable, job: str, total: int | None = None, unit: str = "it") -> Iterator:
-    """Iterate, and say from time to time how many items are done.
+    """Iterate, and say from time to time how many items of a `job` are done.
 
-    Args:
-        items: what to go through.
-        job: the name on the bar and in the lines.
-        total: how many items there are, where they do not say it themselves.
-        unit: what an item is.
+    `total` is how many there are, where they do not say it themselves; `unit` what one is.
     """
     total = len(items) if total is None and isinstance(items, Sized) else total
     start = said = time.monotonic()

@@ -24,17 +24,11 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class Source(NamedTuple):
-    """What a Python file says about itself.
-
-    Attributes:
-        docstring: its own.
-        bare: whether it holds nothing but its docstring.
-        imports: dotted names that it imports, anywhere in it. `from a.b import c` yields both `a.b`
-            and `a.b.c`, because `c` may be a module.
-    """
+    """What a Python file says about itself."""
 
     docstring: str | None
-    bare: bool
+    bare: bool  # it holds nothing but its docstring
+    # Dotted names, from anywhere in it: of `from a.b import c` `a.b` and `a.b.c`, perhaps a module.
     imports: frozenset[str]
 
 
@@ -108,12 +102,6 @@ def _foreign_imports(path: Path) -> frozenset[str]:
     return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
 
 
-def _entries(step: str, root: Path) -> tuple[Path, ...]:
-    """Where a step's code begins: its script, and the module of the function that this calls."""
-    name, _, function = step.partition(":")
-    return (root / "scripts" / f"{name}.py", *module_files(function.rpartition(".")[0], root))
-
-
 @functools.cache
 def code_closure(step: str, root: Path = REPOSITORY) -> tuple[str, ...]:
     """The script of a step and every `onelayer` module it imports, directly or not.
@@ -123,13 +111,13 @@ def code_closure(step: str, root: Path = REPOSITORY) -> tuple[str, ...]:
         root: of another checkout.
 
     Returns:
-        Paths relative to the root, sorted: `scripts/<step>.py` and files of
-        `src/onelayer`.
+        Paths relative to the root, sorted.
 
     Raises:
         FileNotFoundError: there is no such script.
     """
-    waiting = list(_entries(step, root))
+    name, _, function = step.partition(":")
+    waiting = [root / "scripts" / f"{name}.py", *module_files(function.rpartition(".")[0], root)]
     seen: set[Path] = set()
     while waiting:
         path = waiting.pop()
@@ -197,10 +185,7 @@ def code_digest(step: str, root: Path = REPOSITORY) -> str:
 def settings_json(*blocks: object, **values: object) -> str:
     """Settings as ONE JSON string with sorted keys, the form in which they travel to a step.
 
-    Args:
-        *blocks: settings blocks (pydantic models) whose fields are merged at the top level.
-        **values: further fields; a pydantic model becomes an object.
-
+    The fields of blocks are merged at the top level with the values, in which a block is an object.
     Snakemake compares parameters as an unordered set of values; one string keeps names and
     values together, so that swapping two settings is seen.
     """
@@ -236,8 +221,9 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
         return settings_json(*map(chosen, blocks), **found)
 
     name, _, function = step.partition(":")
-    place = os.path.relpath(REPOSITORY / "scripts" / f"{name}.py")
-    purpose = purpose or _purpose(name)
+    file = REPOSITORY / "scripts" / f"{name}.py"
+    place, said = os.path.relpath(file), purpose or read_source(file).docstring
+    purpose = said.splitlines()[0].rstrip(".")
     return {
         # What is made of outputs Snakemake does not remember: results that are copied elsewhere are
         # not made again because the way to the script is another.
@@ -250,13 +236,6 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
         "libraries": library_versions(step),
         "message": lambda wildcards: " ".join([purpose, *(f"[{value}]" for value in wildcards)]),
     }
-
-
-@functools.cache
-def _purpose(step: str) -> str:
-    """The first sentence of a script's docstring."""
-    source = read_source(REPOSITORY / "scripts" / f"{step}.py")
-    return source.docstring.splitlines()[0].rstrip(".")
 
 
 def sums(paths: Iterable[Path]) -> dict[str, str]:

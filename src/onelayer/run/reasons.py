@@ -13,9 +13,7 @@ MOST = 4
 def reason(command: str, outputs: Sequence[str]) -> str:
     """In one line which settings, what code or which libraries changed since the step's record.
 
-    Args:
-        command: of the step (`--settings` holds its settings).
-        outputs: paths that it writes, its record among them.
+    `command` has the step's `--settings`; the record is among its `outputs`.
 
     Returns:
         `not made yet`, what changed (`lda.topics: 50 -> 20`, `its code (scripts/fit_lda.py)`), or
@@ -38,26 +36,28 @@ def reason(command: str, outputs: Sequence[str]) -> str:
     ]
     changed += [f"{key}: {_shown(old, key)} -> nothing" for key in old if _list_item(key, new, old)]
     if before["code"] != code_digest(before["step"]):
-        changed.append(" ".join(["its code", *_edited(before["step"], records[0])]))
+        changed.append(f"its code{_edited(before['step'], records[0])}")
     if before["libraries"] != (now := library_versions(before["step"])):
         gone = set(before["libraries"].split(", ")) ^ set(now.split(", "))
         changed.append(f"libraries: {', '.join(sorted(gone))}")
     if before["portable"] != ("--portable" in words):
         changed.append(f"portable: {before['portable']} -> {not before['portable']}")
-    more = [f"and {len(changed) - MOST} more"] if len(changed) > MOST else []
-    return ", ".join(changed[:MOST] + more)
+    return _listed(changed)
 
 
-def _edited(step: str, record: Path) -> Iterator[str]:
+def _edited(step: str, record: Path) -> str:
     """Which files of a step's code are younger than its record, in brackets, if any are.
 
     The record has one digest of them all; after a new checkout all are younger.
     """
     made = record.stat().st_mtime
     found = [path for path in code_closure(step) if (REPOSITORY / path).stat().st_mtime > made]
+    return f" ({_listed(found)})" if found else ""
+
+
+def _listed(found: Sequence[str]) -> str:
     more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
-    if found:
-        yield f"({', '.join(found[:MOST] + more)})"
+    return ", ".join([*found[:MOST], *more])
 
 
 def _leaves(found: object, key: str = "") -> Iterator[tuple[str, object]]:

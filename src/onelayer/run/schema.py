@@ -43,11 +43,8 @@ def schema_text() -> str:
 def main(check: bool = False) -> str | None:
     """Write the schema file.
 
-    Args:
-        check: write nothing.
-
     Raises:
-        OnelayerError: it was to be checked, and is out of date.
+        OnelayerError: it was only to be checked, and is out of date.
     """
     if check:
         if not PATH.exists() or PATH.read_text(encoding="utf-8") != schema_text():

@@ -42,26 +42,19 @@ log = logging.getLogger("onelayer")
 class Step:
     """One run of a step: where to read, where to write, and how.
 
-    Attributes:
-        name: the script's name without `.py`.
-        settings: the validated settings block.
-        inputs: a file, a list of files, a folder or a list of folders under each input's name.
-        outputs: the same for outputs; files are written there first and renamed into place only
-            when the whole step has succeeded. Of a folder only the files that were asked for stay.
-        files: every input file, those of folders too.
-        device: what the step computed on; a step that resolves `auto` sets it.
-        job: the name, and the wildcards of the rule where the log is named by them.
-        portable: whether its libraries take the kernels of a portable run.
+    Under each input's name `inputs` has a file, a list of files, a folder or a list of folders;
+    `outputs` the same for outputs: files are written there first and renamed into place only when
+    the whole step has succeeded. Of a folder only the files that were asked for stay.
     """
 
-    name: str
-    settings: Any
+    name: str  # the script's, without `.py`
+    settings: Any  # the validated block
     inputs: types.SimpleNamespace
     outputs: types.SimpleNamespace
-    files: tuple[Path, ...] = ()
-    device: str = "cpu"
-    job: str = ""
-    portable: bool = False
+    files: tuple[Path, ...] = ()  # every input file, those of folders too
+    device: str = "cpu"  # what the step computed on; a step that resolves `auto` sets it
+    job: str = ""  # the name, and the rule's wildcards where the log is named by them
+    portable: bool = False  # whether its libraries take the kernels of a portable run
 
     def progress(self, items: Iterable, *, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate with a bar where stderr is a terminal; a line a minute in the log."""
@@ -106,12 +99,9 @@ class Step:
 def settings_of(
     function: Callable, others: Iterable[str] = ("step",), base: type[Block] = Block
 ) -> type[Block]:
-    """The settings that a function's parameters ask for, each with its type.
+    """The settings that a function's annotated parameters ask for, on top of a block of others.
 
-    Args:
-        function: its parameters are annotated; those with a default are not asked for.
-        others: names of those that are no settings.
-        base: a block of further settings.
+    Parameters with a default are not asked for, and `others` are no settings.
     """
     typed = inspect.get_annotations(function, eval_str=True)
     names = [
@@ -125,8 +115,7 @@ def settings_of(
 def program(inputs: str = "", outputs: str = "", **options: Any) -> Callable[[Callable], Callable]:
     """Declare a script's `main`, which `run` runs where the script is the program.
 
-    Args:
-        inputs, outputs, **options: as `run` takes them; names stand apart by spaces.
+    All is as `run` takes it; names of inputs and outputs stand apart by spaces.
     """
 
     def started(main: Callable[..., None]) -> Callable[..., None]:
@@ -286,6 +275,10 @@ def _key(name: str) -> str:
     return name.rstrip("*/")
 
 
+def _flag(name: str) -> str:
+    return f"--{_key(name).replace('_', '-')}"
+
+
 def _value(name: str, paths: list[Path]) -> Path | list[Path]:
     """What a step gets for the files given under a name."""
     if name.endswith("/*"):
@@ -310,16 +303,17 @@ def _parser(inputs: Iterable[str], outputs: Iterable[str]) -> argparse.ArgumentP
     parser = argparse.ArgumentParser(
         description=sys.modules["__main__"].__doc__, allow_abbrev=False
     )
+    of_kinds = {"*": ("*", "{} files"), "/": ("+", "{}: files of one folder")}
     for names, what in ((inputs, "input"), (outputs, "output")):
         for name in names:
-            nargs, help_text = {
-                "*": ("*", f"{what} files"),
-                "/": ("+", f"{what}: files of one folder"),
-            }.get(name[-1], (1, what))
-            flag = f"--{_key(name).replace('_', '-')}"
-            required = not name.endswith("*")
+            nargs, help_text = of_kinds.get(name[-1], (1, "{}"))
             parser.add_argument(
-                flag, type=Path, nargs=nargs, default=[], required=required, help=help_text
+                _flag(name),
+                type=Path,
+                nargs=nargs,
+                default=[],
+                required=nargs != "*",
+                help=help_text.format(what),
             )
     parser.add_argument("--settings", default="{}", help="settings, one JSON object")
     parser.add_argument("--log", type=Path, help="also write the log to this file")
@@ -375,14 +369,13 @@ def _parse_settings(block: type[pydantic.BaseModel], text: str) -> pydantic.Base
 
 def _check_inputs(given: Mapping[str, Sequence[Path]]) -> None:
     for name, paths in given.items():
-        flag = f"--{_key(name).replace('_', '-')}"
         for path in paths:
             if not path.exists():
-                raise OnelayerError(f"{flag}: {path} does not exist")
+                raise OnelayerError(f"{_flag(name)}: {path} does not exist")
         folders = {_folder([path]) for path in paths}
         if name.endswith("/") and len(folders) > 1:
             names = ", ".join(sorted(map(str, folders)))
-            raise OnelayerError(f"{flag}: files of one folder are needed, found {names}")
+            raise OnelayerError(f"{_flag(name)}: files of one folder are needed, found {names}")
 
 
 def _use_threads(block: pydantic.BaseModel, inherits: bool) -> int:

@@ -23,9 +23,8 @@ def read_benchmarks(folder: Path) -> dict[str, float]:
 class TimeLeft:
     """The work of a run in seconds of its jobs, what is done of it, and how fast that went.
 
-    Args:
-        jobs: how many jobs of each rule there are.
-        seconds: how long a job of a rule takes; jobs of other rules count as nothing.
+    `jobs` has how many of each rule there are, `seconds` how long one takes; jobs of rules that are
+    not in it count as nothing.
     """
 
     def __init__(self, jobs: Mapping[str, int], seconds: Mapping[str, float]) -> None:

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
 from pydantic import Field
@@ -32,6 +32,11 @@ class Block(pydantic.BaseModel):
                 raise ValueError(f"unknown key {shown(key)}{hint}; known here: {', '.join(known)}")
         return values
 
+    @classmethod
+    def of_fields(cls, other: "Block", **own: object) -> Self:
+        """What another block has of these fields, but for those that are given."""
+        return cls(**{n: getattr(other, n) for n in cls.model_fields.keys() - own} | own)
+
 
 class Credited(Block):
     """Somebody's work: whose it is, and what may be done with it; empty where it is not known."""
@@ -43,14 +48,10 @@ class Credited(Block):
 
 
 def check_plain(value: object, path: tuple = ()) -> None:
-    """Refuse numbers that no computation here takes, and text that no file here can hold.
-
-    Args:
-        value: settings before they are validated.
-        path: keys that lead to it.
+    """Refuse settings with numbers that no computation here takes, or text that no file can hold.
 
     Raises:
-        ValueError: names the key.
+        ValueError: names the key, the last of those on the `path` to it.
     """
     if isinstance(value, str):
         if not value.isprintable() and (odd := _ODD.search(value)):
@@ -104,11 +105,9 @@ def shown(value: object) -> str:
 
 
 def describe(problem: Mapping, config: object) -> str:
-    """One readable line for one of pydantic's problems: key path, what is allowed, what was found.
+    """One readable line: key path, what is allowed, what was found.
 
-    Args:
-        problem: an entry of `ValidationError.errors()`.
-        config: what was validated.
+    `problem` is an entry of pydantic's `ValidationError.errors()`, `config` what was validated.
     """
     path = _key_path(problem["loc"], config)
     if problem["type"] == "missing":

@@ -1,8 +1,9 @@
 """Settings of the decision-list paper: which problems are solved, trained on and shown.
 
-Symbols are the paper's: L tokens in the vocabulary, n in a sequence, lists of m.
+Symbols are the paper's (section I.A-B): L tokens in the vocabulary, n in a sequence, lists of m.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Literal, Self
@@ -11,19 +12,44 @@ import pydantic
 from pydantic import Field
 
 from onelayer.settings.block import Block, Computing, Seed, Threaded, each_once
-from onelayer.settings.decision_list_sizes import (
-    check_enumerable,
-    check_every_place_determines,
-    check_shortest,
-    check_sizes,
-)
 
 MOST_SHOWN = 64  # tokens of a matrix W that is drawn
+MOST_TOKENS = 50_000_000  # of all sequences together: what enumeration keeps in memory
 LISTS = ("L", "n", "m", "shortest")  # what tells two problems apart
-
-
 Positive = Annotated[float, Field(gt=0)]
 Seeds = Annotated[list[Seed], Field(min_length=1), each_once()]
+
+
+def _check_sizes(L: int, n: int, m: int) -> None:
+    """Refuse sizes that describe no problem, or one in which gamma is 0 and the bound infinite."""
+    if n < 1:
+        raise ValueError(f"n = {n}: a sequence has at least 1 token")
+    if n > L:
+        raise ValueError(f"n = {n}: a sequence of distinct tokens has at most L = {L}")
+    if m < 1:
+        raise ValueError(f"m = {m}: a list ends with its own token, so it has at least 1")
+    if m > L:
+        raise ValueError(f"m = {m}: a list of distinct tokens has at most L = {L}")
+    if m > n:
+        raise ValueError(f"m = {m}: a list that never fits a sequence; allowed up to n = {n}")
+    # Else every sequence holds one of a_1, ..., a_{m-1}.
+    if m > 1 and n + m - 1 > L:
+        raise ValueError(
+            f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
+            f"allowed from L = {n + m - 1}"
+        )
+
+
+def _check_shortest(shortest: int | None, m: int) -> None:
+    if shortest is not None and shortest >= m:
+        raise ValueError(
+            f"shortest = {shortest}: must be below m = {m}; leave it out where all lists have {m}"
+        )
+
+
+def _check_enumerable(L: int, n: int) -> None:
+    if (count := math.comb(L, n)) * n > MOST_TOKENS:
+        raise ValueError(f"n = {n} of L = {L}: {count:,} sequences are too many to enumerate")
 
 
 class Size(Block):
@@ -38,8 +64,7 @@ class Size(Block):
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
-        check_sizes(self.L, self.n, self.m)
-        check_every_place_determines(self.L, self.n, self.m)
+        _check_sizes(self.L, self.n, self.m)
         return self
 
 
@@ -52,7 +77,7 @@ class ListedSize(Size):
 
     @pydantic.model_validator(mode="after")
     def _shortest_is_shorter(self) -> Self:
-        check_shortest(self.shortest, self.m)
+        _check_shortest(self.shortest, self.m)
         return self
 
 
@@ -61,7 +86,7 @@ class EnumeratedSize(ListedSize):
 
     @pydantic.model_validator(mode="after")
     def _can_be_listed(self) -> Self:
-        check_enumerable(self.L, self.n)
+        _check_enumerable(self.L, self.n)
         return self
 
 
@@ -84,9 +109,8 @@ class Grid(Block):
     @pydantic.model_validator(mode="after")
     def _all_fit(self) -> Self:
         for L, n, m in product(self.L, self.n, self.m):
-            check_sizes(L, n, m)
-            check_every_place_determines(L, n, m)
-            check_shortest(self.shortest, m)
+            _check_sizes(L, n, m)
+            _check_shortest(self.shortest, m)
         return self
 
     def settings(self) -> Iterator[tuple[int, int, int, float]]:
@@ -125,7 +149,7 @@ class WorstCaseSettings(Block):
     @pydantic.model_validator(mode="after")
     def _can_be_listed(self) -> Self:
         for size in self.sizes:
-            check_enumerable(size.L, size.n)
+            _check_enumerable(size.L, size.n)
         return self
 
 
@@ -236,7 +260,7 @@ class NearStart(ListedSize):
     @pydantic.model_validator(mode="after")
     def _can_be_listed(self) -> Self:
         if self.sequences is None:
-            check_enumerable(self.L, self.n)
+            _check_enumerable(self.L, self.n)
         return self
 
 

@@ -18,9 +18,7 @@ _AGAIN = "the command that made this run, with --forcerun and one of its targets
 def keep_settings(config: Mapping[str, object], results: Path) -> None:
     """Write them and their sum where the run's results lie, each whole or not at all.
 
-    Args:
-        config: `config.yaml` with all overlays on top, in its order, which tables follow.
-        results: the folder, which is made where it is missing.
+    `config` is `config.yaml` with all overlays on top, in its order, which tables follow.
     """
     results.mkdir(parents=True, exist_ok=True)
     content = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()

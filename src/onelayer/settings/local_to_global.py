@@ -266,10 +266,7 @@ class TrapSettings(Computing):
 
     def of(self, chain: ChainSettings) -> EnsembleSettings:
         """What is trained on one chain."""
-        own = {
-            name: getattr(self, name) for name in EnsembleSettings.model_fields.keys() - {"chain"}
-        }
-        return EnsembleSettings(chain=chain, **own)
+        return EnsembleSettings.of_fields(self, chain=chain)
 
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -347,13 +344,6 @@ class LocalToGlobalSettings(Block):
     def ablated(self) -> AblationRunSettings:
         """What the ablation trains: as the transformer is, but for what `ablation` says."""
         base, own = self.transformer, self.ablation
-        return AblationRunSettings(
-            chain=base.chain,
-            training=base.training.model_copy(update={"iterations": own.iterations}),
-            seeds=own.seeds,
-            evaluate_every=base.evaluate_every,
-            evaluate_on=base.evaluate_on,
-            device=base.device,
-            threads=base.threads,
-            variants=own.variants,
-        )
+        training = base.training.model_copy(update={"iterations": own.iterations})
+        changed = {"training": training, "seeds": own.seeds, "variants": own.variants}
+        return AblationRunSettings.of_fields(base, **changed)

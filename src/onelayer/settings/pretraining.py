@@ -153,11 +153,10 @@ class PretrainingSettings(TrainingSettings):
         self, family: FamilyName, seed: int, tokens: int | None = None, layers: int | None = None
     ) -> "PretrainModelSettings":
         """What one training needs to know; `tokens` and `layers` where they are its own."""
-        common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
-        if layers:
-            common["size"] = self.size.model_copy(update={"layers": layers})
-        budget = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
-        return PretrainModelSettings(**common, tokens=tokens or budget, family=family, seed=seed)
+        size = self.size.model_copy(update={"layers": layers} if layers else {})
+        tokens = tokens or (self.tokens[family] if isinstance(self.tokens, dict) else self.tokens)
+        own = {"family": family, "seed": seed, "tokens": tokens, "size": size}
+        return PretrainModelSettings.of_fields(self, **own)
 
 
 class PretrainModelSettings(TrainingSettings):

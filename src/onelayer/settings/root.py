@@ -1,6 +1,6 @@
 """The whole of `config.yaml` as one typed model, and readable errors for what does not fit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pydantic
@@ -85,8 +85,7 @@ class Settings(Block):
     def new_folders(self, copied: Path) -> dict[str, str]:
         """Folders of checkpoints that are probed and lie on this machine, by key of the settings.
 
-        Args:
-            copied: where checkpoints are copied to; those that are there have been checked.
+        Those that have been `copied` to that folder have been checked, and are left out.
         """
         wikipedia, robustness = self.topic_structure.wikipedia, self.topic_structure.robustness
         named = {*wikipedia.models, *robustness.models, *self.topic_structure.choices.models}
@@ -164,26 +163,24 @@ def _with_series(models: Mapping[str, ModelSettings]) -> dict[str, ModelSettings
 def _check_references(settings: Settings) -> None:
     corpora, models, again = settings.corpora, settings.models, settings.stability
     topics, text = settings.topic_structure, settings.scan_snap.language_model
+    wikipedia, synthetic = topics.wikipedia, topics.synthetic
     series = [name for name, model in models.items() if isinstance(model, SeriesModel)]
     single = [name for name in models if name not in series]
     originals = [name for name, model in models.items() if not isinstance(model, RandomModel)]
-    stages = [one.name for one in topics.synthetic.two_stages.settings]
+    pretrained = [name for name, model in models.items() if isinstance(model, PretrainedModel)]
+    stages = [one.name for one in synthetic.two_stages.settings]
     variants = [variant.name for variant in settings.local_to_global.ablation.variants]
     small = dict.fromkeys(map(_size_name, settings.decision_lists.joint.small))
     named = [
-        ("topic_structure.wikipedia.corpus", [topics.wikipedia.corpus], corpora),
+        ("topic_structure.wikipedia.corpus", [wikipedia.corpus], corpora),
         ("scan_snap.language_model.corpus", [text.corpus], corpora),
         ("scan_snap.language_model.trainings: corpus", text.corpora, corpora),
-        (
-            "topic_structure.wikipedia.over_tokens.series",
-            topics.wikipedia.over_tokens.series,
-            series,
-        ),
-        ("topic_structure.wikipedia.models", topics.wikipedia.models, single),
+        ("topic_structure.wikipedia.over_tokens.series", wikipedia.over_tokens.series, series),
+        ("topic_structure.wikipedia.models", wikipedia.models, single),
         (
             "topic_structure.wikipedia.topics_per_input.models",
-            topics.wikipedia.topics_per_input.models,
-            [name for name, model in models.items() if isinstance(model, PretrainedModel)],
+            wikipedia.topics_per_input.models,
+            pretrained,
         ),
         ("topic_structure.robustness.models", topics.robustness.models, single),
         ("topic_structure.choices.models", topics.choices.models, single),
@@ -193,7 +190,7 @@ def _check_references(settings: Settings) -> None:
         ("topic_structure.robustness.corpus", [topics.robustness_corpus], corpora),
         (
             "topic_structure.synthetic.stage_gradients.settings",
-            topics.synthetic.stage_gradients.settings,
+            synthetic.stage_gradients.settings,
             stages,
         ),
         ("stability.two_stages.settings", again.two_stages.settings, stages),
@@ -202,7 +199,11 @@ def _check_references(settings: Settings) -> None:
     ]
     for key, values, known in named:
         for value in values:
-            _known(key, value, known)
+            if value not in known:
+                raise OnelayerError(
+                    f"config: {key}: unknown name {shown(value)}{nearest(value, known)}; "
+                    f"known: {', '.join(sorted(known))}"
+                )
     taken = {f"{name}-{seed}": name for name in models for seed in settings.seeds(name)}
     if clash := sorted(taken.keys() & models.keys()):
         raise OnelayerError(
@@ -210,7 +211,7 @@ def _check_references(settings: Settings) -> None:
             "another"
         )
     longest = settings.pretraining.size.longest
-    made_here = [n for n in topics.wikipedia.models if isinstance(models[n], PretrainedModel)]
+    made_here = [name for name in wikipedia.models if name in pretrained]
     if made_here and settings.probe.attention.max_tokens > longest:
         raise OnelayerError(
             f"config: probe.attention.max_tokens: {settings.probe.attention.max_tokens}; "
@@ -225,16 +226,12 @@ def _size_name(size: Size) -> str:
 
 def _check_parts(settings: Settings) -> None:
     """A corpus in parts is for those steps that can stream it."""
-    wikipedia, robustness = settings.topic_structure.wikipedia, settings.topic_structure.robustness
-    compared, text = settings.topic_structure.robustness_corpus, settings.scan_snap.language_model
-    samples = "tomotopy" in robustness.backends
+    topics, text = settings.topic_structure, settings.scan_snap.language_model
+    compared, backends = topics.robustness_corpus, topics.robustness.backends
+    shown, backend = topics.wikipedia.corpus, settings.topics.lda.backend
     reads_whole = [
-        ("topic_structure.robustness.backends: tomotopy", compared, samples),
-        (
-            "topics.lda.backend: tomotopy",
-            wikipedia.corpus,
-            settings.topics.lda.backend == "tomotopy",
-        ),
+        ("topic_structure.robustness.backends: tomotopy", compared, "tomotopy" in backends),
+        ("topics.lda.backend: tomotopy", shown, backend == "tomotopy"),
         *(("scan_snap.language_model", corpus, True) for corpus in text.corpora),
         *(("pretraining", corpus, True) for corpus in settings.pretraining.corpora),
     ]
@@ -244,12 +241,3 @@ def _check_parts(settings: Settings) -> None:
                 f"config: corpora.{corpus}.parts: {settings.corpora[corpus].parts}; {what} needs a "
                 "corpus in one piece (parts: 1)"
             )
-
-
-def _known(key: str, value: str, names: Iterable[str]) -> None:
-    names = list(names)
-    if value not in names:
-        raise OnelayerError(
-            f"config: {key}: unknown name {shown(value)}{nearest(value, names)}; "
-            f"known: {', '.join(sorted(names))}"
-        )

@@ -183,11 +183,7 @@ class LanguageModelSettings(Computing):
         return list(dict.fromkeys(one.corpus or self.corpus for one in self.trainings))
 
     def of_the_paper(self, wikitext: Collection[str]) -> list[str]:
-        """Names of the trainings that are the paper's own: by SGD, on WikiText.
-
-        Args:
-            wikitext: names of the corpora that are WikiText.
-        """
+        """Names of the trainings that are the paper's own: by SGD, on corpora of WikiText."""
         return [
             one.name
             for one in self.trainings

@@ -14,15 +14,10 @@ from onelayer.errors import OnelayerError
 from onelayer.fetching.hub import Repository
 from onelayer.run.provenance import REPOSITORY, file_sha256
 from onelayer.settings.hub import HubDataset, HubRepository
-from onelayer.settings.models import (
-    CHECKPOINT_FILES,
-    PICKLED_WEIGHTS,
-    HubModel,
-    SeriesModel,
-)
+from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS, HubModel, SeriesModel
 from onelayer.settings.root import load_settings
 from onelayer.text.corpus.hub_dataset import split_files
-from onelayer.text.models.folder import name_missing
+from onelayer.text.models.folder import WEIGHTS, name_missing
 
 
 def main(
@@ -42,9 +37,7 @@ def main(
 def entry(repository: str, revision: str) -> str:
     """The model's entry for the settings, as YAML: commit and sums of what is probed.
 
-    Args:
-        repository: OWNER/NAME.
-        revision: a branch, a tag or a commit; the entry has the commit.
+    `repository` is OWNER/NAME, `revision` a branch, a tag or a commit; the entry has the commit.
     """
     try:
         HubRepository(repository=repository, revision="0" * 40)
@@ -55,13 +48,10 @@ def entry(repository: str, revision: str) -> str:
     pinned = _at(repository, commit)
     _, files = pinned.pinned()
     name_missing([*files], pinned)
-    weights = CHECKPOINT_FILES[1] if CHECKPOINT_FILES[1] in files else PICKLED_WEIGHTS
-    wanted = [name for name in (*CHECKPOINT_FILES, PICKLED_WEIGHTS) if name in files]
+    wanted = [name for name in CHECKPOINT_FILES if name in files]
     sums = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for name in wanted:
-            if name in (CHECKPOINT_FILES[1], PICKLED_WEIGHTS) and name != weights:
-                continue
+        for name in wanted if WEIGHTS in files else [*wanted, PICKLED_WEIGHTS]:
             size, digest = files[name]
             if not digest:
                 pinned.fetch(name, Path(scratch) / name)
@@ -130,7 +120,7 @@ def _of_model(hub: HubRepository) -> str:
     name_missing(files, repository)
     if absent := sorted(set(hub.sums) - set(files)):
         raise OnelayerError(f"{repository} holds no {absent[0]}, whose sum is pinned")
-    weights = CHECKPOINT_FILES[1] if CHECKPOINT_FILES[1] in files else PICKLED_WEIGHTS
+    weights = WEIGHTS if WEIGHTS in files else PICKLED_WEIGHTS
     return f"{repository}: there, with {weights}"
 
 

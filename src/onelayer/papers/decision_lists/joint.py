@@ -22,7 +22,6 @@ from onelayer.compute.seeds import generator
 from onelayer.evidence.findings import ALL
 from onelayer.papers.decision_lists import constants, data
 from onelayer.papers.decision_lists.model import Columns, Rows, evaluate, loss, rows_of
-from onelayer.settings.decision_list_sizes import check_positive
 from onelayer.settings.decision_lists import (
     ListedSize,
     NearStart,
@@ -133,11 +132,7 @@ def train_joint(
         optimiser: plain gradient descent, or Adam with its usual moments.
         held_out: sequences that are not trained on, for a population too large to list; perfect
             then means perfect on both.
-
-    Raises:
-        ValueError: eta is not positive.
     """
-    check_positive("eta", eta)
     updates = [_Adam(eta), _Adam(eta)] if optimiser == "adam" else [lambda g: eta * g] * 2
     losses, accuracies = [], []
     first = torch.full((len(W),), torch.nan, dtype=torch.float64)

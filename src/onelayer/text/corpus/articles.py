@@ -1,6 +1,5 @@
 """What an article is: its columns and its words."""
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -38,8 +37,3 @@ def count_articles_and_words(texts: Iterable[str], labels: Iterable[str | None])
     rows = [(label, articles[label], found[label]) for label in articles]
     table = pd.DataFrame(rows, columns=["label", "articles", "words"])
     return table.astype({"label": "string", "articles": "int64", "words": "int64"})
-
-
-def chance(article_id: str) -> bytes:
-    """A hash of an article's id; a subset takes the articles whose hashes come first."""
-    return hashlib.sha256(article_id.encode()).digest()

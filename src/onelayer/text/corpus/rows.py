@@ -263,11 +263,9 @@ def articles_of_files(pieces: Sequence[Piece], scratch: Path) -> Iterator[Articl
     """
     for piece in pieces:
         if piece.slice.end == 1:  # of parts, one has the file
-            try:
-                text = _plain(piece.path, scratch).read_text(encoding="utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise OnelayerError(f"{piece.path}: not UTF-8 at byte {error.start + 1}") from None
-            yield str(piece.slice.file), piece.path.stem, text, None
+            plain = _plain(piece.path, scratch)
+            _check_utf8(plain, piece.path)
+            yield str(piece.slice.file), piece.path.stem, plain.read_text("utf-8-sig"), None
 
 
 def lines_of_rows(pieces: Sequence[Piece], format: RowFormat, scratch: Path) -> Iterator[str]:

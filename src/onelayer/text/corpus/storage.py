@@ -6,6 +6,7 @@ hash of a pickle, and no result depends on such a name.
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from datasets.arrow_writer import ArrowWriter
 from datasets.table import MemoryMappedTable
 
 from onelayer.errors import OnelayerError
-from onelayer.text.corpus.articles import COLUMNS, Article, chance
+from onelayer.text.corpus.articles import COLUMNS, Article
 
 FEATURES = Features({column: Value("string") for column in COLUMNS})
 BATCH = 1000  # rows read and written at once
@@ -145,7 +146,7 @@ def subset(articles: Dataset, most: int | None) -> Dataset:
     if most is None or len(articles) <= most:
         return articles
     ids = (i for batch in articles.select_columns(["id"]).iter(BATCH) for i in batch["id"])
-    order = sorted((chance(article_id), place) for place, article_id in enumerate(ids))
+    order = sorted((sha256(i.encode()).digest(), place) for place, i in enumerate(ids))
     return at(articles, sorted(place for _, place in order[:most]))
 
 

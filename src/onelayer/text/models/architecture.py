@@ -7,7 +7,6 @@ layer gives to its first layer, all through what transformers offers for every m
 """
 
 import contextlib
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -21,9 +20,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.errors import OnelayerError
-from onelayer.fetching.unpacking import check_size
 from onelayer.settings.block import shown
 from onelayer.text.models.families import FAMILIES
+from onelayer.text.models.folder import CONFIG, read_json
 
 MOST_MODULES = 1000  # layers, experts in a layer, labels; the largest models have fewer
 MOST_SIZE = 2**31
@@ -41,18 +40,11 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`; errors name its `source`, or the folder.
 
     Raises:
-        OnelayerError: it is missing or no configuration, asks for remote code, or its
-            `model_type` is not known to transformers.
+        OnelayerError: as `read_json`; or its `model_type` is not known to transformers.
     """
-    path = folder / "config.json"
-    named = f"config.json of {source}" if source else path
-    check_size(path, named)
-    try:
-        config = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise OnelayerError(f"{named}: not a model configuration ({error})") from None
-    if "auto_map" in config:
-        raise OnelayerError(f"{named} asks for remote code (auto_map), which is refused")
+    path = folder / CONFIG
+    config = read_json(path, source)
+    named = f"{CONFIG} of {source}" if source else path
     _check_values(config, named)
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
@@ -165,15 +157,16 @@ def attention_weights(model: PreTrainedModel, **text: torch.Tensor) -> list[torc
 def embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
     """Output of the embedding layer, [texts, tokens, width], for ids, [texts, tokens].
 
-    That is what the first layer reads, or what the family's own `embed` gives.
+    That is what the first layer reads; of factorised embeddings what stands before their
+    projection to the hidden width.
 
     Raises:
         OnelayerError: the model does not return the first layer's input and one hidden state for
             each layer.
     """
     family = FAMILIES.get(model.config.model_type)
-    if family and family.embed:
-        return family.embed(model, ids)
+    if family and family.projection:
+        return model.embeddings(input_ids=ids)
     states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
     layers = model.config.num_hidden_layers
     if len(states) != layers + 1:

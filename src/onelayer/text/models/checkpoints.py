@@ -80,12 +80,7 @@ def convert_weights(pickled: Path, target: Path, source: object) -> None:
     """Write the tensors of a `pytorch_model.bin` as safetensors.
 
     PyTorch's reader of weights builds tensors and plain containers, and refuses whatever else a
-    pickle can ask for before it is done.
-
-    Args:
-        pickled: the file.
-        target: where the safetensors go.
-        source: what errors name.
+    pickle can ask for before it is done. Errors name the `source`.
 
     Raises:
         OnelayerError: it holds, or asks for, anything but tensors by name, or is not whole.

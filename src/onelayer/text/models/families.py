@@ -6,20 +6,7 @@ part of it: a checkpoint of any family may carry any tokenizer, which says so it
 (`onelayer.text.models.tokenizer`).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
-
-import torch
-from torch import nn
-
-Objective = Literal[
-    "masked-words",
-    "masked-words-dynamic",
-    "masked-words-and-sentence-order",
-    "replaced-tokens",
-    "denoising",
-]
 
 
 @dataclass(frozen=True)
@@ -27,42 +14,29 @@ class Family:
     """One architecture family.
 
     Attributes:
-        objective: how the family was pretrained.
-        embed: output of the embedding layer, [batch, tokens, width], for ids, [batch, tokens], of a
-            family with factorised embeddings: before the projection to the hidden width. None:
-            what the first layer reads.
-        projection: the module of the bare model that projects such embeddings.
+        projection: the module of the bare model that takes factorised embeddings to the hidden
+            width; empty: embeddings have it.
         transform: the linear layer and the LayerNorm, as checkpoints name them, between the last
             layer and the word embeddings that predict words; empty: there is none.
     """
 
-    objective: Objective
-    embed: Callable[[nn.Module, torch.Tensor], torch.Tensor] | None = None
     projection: str = ""
     transform: tuple[str, ...] = ()
-
-
-def _before_projection(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
-    return model.embeddings(input_ids=ids)
 
 
 FAMILIES: dict[str, Family] = {
     # Devlin et al. (2019)
     "bert": Family(
-        "masked-words",
-        transform=("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm"),
+        transform=("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm")
     ),
     # Liu et al. (2019)
-    "roberta": Family("masked-words-dynamic", transform=("lm_head.dense", "lm_head.layer_norm")),
+    "roberta": Family(transform=("lm_head.dense", "lm_head.layer_norm")),
     # Lan et al. (2020); embeddings factorised, layers share their weights
     "albert": Family(
-        "masked-words-and-sentence-order",
-        _before_projection,
-        "encoder.embedding_hidden_mapping_in",
-        ("predictions.dense", "predictions.LayerNorm"),
+        "encoder.embedding_hidden_mapping_in", ("predictions.dense", "predictions.LayerNorm")
     ),
     # Clark et al. (2020); the discriminator is probed; embeddings may be factorised
-    "electra": Family("replaced-tokens", _before_projection, "embeddings_project"),
+    "electra": Family("embeddings_project"),
     # Lewis et al. (2020); the encoder is probed
-    "bart": Family("denoising"),
+    "bart": Family(),
 }

@@ -139,20 +139,24 @@ def _check_config(path: Path, source: Source) -> None:
     # Takes seconds, and where no configuration comes it is not needed.
     from onelayer.text.models.architecture import check_architecture
 
-    _check_json(path, source)
     check_architecture(path.parent, source)
 
 
-def _check_json(path: Path, source: Source) -> None:
-    check_size(path, f"{path.name} of {source}")
+def read_json(path: Path, source: object = None) -> dict:
+    """The object in a checkpoint's JSON file; errors name its `source`, or its path.
+
+    Raises:
+        OnelayerError: the file is missing, too large or no such object, or asks for remote code.
+    """
+    named = f"{path.name} of {source}" if source else path
+    check_size(path, named)
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise OnelayerError(f"{path.name} of {source}: not a JSON object ({error})") from None
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise OnelayerError(f"{named}: not a JSON object ({error})") from None
     if "auto_map" in values:
-        raise OnelayerError(
-            f"{path.name} of {source} asks for remote code (auto_map), which is refused"
-        )
+        raise OnelayerError(f"{named} asks for remote code (auto_map), which is refused")
+    return values
 
 
 def _check_tokenizer(path: Path, source: Source) -> None:
@@ -179,7 +183,7 @@ def _check_weights(path: Path, source: Source) -> None:
 # In the order in which they come: what is small and says most first.
 _CHECKS = {
     CONFIG: _check_config,
-    TOKENIZER_CONFIG: _check_json,
+    TOKENIZER_CONFIG: read_json,
     TOKENIZER: _check_tokenizer,
     WEIGHTS: _check_weights,
 }

@@ -1,7 +1,7 @@
 """Tokenizers as the probe needs them: whole texts, no padding, pieces traced back to words."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,14 +117,3 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
         and _is_known(tokenizer, encoding, position)
     }
     return EncodedText(encoding.ids, list(single), list(single.values()))
-
-
-def encode_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], list[int | None]]:
-    """Words, as `tokens` splits a text, as a model reads them.
-
-    Returns:
-        Token ids, special tokens included [tokens]; of which word each token is a piece, None of a
-        special token [tokens].
-    """
-    encoding = tokenizer.encode(list(words), is_pretokenized=True)
-    return encoding.ids, encoding.word_ids

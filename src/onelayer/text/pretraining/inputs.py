@@ -31,12 +31,7 @@ def mix_articles(
     """Every article once, several in one text; or as many words drawn from topics.
 
     Articles of about one length stand together, so that their pieces end together; what is held
-    out stays so.
-
-    Args:
-        encoded: the articles.
-        settings: how many stand together, and how.
-        word_probability: of `drawn` words P(piece | topic), [topics, pieces].
+    out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
 
     Returns:
         `ids`, `held_out`, `articles`, as `MIXED`, of each text.

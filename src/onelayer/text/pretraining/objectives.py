@@ -19,7 +19,6 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 from onelayer.compute.device import on_gpu
 from onelayer.compute.seeds import generator, stable_seed
 from onelayer.settings.pretraining import ObjectiveSettings, SizeSettings
-from onelayer.text.models.families import FAMILIES
 from onelayer.text.pretraining.text import Batch, Segments
 from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL
 
@@ -85,6 +84,20 @@ class Objective:
             *self.hidden_as,
         )
 
+    def _word_losses(
+        self, logits: Tensor, inputs: dict[str, Tensor], name: str
+    ) -> dict[str, Tensor]:
+        """Mean cross-entropy of the predicted words under a name (nats a word).
+
+        On held-out text that of those behind a mask as well, `hidden_words_loss`: of the others
+        some stand there to be repeated.
+        """
+        losses = {name: cross_entropy(logits, inputs["labels"])}
+        if not self.model.training:
+            hidden = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
+            losses["hidden_words_loss"] = cross_entropy(logits[hidden], inputs["labels"][hidden])
+        return losses
+
     def _draws(self, text: Segments, batch: Batch) -> np.ndarray:
         """Uniform draws for every word of a text, [3, tokens]; one epoch's are kept."""
         key = (text.name, batch.epoch if self.masks_change else 0)
@@ -110,22 +123,17 @@ class MaskedWords(Objective):
     def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
         super().__init__(words, settings, seed)
         self.model = self.saved = self.architecture(config)
-        _set_bias(self.saved.get_parameter(self.bias), words.log_unigram())
+        self.saved.get_parameter(self.bias).data.copy_(words.log_unigram())
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids`, and `labels` at `positions` of the flattened batch."""
-        masked = self._masked(text, batch)
-        labels = text.words(batch.rows)[masked.predicted]
-        return {"ids": _framed(masked.ids)} | _predictions(masked.predicted, labels)
+        return _asked(self._masked(text, batch), text.words(batch.rows))
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words."""
         hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
-        return self._word_losses(hidden, inputs, "loss")
-
-    def _word_losses(self, hidden: Tensor, inputs: dict[str, Tensor], name: str):
         logits = _logits(self.saved.get_submodule(self.head), hidden, inputs)
-        return _word_losses(logits, inputs, name, evaluated=not self.model.training)
+        return self._word_losses(logits, inputs, "loss")
 
 
 class MaskedWordsDynamic(MaskedWords):
@@ -163,7 +171,8 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
-        words = self._word_losses(output.last_hidden_state, inputs, "words_loss")
+        logits = _logits(self.saved.get_submodule(self.head), output.last_hidden_state, inputs)
+        words = self._word_losses(logits, inputs, "words_loss")
         scores = self.saved.sop_classifier(output.pooler_output).float()
         order = cross_entropy(scores, inputs["swapped"])
         right = (scores.argmax(-1) == inputs["swapped"]).float().mean()
@@ -193,25 +202,21 @@ class ReplacedTokens(Objective):
         embeddings = self.saved.electra.embeddings
         self.generator.electra.embeddings = embeddings
         self.generator.generator_lm_head.weight = embeddings.word_embeddings.weight
-        _set_bias(self.generator.generator_lm_head.bias, words.log_unigram())
+        self.generator.generator_lm_head.bias.data.copy_(words.log_unigram())
         self.model = nn.ModuleDict({"discriminator": self.saved, "generator": self.generator})
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `draws` for the generator's choices."""
         masked = self._masked(text, batch)
-        labels = text.words(batch.rows)[masked.predicted]
         # The row that would choose other words, if any word became one.
         draws = self._draws(text, batch)[2][text.places(batch.rows)][masked.predicted]
-        read = {"ids": _framed(masked.ids), "draws": draws}
-        return read | _predictions(masked.predicted, labels)
+        return _asked(masked, text.words(batch.rows)) | {"draws": draws}
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: the generator's plus the weighted one of the discriminator."""
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
-        chosen = hidden.flatten(0, 1)[inputs["positions"]]
-        logits = self.generator.generator_lm_head(self.generator.generator_predictions(chosen))
-        logits = logits.float()
-        words = _word_losses(logits, inputs, "words_loss", evaluated=not self.model.training)
+        logits = _logits(self._head, hidden, inputs)
+        words = self._word_losses(logits, inputs, "words_loss")
         guesses = sample_words(logits.detach(), inputs["draws"])
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
@@ -230,6 +235,9 @@ class ReplacedTokens(Objective):
             "replaced_tokens_found": hits / replaced.sum(),
         }
 
+    def _head(self, hidden: Tensor) -> Tensor:
+        return self.generator.generator_lm_head(self.generator.generator_predictions(hidden))
+
 
 class Denoising(Objective):
     """BART (Lewis et al. 2020): spans become one mask each; the decoder writes the text again.
@@ -241,7 +249,7 @@ class Denoising(Objective):
     def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
         super().__init__(words, settings, seed)
         self.model = self.saved = transformers.BartForConditionalGeneration(config)
-        _set_bias(self.saved.final_logits_bias[0], words.log_unigram())
+        self.saved.final_logits_bias[0].copy_(words.log_unigram())
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
@@ -278,11 +286,11 @@ class Denoising(Objective):
 
 
 OBJECTIVES: dict[str, type[Objective]] = {
-    "masked-words": MaskedWords,
-    "masked-words-dynamic": MaskedWordsDynamic,
-    "masked-words-and-sentence-order": MaskedWordsAndSentenceOrder,
-    "replaced-tokens": ReplacedTokens,
-    "denoising": Denoising,
+    "bert": MaskedWords,
+    "roberta": MaskedWordsDynamic,
+    "albert": MaskedWordsAndSentenceOrder,
+    "electra": ReplacedTokens,
+    "bart": Denoising,
 }
 
 
@@ -292,7 +300,7 @@ def new_objective(
     """A family's objective around a freshly initialised model."""
     torch.manual_seed(stable_seed("pretraining", family, seed))
     config = configuration(family, len(words), size)
-    return OBJECTIVES[FAMILIES[family].objective](config, words, settings, seed)
+    return OBJECTIVES[family](config, words, settings, seed)
 
 
 def initial_deviation(family: str, width: int) -> float:
@@ -443,29 +451,9 @@ def _causal_mask(ids: Tensor) -> Tensor | None:
     return torch.ones(words, words, dtype=torch.bool, device=ids.device).tril()[None, None]
 
 
-def _set_bias(bias: Tensor, values: Tensor) -> None:
-    with torch.no_grad():
-        bias.copy_(values)
-
-
 def _logits(head, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
     """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
     return head(hidden.flatten(0, 1)[inputs["positions"]]).float()
-
-
-def _word_losses(
-    logits: Tensor, inputs: dict[str, Tensor], name: str, evaluated: bool
-) -> dict[str, Tensor]:
-    """Mean cross-entropy of the predicted words under a name (nats a word).
-
-    On held-out text that of those behind a mask as well, `hidden_words_loss`: of the others some
-    stand there to be repeated.
-    """
-    losses = {name: cross_entropy(logits, inputs["labels"])}
-    if evaluated:
-        hidden = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
-        losses["hidden_words_loss"] = cross_entropy(logits[hidden], inputs["labels"][hidden])
-    return losses
 
 
 def _framed(words: np.ndarray) -> np.ndarray:
@@ -475,10 +463,11 @@ def _framed(words: np.ndarray) -> np.ndarray:
     return framed
 
 
-def _predictions(predicted: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Positions in the flattened, framed batch, and what stands there."""
-    rows, columns = np.nonzero(predicted)
-    return {"positions": rows * (predicted.shape[1] + 2) + columns + 1, "labels": labels}
+def _asked(masked: Masked, words: np.ndarray) -> dict[str, np.ndarray]:
+    """The framed batch, positions of what is predicted in it, flattened, and what stands there."""
+    ids, (rows, columns) = _framed(masked.ids), np.nonzero(masked.predicted)
+    positions = rows * ids.shape[1] + columns + 1
+    return {"ids": ids, "positions": positions, "labels": words[masked.predicted]}
 
 
 def _halves(middles: np.ndarray, swapped: np.ndarray, words: int) -> tuple[np.ndarray, np.ndarray]:

@@ -114,9 +114,7 @@ def measure_shares(
 ) -> pd.DataFrame:
     """Share of topic information learned at every snapshot of some trainings of one model.
 
-    Args:
-        trainings, histories: a loss history for each.
-        text, pieces: as `read_task` reads them.
+    There is a loss history for each training; `text` and `pieces` are as `read_task` reads them.
 
     Returns:
         See `shares_over_tokens`; no rows for an objective whose words are not behind masks alone
@@ -137,9 +135,7 @@ def shares_over_tokens(
 ) -> pd.DataFrame:
     """Share of topic information learned at every snapshot: of each seed and their mean.
 
-    Args:
-        histories: loss histories by seed.
-        information: what topics tell of each seed's hidden words.
+    Loss histories, and what topics tell of hidden words, are by seed.
 
     Returns:
         Rows `tokens`, `seed` (text; `all` for the mean over seeds with Student's 95% interval),

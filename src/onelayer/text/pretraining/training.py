@@ -8,7 +8,6 @@ bytes.
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
@@ -55,11 +54,6 @@ class Training:
             _keep_attention_in_float32(self.objective.model)
         self.optimizer = _adamw(self.objective.model, self.settings.optimizer)
 
-    @property
-    def named_parameters(self) -> dict[str, nn.Parameter]:
-        """All trained parameters, shared ones once."""
-        return dict(self.objective.model.named_parameters())
-
     def history_table(self) -> pd.DataFrame:
         """One row per point: `tokens`, `split` (training or held-out), `quantity`, `value`."""
         rows = [(*key, value) for key, value in sorted(self.history.items())]
@@ -86,7 +80,8 @@ def train(
     torch.utils.deterministic.fill_uninitialized_memory = False
     run = Training(objective, settings, execution.device)
     _resume(run, execution.checkpoint)
-    plan = _plan(objective, training_text, settings, settings.tokens)
+    how = settings.batch_tokens, objective.special, objective.seed
+    plan = plan_batches(training_text, settings.tokens, *how)
     held_out = held_out_plan(objective, held_out_text, settings)
     if not run.steps:
         for name, value in _held_out_losses(run, held_out_text, held_out).items():
@@ -98,15 +93,10 @@ def train(
     return run
 
 
-def _plan(
-    objective: Objective, text: Segments, settings: TrainingSettings, tokens: int
-) -> list[Batch]:
-    return plan_batches(text, tokens, settings.batch_tokens, objective.special, objective.seed)
-
-
 def held_out_plan(objective: Objective, text: Segments, settings: TrainingSettings) -> list[Batch]:
     """The batches of held-out text whose mean loss is the held-out loss, always the same."""
-    return _plan(objective, text, settings, settings.held_out_tokens)
+    how = settings.batch_tokens, objective.special, objective.seed
+    return plan_batches(text, settings.held_out_tokens, *how)
 
 
 def _keep_attention_in_float32(model: nn.Module) -> None:
@@ -131,11 +121,9 @@ def _attention(
 
 def _train_on(run: Training, text: Segments, batch: Batch) -> None:
     """One update."""
-    inputs = _tensors(run.objective.inputs(text, batch), run.device)
     if run.settings.size.dropout:  # of the batch alone: a resumed training drops the same
         torch.manual_seed(stable_seed("dropout", run.objective.seed, batch.step))
-    with _precision(run):
-        losses = run.objective.losses(inputs)
+    losses = _losses(run, text, batch)
     run.optimizer.zero_grad(set_to_none=True)
     losses["loss"].backward()
     norm = nn.utils.clip_grad_norm_(
@@ -195,13 +183,20 @@ def _held_out_losses(run: Training, text: Segments, held_out: list[Batch]) -> di
     """Mean losses on held-out text, always under the same masks."""
     sums: dict[str, Tensor | float] = defaultdict(float)
     run.objective.model.eval()
-    with torch.inference_mode(), _precision(run):
+    with torch.inference_mode():
         for batch in held_out:
-            inputs = _tensors(run.objective.inputs(text, batch), run.device)
-            for name, value in run.objective.losses(inputs).items():
+            for name, value in _losses(run, text, batch).items():
                 sums[name] = sums[name] + value.double() / len(held_out)
     run.objective.model.train()
     return {name: float(total) for name, total in sums.items()}
+
+
+def _losses(run: Training, text: Segments, batch: Batch) -> dict[str, Tensor]:
+    arrays = run.objective.inputs(text, batch)
+    inputs = {name: to_device(array, run.device) for name, array in arrays.items()}
+    short = run.settings.precision == "bfloat16"
+    with torch.autocast(run.device, torch.bfloat16, enabled=short):
+        return run.objective.losses(inputs)
 
 
 def probed_weights(objective: Objective) -> dict[str, Tensor]:
@@ -225,18 +220,10 @@ def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
     )
 
 
-def _tensors(arrays: dict[str, np.ndarray], device: str) -> dict[str, Tensor]:
-    return {name: to_device(array, device) for name, array in arrays.items()}
-
-
-def _precision(run: Training) -> torch.autocast:
-    return torch.autocast(run.device, torch.bfloat16, enabled=run.settings.precision == "bfloat16")
-
-
 def _state(run: Training) -> dict[str, Tensor]:
     """Everything that the rest of a training depends on, as tensors by name."""
     _check_finite(run)
-    parameters = run.named_parameters
+    parameters = dict(run.objective.model.named_parameters())  # shared ones once
     state = {f"model/{name}": parameter for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         for key, value in run.optimizer.state[parameter].items():
@@ -255,7 +242,7 @@ def _resume(run: Training, checkpoint: Checkpoint) -> None:
     if found is None:
         return
     state, run.steps = found
-    for name, parameter in run.named_parameters.items():
+    for name, parameter in run.objective.model.named_parameters():
         with torch.no_grad():
             parameter.copy_(state[f"model/{name}"])
         run.optimizer.state[parameter] = {

@@ -26,7 +26,6 @@ from onelayer.settings.topics import WordSettings
 from onelayer.text.corpus.articles import words
 from onelayer.text.models.tokenizer import piece_id
 from onelayer.text.topics.bags import Bag, BagOfWords, StoredBag
-from onelayer.text.topics.stop_words import STOP_WORDS
 
 WORDS_AT_ONCE = 10_000  # of a list on disk
 _ARTICLES = b"articles"
@@ -88,13 +87,16 @@ def prune(
     Raises:
         OnelayerError: no word is left; the line says after which condition.
     """
+    # All of gensim comes with it, which takes longer to load than many a corpus to count.
+    from gensim.parsing.preprocessing import STOPWORDS
+
     most = settings.max_document_share * articles
     any_kept = False
 
     def kept() -> Iterable[WordUse]:
         nonlocal any_kept
         for use in uses:
-            if settings.min_documents <= use.documents <= most and use.word not in STOP_WORDS:
+            if settings.min_documents <= use.documents <= most and use.word not in STOPWORDS:
                 any_kept = True
                 if all(piece_id(tokenizer, use.word) is not None for tokenizer in tokenizers):
                     yield use
@@ -156,10 +158,8 @@ def write_word_list(texts: Iterable[str], min_letters: int, path: Path) -> None:
             articles += 1
             yield text
 
-    columns = list(zip(*list_words(counted(), min_letters), strict=True)) or [[], [], []]
-    schema = _LIST.with_metadata({_ARTICLES: str(articles)})
-    arrays = [pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)]
-    table = pa.Table.from_arrays(arrays, schema=schema)
+    uses = [use._asdict() for use in list_words(counted(), min_letters)]
+    table = pa.Table.from_pylist(uses, _LIST.with_metadata({_ARTICLES: str(articles)}))
     pq.write_table(table, path, compression="zstd", row_group_size=WORDS_AT_ONCE)
 
 

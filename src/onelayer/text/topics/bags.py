@@ -22,9 +22,8 @@ Document = np.ndarray  # int32 [entries, 2], a word's place in the vocabulary an
 class Bag(ABC):
     """Word counts of a corpus.
 
-    Attributes:
-        vocabulary: one row per word, alphabetically: `word`, `documents` (how many articles use
-            it), `occurrences` (how often in all).
+    `vocabulary` has one row per word, alphabetically: `word`, `documents` (how many articles use
+    it), `occurrences` (how often in all).
     """
 
     vocabulary: pd.DataFrame
@@ -51,11 +50,6 @@ class Bag(ABC):
     def size(self) -> int:
         """How many documents there are."""
         return len(self.lengths)
-
-    @property
-    def entries(self) -> int:
-        """How many counts are not zero."""
-        return int(self.lengths.sum())
 
 
 @dataclass(frozen=True)
@@ -101,14 +95,10 @@ class TfIdf(Bag):
 
     def documents(self, order: Sequence[int] | None = None) -> Iterator[Document]:
         """As `Bag`, float64."""
-        rarity = self._rarity
+        rarity = np.log2(self.size / self.vocabulary["documents"].to_numpy())
         for entries in self.counted.documents(order):
             weights = entries[:, 1] * rarity[entries[:, 0]]
             yield np.column_stack([entries[:, 0], weights / (np.linalg.norm(weights) or 1)])
-
-    @property
-    def _rarity(self) -> np.ndarray:
-        return np.log2(self.size / self.vocabulary["documents"].to_numpy())
 
 
 @dataclass(frozen=True)

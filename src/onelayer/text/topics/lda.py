@@ -30,7 +30,7 @@ def fit_lda(
         OnelayerError: no document has a word, the backend is not installed or cannot stream a
             corpus in parts, or the fit is not finite.
     """
-    if not bag.entries:
+    if not bag.lengths.any():
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
     fit = fit_online if settings.backend == "gensim" else _sample_gibbs
     topics = fit(bag, settings, progress)

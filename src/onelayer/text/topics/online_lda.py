@@ -40,8 +40,8 @@ def fit_online(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable
     model = _Model(alpha, eta, settings.workers)
     assigned = SharedArray((len(alpha), len(eta)), settings.workers)
     random = np.random.RandomState(settings.seed)
-    for topic, drawn in enumerate(_drawn_topics(random, *assigned.shape)):
-        assigned.array[topic] = drawn
+    for topic in range(settings.topics):  # gensim draws where a fit starts before anything else
+        assigned.array[topic] = drawn = _drawn(random, len(eta))
         model.beta.array[:, topic] = np.exp(dirichlet_expectation(drawn))
     slots = _slots(bag.lengths[order], settings.chunksize, settings)
     ticks = iter(progress(range(settings.passes * bag.size), unit="doc"))
@@ -49,7 +49,7 @@ def fit_online(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable
     def chunks() -> Iterator[_Chunk]:
         for _ in range(settings.passes):
             for documents in _cut(bag.documents(order), settings.chunksize):
-                yield documents, _start(random, len(documents), settings.topics)
+                yield documents, _drawn(random, len(documents), settings.topics)
                 if settings.topics > LOGGED:
                     random.rand(settings.topics)
                 list(islice(ticks, len(documents)))
@@ -70,13 +70,14 @@ def document_topics(topics: Topics, bag: Bag, settings: LdaSettings) -> Iterator
     """
     model = _Model(topics.alpha, topics.eta, settings.workers)
     random = np.random.RandomState(settings.seed)
-    for topic, _ in enumerate(_drawn_topics(random, *topics.dirichlet.shape)):
+    for topic in range(len(topics.alpha)):
+        _drawn(random, len(topics.eta))
         # Rounded as after a fit, which keeps lambda without eta.
         dirichlet = topics.eta + (topics.dirichlet[topic] - topics.eta)
         model.beta.array[:, topic] = np.exp(dirichlet_expectation(dirichlet))
     slots = _slots(bag.lengths, INFERRED, settings)
     chunks = (
-        (documents, _start(random, len(documents), settings.topics))
+        (documents, _drawn(random, len(documents), settings.topics))
         for documents in _cut(bag.documents(), INFERRED)
     )
     with Workers(settings.workers, _Share, model, slots, settings.iterations) as workers:
@@ -137,21 +138,15 @@ def _slots(lengths: np.ndarray, chunk: int, settings: LdaSettings) -> tuple[_Slo
     return slot(), slot()
 
 
-def _drawn_topics(random: np.random.RandomState, topics: int, words: int) -> Iterator[np.ndarray]:
-    """Where a fit starts, topic after topic, [W]: gensim draws it before anything else."""
-    for _ in range(topics):
-        yield random.gamma(100.0, 0.01, words)
-
-
 def _cut(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
     documents = iter(documents)
     while chunk := list(islice(documents, size)):
         yield chunk
 
 
-def _start(random: np.random.RandomState, documents: int, topics: int) -> np.ndarray:
-    """Gamma with which the E-steps of a chunk start, [D, K]."""
-    return random.gamma(100.0, 0.01, (documents, topics))
+def _drawn(random: np.random.RandomState, *shape: int) -> np.ndarray:
+    """Where a topic starts, [W], or the gamma of a chunk's E-steps, [D, K]."""
+    return random.gamma(100.0, 0.01, shape)
 
 
 def _rates(documents: int, settings: LdaSettings) -> Iterator[float]:

@@ -62,17 +62,14 @@ def topics_used(best: np.ndarray, prevalence: np.ndarray) -> tuple[int, float]:
 class TopicMeasures:
     """What is measured of a topic model.
 
-    Attributes:
-        quality: rows `quantity`, `value`, `n`.
-        words: rows `topic`, `rank` (1 is most probable), `word`, `probability`, and the topic's
-            `npmi` and `prevalence` (share of all documents' topic weight).
-        shares: rows `topic`, `label`, `share`: how a topic's documents (those where it is the
-            most probable topic) split into human topics; empty for a corpus without labels.
+    `words` has the topic's `prevalence` (share of all documents' topic weight) and a `rank` (1 is
+    most probable); `shares` how a topic's documents (those where it is the most probable topic)
+    split into human topics, empty for a corpus without labels.
     """
 
-    quality: pd.DataFrame
-    words: pd.DataFrame
-    shares: pd.DataFrame
+    quality: pd.DataFrame  # `quantity`, `value`, `n`
+    words: pd.DataFrame  # `topic`, `rank`, `word`, `probability`, `npmi`, `prevalence`
+    shares: pd.DataFrame  # `topic`, `label`, `share`
 
 
 def measure_topics(

@@ -22,7 +22,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.settings.topic_structure import ReadingSettings, ShownCheckpoint
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.checkpoints import forward, load_checkpoint
-from onelayer.text.models.tokenizer import encode_words, load_tokenizer
+from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.storage import read_snapshots
 
 NAMED_BY = 4  # words that name a topic
@@ -68,10 +68,10 @@ def word_attention(
         model, tokenizer: a checkpoint.
         words: as `onelayer.text.corpus.articles.tokens` splits them.
     """
-    ids, word_of = encode_words(tokenizer, words)
-    weights = forward(model, ids).cpu().numpy()
-    pieces = np.zeros((len(ids), len(words)), dtype=np.float32)
-    for place, word in enumerate(word_of):
+    encoding = tokenizer.encode(list(words), is_pretokenized=True)
+    weights = forward(model, encoding.ids).cpu().numpy()
+    pieces = np.zeros((len(encoding.ids), len(words)), dtype=np.float32)
+    for place, word in enumerate(encoding.word_ids):
         if word is not None:
             pieces[place, word] = 1
     return (pieces / np.maximum(pieces.sum(axis=0), 1)).T @ weights @ pieces
