@@ -21,7 +21,7 @@ from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining, Sampler
 from onelayer.papers.local_to_global import attention, canonical, integrator
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
-from onelayer.papers.local_to_global.training import Group, train_group
+from onelayer.papers.local_to_global.training import train_group
 from onelayer.papers.scan_snap import simulation
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
@@ -218,7 +218,9 @@ def test_transformers_train_to_the_same_on_a_gpu(gpu, waits, layer_norm):
     own = local_to_global.TrainingSettings(
         sequence_length=12, batch=4, iterations=12, layer_norm=layer_norm
     )
-    group = Group(["a", "b"], ["standard", "paper"], [own, own])
+    group = [
+        local_to_global.Variant(name=start, initialisation=start) for start in ("standard", "paper")
+    ]
     settings = local_to_global.EnsembleSettings(
         chain=local_to_global.ChainSettings(p=0.5, q=0.8),
         training=own,

@@ -365,16 +365,14 @@ def _of_variant(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     near = {"within": close(chain)}
     # A start that moves away from the unigram model, up or down, is not trapped by it.
     trapped = abs(final["loss"] - chain.unigram_entropy) <= close(chain)
-    escapes = [_escape(run, chain) for _, run in runs.groupby("seed")]
-    escape = near | {"n": len(escapes)}
-    if np.isfinite(escapes).any():
-        escape["value"] = np.nanmin(escapes)
-    else:
+    escapes = [escape(run, chain) for _, run in runs.groupby("seed")]
+    first = near | {"value": min(escapes), "n": len(escapes)}
+    if first["value"] == np.inf:
         note = f"no seed within {runs['iteration'].max()} iterations"
-        escape |= {"verdict": NOT_REACHED, "note": note}
+        first |= {"value": np.nan, "verdict": NOT_REACHED, "note": note}
     return {
         "trapped_share": near | share(int(trapped.sum()), len(final)),
-        "first_escape_iteration": escape,
+        "first_escape_iteration": first,
         "final_loss": mean(final["loss"]),
         "final_W_1_share": mean(final["W_1_share"], least=0.0, most=1.0),
         "final_loss_above_bigram": mean(final["loss"] - chain.bigram_entropy),
@@ -388,8 +386,8 @@ def changes(variant: Variant, base: TrainingSettings) -> str:
     return "; ".join(changed).replace("_", " ") or "as trained above"
 
 
-def _escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on the loss is below the unigram entropy, not near it; NaN."""
+def escape(run: pd.DataFrame, chain: Chain) -> float:
+    """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
     below = run["loss"].to_numpy() < chain.unigram_entropy - close(chain)
-    first = len(below) - int(np.argmin(below[::-1])) if not below.all() else 0
-    return float(run["iteration"].iloc[first]) if first < len(below) else np.nan
+    after = np.logical_and.accumulate(below[::-1])[::-1]
+    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf

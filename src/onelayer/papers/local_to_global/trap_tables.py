@@ -14,7 +14,7 @@ from onelayer.evidence.tables import Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
-from onelayer.papers.local_to_global.training_tables import changes, close
+from onelayer.papers.local_to_global.training_tables import changes, close, escape
 from onelayer.settings.local_to_global import TrainingSettings, Variant, papers_starts
 
 KEYS = ["p", "q", "variant"]
@@ -23,13 +23,6 @@ COMPARED = {
     "curvature_before_escape": Direction(0, -1, kind="analogue"),
     "way_closed": Direction(0.5, 1, kind="analogue"),
 }
-
-
-def escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
-    below = run["loss"].to_numpy() < chain.unigram_entropy - close(chain)
-    after = np.logical_and.accumulate(below[::-1])[::-1]
-    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
 
 
 def median(times: np.ndarray) -> dict[str, object]:
