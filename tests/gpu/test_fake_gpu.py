@@ -1,5 +1,6 @@
 """No step on a GPU makes the host wait, and its numbers are the CPU's; on a device that is none."""
 
+import types
 from collections.abc import Callable
 
 import numpy as np
@@ -51,7 +52,8 @@ GENERATOR = torch.Generator
 @pytest.fixture
 def gpu(monkeypatch):
     """A GPU that is none, with graphs and 1 GB of memory."""
-    monkeypatch.setattr("onelayer.compute.device.total_memory", lambda device: 2**30)
+    memory = types.SimpleNamespace(total_memory=2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: memory)
     # Tensors that are wrapped know no inference mode.
     monkeypatch.setattr(torch, "inference_mode", torch.no_grad)
     with fake_gpu() as device:

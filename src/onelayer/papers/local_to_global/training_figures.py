@@ -172,7 +172,7 @@ def weights_rank_one(
         snapshots = weights[f"rank_one/{name}"]
         image = _draw_matrix(axes[place], name, snapshots[-1, -1])
         axes[place].set_title(f"{label}, iteration {iterations[-1]}", fontsize=8)
-        largest, colour = largest_entries(snapshots), PALETTE[place]
+        largest, colour = abs(snapshots).max(axis=(-2, -1)), PALETTE[place]
         style = {"color": colour, "marker": MARKERS[place], "ms": 5}
         axis.plot(iterations, largest.mean(axis=1), label=label, **style)
         low, high = largest.min(axis=1), largest.max(axis=1)
@@ -180,23 +180,14 @@ def weights_rank_one(
     _explain_colours(left, image, axes)
     axis.set(xlabel="iteration", xticks=iterations, ylabel="largest entry", ylim=(0, None))
     axis.legend(loc="upper left", handlelength=1.5)
-    seeds, away = curves["seed"].nunique(), furthest_from_rank_one(curves)
+    seeds = curves["seed"].nunique()
+    away = 1 - curves[[f"{name}_share" for name in NAMES]].min(axis=None)
     within = f"at most {away:.0e}" if away else "0 in single precision"
     axis.set_title(
         f"size: mean and range of {seeds} seeds\n1 − share of $\\sigma_1$: {within}", fontsize=8
     )
     despine(axis)
     return figure
-
-
-def largest_entries(matrices: np.ndarray) -> np.ndarray:
-    """Largest |entry| of matrices [iterations, seeds, rows, columns], [iterations, seeds]."""
-    return abs(matrices).max(axis=(-2, -1))
-
-
-def furthest_from_rank_one(curves: pd.DataFrame) -> float:
-    """Largest 1 - share of the largest singular value, over matrices, seeds and iterations."""
-    return float(max(1 - curves[f"{name}_share"].min() for name in NAMES))
 
 
 def _draw_matrix(axis: Axes, name: str, W: np.ndarray) -> AxesImage:
@@ -237,10 +228,7 @@ def _band_handles(seeds: int) -> list:
 
 
 def _legend_below(figure: Figure | SubFigure, handles: list, columns: int, **more: float) -> None:
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=columns, fontsize=7.5,
-        **more,
-    )  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=7.5, **more)
 
 
 @figure(
