@@ -67,7 +67,8 @@ def weights_standard(
 ) -> Figure:
     """Figure 3: W_1 and W_V of one run, and how close all runs come to rank one."""
     curves = curves[curves["variant"] == "standard"]
-    authors = _published(published, "standard", curves["iteration"].max())
+    last = curves["iteration"].max()
+    authors = _published(published, "standard", last)
     figure = plt.figure(figsize=(MIDDLE, 5.3))
     upper, lower = figure.subfigures(2, 1, height_ratios=[1.9, 1])
     axes = upper.subplots(2, len(iterations), squeeze=False)
@@ -80,14 +81,13 @@ def weights_standard(
             )
     _explain_colours(upper, image, axes)
     white = {"color": "black", "marker": "o", "mfc": "white"}
-    for place, axis in enumerate(lower.subplots(1, 2, sharey=True)):
-        name, label = list(NAMES.items())[place]
-        _draw_band(axis, curves, f"{name}_share", {"color": PALETTE[place], "lw": 1.5})
+    panels = zip(lower.subplots(1, 2, sharey=True), NAMES.items(), PALETTE, strict=False)
+    for axis, (name, label), colour in panels:
+        _draw_band(axis, curves, f"{name}_share", {"color": colour, "lw": 1.5})
         _draw_published(axis, authors, name, white)
         axis.axhline(1, color="0.7", lw=0.8, zorder=0)
         despine(axis)
-        axis.set(xlabel="iteration", title=label, ylim=(0, 1.05))
-        axis.set_xlim(0, curves["iteration"].max())
+        axis.set(xlabel="iteration", title=label, xlim=(0, last), ylim=(0, 1.05))
     lower.axes[0].set_ylabel("share of the largest\nsingular value")
     handles = _band_handles(curves["seed"].nunique())
     if len(authors):
