@@ -16,12 +16,17 @@ from onelayer.papers.local_to_global.integrator import integrate
 from onelayer.papers.local_to_global.theory import grid
 from onelayer.papers.local_to_global.training import (
     BETAS,
-    Group,
+    STARTS,
     one_cycle,
     sequences,
     train_group,
 )
-from onelayer.settings.local_to_global import ChainSettings, EnsembleSettings, TrainingSettings
+from onelayer.settings.local_to_global import (
+    ChainSettings,
+    EnsembleSettings,
+    TrainingSettings,
+    Variant,
+)
 
 CHAIN = Chain(0.9, 0.9)
 TOLERANCE, AT_REST = 1e-8, 1e-7
@@ -155,8 +160,7 @@ def _population_gradient(runs: int, steps: int, rate: float = 0.01) -> Case:
 
 def _transformers(seeds: int, T: int, batch: int, iterations: int) -> Case:
     training = TrainingSettings(sequence_length=T, batch=batch, iterations=iterations)
-    starts = ["standard", "rank_one", "paper"]
-    group = Group(starts, starts, [training] * len(starts))
+    group = [Variant(name=start, initialisation=start) for start in STARTS]
     settings = EnsembleSettings(
         chain=ChainSettings(p=CHAIN.p, q=CHAIN.q),
         training=training,
@@ -165,7 +169,7 @@ def _transformers(seeds: int, T: int, batch: int, iterations: int) -> Case:
         evaluate_on=4,
         device="cpu",
     )
-    runs = seeds * len(starts)
+    runs = seeds * len(group)
     return Case(
         name=f"local to global, {runs} transformers x {iterations} iterations",
         steps=("train_transformers", "ablate_transformers", "train_trapped", "follow_circuits"),

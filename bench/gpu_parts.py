@@ -93,7 +93,7 @@ def synthetic_topics(small: bool) -> Part:
 def transformers(small: bool) -> Part:
     """Three starts of the transformer of Local to Global."""
     T, seeds = (16, 2) if small else (256, 5)
-    starts = ["standard", "rank_one", "paper"]
+    group = [local_to_global.Variant(name=one, initialisation=one) for one in training.STARTS]
 
     def run(device: str, steps: int) -> Numbers:
         own = local_to_global.TrainingSettings(
@@ -106,9 +106,8 @@ def transformers(small: bool) -> Part:
             evaluate_every=steps,
             evaluate_on=4,
         )
-        group = training.Group(starts, starts, [own] * len(starts))
         trained = training.train_group(group, settings, execution=_on(device))
-        return {"loss": trained.observed["loss"][-1].reshape(len(starts), seeds).numpy()}
+        return {"loss": trained.observed["loss"][-1].reshape(len(group), seeds).numpy()}
 
     weights = 12 * 8 * 8 + T * 8
     label = f"local to global, {3 * seeds} transformers, {T} inputs"

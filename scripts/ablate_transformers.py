@@ -8,6 +8,6 @@ from onelayer.settings.local_to_global import AblationRunSettings
 
 @program(settings=AblationRunSettings, outputs="curves")
 def main(step: Step) -> None:
-    settings, execution = step.settings, execution_of(step)
-    variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
-    step.write(curves=training.train_variants(variants, settings, execution))
+    settings = step.settings
+    curves = training.train_variants(settings.variants, settings, execution_of(step))
+    step.write(curves=curves)

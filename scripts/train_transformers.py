@@ -5,13 +5,13 @@ from safetensors.numpy import save_file
 from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import training
 from onelayer.run.step import Step, program
-from onelayer.settings.local_to_global import InitialisationSettings
+from onelayer.settings.local_to_global import InitialisationSettings, Variant
 
 
 @program(settings=InitialisationSettings, outputs="curves weights")
 def main(step: Step) -> None:
     settings, execution = step.settings, execution_of(step)
-    group = training.group((name, name, settings.training) for name in training.STARTS)[0]
+    group = [Variant(name=start, initialisation=start) for start in training.STARTS]
     trained = training.train_group(group, settings, settings.snapshots, execution)
     step.write(curves=training.curves(group, trained, settings.seeds))
     weights = training.snapshots_of(group, trained, settings.snapshots, settings.seeds)

@@ -1,5 +1,6 @@
 """No step on a GPU makes the host wait, and its numbers are the CPU's; on a device that is none."""
 
+import types
 from collections.abc import Callable
 
 import numpy as np
@@ -21,7 +22,7 @@ from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining, Sampler
 from onelayer.papers.local_to_global import attention, canonical, integrator
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
-from onelayer.papers.local_to_global.training import Group, train_group
+from onelayer.papers.local_to_global.training import train_group
 from onelayer.papers.scan_snap import simulation
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
@@ -51,7 +52,8 @@ GENERATOR = torch.Generator
 @pytest.fixture
 def gpu(monkeypatch):
     """A GPU that is none, with graphs and 1 GB of memory."""
-    monkeypatch.setattr("onelayer.compute.device.total_memory", lambda device: 2**30)
+    memory = types.SimpleNamespace(total_memory=2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: memory)
     # Tensors that are wrapped know no inference mode.
     monkeypatch.setattr(torch, "inference_mode", torch.no_grad)
     with fake_gpu() as device:
@@ -218,7 +220,9 @@ def test_transformers_train_to_the_same_on_a_gpu(gpu, waits, layer_norm):
     own = local_to_global.TrainingSettings(
         sequence_length=12, batch=4, iterations=12, layer_norm=layer_norm
     )
-    group = Group(["a", "b"], ["standard", "paper"], [own, own])
+    group = [
+        local_to_global.Variant(name=start, initialisation=start) for start in ("standard", "paper")
+    ]
     settings = local_to_global.EnsembleSettings(
         chain=local_to_global.ChainSettings(p=0.5, q=0.8),
         training=own,

@@ -26,9 +26,12 @@ def best_loss(s: float, p: float, q: float) -> float:
 
 def loss_of(theta: np.ndarray, p: float, q: float) -> float:
     """The loss at (e, w) or (e, w, a)."""
-    e, w = theta[:2]
-    a = theta[2] if len(theta) == 3 else 0.0
-    return best_loss(e**2 * (1 + 2 * w * abs(w)) * (1 + a * e**2), p, q)
+    return best_loss(logit_gap(*theta), p, q)
+
+
+def logit_gap(e: float, w: float, a: float = 0.0) -> float:
+    """s of the canonical model, as the paper writes it."""
+    return e**2 * (1 + 2 * w * abs(w)) * (1 + a * e**2)
 
 
 def descent(theta: np.ndarray, p: float, q: float, h: float = 1e-4) -> np.ndarray:
@@ -46,21 +49,24 @@ def follow(field, start: np.ndarray, until: float) -> np.ndarray:
     return found.y[:, -1]
 
 
+def steepest(theta: np.ndarray) -> np.ndarray:
+    """grad s at (e, w) or (e, w, a) by central differences."""
+    steps = 1e-6 * np.eye(len(theta))
+    return np.array([logit_gap(*(theta + d)) - logit_gap(*(theta - d)) for d in steps]) / 2e-6
+
+
 def ascend(start: np.ndarray, level: float) -> np.ndarray:
     """Where the line of steepest ascent (or descent) of s through (e, w, a) meets s = level.
 
     A gradient flow of any function of s runs along it: no loss, no chain, no time.
     """
 
-    def s(y):
-        return y[0] ** 2 * (1 + 2 * y[1] * abs(y[1])) * (1 + y[2] * y[0] ** 2)
-
     def along(_, y):
-        rise = [(s(y + d) - s(y - d)) / 2e-6 for d in 1e-6 * np.eye(3)]
-        return np.sign(level - s(start)) * np.array(rise) / np.linalg.norm(rise)
+        rise = steepest(y)
+        return np.sign(level - logit_gap(*start)) * rise / np.linalg.norm(rise)
 
     def meets(_, y):
-        return s(y) - level
+        return logit_gap(*y) - level
 
     meets.terminal = True
     found = solve_ivp(along, (0, 50), start, "DOP853", events=meets, rtol=1e-10, atol=1e-12)

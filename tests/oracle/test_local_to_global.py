@@ -1,5 +1,7 @@
 """Closed forms, integrator and generator of Makkuva et al. (2024) against plain computations."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -57,17 +59,23 @@ def test_the_hessian_is_the_derivative_of_the_gradient(p, q, a):
         np.testing.assert_allclose(found, np.transpose(columns), rtol=1e-5, atol=1e-7)
 
 
+def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
+    """Those that Newton's method on |grad L| comes to."""
+    for theta in starts:
+        for _ in range(80):
+            bend, rate = canonical.hessian(theta, chain), canonical.flow(theta, chain)
+            step = np.linalg.lstsq(bend, rate, rcond=1e-9)[0]
+            theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
+        if np.linalg.norm(canonical.flow(theta, chain)) < 1e-12:
+            yield theta
+
+
 @pytest.mark.parametrize(("p", "q"), CHAINS)
 def test_descent_from_anywhere_ends_in_the_two_sets_of_critical_points(p, q):
-    """Newton's method on |grad L| finds no critical point that theorem 1 does not name."""
+    """No critical point is found that theorem 1 does not name."""
     chain, found = Chain(p, q), 0
-    for theta in np.random.default_rng(0).normal(0, 1.5, (200, 2)):
-        for _ in range(80):
-            step = np.linalg.lstsq(
-                canonical.hessian(theta, chain), canonical.flow(theta, chain), rcond=1e-9
-            )[0]
-            theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
-        if np.linalg.norm(canonical.flow(theta, chain)) < 1e-12 and np.abs(theta).max() < 6:
+    for theta in critical_points(chain, np.random.default_rng(0).normal(0, 1.5, (200, 2))):
+        if np.abs(theta).max() < 6:
             found += 1
             on_global = abs(canonical.logit_gap(*theta) - chain.s_star) < 1e-6
             assert on_global or abs(theta[0]) < 1e-5, theta
@@ -77,16 +85,8 @@ def test_descent_from_anywhere_ends_in_the_two_sets_of_critical_points(p, q):
 @pytest.mark.parametrize(("p", "q"), [CHAINS[1], CHAINS[3]])
 def test_with_attention_there_are_three_sets_of_critical_points_and_no_more(p, q):
     chain, found = Chain(p, q), {GLOBAL: 0, LOCAL: 0, SADDLE: 0}
-    for theta in np.random.default_rng(1).normal(0, 1.5, (90, 3)):
-        for _ in range(80):
-            step = np.linalg.lstsq(
-                canonical.hessian(theta, chain),
-                canonical.flow(theta, chain),
-                rcond=1e-9,
-            )[0]
-            theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
-        if np.linalg.norm(canonical.flow(theta, chain)) < 1e-12:
-            found[int(outcome_with_attention(theta[:, None], chain)[0])] += 1
+    for theta in critical_points(chain, np.random.default_rng(1).normal(0, 1.5, (90, 3))):
+        found[int(outcome_with_attention(theta[:, None], chain)[0])] += 1
     assert min(found.values()) > 3
 
 

@@ -8,7 +8,7 @@ import pytest
 from onelayer.papers.local_to_global import canonical, theory
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training_tables import random_share
-from tests.oracle.local_to_global import best_loss
+from tests.oracle.local_to_global import best_loss, steepest
 
 
 @pytest.mark.parametrize("attention", [False, True])
@@ -46,18 +46,10 @@ def test_a_flow_cut_off_before_s_is_0_errs_by_no_more_than_its_steepest_end(atte
         ends.append(np.array([reach, reach, -1 / reach**2]))
     errors = []
     for end in ends:
-        rise = np.array(
-            [(s(end + d) - s(end - d)) / 2e-6 for d in 1e-6 * np.eye(3)[: 2 + attention]]
-        )
-        gap = left * np.linalg.norm(rise)
+        gap = left * np.linalg.norm(steepest(end[: 2 + attention]))
         errors.append(best_loss(gap, chain.p, chain.q) - chain.unigram_entropy)
     assert max(errors) <= 1.05 * bound + 1e-12
     assert max(errors) > 0.8 * bound
-
-
-def s(theta):
-    e, w, a = theta
-    return e**2 * (1 + 2 * w * abs(w)) * (1 + a * e**2)
 
 
 def test_the_limit_errs_by_the_way_left_and_by_every_step():

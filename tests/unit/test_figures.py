@@ -26,15 +26,16 @@ def test_path_is_cut_where_any_coordinate_leaves_the_picture() -> None:
     assert flow_figures.first_inside(path, 2.0) == 5
 
 
-def test_largest_entry_is_that_of_each_iteration_and_seed() -> None:
-    matrices = np.zeros((2, 3, 4, 5))
-    matrices[1, 2, 0, 3] = -0.7
-    assert training_figures.largest_entries(matrices).tolist() == [[0, 0, 0], [0, 0, 0.7]]
-
-
-def test_distance_from_rank_one_is_that_of_the_worst_matrix_seed_and_iteration() -> None:
-    curves = pd.DataFrame({"W_1_share": [1.0, 0.999], "W_V_share": [0.98, 1.0]})
-    assert training_figures.furthest_from_rank_one(curves) == pytest.approx(0.02)
+def test_figure_of_rank_one_weights_tells_the_largest_entry_and_the_worst_share() -> None:
+    curves = pd.DataFrame({"variant": "rank_one", "seed": [0, 1]})
+    curves = curves.assign(W_1_share=[1.0, 0.999], W_V_share=[0.98, 1.0])
+    weights = {f"rank_one/{name}": np.full((2, 3, 4, 4), 0.1) for name in ("W_1", "W_V")}
+    weights["rank_one/W_V"][1, 2, 0, 3] = -0.7
+    axes = training_figures.weights_rank_one(curves, weights, [1, 9]).axes
+    [axis] = [axis for axis in axes if axis.lines]
+    means = [line.get_ydata().tolist() for line in axis.lines]
+    assert means == [pytest.approx([0.1, 0.1]), pytest.approx([0.1, 0.3])]
+    assert "at most 2e-02" in axis.get_title()
 
 
 def test_accuracy_of_v_stands_beside_the_ceiling_of_its_own_problem() -> None:

@@ -122,16 +122,6 @@ def test_a_trajectory_out_of_steps_is_not_at_rest():
     assert ends.steps.item() == 3 and not ends.at_rest.item() and ends.time.item() > 0
 
 
-def test_theory_refuses_independent_symbols():
-    for call in (
-        lambda: basins.basin(1.0, 1.0, Chain(0.3, 0.7)),
-        lambda: basins.limit_points(np.ones(1), np.ones(1), Chain(0.3, 0.7)),
-        lambda: basins.probability_global(1.0, Chain(0.1, 0.9)),
-    ):
-        with pytest.raises(ValueError, match=r"p \+ q = 1"):
-            call()
-
-
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
 def test_critical_points_are_what_they_are_called(chain):
     for name, points in critical_points(chain).items():

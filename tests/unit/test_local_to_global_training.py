@@ -20,10 +20,12 @@ from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings
 CHAIN = {"p": 0.5, "q": 0.8}
 
 
-def small(**changes) -> tuple[EnsembleSettings, TrainingSettings]:
+STANDARD, PAPER = Variant(name="a"), Variant(name="b", initialisation="paper")
+
+
+def small(**changes) -> EnsembleSettings:
     base = TrainingSettings(sequence_length=16, batch=4, iterations=6, **changes)
-    settings = EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=3)
-    return settings, base
+    return EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=3)
 
 
 def test_the_paper_start_with_a_quarter_is_the_canonical_point():
@@ -66,25 +68,24 @@ def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
 
 def test_a_variant_changes_what_it_names_and_nothing_else():
     base = TrainingSettings()
-    changed = Variant(name="x", sequence_length=64, weight_decay=0.1).applied(base)
+    shorter = Variant(name="x", sequence_length=64, weight_decay=0.1)
+    changed = shorter.applied(base)
     assert changed == base.model_copy(update={"sequence_length": 64, "weight_decay": 0.1})
-    groups = training.group(
-        [("a", "standard", base), ("b", "standard", changed), ("c", "paper", base)]
-    )
-    assert [group.names for group in groups] == [["a", "c"], ["b"]]
+    fewer = Variant(name="y", batch=8)
+    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], base)
+    assert groups == [[STANDARD, PAPER], [shorter], [fewer]]
 
 
 @pytest.mark.parametrize(
     "changes", [{}, {"layer_norm": True}, {"embedding_rows": 2}, {"optimizer": "sgd"}]
 )
 def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
-    settings, base = small(**changes)
-    decayed = base.model_copy(update={"weight_decay": 0.1})
-    both = training.group([("a", "standard", base), ("b", "paper", decayed)])
-    alone = training.group([("b", "paper", decayed)])
-    assert len(both) == 1
-    together = training.curves(both[0], training.train_group(both[0], settings), 2)
-    single = training.curves(alone[0], training.train_group(alone[0], settings), 2)
+    settings = small(**changes)
+    decayed = PAPER.model_copy(update={"weight_decay": 0.1})
+    both = [STANDARD, decayed]
+    assert training.groups_of(both, settings.training) == [both]
+    together = training.curves(both, training.train_group(both, settings), 2)
+    single = training.curves([decayed], training.train_group([decayed], settings), 2)
     part = together[together["variant"] == "b"].reset_index(drop=True)
     assert list(part["iteration"].unique()) == [0, 3, 6]
     for name in ("loss", "W_1_share", "W_V_share"):
@@ -92,51 +93,45 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
 
 
 def test_matrices_decay_and_biases_and_gains_do_not():
-    _, base = small(layer_norm=True, weight_decay=0.1)
-    group = training.group([("a", "standard", base)])[0]
+    base = small(layer_norm=True, weight_decay=0.1).training
     start = training._start("standard", base, RunRandom([0]))
-    decay = training._optimizer(group.trainings, 1, start).weight_decay
+    decay = training._optimizer([base], 1, start).weight_decay
     free = {name for name, value in decay.items() if value == 0}
     assert free == {"b", "ln_attention", "ln_mlp", "ln_final"}
     assert all(decay[name] == [0.1] for name in set(start) - free)
 
 
-def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path, monkeypatch):
-    settings, base = small()
-    variants = [("a", "standard", base), ("b", "paper", base.model_copy(update={"iterations": 9}))]
-    trained = []
+def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
+    variants = [STANDARD, PAPER.model_copy(update={"iterations": 9})]
+    lengths, killed = [], []
 
-    def train(own: str = "it", stop_before: str = "") -> pd.DataFrame:
-        def group(one: training.Group, *arguments, **options):
-            if one.names == [stop_before]:
-                raise KeyboardInterrupt
-            trained.append(one.names)
-            return whole(one, *arguments, **options)
+    def progress(steps: range, **_) -> range:
+        lengths.append(len(steps))
+        if lengths == killed:
+            raise KeyboardInterrupt
+        return steps
 
-        monkeypatch.setattr(training, "train_group", group)
-        execution = Execution(checkpoint=Checkpoint(tmp_path / "state", own))
-        return training.train_variants(variants, settings, execution)
+    def train(own: str = "it") -> pd.DataFrame:
+        lengths.clear()
+        execution = Execution(checkpoint=Checkpoint(tmp_path / "state", own), progress=progress)
+        return training.train_variants(variants, small(), execution)
 
-    whole = training.train_group
     expected = train()
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(KeyboardInterrupt):
-        train(stop_before="b")
-    trained.clear()
-    pd.testing.assert_frame_equal(train(), expected)
-    assert trained == [["b"]] and list(tmp_path.iterdir()) == []
-    with pytest.raises(KeyboardInterrupt):
-        train(stop_before="b")
-    trained.clear()
-    train("other settings")
-    assert trained == [["a"], ["b"]]
+    for own, left in (("it", [0, 9]), ("other settings", [6, 9])):
+        killed[:] = [6, 9]
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(KeyboardInterrupt):
+            train()
+        killed.clear()
+        pd.testing.assert_frame_equal(train(own), expected)
+        assert lengths == left
 
 
 def test_held_out_sequences_of_one_symbol_are_refused():
-    rare = EnsembleSettings(chain={"p": 1e-6, "q": 0.5}, evaluate_on=1)
-    group = training.group([("a", "standard", TrainingSettings(sequence_length=8))])[0]
+    short = TrainingSettings(sequence_length=8)
+    rare = EnsembleSettings(chain={"p": 1e-6, "q": 0.5}, training=short, evaluate_on=1)
     with pytest.raises(OnelayerError, match=r"evaluate_on = 1: .* hold one symbol only"):
-        training.train_group(group, rare)
+        training.train_group([STANDARD], rare)
 
 
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():
@@ -144,13 +139,13 @@ def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_
     chain = Chain(**CHAIN)
     base = TrainingSettings(sequence_length=64, batch=16, iterations=400)
     settings = EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=100)
-    group = training.group([("standard", "standard", base), ("paper", "paper", base)])[0]
+    group = [STANDARD, PAPER]
     curves = training.curves(group, training.train_group(group, settings), 2)
     last = curves[curves["iteration"] == 400]
-    paper = last[last["variant"] == "paper"]
+    paper = last[last["variant"] == PAPER.name]
     assert (paper["loss"] < chain.unigram_entropy - 0.01).all()
     assert (paper["W_1_share"] > 0.99).all()
-    standard = curves[(curves["variant"] == "standard") & (curves["iteration"] >= 100)]
+    standard = curves[(curves["variant"] == STANDARD.name) & (curves["iteration"] >= 100)]
     assert (abs(standard["loss"] - chain.unigram_entropy) < 0.01).all()
     assert (standard["W_1_share"] > 0.9).all()
 

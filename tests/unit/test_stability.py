@@ -15,6 +15,7 @@ from onelayer.evidence import intervals
 from onelayer.evidence.tables import tidy
 from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, settings_json
+from onelayer.settings.local_to_global import Variant
 from onelayer.settings.root import load_settings
 from onelayer.settings.stability import Machine
 from onelayer.stability import CLAIM, claims
@@ -180,7 +181,7 @@ def test_other_seeds_train_alone_what_they_train_among_all(monkeypatch) -> None:
     pd.testing.assert_frame_equal(alone, both[both["seed"] >= 2].reset_index(drop=True))
 
     asked = again.transformers.model_copy(update={"evaluate_every": 2, "evaluate_on": 4})
-    variants = [("a", "standard", asked.training.model_copy(update={"iterations": 4, "batch": 2}))]
+    variants = [Variant(name="a", iterations=4, batch=2)]
     own = training.train_variants(variants, asked, first_seed=2)
     all_four = training.train_variants(variants, asked.model_copy(update={"seeds": 4}))
     tail = all_four[all_four["seed"] >= 2].reset_index(drop=True)

@@ -52,9 +52,5 @@ def fitting(bytes_each: float, device: str | torch.device) -> int:
 
     Of all its memory, not of what is free: the same GPU makes the same parts, and so the same bits.
     """
-    return max(1, int(MEMORY_SHARE * total_memory(device) / bytes_each))
-
-
-def total_memory(device: str | torch.device) -> int:
-    """Memory of a GPU (bytes)."""
-    return torch.cuda.get_device_properties(device).total_memory
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(1, int(MEMORY_SHARE * memory / bytes_each))

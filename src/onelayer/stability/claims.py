@@ -75,9 +75,8 @@ def transformers(
 
     Held-out sequences are drawn by the seed after the runs': those of other seeds are others, too.
     """
-    variants = [(v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants]
     first = settings.seeds * other_seeds
-    curves = training.train_variants(variants, settings, execution, first_seed=first)
+    curves = training.train_variants(settings.variants, settings, execution, first_seed=first)
     block = settings.variants, settings.training, settings.chain
     table = training_tables.ablation(curves, *block).table
     named = "transformers: " + table["variant"] + ", " + table["initialisation"] + " start"

@@ -5,6 +5,7 @@ and what they lost stays on the device, and the host asks every `LOOK_EVERY` ste
 """
 
 import hashlib
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -255,21 +256,12 @@ def _identified(
         # A function has no digest; a few of its values stand for it.
         optimizer["schedule"] = [ensemble.optimizer.schedule(t) for t in (0, steps // 2, steps - 1)]
     plan = (checkpoint.identity, steps, tuple(observe_at), loss_every, list(ensemble.labels))
-    text = repr((plan, {key: _plain(value) for key, value in optimizer.items()}))
-    digest = hashlib.sha256(text.encode())
+    plain = json.dumps([plan, optimizer], default=lambda numbers: torch.as_tensor(numbers).tolist())
+    digest = hashlib.sha256(plain.encode())
     for name, tensor in sorted(ensemble.parameters.items()):
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
         digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
     return replace(checkpoint, identity=digest.hexdigest())
-
-
-def _plain(value: object) -> object:
-    """A setting as numbers that print in full."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Where the gradient flow of (e, w) ends, from theory alone (theorems 1 and 2).
 
 The energy E is constant along the flow and w keeps its sign, so that a start decides its limit: it
-is the point of the same energy with s = s* (global minimum) or with e = 0 (local minimum).
+is the point of the same energy with s = s* (global minimum) or with e = 0 (local minimum). For
+p + q = 1, which settings refuse, no theorem says where.
 """
 
 import math
@@ -21,11 +22,7 @@ def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     """Where the flow from (e, w) ends: `GLOBAL`, `LOCAL`, `SADDLE`, or `STAYS` for e = 0; int8.
 
     w = 0 stays 0 and has no energy: the flow reaches s* = e^2 for p + q < 1, else e = 0.
-
-    Raises:
-        ValueError: p + q = 1.
     """
-    chain.check_dependent()
     E = energy(e, w)
     if chain.p + chain.q < 1:
         below = w < W_SADDLE
@@ -112,11 +109,7 @@ def probability_global(sigma: float, chain: Chain) -> float:
 
     I_min is e^2 < E_sad + w^2 - log|w| on a range of w < 0 (and all of w >= 0 for p + q > 1), so
     that the inner integral is an error function.
-
-    Raises:
-        ValueError: p + q = 1.
     """
-    chain.check_dependent()
 
     def density(size: float) -> float:
         width = math.sqrt(max(E_SADDLE + size * size - math.log(size), 0))

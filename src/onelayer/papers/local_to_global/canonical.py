@@ -46,16 +46,11 @@ def _odds(s: Array, chain: Chain) -> tuple[Array, Array, Array]:
     return growth, D, N
 
 
-def logits(s: Array, chain: Chain) -> tuple[Array, Array]:
-    """Logits f0 after symbol 0 and f1 = f0 + s after symbol 1, at the optimal bias."""
-    f1 = _namespace(s).log(_odds(s, chain)[2] / (2 * chain.q))
-    return f1 - s, f1
-
-
 def loss(s: Array, chain: Chain) -> Array:
     """L(s), the cross-entropy of the next symbol at the optimal bias (nats)."""
-    f0, f1 = logits(s, chain)
     p, q = chain.p, chain.q
+    f1 = _namespace(s).log(_odds(s, chain)[2] / (2 * q))
+    f0 = f1 - s
     after_1 = q * _softplus(f1) + (1 - q) * _softplus(-f1)
     after_0 = p * _softplus(-f0) + (1 - p) * _softplus(f0)
     return chain.pi1 * after_1 + chain.pi0 * after_0

@@ -54,15 +54,6 @@ class Chain:
         """Whether p + q = 1: both entropies are equal, and every theorem is silent."""
         return abs(self.p + self.q - 1) < INDEPENDENT
 
-    def check_dependent(self) -> None:
-        """Refuse p + q = 1.
-
-        Raises:
-            ValueError: the symbols are independent.
-        """
-        if self.is_independent:
-            raise ValueError(f"p = {self.p:g}, q = {self.q:g}: no theorem covers p + q = 1")
-
 
 def _binary_entropy(probability: float) -> float:
     return float(entr(probability) + entr(1 - probability))

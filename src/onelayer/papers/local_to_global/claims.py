@@ -19,7 +19,7 @@ from onelayer.papers.local_to_global import theory
 from onelayer.papers.local_to_global import training_tables as trained
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import MAJORITY, NEAR, ROUNDING
-from onelayer.settings.local_to_global import ChainSettings, TrainingSettings
+from onelayer.settings.local_to_global import INDEPENDENT, ChainSettings, TrainingSettings
 
 RANK_ONE = 0.9  # a share of the largest singular value above this is approximately rank one
 LEVEL = 0.05
@@ -93,44 +93,32 @@ def local_to_global_claims(
     )
 
 
-def _chains(rows: pd.DataFrame) -> list[Chain]:
-    """The chain of each row."""
-    return [Chain(p, q) for p, q in zip(rows["p"], rows["q"], strict=True)]
+def _chains(rows: pd.DataFrame) -> set[Chain]:
+    return {Chain(p, q) for p, q in zip(rows["p"], rows["q"], strict=True)}
 
 
-def _where(place: str, model: str, rows: pd.DataFrame, more: str) -> tuple[str, str]:
-    """Where the paper says it, and what was measured: `place` and `setting` of a `Claim`."""
-    chains = len(set(_chains(rows)))
-    return place, f"{model}, {chains} chain{'s' * (chains > 1)}, {more}"
+def _setting(model: str, rows: pd.DataFrame, more: str) -> str:
+    """What was measured: `setting` of a `Claim`."""
+    chains = len(_chains(rows))
+    return f"{model}, {chains} chain{'s' * (chains > 1)}, {more}"
 
 
-def _of_all_rows(
-    by: Mapping[str, pd.DataFrame], model: str, more: str, said: Sequence[tuple]
-) -> list[Claim]:
-    """Claims on all rows of a quantity, each said by claim, place, quantity and what is accepted.
-
-    An error is the largest of all, which theory says is 0, up to the number that the method allows.
-    Where a note stands in that place, the quantity is a share of flows, which theory says is 1.
-    """
-    claims, everything = [], pd.concat(by.values())
-    for claim, place, quantity, accepted in said:
-        rows, where = by[quantity], _where(place, model, everything, more)
-        if isinstance(accepted, str):
-            claims.append(_flow_share(claim, where, rows, 1.0, accepted))
-            continue
-        worst = alone(rows["value"].max(), rows["n"].sum())
-        note = f"the largest, {worst['value']:.1g}; the method allows {accepted:.1g}"
-        zero = {"compared": THEORY, "published": 0.0, "tolerance": accepted}
-        claims.append(Claim(claim, *where, quantity, worst, note, **zero))
-    return claims
+def _largest(
+    claim: str, place: str, setting: str, quantity: str, rows: pd.DataFrame, allowed: float
+) -> Claim:
+    """The largest error of all rows, which theory says is 0, up to what the method allows."""
+    worst = alone(rows["value"].max(), rows["n"].sum())
+    note = f"the largest, {worst['value']:.1g}; the method allows {allowed:.1g}"
+    zero = {"compared": THEORY, "published": 0.0, "tolerance": allowed}
+    return Claim(claim, place, setting, quantity, worst, note, **zero)
 
 
 def _flow_share(
-    claim: str, where: tuple[str, str], rows: pd.DataFrame, expected: float, note: str
+    claim: str, place: str, setting: str, rows: pd.DataFrame, note: str, expected: float = 1.0
 ) -> Claim:
     """The share of flows of all rows together, beside theory's 0 or 1."""
     by_theory = {"compared": MAJORITY, "published": expected}
-    return Claim(claim, *where, "share_of_flows", _pooled(rows), note, **by_theory)
+    return Claim(claim, place, setting, "share_of_flows", _pooled(rows), note, **by_theory)
 
 
 def _pooled(rows: pd.DataFrame) -> dict[str, float]:
@@ -145,20 +133,20 @@ def _pooled(rows: pd.DataFrame) -> dict[str, float]:
 def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]:
     """Gradient and loss of all critical points, and the flow around every kind of them."""
     by = dict(list(table.groupby("quantity")))
-    by["loss_error"] = by["loss"].assign(value=abs(by["loss"]["value"] - by["loss"]["published"]))
+    errors = by["loss"].assign(value=abs(by["loss"]["value"] - by["loss"]["published"]))
+    every = place, _setting(model, table, "all critical points")
+    critical = "all of them are critical points"
     entropies = "global minima have the bigram entropy, all others the unigram entropy"
-    said = [
-        ("all of them are critical points", place, "gradient_norm", ROUNDING),
-        (entropies, place, "loss_error", ROUNDING),
+    claims = [
+        _largest(critical, *every, "gradient_norm", by["gradient_norm"], ROUNDING),
+        _largest(entropies, *every, "loss_error", errors, ROUNDING),
     ]
-    claims = _of_all_rows(by, model, "all critical points", said)
     near = "flows from starts close around it that"
     for point, rows in by["share_returning"].groupby("point", sort=False):
-        where, expected = _where(place, model, rows, point), rows["published"].iloc[0]
+        where, expected = (place, _setting(model, rows, point)), rows["published"].iloc[0]
         if not np.isnan(expected):
-            verb = "comes back to" if expected else "leaves"
-            claim = f"the flow {verb} a {point}"
-            claims.append(_flow_share(claim, where, rows, expected, f"{near} end at it"))
+            claim = f"the flow {'comes back to' if expected else 'leaves'} a {point}"
+            claims.append(_flow_share(claim, *where, rows, f"{near} end at it", expected))
             continue
         some_of_them = Direction(0.0, 1, kind="theory")
         some = f"the flow comes back to a {point} from some sides, and leaves it on others"
@@ -178,34 +166,35 @@ def _near_origin(rows: pd.DataFrame, place: str, model: str) -> Claim:
     below = rows["p"] + rows["q"] < 1
     as_said = rows.assign(value=rows["value"].where(below, 1 - rows["value"]))
     scales = " and ".join(f"{sigma:g}" for sigma in sorted(set(rows["sigma"])))
-    where = _where(place, model, rows, f"normal starts of scale {scales}")
+    setting = _setting(model, rows, f"normal starts of scale {scales}")
     claim = "starts around the origin reach a global minimum for p + q < 1, a local one for > 1"
     note = "flows that end at a global minimum for p + q < 1, and elsewhere for p + q > 1"
-    return _flow_share(claim, where, as_said, 1.0, note)
+    return _flow_share(claim, place, setting, as_said, note)
 
 
 def _flows(table: pd.DataFrame, extent: float, tolerance: float, at_rest: float) -> list[Claim]:
     """Energy and ends of the flow of (e, w)."""
     by = dict(list(table.groupby("quantity")))
     shares = by["global_share"]
-    by["largest_share_error"] = shares.assign(value=abs(shares["value"] - shares["published"]))
+    off = shares.assign(value=abs(shares["value"] - shares["published"]))
     drift = theory.energy_drift(tolerance, extent)
     limit = theory.limit_error(tolerance, at_rest, extent)
+    maps = _setting(PLANE, table, "maps")
+    normal = _setting(PLANE, table, "normal starts of all scales")
+    constant = "the energy is constant along the flow"
     decide = "E and w decide at which minimum the flow ends"
     named = "flows that end in the basin that theory names"
-    maps = [
-        ("the energy is constant along the flow", "Lemma 1", "energy_drift", drift),
-        (decide, "Theorem 2", "basin_agreement", named),
-        ("the flow ends at the point of its energy", "Theorem 2", "limit_point_error", limit),
-        (LOSS_ENDS, "Theorem 2", "loss_error", limit),
-    ]
+    point = "the flow ends at the point of its energy"
     scale = "a start's scale decides the share that reaches a global minimum"
-    said = (scale, "Theorem 2, Fig. 1", "largest_share_error", share_error(shares["n"]))
     small = shares[shares["sigma"] == shares["sigma"].min()]
+    allowed = share_error(shares["n"])
     return [
-        *_of_all_rows(by, PLANE, "maps", maps),
+        _largest(constant, "Lemma 1", maps, "energy_drift", by["energy_drift"], drift),
+        _flow_share(decide, "Theorem 2", maps, by["basin_agreement"], named),
+        _largest(point, "Theorem 2", maps, "limit_point_error", by["limit_point_error"], limit),
+        _largest(LOSS_ENDS, "Theorem 2", maps, "loss_error", by["loss_error"], limit),
         _near_origin(small, "Fig. 1 (b), (d)", PLANE),
-        *_of_all_rows(by, PLANE, "normal starts of all scales", [said]),
+        _largest(scale, "Theorem 2, Fig. 1", normal, "largest_share_error", off, allowed),
     ]
 
 
@@ -222,41 +211,40 @@ def _flows_with_attention(
     table: pd.DataFrame, sigmas: Sequence[float], tolerance: float, at_rest: float
 ) -> list[Claim]:
     """Energy and ends of the flow of (e, w, a), and p + q = 1."""
-    independent = np.array([chain.is_independent for chain in _chains(table)])
+    independent = abs(table["p"] + table["q"] - 1) < INDEPENDENT
     by = dict(list(table[~independent].groupby("quantity")))
     reach = theory.STANDARD_DEVIATIONS * max(sigmas)
     drift = theory.energy_drift(tolerance, reach, attention=True)
     limit = theory.limit_error(tolerance, at_rest, reach)
+    setting = _setting(SPACE, table[~independent], "normal starts of all scales")
     constant = "the energy with attention is constant along the flow"
+    arrives = "the flow ends at a critical point"
     sets = "flows that end on one of the three sets"
-    said = [
-        (constant, "Theorem 3", "energy_drift", drift),
-        ("the flow ends at a critical point", "Theorem 3", "arrival_share", sets),
-        (LOSS_ENDS, "Theorem 3", "loss_error", limit),
+    claims = [
+        _largest(constant, "Theorem 3", setting, "energy_drift", by["energy_drift"], drift),
+        _flow_share(arrives, "Theorem 3", setting, by["arrival_share"], sets),
+        _largest(LOSS_ENDS, "Theorem 3", setting, "loss_error", by["loss_error"], limit),
     ]
-    claims = _of_all_rows(by, SPACE, "normal starts of all scales", said)
     near = by["global_share"][by["global_share"]["sigma"] <= NEAR]
     if len(near):
         claims.append(_near_origin(near, "Theorem 3, Figs. 2 and 5", SPACE))
-    if (decided := "decided_global_share") in by:
+    if "decided_global_share" in by:
         claim = "a start whose s has the sign of s* reaches a global minimum"
-        said = [(claim, BEYOND, decided, "it follows: the loss only falls")]
-        claims += _of_all_rows(by, SPACE, "normal starts of all scales", said)
+        note = "it follows: the loss only falls"
+        claims.append(_flow_share(claim, BEYOND, setting, by["decided_global_share"], note))
     rest = max(at_rest, theory.SLOW_AT_REST)
     one = "with p + q = 1 every flow ends at the one entropy"
     constant = "the energy is constant for p + q = 1 too"
     for model, rows in table[independent].groupby("model", sort=False):
-        limits = [
-            theory.slow_loss_error(chain, rest, reach, attention=model == SPACE)
-            for chain in set(_chains(rows))
+        attention = model == SPACE
+        limit = max(theory.slow_loss_error(c, rest, reach, attention) for c in _chains(rows))
+        drift = theory.energy_drift(tolerance, reach, attention)
+        by, where = dict(list(rows.groupby("quantity"))), _setting(model, rows, "p + q = 1")
+        claims += [
+            _flow_share(one, BEYOND, where, by["arrival_share"], "flows that end at s = 0"),
+            _largest(one, BEYOND, where, "loss_error", by["loss_error"], limit),
+            _largest(constant, BEYOND, where, "energy_drift", by["energy_drift"], drift),
         ]
-        drift = theory.energy_drift(tolerance, reach, attention=model == SPACE)
-        said = [
-            (one, BEYOND, "arrival_share", "flows that end at s = 0"),
-            (one, BEYOND, "loss_error", max(limits)),
-            (constant, BEYOND, "energy_drift", drift),
-        ]
-        claims += _of_all_rows(dict(list(rows.groupby("quantity"))), model, "p + q = 1", said)
     return claims
 
 

@@ -1,11 +1,9 @@
 """The table of the paper's open problems: how far each source is learnt.
 
-A loss is told as its share of the way from the unigram entropy (0) to that of the best model (1),
-whose memory is the source's order. The paper says nothing of these. Its sentence on two states is
-carried over to chains of the first order under one layer: 1 - p - q is the second eigenvalue of a
-chain of two states, and where it is positive a small start reaches the bigram model, where it is
-negative the unigram model. All of them are analogues: of two states, too, the embedding has a row
-a state, which the paper's has not.
+The paper says nothing of these. Its sentence on two states is carried over to chains of the first
+order under one layer: 1 - p - q is the second eigenvalue of a chain of two states, and where it is
+positive a small start reaches the bigram model, where it is negative the unigram model. All of them
+are analogues: of two states, too, the embedding has a row a state, which the paper's has not.
 """
 
 from collections.abc import Sequence
@@ -26,7 +24,8 @@ CLOSE = "within"  # how near to the best entropy counts as reached (nats), in th
 def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
     """`open_problems.train_sources` with what is left of the way from the unigram entropy.
 
-    Columns `closed`, the share of the way to the best entropy, and `above_best` (nats).
+    Columns `closed`, the share of the way to the entropy of the best model, whose memory is the
+    source's order, and `above_best` (nats).
     """
     known = {one.name: Source.of(one.transitions) for one in sources}
     unigram = curves["source"].map({name: source.entropy(0) for name, source in known.items()})

@@ -69,11 +69,12 @@ def train_sources(
     parts = []
     for number, ((_, _, depth), members) in enumerate(groups.items()):
         trained = _train_group(members, depth, settings, execution.part(number, (depth, members)))
-        runs = [(one.name, seed) for one in members for seed in range(settings.seeds)]
-        for (name, seed), loss in zip(runs, trained.observed["loss"].double().T, strict=True):
-            key = {"source": name, "depth": depth, "seed": seed, "iteration": trained.observed_at}
-            parts.append(pd.DataFrame(key | {"loss": loss.numpy()}))
-    return pd.concat(parts, ignore_index=True)
+        keys = {"source": [one.name for one in members], "depth": [depth]}
+        keys |= {"seed": range(settings.seeds), "iteration": trained.observed_at}
+        index = pd.MultiIndex.from_product(keys.values(), names=keys)
+        losses = trained.observed["loss"].double().numpy().T.ravel()
+        parts.append(pd.DataFrame({"loss": losses}, index))
+    return pd.concat(parts).reset_index()
 
 
 def _train_group(

@@ -26,13 +26,14 @@ NEIGHBOURS = 64  # starts around each
 FIRST_FRAME = 0.01  # time of the first frame after the start
 
 
-def ends_of(
-    start: np.ndarray, chain: Chain, tolerance: float, at_rest: float, device: str, **until: object
+def _follow(
+    start: np.ndarray, chain: Chain, settings: IntegrationSettings, device: str, **other: object
 ) -> Trajectories:
-    """Follow starts [2 or 3, N] to their limits, or until a time, as accurate as `FlowSettings`."""
+    """Follow starts [2 or 3, N]; `other` options of `integrate` go before those of the settings."""
+    accuracy = {"tolerance": settings.tolerance, "stop_below": settings.at_rest} | other
     theta = torch.from_numpy(start).to(device)
-    accuracy = {"tolerance": tolerance, "stop_below": at_rest}
-    return integrate(lambda theta: canonical.flow(theta, chain), theta, **accuracy, **until)
+    ends = integrate(lambda theta: canonical.flow(theta, chain), theta, **accuracy)
+    return Trajectories(*(part.cpu() for part in ends))
 
 
 def basin_maps(settings: FlowSettings, execution: Execution) -> dict[str, np.ndarray]:
@@ -43,11 +44,10 @@ def basin_maps(settings: FlowSettings, execution: Execution) -> dict[str, np.nda
         [C, N]; starts in the order of `theory.grid`.
     """
     start = theory.grid(settings.extent, settings.points)
-    accuracy = settings.tolerance, settings.at_rest
     under_way = execution.progress(list(map(Chain.of, settings.chains)), unit="map")
-    ends = [ends_of(start, chain, *accuracy, execution.device) for chain in under_way]
+    ends = [_follow(start, chain, settings, execution.device) for chain in under_way]
     arrays = {
-        name: np.stack([getattr(of_chain, name).cpu().numpy() for of_chain in ends])
+        name: np.stack([getattr(of_chain, name).numpy() for of_chain in ends])
         for name in ("theta", "time", "steps", "at_rest")
     }
     return arrays | {"at_rest": arrays["at_rest"].astype(np.uint8)}
@@ -64,12 +64,12 @@ def gaussian_starts(settings: FlowSettings, execution: Execution) -> pd.DataFram
     start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
     rows = []
     for chain in map(Chain.of, settings.chains):
-        ends = ends_of(start, chain, settings.tolerance, settings.at_rest, execution.device)
-        reached = theory.outcome(ends.theta.cpu().numpy(), chain).reshape(len(sigmas), draws)
+        ends = _follow(start, chain, settings, execution.device)
+        reached = theory.outcome(ends.theta.numpy(), chain).reshape(len(sigmas), draws)
         key = {"p": chain.p, "q": chain.q, "sigma": sigmas, "draws": draws}
-        counts = {"to_global": GLOBAL, "to_local": LOCAL}
-        counts = {name: (reached == end).sum(axis=1) for name, end in counts.items()}
-        rows.append(pd.DataFrame(key | counts))
+        for name, end in (("to_global", GLOBAL), ("to_local", LOCAL)):
+            key[name] = (reached == end).sum(axis=1)
+        rows.append(pd.DataFrame(key))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -95,14 +95,14 @@ def attention_starts(
     parts = []
     for chain, variables, sigmas, slow in plan:
         start = np.concatenate([sigma * unit[:variables] for sigma in sigmas], axis=1)
-        ends = ends_of(start, chain, flow.tolerance, slow, execution.device)
+        ends = _follow(start, chain, flow, execution.device, stop_below=slow)
         part = {"p": chain.p, "q": chain.q, "model": theory.MODELS[variables]}
         part["sigma"] = np.repeat(sigmas, settings.draws)
         for place, name in enumerate(("e", "w", "a")):
             inside = place < variables
             part[f"{name}_0"] = start[place] if inside else 0.0
-            part[name] = ends.theta[place].cpu().numpy() if inside else 0.0
-        parts.append(pd.DataFrame(part | {"at_rest": ends.at_rest.cpu().numpy()}))
+            part[name] = ends.theta[place].numpy() if inside else 0.0
+        parts.append(pd.DataFrame(part | {"at_rest": ends.at_rest.numpy()}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -116,14 +116,14 @@ def neighbours(
     Columns `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends within five
     radii, with the loss of the point. The starts lie on a circle; with attention on a sphere.
     """
-    parts, accuracy = [], (settings.tolerance, settings.at_rest)
+    parts = []
     for chain in map(Chain.of, settings.chains):
         points = points_of(chain)
         names = [name for name, group in points.items() for _ in group]
         centres = np.concatenate(list(points.values()))[..., None]
         starts = np.concatenate(list(centres + AROUND * _directions(centres.shape[1])), axis=1)
-        theta = ends_of(starts, chain, *accuracy, execution.device).theta
-        ends = np.stack(np.split(theta.cpu().numpy(), len(names), axis=1))  # [points, 2 or 3, N]
+        theta = _follow(starts, chain, settings, execution.device).theta.numpy()
+        ends = np.stack(np.split(theta, len(names), axis=1))  # [points, 2 or 3, N]
         loss, level = (
             canonical.loss(canonical.logit_gap(*np.moveaxis(place, 1, 0)), chain)
             for place in (ends, centres)
@@ -156,7 +156,6 @@ def shown_paths(
         the logarithm; `plane_<side>` [F, 2, n], `wide_<side>` and `near_<side>` [F, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
-    accuracy = settings.tolerance, settings.at_rest
     plane = random.uniform(-settings.extent, settings.extent, (2, n))
     wide = random.uniform(-settings.wide, settings.wide, (3, n))
     near = random.uniform(-settings.near, settings.near, (3, n))
@@ -164,23 +163,20 @@ def shown_paths(
     paths = {}
     shown = theory.shown_chains(settings.chains)
     for side, chain in zip(("below", "above"), shown, strict=True):
-        all_ends = [ends_of(start, chain, *accuracy, execution.device) for start in (plane, space)]
-        last = max(float(ends.time.max()) for ends in all_ends)
+        how = chain, settings, execution.device
+        last = max(float(_follow(start, *how).time.max()) for start in (plane, space))
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
         paths[f"time_{side}"] = np.concatenate([[0.0], time])
-        paths[f"plane_{side}"] = _path(plane, time, chain, accuracy, execution.device)
-        both = _path(space, time, chain, accuracy, execution.device)
-        paths[f"wide_{side}"], paths[f"near_{side}"] = both[..., :n], both[..., n:]
+        paths[f"plane_{side}"] = _path(plane, time, *how)
+        paths[f"wide_{side}"], paths[f"near_{side}"] = np.split(_path(space, time, *how), 2, -1)
     # safetensors writes memory as it lies, whatever the strides.
     return {name: np.ascontiguousarray(path) for name, path in paths.items()}
 
 
-def _path(
-    start: np.ndarray, time: np.ndarray, chain: Chain, accuracy: tuple[float, float], device: str
-) -> np.ndarray:
+def _path(start: np.ndarray, time: np.ndarray, *how: object) -> np.ndarray:
     """Positions [F + 1, d, n] at time 0 and the given times; one trajectory for each of them."""
     variables, n = start.shape
     until = torch.from_numpy(np.repeat(time, n))
-    ends = ends_of(np.tile(start, len(time)), chain, *accuracy, device, until=until)
-    later = ends.theta.cpu().numpy().reshape(variables, len(time), n).transpose(1, 0, 2)
+    ends = _follow(np.tile(start, len(time)), *how, until=until)
+    later = ends.theta.numpy().reshape(variables, len(time), n).transpose(1, 0, 2)
     return np.concatenate([start[None], later])

@@ -6,8 +6,7 @@ sequences of seed i, so that variants differ in nothing but what they change.
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.transformer import losses, population_losses
-from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings
+from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
 
 log = logging.getLogger("onelayer")
 
@@ -35,34 +34,27 @@ STARTS = {
     "rank_one": initialisation.rank_one,
     "paper": initialisation.paper,
 }
+Also = Callable[[dict[str, Tensor], Tensor, Chain], dict[str, Tensor]]
 
 
-class Group(NamedTuple):
-    """Variants whose parameters have the same shapes, trained for equally many iterations."""
-
-    names: list[str]
-    starts: list[str]
-    trainings: list[TrainingSettings]
-
-
-def group(variants: Iterable[tuple[str, str, TrainingSettings]]) -> list[Group]:
-    """Sort (name, initialisation, training) into groups that train as one ensemble, in order."""
-    groups: dict[tuple, Group] = {}
+def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
+    """Sort variants of a training into groups that can train as one ensemble, in order."""
+    groups: dict[tuple, list[Variant]] = {}
     for variant in variants:
-        t = variant[2]
-        shape = (t.sequence_length, t.layer_norm, t.embedding_rows, t.iterations)
-        for column, value in zip(groups.setdefault(shape, Group([], [], [])), variant, strict=True):
-            column.append(value)
+        t = variant.applied(base)
+        alike = (t.sequence_length, t.batch, t.layer_norm, t.embedding_rows, t.iterations)
+        groups.setdefault(alike, []).append(variant)
     return list(groups.values())
 
 
 def train_group(
-    group: Group,
+    group: Sequence[Variant],
     settings: EnsembleSettings,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
     first_seed: int = 0,
-    also: Callable[[dict[str, Tensor], Tensor, Chain], dict[str, Tensor]] = lambda *_: {},
+    keep: bool = False,
+    also: Also = lambda *_: {},
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
@@ -72,13 +64,15 @@ def train_group(
     Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
     [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the share
     of the largest singular value of each of the `MATRICES`, `W_1_share` and so on, [R]; and what
-    `also` measures of parameters, held-out sequences [R, B, T] and the chain.
+    `also` measures of parameters, held-out sequences [R, B, T] and the chain. `keep` is that of
+    `train`.
 
     Raises:
         OnelayerError: the held-out sequences show one symbol only.
     """
     chain = Chain.of(settings.chain)
-    base, variants = group.trainings[0], len(group.names)
+    trainings = [variant.applied(settings.training) for variant in group]
+    base = trainings[0]
     seeds = range(first_seed, first_seed + settings.seeds)
     random = RunRandom(seeds, execution.device)
     T, iterations = base.sequence_length, base.iterations
@@ -93,52 +87,53 @@ def train_group(
 
     def batch(step: int) -> Tensor:
         u = random.uniform(base.batch, T + 1, use="sequences", step=step)
-        return sequences(u, chain).repeat(variants, 1, 1)
+        return sequences(u, chain).repeat(len(group), 1, 1)
 
     def observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
-        x = held_out.expand(variants * settings.seeds, -1, -1)
+        x = held_out.expand(len(group) * settings.seeds, -1, -1)
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
         return observed | also(parameters, x, chain)
 
-    starts = [_start(s, t, random) for s, t in zip(group.starts, group.trainings, strict=True)]
+    starts = [
+        _start(variant.initialisation, training, random)
+        for variant, training in zip(group, trainings, strict=True)
+    ]
     parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
     ensemble = Ensemble(
         parameters,
         batch,
-        _optimizer(group.trainings, settings.seeds, parameters),
+        _optimizer(trainings, settings.seeds, parameters),
         loss=losses,
-        labels=[f"{name}, seed {seed}" for name in group.names for seed in seeds],
+        labels=[f"{variant.name}, seed {seed}" for variant in group for seed in seeds],
     )
     observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
-    return train(ensemble, iterations, observe=observe, observe_at=observe_at, execution=execution)
+    plan = {"observe": observe, "observe_at": observe_at, "keep": keep}
+    return train(ensemble, iterations, **plan, execution=execution)
 
 
 def train_variants(
-    variants: Iterable[tuple[str, str, TrainingSettings]],
+    variants: Iterable[Variant],
     settings: EnsembleSettings,
     execution: Execution = Execution(),
     first_seed: int = 0,
+    quantities: Sequence[str] = QUANTITIES,
+    also: Also = lambda *_: {},
 ) -> pd.DataFrame:
-    """The `curves` of all variants (name, initialisation, training), trained group after group.
+    """The `curves` of all variants, trained group after group.
 
-    State and finished groups stay beside the execution's checkpoint until the last group is done; a
-    later start goes on from them.
+    The states of finished groups stay beside the execution's checkpoint until the last group is
+    done; a later start goes on from them.
     """
-    parts, finished = [], []
-    for number, one in enumerate(group(variants)):
-        finished.append(execution.checkpoint.part(f"{number}-finished", one))
-        if found := finished[-1].read():
-            observed, _ = found
-        else:
-            log.info("training %s", ", ".join(one.names))
-            alone = execution.part(number, one)
-            trained = train_group(one, settings, execution=alone, first_seed=first_seed)
-            observed = _curves_of(trained)
-            finished[-1].write(observed, one.trainings[0].iterations)
-        parts.append(_tabulate(one, observed, settings.seeds, first_seed))
-    for checkpoint in finished:
+    parts, checkpoints = [], []
+    for number, group in enumerate(groups_of(variants, settings.training)):
+        log.info("training %s", ", ".join(variant.name for variant in group))
+        alone = execution.part(number, group)
+        checkpoints.append(alone.checkpoint)
+        trained = train_group(group, settings, (), alone, first_seed, keep=True, also=also)
+        parts.append(curves(group, trained, settings.seeds, first_seed, quantities))
+    for checkpoint in checkpoints:
         checkpoint.remove()
     return pd.concat(parts, ignore_index=True)
 
@@ -215,37 +210,30 @@ def top_share(W: Tensor) -> Tensor:
     return squares[..., 0] / squares.sum(dim=-1)
 
 
-def curves(group: Group, trained: Trained, seeds: int) -> pd.DataFrame:
-    """Tidy histories: `variant`, `seed`, `iteration`, and the `QUANTITIES`."""
-    return _tabulate(group, _curves_of(trained), seeds)
-
-
-def _curves_of(trained: Trained) -> dict[str, Tensor]:
-    """`iteration` int64 [observed], and each quantity over time [observed, R]."""
-    observed = {quantity: trained.observed[quantity] for quantity in QUANTITIES}
-    return {"iteration": torch.tensor(trained.observed_at)} | observed
-
-
-def _tabulate(
-    group: Group, observed: Mapping[str, Tensor], seeds: int, first_seed: int = 0
+def curves(
+    group: Sequence[Variant],
+    trained: Trained,
+    seeds: int,
+    first_seed: int = 0,
+    quantities: Sequence[str] = QUANTITIES,
 ) -> pd.DataFrame:
-    every = range(first_seed, first_seed + seeds)
-    parts = []
-    for run, (name, seed) in enumerate((name, seed) for name in group.names for seed in every):
-        part = {"variant": name, "seed": seed, "iteration": observed["iteration"].numpy()}
-        part |= {quantity: observed[quantity][:, run].double().numpy() for quantity in QUANTITIES}
-        parts.append(pd.DataFrame(part))
-    return pd.concat(parts, ignore_index=True)
+    """Tidy histories: `variant`, `seed`, `iteration`, and the quantities."""
+    names, every = [variant.name for variant in group], range(first_seed, first_seed + seeds)
+    keys = {"variant": names, "seed": every, "iteration": trained.observed_at}
+    index = pd.MultiIndex.from_product(keys.values(), names=keys)
+    values = {name: trained.observed[name].double().numpy().T.ravel() for name in quantities}
+    return pd.DataFrame(values, index).reset_index()
 
 
 def snapshots_of(
-    group: Group, trained: Trained, iterations: Sequence[int], seeds: int
+    group: Sequence[Variant], trained: Trained, iterations: Sequence[int], seeds: int
 ) -> dict[str, np.ndarray]:
     """`<variant>/W_1` and `<variant>/W_V` at the given iterations, [iterations, seeds, ...]."""
     rows = [trained.observed_at.index(iteration) for iteration in iterations]
-    weights = {}
-    for matrix in ("W_1", "W_V"):
-        values = trained.observed[matrix][rows].unflatten(1, (len(group.names), seeds))
-        for place, name in enumerate(group.names):
-            weights[f"{name}/{matrix}"] = values[:, place].contiguous().numpy()
-    return weights
+    return {
+        f"{variant.name}/{matrix}": values.contiguous().numpy()
+        for matrix in ("W_1", "W_V")
+        for variant, values in zip(
+            group, trained.observed[matrix][rows].split(seeds, dim=1), strict=True
+        )
+    }

@@ -67,7 +67,8 @@ def weights_standard(
 ) -> Figure:
     """Figure 3: W_1 and W_V of one run, and how close all runs come to rank one."""
     curves = curves[curves["variant"] == "standard"]
-    authors = _published(published, "standard", curves["iteration"].max())
+    last = curves["iteration"].max()
+    authors = _published(published, "standard", last)
     figure = plt.figure(figsize=(MIDDLE, 5.3))
     upper, lower = figure.subfigures(2, 1, height_ratios=[1.9, 1])
     axes = upper.subplots(2, len(iterations), squeeze=False)
@@ -80,14 +81,13 @@ def weights_standard(
             )
     _explain_colours(upper, image, axes)
     white = {"color": "black", "marker": "o", "mfc": "white"}
-    for place, axis in enumerate(lower.subplots(1, 2, sharey=True)):
-        name, label = list(NAMES.items())[place]
-        _draw_band(axis, curves, f"{name}_share", {"color": PALETTE[place], "lw": 1.5})
+    panels = zip(lower.subplots(1, 2, sharey=True), NAMES.items(), PALETTE, strict=False)
+    for axis, (name, label), colour in panels:
+        _draw_band(axis, curves, f"{name}_share", {"color": colour, "lw": 1.5})
         _draw_published(axis, authors, name, white)
         axis.axhline(1, color="0.7", lw=0.8, zorder=0)
         despine(axis)
-        axis.set(xlabel="iteration", title=label, ylim=(0, 1.05))
-        axis.set_xlim(0, curves["iteration"].max())
+        axis.set(xlabel="iteration", title=label, xlim=(0, last), ylim=(0, 1.05))
     lower.axes[0].set_ylabel("share of the largest\nsingular value")
     handles = _band_handles(curves["seed"].nunique())
     if len(authors):
@@ -172,7 +172,7 @@ def weights_rank_one(
         snapshots = weights[f"rank_one/{name}"]
         image = _draw_matrix(axes[place], name, snapshots[-1, -1])
         axes[place].set_title(f"{label}, iteration {iterations[-1]}", fontsize=8)
-        largest, colour = largest_entries(snapshots), PALETTE[place]
+        largest, colour = abs(snapshots).max(axis=(-2, -1)), PALETTE[place]
         style = {"color": colour, "marker": MARKERS[place], "ms": 5}
         axis.plot(iterations, largest.mean(axis=1), label=label, **style)
         low, high = largest.min(axis=1), largest.max(axis=1)
@@ -180,23 +180,14 @@ def weights_rank_one(
     _explain_colours(left, image, axes)
     axis.set(xlabel="iteration", xticks=iterations, ylabel="largest entry", ylim=(0, None))
     axis.legend(loc="upper left", handlelength=1.5)
-    seeds, away = curves["seed"].nunique(), furthest_from_rank_one(curves)
+    seeds = curves["seed"].nunique()
+    away = 1 - curves[[f"{name}_share" for name in NAMES]].min(axis=None)
     within = f"at most {away:.0e}" if away else "0 in single precision"
     axis.set_title(
         f"size: mean and range of {seeds} seeds\n1 − share of $\\sigma_1$: {within}", fontsize=8
     )
     despine(axis)
     return figure
-
-
-def largest_entries(matrices: np.ndarray) -> np.ndarray:
-    """Largest |entry| of matrices [iterations, seeds, rows, columns], [iterations, seeds]."""
-    return abs(matrices).max(axis=(-2, -1))
-
-
-def furthest_from_rank_one(curves: pd.DataFrame) -> float:
-    """Largest 1 - share of the largest singular value, over matrices, seeds and iterations."""
-    return float(max(1 - curves[f"{name}_share"].min() for name in NAMES))
 
 
 def _draw_matrix(axis: Axes, name: str, W: np.ndarray) -> AxesImage:
@@ -237,10 +228,7 @@ def _band_handles(seeds: int) -> list:
 
 
 def _legend_below(figure: Figure | SubFigure, handles: list, columns: int, **more: float) -> None:
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=columns, fontsize=7.5,
-        **more,
-    )  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=7.5, **more)
 
 
 @figure(

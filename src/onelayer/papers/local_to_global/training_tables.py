@@ -6,9 +6,7 @@ for p + q > 1. The paper's start lies far out at w < -1/sqrt 2, in the other bas
 reach the bigram model for p + q > 1.
 
 `published` is a number of the authors where there is one (their saved weights), and otherwise the
-entropy at which the paper says that training ends; no effect is the other entropy. A run whose loss
-ends no lower than it starts, or above the unigram entropy, did not train or not for long enough:
-nothing is judged by it.
+entropy at which the paper says that training ends; no effect is the other entropy.
 """
 
 import functools
@@ -132,11 +130,7 @@ def readable_initialisations(by: pd.DataFrame, name: str, model: str, seed: str)
 def initialisation(
     curves: pd.DataFrame, training: TrainingSettings, chain: ChainSettings
 ) -> Report:
-    """What three initialisations learn.
-
-    By initialisation and seed the final loss and when it came near the bigram entropy, and the mean
-    over seeds, which alone is judged.
-    """
+    """What three initialisations learn."""
     chain = Chain.of(chain)
     rows = []
     for name, part in curves.groupby("variant", sort=False):
@@ -188,11 +182,11 @@ def _on_the_way(run: pd.DataFrame, chain: Chain) -> list[dict]:
     else:
         near |= {"verdict": NOT_REACHED, "note": f"not within {iteration[-1]} iterations"}
     first, last = LATER
-    later = (iteration >= first) & (iteration <= last)
+    later = loss[(iteration >= first) & (iteration <= last)]
     away = {
         "quantity": "largest_distance_from_unigram",
-        "value": abs(loss[later] - chain.unigram_entropy).max() if later.any() else np.nan,
-        "n": int(later.sum()),
+        "value": abs(later - chain.unigram_entropy).max() if len(later) else np.nan,
+        "n": len(later),
         "note": f"over iterations {first} to {last}",
     }
     return [near, away]
@@ -278,7 +272,7 @@ def rank_one(
             rows.append(row)
     kind = "published" if kind_of(training, chain) == "claim" else "analogue"
     table, d = tidy(rows, RANK_KEYS), training.d
-    # No effect is a random matrix of the shape, or of the transposed shape, which has its share.
+    # A matrix and its transpose have one share.
     longer = [4 * d if matrix in ("W_1", "W_2") else d for matrix in table["matrix"]]
     return judge(with_runs(table), [Number(random_share(rows, d), kind=kind) for rows in longer])
 
@@ -320,11 +314,7 @@ def ablation(
     training: TrainingSettings,
     chain: ChainSettings,
 ) -> Report:
-    """Which changes of the training let a start leave the unigram model.
-
-    Judged are final losses, and shares of seeds: the paper says which start is trapped, in words; 1
-    and 0 are ours for them.
-    """
+    """Which changes of the training let a start leave the unigram model."""
     chain = Chain.of(chain)
     rows, compared = [], []
     for variant in variants:
@@ -335,6 +325,7 @@ def ablation(
         of_variant, unreached = _of_variant(runs, chain), _unreached(runs, chain)
         final = {"published": entropy(model, chain), "tolerance": excess_loss(changed, model)}
         of_variant["final_loss"] |= unreached | final
+        # The paper says which start is trapped, in words.
         trapped = {"published": float(model == UNIGRAM), "note": changes(variant, training)}
         of_variant["trapped_share"] |= unreached | trapped
         rows += [key | {"quantity": quantity} | row for quantity, row in of_variant.items()]
@@ -365,16 +356,14 @@ def _of_variant(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     near = {"within": close(chain)}
     # A start that moves away from the unigram model, up or down, is not trapped by it.
     trapped = abs(final["loss"] - chain.unigram_entropy) <= close(chain)
-    escapes = [_escape(run, chain) for _, run in runs.groupby("seed")]
-    escape = near | {"n": len(escapes)}
-    if np.isfinite(escapes).any():
-        escape["value"] = np.nanmin(escapes)
-    else:
+    escapes = [escape(run, chain) for _, run in runs.groupby("seed")]
+    first = near | {"value": min(escapes), "n": len(escapes)}
+    if first["value"] == np.inf:
         note = f"no seed within {runs['iteration'].max()} iterations"
-        escape |= {"verdict": NOT_REACHED, "note": note}
+        first |= {"value": np.nan, "verdict": NOT_REACHED, "note": note}
     return {
         "trapped_share": near | share(int(trapped.sum()), len(final)),
-        "first_escape_iteration": escape,
+        "first_escape_iteration": first,
         "final_loss": mean(final["loss"]),
         "final_W_1_share": mean(final["W_1_share"], least=0.0, most=1.0),
         "final_loss_above_bigram": mean(final["loss"] - chain.bigram_entropy),
@@ -388,8 +377,8 @@ def changes(variant: Variant, base: TrainingSettings) -> str:
     return "; ".join(changed).replace("_", " ") or "as trained above"
 
 
-def _escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on the loss is below the unigram entropy, not near it; NaN."""
+def escape(run: pd.DataFrame, chain: Chain) -> float:
+    """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
     below = run["loss"].to_numpy() < chain.unigram_entropy - close(chain)
-    first = len(below) - int(np.argmin(below[::-1])) if not below.all() else 0
-    return float(run["iteration"].iloc[first]) if first < len(below) else np.nan
+    after = np.logical_and.accumulate(below[::-1])[::-1]
+    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf

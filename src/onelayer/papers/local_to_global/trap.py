@@ -23,29 +23,27 @@ from torch import Tensor
 
 from onelayer.compute.execution import Execution
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.training import group, train_group
+from onelayer.papers.local_to_global.training import train_variants
 from onelayer.papers.local_to_global.transformer import population_losses
 from onelayer.settings.local_to_global import (
     PAPERS_START,
     STANDARD_START,
-    ChainSettings,
     TrapSettings,
+    Variant,
 )
 
 STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 is right
 
 
-def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> dict[str, Tensor]:
-    """The smallest eigenvalue of S at e = 0, the other weights as they are.
+def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tensor:
+    """The smallest eigenvalue of S at e = 0, [R], the other weights as they are.
+
+    In units of 2 |h(0)|: 1 at small weights where p + q > 1.
 
     Args:
         parameters: of every run.
         x: inputs on which the population loss is estimated, bool [R, B, T].
         chain: whose symbols they are.
-
-    Returns:
-        `curvature` [R], in units of 2 |h(0)|: 1 at small weights where p + q > 1; and `e_norm` [R],
-        how far the run is from e = 0.
     """
     held = {name: value.detach().double() for name, value in parameters.items()}
     best, d = math.log(chain.p / chain.q), held["e"].shape[1]
@@ -64,45 +62,23 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> dict
     H_ee, H_eb, H_bb = hessian[:, :d, :d], hessian[:, :d, d:], hessian[:, d:, d:]
     least = torch.linalg.eigvalsh(H_ee - H_eb @ H_eb.mT / H_bb)[:, 0]
     unit = 2 * abs(chain.p * chain.q * (chain.p + chain.q - 1)) / (chain.p + chain.q) ** 2
-    return {"curvature": least / unit, "e_norm": held["e"].norm(dim=1)}
+    return least / unit
 
 
 def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
     """Both starts on every chain, and the variants on the first.
 
     Returns:
-        Rows `p`, `q`, `variant`, `seed`, `iteration`, `loss` (population, nats), `curvature`,
-        `e_norm`.
+        Rows `p`, `q`, `variant`, `seed`, `iteration`, `loss` (population, nats), `curvature`.
     """
-    parts = []
+    variants = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
+    found = {}
     for place, chain in enumerate(settings.chains):
-        runs = [
-            (STANDARD_START, "standard", settings.training),
-            (PAPERS_START, "paper", settings.training),
-        ]
-        if place == 0:
-            runs += [
-                (v.name, v.initialisation, v.applied(settings.training)) for v in settings.variants
-            ]
-        # Variants of one batch size share what their sequences are drawn by.
-        by_batch: dict[int, list] = {}
-        for run in runs:
-            by_batch.setdefault(run[2].batch, []).append(run)
-        for number, one in enumerate(g for alike in by_batch.values() for g in group(alike)):
-            alone = execution.part(f"{place}-{number}", one)
-            trained = train_group(one, settings.of(chain), execution=alone, also=curvature)
-            parts += _rows(chain, one.names, settings.seeds, trained)
-    return pd.concat(parts, ignore_index=True)
-
-
-def _rows(chain: ChainSettings, names: list[str], seeds: int, trained) -> list[pd.DataFrame]:
-    found = {name: trained.observed[name].double() for name in ("loss", "curvature", "e_norm")}
-    return [
-        pd.DataFrame(
-            {"p": chain.p, "q": chain.q, "variant": name, "seed": seed}
-            | {"iteration": trained.observed_at}
-            | {quantity: values[:, place * seeds + seed] for quantity, values in found.items()}
+        found[chain.p, chain.q] = train_variants(
+            variants + settings.variants * (place == 0),
+            settings.of(chain),
+            execution.part(place),
+            quantities=("loss", "curvature"),
+            also=lambda *of_runs: {"curvature": curvature(*of_runs)},
         )
-        for place, name in enumerate(names)
-        for seed in range(seeds)
-    ]
+    return pd.concat(found, names=["p", "q", None]).reset_index(["p", "q"]).reset_index(drop=True)

@@ -16,7 +16,7 @@ from onelayer.evidence.tables import Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
-from onelayer.papers.local_to_global.training_tables import changes, close
+from onelayer.papers.local_to_global.training_tables import changes, close, escape
 from onelayer.settings.local_to_global import (
     PAPERS_START,
     TrainingSettings,
@@ -31,13 +31,6 @@ COMPARED = {
     "way_closed": Direction(0.5, 1, kind="analogue"),
     "least_way_closed": Direction(0.5, 1, kind="analogue"),
 }
-
-
-def escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
-    below = run["loss"].to_numpy() < chain.unigram_entropy - close(chain)
-    after = np.logical_and.accumulate(below[::-1])[::-1]
-    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
 
 
 def median(times: np.ndarray) -> dict[str, object]:
@@ -93,16 +86,14 @@ def quantities_of(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
 @row_per(*KEYS)
 def readable(by: pd.DataFrame, p: float, q: float, variant: str) -> dict[str, str]:
     """A row per chain and variant."""
-    trapped, time, way = (
-        by.loc[name] for name in ("trapped_share", "escape_iteration", "way_closed")
-    )
+    trapped, way = by.loc["trapped_share"], by.loc["way_closed"]
     row = {
         "p": f"{p:g}",
         "q": f"{q:g}",
         "training": variant,
         "at the unigram model in the end": f"{trapped['value'] * trapped['n']:.0f} of "
         f"{trapped['n']:.0f}",
-        "escape, median iteration [95%]": interval_of(time, 0),
+        "escape, median iteration [95%]": interval_of(by.loc["escape_iteration"], 0),
         "final loss [95%]": interval_of(by.loc["final_loss"], 4),
         "way to the bigram entropy [95%]": interval_of(way, 2),
         "more than half": worded(way),
@@ -136,8 +127,8 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
         if variant in from_afar:  # comes from far above the unigram entropy and never was there
             found = {name: row for name, row in found.items() if not name.startswith("curvature")}
         found["trapped_share"]["note"] = said.get(variant, "as trained")
-        rows += [dict(zip(KEYS, (p, q, variant), strict=True)) | {"quantity": name} | row
-                 for name, row in found.items()]  # fmt: skip
+        key = {"p": p, "q": q, "variant": variant}
+        rows += [key | {"quantity": name} | row for name, row in found.items()]
     table = tidy(rows + _least(rows), KEYS)
     compared = [
         None
