@@ -200,10 +200,6 @@ def attention_heads(
 
     Behind them the tables' ratio, of all heads together. Random models share the last panel, of all
     their layers and heads. The first overlap mode and threshold are shown.
-
-    Args:
-        by_head: rows of `probe.measures.measure_heads`, model by model.
-        attention: rows of `probe.measures.measure_attention`.
     """
     ratios, measures = (wikipedia.measures_by_model(models, each) for each in (by_head, attention))
     known = by_name(models)
@@ -235,13 +231,8 @@ def attention_heads(
             tables = table_ratio(measures[name], overlap, threshold)
             axis.axvspan(tables["low"], tables["high"], color=PAPER, alpha=0.25, linewidth=0)
             axis.axvline(tables["value"], color=PAPER, linewidth=1.4, zorder=3)
-        axis.set_ylabel(
-            _named(name).replace(", trained", "\ntrained"),
-            rotation=0,
-            ha="right",
-            va="center",
-            fontsize=8,
-        )
+        beside = {"rotation": 0, "ha": "right", "va": "center", "fontsize": 8}
+        axis.set_ylabel(_named(name).replace(", trained", "\ntrained"), **beside)
         axis.set_xscale("log")
         axis.tick_params(axis="x", which="both", length=0 if axis is not axes[-1, 0] else 3)
         despine(axis, bottom=axis is not axes[-1, 0])
@@ -282,10 +273,7 @@ def table_ratio(measures: pd.DataFrame, overlap: str, threshold: str) -> pd.Seri
     "Wikipedia: results",
     "figure: nine words",
     reads={"words": "words_of_groups", "vectors": "vectors_of_groups"},
-    settings={
-        "models": "word_group_models",
-        "groups": "topic_structure.wikipedia.word_groups",
-    },
+    settings={"models": "word_group_models", "groups": "topic_structure.wikipedia.word_groups"},
 )
 def word_groups(
     words: list[pd.DataFrame],
@@ -392,16 +380,12 @@ def _draw_removal(axis: Axes, rows: pd.DataFrame, names: list[str]) -> None:
     for number, (chosen, label) in enumerate(LABELS.items()):
         of = rows[(rows["quantity"] == f"increase_{chosen}") & rows["words"].isin(WORDS)]
         heights = [places[key] for key in zip(of["model"], of["words"], strict=True)]
+        style = {"marker": MARKERS[number], "markersize": 3.5, "linestyle": "", "elinewidth": 0.9}
         axis.errorbar(
             of["value"],
             [height + 0.26 * (number - 1) for height in heights],
             xerr=[of["value"] - of["low"], of["high"] - of["value"]],
-            color=PALETTE[number],
-            marker=MARKERS[number],
-            markersize=3.5,
-            linestyle="",
-            elinewidth=0.9,
-            label=label,
+            **{"color": PALETTE[number], "label": label, **style},
         )
     axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ticks = {

@@ -90,7 +90,6 @@ def assemble(
 
     Args:
         losses: of `probe.head_removal.measure_removal`, by model.
-        models: settings of those models.
         settings: resamples of documents, the same for all seeds.
     """
     parts = []

@@ -51,7 +51,6 @@ def assemble(
     Args:
         articles: rows of `measure_attention`, model by model.
         inputs: rows of `measure_inputs`, `pairs` among them, model by model.
-        models: in their order.
 
     Returns:
         `attention_ratio` and what stands behind it; and the ratio over its null minus that of the

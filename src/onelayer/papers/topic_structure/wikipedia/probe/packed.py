@@ -41,7 +41,6 @@ def measure_inputs(
     """Attention ratios of one model on inputs like those of its training.
 
     Args:
-        folders, seeds: of its checkpoints.
         inputs: as `probe_inputs` takes them.
         kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
         vocabulary: rows `word`, `occurrences` of the bag of words.
@@ -80,7 +79,6 @@ def probe_inputs(
     Args:
         model: bidirectional.
         inputs: word ids, and which article each word is of: two [words] of each input.
-        labels, variants: topic labels of words.
         label_of: index in `labels.words` of every piece, or -1, [pieces].
         reference_length: as `PairCounter` takes it.
 

@@ -47,8 +47,6 @@ def measure_snapshots(
 
     Args:
         seeds: by seed, tokens seen and the model at every snapshot.
-        tokenizer: of all of them.
-        articles: what their attention is probed on.
         kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
         vocabulary: rows `word`, `occurrences` of the bag of words.
 
@@ -104,7 +102,6 @@ def measure_topic_models(
     Args:
         kept: words that the ambiguity filter kept, by topic model; one overlap mode and threshold.
         vocabulary: rows `word`, `occurrences` of the bag of words.
-        progress: wraps articles, and then topic models, in a progress bar.
 
     Returns:
         Rows of `probe.measures`, and `words_kept` and `topics_kept`, of each topic model:
