@@ -94,13 +94,10 @@ def wikipedia_ratios(
     beside = {name: known[name].published_as for name in drawn}
     lonely = [name for name in CHECKPOINTS if name not in beside.values()]
     lines = [*(name for name in drawn if name not in controls), *lonely, *controls[:1]]
+    rows = len(ambiguity.overlaps)
+    size = (WIDTH, (0.36 * len(lines) + 0.5) * rows + 0.7)
     figure, axes = plt.subplots(
-        len(ambiguity.overlaps),
-        len(PANELS),
-        figsize=(WIDTH, (0.36 * len(lines) + 0.5) * len(ambiguity.overlaps) + 0.7),
-        sharex="col",
-        sharey=True,
-        squeeze=False,
+        rows, len(PANELS), figsize=size, sharex="col", sharey=True, squeeze=False
     )
     for row, overlap in enumerate(ambiguity.overlaps):
         for column, (quantity, label) in enumerate(PANELS.items()):
@@ -212,13 +209,10 @@ def attention_heads(
         panels["random weights"] = together.assign(layer="all")
     layers = [rows["layer"].nunique() for rows in panels.values()]
     line = 0.19 if sum(layers) <= MANY_LINES else 0.1  # inches
+    size = (COLUMN, line * sum(layers) + 0.16 * len(panels) + 1.2)
+    shares = [count + 0.3 for count in layers]
     figure, axes = plt.subplots(
-        len(panels),
-        1,
-        figsize=(COLUMN, line * sum(layers) + 0.16 * len(panels) + 1.2),
-        sharex=True,
-        squeeze=False,
-        height_ratios=[count + 0.3 for count in layers],
+        len(panels), 1, figsize=size, sharex=True, squeeze=False, height_ratios=shares
     )
     for axis, (name, rows) in zip(axes.flat, panels.items(), strict=True):
         lines = list(dict.fromkeys(rows["layer"]))
@@ -247,10 +241,8 @@ def attention_heads(
         Line2D([], [], color=OURS, label="one head of one seed", **dot),
         Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, fontsize=7.5,
-        columnspacing=1, handlelength=1.5,
-    )  # fmt: skip
+    close = {"columnspacing": 1, "handlelength": 1.5}
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7.5, **close)
     figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
     return figure
 

@@ -359,11 +359,8 @@ def wikipedia(
 
     Args:
         attention, embeddings: rows of `probe.measures`, model by model.
-        published: the file of `read_published`.
-        models: in the order of rows.
         originals: models that the random ones among them are like.
         ambiguity: thresholds, with the published threshold beside which each stands.
-        overlap: which of the two tables.
 
     Returns:
         Measured rows, model by model, then the published rows that were not run. Rows of seed

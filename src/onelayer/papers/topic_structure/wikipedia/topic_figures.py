@@ -113,9 +113,7 @@ def _draw(
 def topics(words: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     """Each topic's top words beside the human topics of its articles and its prevalence.
 
-    Args:
-        words: rows `topic`, `rank`, `word`, `prevalence`.
-        shares: rows `topic`, `label`, `share`; empty where the corpus has no human topics.
+    `shares` is empty where the corpus has no human topics.
     """
     import seaborn as sns  # takes a second, and not every figure needs it
 
@@ -127,25 +125,14 @@ def topics(words: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     order = _grouped(grid, prevalence)
     lines, heights = [f"{names[t]}  [{t}]" for t in order], np.arange(len(order)) + 0.5
     panels = 2 if grid.shape[1] else 1
-    figure, axes = plt.subplots(
-        1,
-        panels,
-        figsize=(WIDTH + 1.5, 0.19 * len(names) + 1.6),
-        squeeze=False,
-        width_ratios=[2.2, 1][-panels:],
-    )
+    size, widths = (WIDTH + 1.5, 0.19 * len(names) + 1.6), [2.2, 1][-panels:]
+    figure, axes = plt.subplots(1, panels, figsize=size, squeeze=False, width_ratios=widths)
     bars = axes[0, -1]
     if grid.shape[1]:
-        sns.heatmap(
-            grid.loc[order].rename(columns=plain),
-            ax=axes[0, 0],
-            cmap="Blues",
-            vmin=0,
-            vmax=1,
-            yticklabels=lines,
-            linewidths=0.3,
-            cbar_kws={"label": "share of the topic's articles", "location": "top", "shrink": 0.6},
-        )
+        bar = {"label": "share of the topic's articles", "location": "top", "shrink": 0.6}
+        style = {"cmap": "Blues", "vmin": 0, "vmax": 1, "linewidths": 0.3, "cbar_kws": bar}
+        named = grid.loc[order].rename(columns=plain)
+        sns.heatmap(named, ax=axes[0, 0], yticklabels=lines, **style)
         axes[0, 0].set(xlabel="human topic", ylabel="")
         axes[0, 0].tick_params(left=False, bottom=False)
         plt.setp(axes[0, 0].get_xticklabels(), rotation=40, ha="right")

@@ -51,10 +51,8 @@ def measure_inputs(
     kept = tightest_variant(kept)
     pieces = piece_ids(load_tokenizer(folders[0]), kept["word"].unique())
     variants, labels, frequencies = probed_words(kept, vocabulary, [pieces])
-    label_of = np.full(max(int(ids.max()) for ids, _ in inputs) + 1, -1)
-    for place, word in enumerate(labels.words):
-        if pieces[word] < len(label_of):
-            label_of[pieces[word]] = place
+    label_of = np.full(max(*pieces.values(), *(ids.max() for ids, _ in inputs)) + 1, -1)
+    label_of[[pieces[word] for word in labels.words]] = range(len(labels.words))
     how = labels, variants, label_of, probe.attention.reference_length
     models = (load_checkpoint(folder, device) for folder in progress(folders))
     sums = [probe_inputs(model, inputs, *how) for model in models]

@@ -187,11 +187,7 @@ def _tidy(axes: dict[str, Iterable[str]], **values: np.ndarray) -> pd.DataFrame:
 def _arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, list]]:
     """The inverse of `_tidy`: arrays by value column, levels by axis."""
     table = pd.read_parquet(path)
-    axes = {
-        name: table[name].cat.categories.tolist()
-        for name in table.columns
-        if isinstance(table[name].dtype, pd.CategoricalDtype)
-    }
-    shape = tuple(len(levels) for levels in axes.values())
-    values = [name for name in table.columns if name not in axes]
-    return {name: table[name].to_numpy().reshape(shape) for name in values}, axes
+    categorical = table.select_dtypes("category")
+    axes = {name: column.cat.categories.tolist() for name, column in categorical.items()}
+    shape, values = tuple(map(len, axes.values())), table.drop(columns=list(axes))
+    return {name: column.to_numpy().reshape(shape) for name, column in values.items()}, axes
