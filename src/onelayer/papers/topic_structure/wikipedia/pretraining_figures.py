@@ -284,15 +284,13 @@ def figure_topics_per_input(
     handles = [
         Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
     ]
+    dot, square = ({"color": "0.3", "marker": marker, "linestyle": ""} for marker in "os")
     handles += [
-        Line2D([], [], color="0.3", marker="o", linestyle="", label="on articles"),
-        Line2D([], [], color="0.3", marker="s", linestyle="", label="on inputs, one article"),
-        Line2D(
-            [], [], color="0.3", marker="s", linestyle="", markerfacecolor="white",
-            label="on inputs, across articles",
-        ),
+        Line2D([], [], label="on articles", **dot),
+        Line2D([], [], label="on inputs, one article", **square),
+        Line2D([], [], label="on inputs, across articles", markerfacecolor="white", **square),
         Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
-    ]  # fmt: skip
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
 

@@ -98,9 +98,7 @@ def calibrate(
 ) -> pd.DataFrame:
     """Ratios of one checkpoint under topics and permuted topics, in texts and shuffled texts.
 
-    Args:
-        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
+    The tightest variant of `kept` is measured.
 
     Returns:
         Rows of `probe.measures.Sampled` with `text`, whether it is `shuffled`, whether topics are

@@ -144,7 +144,6 @@ def measure_choices(
 
     Args:
         kept: of `kept_words`.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
 
     Returns:
         Rows with the columns of `Choice`, `choice` (`ours`, `authors` or empty), `quantity`,

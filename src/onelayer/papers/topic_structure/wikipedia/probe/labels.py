@@ -107,13 +107,12 @@ def stack_labels(parts: Sequence[Labels]) -> Labels:
     words = tuple(sorted(set().union(*(part.words for part in parts))))
     column = {word: index for index, word in enumerate(words)}
     topics = max(part.membership.shape[2] for part in parts)
-    stacked = np.zeros((sum(part.variants for part in parts), len(words), topics), dtype=bool)
-    first = 0
+    stacked = []
     for part in parts:
-        rows = stacked[first : first + part.variants]
+        rows = np.zeros((len(part.membership), len(words), topics), dtype=bool)
         rows[:, [column[word] for word in part.words], : part.membership.shape[2]] = part.membership
-        first += part.variants
-    return Labels(words, stacked)
+        stacked.append(rows)
+    return Labels(words, np.concatenate(stacked))
 
 
 def probed_words(
@@ -125,8 +124,5 @@ def probed_words(
 
 
 def frequencies_of(labels: Labels, vocabulary: pd.DataFrame) -> np.ndarray:
-    """Occurrences of each labelled word in the corpus, [words].
-
-    `vocabulary` has rows `word`, `occurrences` of the bag of words.
-    """
+    """Occurrences of each labelled word in the corpus, [words]."""
     return vocabulary.set_index("word")["occurrences"].loc[list(labels.words)].to_numpy()

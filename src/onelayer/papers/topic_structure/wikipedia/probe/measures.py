@@ -153,7 +153,6 @@ def measure_attention(
         checkpoints: sums of each checkpoint, over the same documents.
         labels: topic labels, [variants, words, topics].
         frequencies: occurrences of each labelled word in the corpus, [words].
-        seeds: of each checkpoint, where there are several.
 
     Returns:
         Rows of `Sampled`. Quantities: `attention_ratio`, `_null` (mean and 95% range),

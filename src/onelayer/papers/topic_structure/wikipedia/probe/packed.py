@@ -42,8 +42,7 @@ def measure_inputs(
 
     Args:
         inputs: as `probe_inputs` takes them.
-        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
+        kept: of which the tightest variant is measured.
 
     Returns:
         Rows of `measure_attention` with `pairs`, which are of one article or across articles.

@@ -45,11 +45,6 @@ class Labels:
     words: tuple[str, ...]
     membership: np.ndarray
 
-    @property
-    def variants(self) -> int:
-        """Number of variants V."""
-        return self.membership.shape[0]
-
 
 @dataclass(frozen=True, eq=False)
 class WordPairs:

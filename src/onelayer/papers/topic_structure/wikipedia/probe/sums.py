@@ -66,7 +66,7 @@ class SumsOfDocuments:
     """Pair sums of documents as they are added; what is taken off again leaves counts of 0."""
 
     def __init__(self, documents: int, labels: Labels) -> None:
-        shape = (documents, labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
+        shape = (documents, len(labels.membership), len(PAIR_CLASSES), len(DISTANCE_LABELS))
         self.distance_sums, self.distance_counts = np.zeros(shape), np.zeros(shape, dtype=np.int64)
         self.head_sums: np.ndarray | float = 0.0
         self.pairs, self.labels = WordPairTotal(len(labels.words)), labels
