@@ -214,7 +214,7 @@ def _pair_work(attention: np.ndarray, document: tuple, labels: Labels) -> Work:
     pairs, candidates = len(positions) ** 2, ((words >= 0).sum()) ** 2
     heads = attention.shape[0] * attention.shape[1]
     return Work(
-        flops=heads * (pairs + candidates * labels.variants),
+        flops=heads * (pairs + candidates * len(labels.membership)),
         bytes=4 * attention.size,
         rate="numpy float64",
         formula="attention read once (4 bytes a weight); an addition a weight and variant",

@@ -1871,8 +1871,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/labels.py",
-        '(rows["overlap"] == first["overlap"]) & (rows["threshold"] == first["threshold"])',
-        'rows["overlap"] == first["overlap"]',
+        '(rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)',
+        'rows["overlap"] == self.overlap',
         "tests/unit/test_topic_models.py"
         "::test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold",
         "the words of all thresholds are called the tightest one's",
@@ -1944,8 +1944,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/tables.py",
-        "math.hypot(centre * (share - low), most - centre)",
-        "math.hypot(centre * (share - low), centre - least)",
+        "math.hypot(unit * (over - low), most - centre)",
+        "math.hypot(unit * (over - low), centre - least)",
         "tests/unit/test_wikipedia_tables.py::test_a_lopsided_null_counts_on_the_other_side",
         "the null's spread is added on its own side",
     ),
@@ -2049,9 +2049,9 @@ FAULTS = [
         "W_O is transposed",
     ),
     Fault(
-        "papers/topic_structure/wikipedia/value_circuit.py",
-        "below = math.hypot(over.value - over.low, null.high - null.value)",
-        "below = over.value - over.low",
+        "papers/topic_structure/wikipedia/tables.py",
+        "math.hypot(unit * (over - low), most - centre)",
+        "unit * (over - low)",
         "tests/unit/test_value_circuit.py"
         "::test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit",
         "a gap is judged as if its null were known exactly",

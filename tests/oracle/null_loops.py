@@ -89,22 +89,6 @@ def distance_standardised_means(sums, counts):
     return same / pairs, different / pairs
 
 
-def standardised_bootstrap(sums, counts, weights):
-    """`distance_standardised_means` of every resample of documents given by its weights."""
-    replicates = []
-    for copies_of in weights:
-        total = [[0.0] * len(sums[0][0]) for _ in range(2)]
-        number = [[0] * len(sums[0][0]) for _ in range(2)]
-        for document, copies in enumerate(copies_of):
-            for _ in range(copies):
-                for kind in range(2):
-                    for index in range(len(total[kind])):
-                        total[kind][index] += sums[document][kind][index]
-                        number[kind][index] += counts[document][kind][index]
-        replicates.append(distance_standardised_means(total, number))
-    return replicates
-
-
 def attention_over_topics(pairs, topic, draws):
     """Means [(same, different)] with topics drawn anew, one copy of a topic after the other.
 

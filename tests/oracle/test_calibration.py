@@ -159,11 +159,7 @@ def test_a_model_that_attends_uniformly_shows_nothing_in_any_text(checkpoint) ->
     assert Counter(ratios["permuted"]) == {True: 100, False: 3}
     np.testing.assert_allclose(ratios[["value", "low", "high"]], 1, atol=1e-6)
     own = ratios[~ratios["permuted"]].set_index("text")["runs"].to_dict()
-    assert own == {
-        calibration.AS_THEY_ARE: 1,
-        calibration.ACROSS: 2,
-        calibration.WITHIN: 2,
-    }
+    assert own == {calibration.AS_THEY_ARE: 1, calibration.ACROSS: 2, calibration.WITHIN: 2}
 
 
 def test_too_few_articles_are_refused_in_one_line(checkpoint) -> None:

@@ -10,10 +10,11 @@ import pytest
 from onelayer.evidence.intervals import over_seeds
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
+    class_means,
     document_weights,
     percentile_interval,
     permutation_p,
-    resampled_attention,
+    resampled,
     resampled_topics,
     z_score,
 )
@@ -112,7 +113,7 @@ def test_an_expanded_interval_covers_the_ratio_of_few_documents(documents) -> No
     for _ in range(trials):
         counts = rng.integers(20, 60, size=(documents, 2))
         sums = counts * np.array([1.5, 1.0]) * rng.lognormal(0, 0.3, (documents, 2))
-        ratios = resampled_attention(sums, counts, drawn).ratio
+        ratios = class_means(*resampled(drawn, sums, counts)).ratio
         low, high = bootstrap_interval(ratios, documents)
         expanded += low <= 1.5 <= high
         low, high = percentile_interval(ratios)

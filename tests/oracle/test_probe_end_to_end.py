@@ -149,23 +149,27 @@ def test_sums_read_back_as_they_were_written(probed, tmp_path) -> None:
         assert (getattr(back.word_pairs, name) == getattr(sums.word_pairs, name)).all()
 
 
+SEVERAL = UncertaintySettings(document_resamples=100, permutations=50)
+
+
+def five_times(sums, variant: Variant):
+    """Sums of one variant on five copies of the articles, and its labels."""
+    place, labels = sums.variants.index(variant), labels_of(KEPT, [KEPT["word"]])
+    own = sums.of_variant(place)
+    five = replace(
+        own,
+        documents=own.documents * 5,
+        head_sums=own.head_sums * 5,
+        distance_sums=np.repeat(own.distance_sums, 5, axis=0),
+        distance_counts=np.repeat(own.distance_counts, 5, axis=0),
+    )
+    return five, replace(labels, membership=labels.membership[[place]])
+
+
 def test_the_measured_ratio_is_the_ratio_of_means_over_all_documents(probed) -> None:
     folder, sums = probed
-    labels = labels_of(KEPT, [KEPT["word"]])
-    settings = UncertaintySettings(document_resamples=100, permutations=50)
-    overlapping = sums.variants.index(Variant("overlapping", "top 3"))
-    one = type(sums)(
-        **{
-            **vars(sums),
-            "variants": [Variant("overlapping", "top 3")],
-            "head_sums": 5 * sums.head_sums[[overlapping]],
-            "distance_sums": np.repeat(sums.distance_sums[:, [overlapping]], 5, axis=0),
-            "distance_counts": np.repeat(sums.distance_counts[:, [overlapping]], 5, axis=0),
-            "documents": sums.documents * 5,
-        }
-    )
-    only = type(labels)(labels.words, labels.membership[[overlapping]])
-    table = measure_attention([one], only, np.arange(len(labels.words)), settings)
+    one, only = five_times(sums, Variant("overlapping", "top 3"))
+    table = measure_attention([one], only, np.arange(len(only.words)), SEVERAL)
     expected = by_hand(folder, "overlapping")
     means = {}
     for kind in ("same_topic", "different_topic"):
@@ -199,39 +203,21 @@ def of_another_seed(sums, seed: int):
 @pytest.fixture(scope="module")
 def trainings(probed):
     """Three trainings on five copies of the articles, of one variant, and its labels."""
-    _, sums = probed
-    labels = labels_of(KEPT, [KEPT["word"]])
-    place = sums.variants.index(Variant("overlapping", "top 3"))
-    own = sums.of_variant(place)
-    five = replace(
-        own,
-        documents=own.documents * 5,
-        distance_sums=np.repeat(own.distance_sums, 5, axis=0),
-        distance_counts=np.repeat(own.distance_counts, 5, axis=0),
-    )
-    alone = type(labels)(labels.words, labels.membership[[place]])
+    five, alone = five_times(probed[1], Variant("overlapping", "top 3"))
     return [of_another_seed(five, seed) for seed in (4, 5, 9)], alone
 
 
 def test_a_ratio_over_topics_has_the_same_value_and_disjoint_topics_alone(probed) -> None:
     _, sums = probed
-    labels = labels_of(KEPT, [KEPT["word"]])
-    settings = UncertaintySettings(document_resamples=100, permutations=50)
-    for place, variant in enumerate(sums.variants):
-        five = replace(sums.of_variant(place), documents=sums.documents * 5)
-        five = replace(
-            five,
-            distance_sums=np.repeat(five.distance_sums, 5, axis=0),
-            distance_counts=np.repeat(five.distance_counts, 5, axis=0),
-        )
-        alone = type(labels)(labels.words, labels.membership[[place]])
-        table = measure_attention([five], alone, np.arange(len(labels.words)), settings)
+    for variant in sums.variants:
+        five, alone = five_times(sums, variant)
+        table = measure_attention([five], alone, np.arange(len(alone.words)), SEVERAL)
         found = table.set_index("quantity")
         assert ("attention_ratio_over_topics" in found.index) == (variant.overlap == "disjoint")
         if variant.overlap == "disjoint":
             own = found.loc["attention_ratio_over_topics"]
             assert own["value"] == found.loc["attention_ratio", "value"]
-            assert own["n"] == labels.membership[place].any(axis=0).sum()
+            assert own["n"] == alone.membership[0].any(axis=0).sum()
 
 
 def test_distances_over_documents_and_topics_add_as_squares() -> None:
@@ -250,9 +236,6 @@ def test_distances_over_documents_and_topics_add_as_squares() -> None:
     few = replace(one, topics=np.array([[np.nan, *topics[0, 1:]]]))
     [last] = [row for row in few.rows("all", [0]) if row["quantity"] == "ratio_over_topics"]
     assert np.isnan([last["low"], last["high"]]).all() and last["value"] == 1.3
-
-
-SEVERAL = UncertaintySettings(document_resamples=100, permutations=50)
 
 
 def test_measures_over_seeds_share_documents_and_permutations(trainings) -> None:

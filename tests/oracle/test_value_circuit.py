@@ -19,7 +19,7 @@ from tests.tiny_models import FAMILIES, OTHER_ENCODERS, save_tiny
 KNOWN = sorted({*FAMILIES, *OTHER_ENCODERS, "llama"} - {"modernbert"})
 
 
-def gap_by_loops(source, target, topics, unit=None):
+def gap_by_loops(source, target, topics):
     """Same-topic minus different-topic mean of C_ij = a_i . b_j, over the deviation of all."""
     same, different = [], []
     for i, a in enumerate(source):
@@ -31,9 +31,7 @@ def gap_by_loops(source, target, topics, unit=None):
     every = same + different
     mean = sum(every) / len(every)
     deviation = math.sqrt(sum((entry - mean) ** 2 for entry in every) / len(every))
-    return (sum(same) / len(same) - sum(different) / len(different)) / (
-        unit or deviation
-    ), deviation
+    return (sum(same) / len(same) - sum(different) / len(different)) / deviation, deviation
 
 
 @pytest.mark.parametrize("largest", [1, 3])
@@ -130,12 +128,11 @@ def test_gains_are_of_the_norm_that_runs_behind_attention(family, tmp_path):
 
 def test_half_times_are_those_of_a_fit_that_never_falls():
     tokens = np.array([8.0, 16, 32, 64, 128])
-    assert value_circuit.half_time(tokens, np.array([0, 0, 0, 1.0, 2])) == 64
-    assert value_circuit.half_time(tokens, np.array([0, 0, 0, 0, 2.0])) == pytest.approx(
-        64 * 2**0.5
-    )
-    # One early snapshot that noise has lifted is averaged with those after it.
-    assert value_circuit.half_time(tokens, np.array([0, 2.0, -1, -1, 2])) == pytest.approx(
-        64 * 2**0.5
-    )
-    assert value_circuit.half_time(tokens, np.array([1.0, 1, 1, 1, 1])) == 8
+    for distances, half in (
+        ([0, 0, 0, 1, 2], 64),
+        ([0, 0, 0, 0, 2], 64 * 2**0.5),
+        ([0, 2, -1, -1, 2], 64 * 2**0.5),  # an early one that noise lifts is averaged with others
+        ([1, 1, 1, 1, 1], 8),
+    ):
+        found = value_circuit.half_time(tokens, np.array(distances, dtype=float))
+        assert found == pytest.approx(half)

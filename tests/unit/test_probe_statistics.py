@@ -73,7 +73,7 @@ def standardised_ratio(sums, counts):
 def attention_bootstrap(sums, counts, resamples, rng):
     """Mean attention with the documents drawn anew so many times."""
     drawn = uncertainty.document_weights(len(sums), resamples, rng)
-    return uncertainty.resampled_attention(sums, counts, drawn)
+    return uncertainty.class_means(*uncertainty.resampled(drawn, sums, counts))
 
 
 # Attention pair sums
@@ -146,15 +146,6 @@ def test_attention_that_is_not_finite_is_named():
     counter = PairCounter(labels_of(disjoint(4, 2)), reference_length=10)
     with pytest.raises(ValueError, match="not finite"):
         counter.pair_sums(np.full((1, 1, 10, 10), np.nan), [0, 1], [0, 1])
-
-
-def test_labels_of_the_wrong_shape_are_named():
-    with pytest.raises(ValueError, match="labels 4 words, words has 3"):
-        Labels(("a", "b", "c"), np.ones((1, 4, 2), dtype=bool))
-    with pytest.raises(ValueError, match="bool array"):
-        Labels(("a",), np.ones((1, 1, 2)))
-    with pytest.raises(ValueError, match="distinct"):
-        Labels(("a", "a"), np.ones((1, 2, 2), dtype=bool))
 
 
 # Embedding similarity
@@ -364,7 +355,6 @@ def empty_class_calls(name):
         "attention": lambda: attention_null(word_pairs, labels, strata, 3, rng),
         "documents": lambda: attention_bootstrap(counts, counts, 3, rng),
         "distance": lambda: standardised_ratio(binned[0], binned[0]),
-        "distances": lambda: uncertainty.resampled_standardised(binned, binned, np.ones((3, 2))),
     }
 
 

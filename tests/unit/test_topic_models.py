@@ -194,17 +194,11 @@ def test_topic_models_are_measured_on_their_words_of_one_piece(tiny, plain_cosin
 
 def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -> None:
     model, tokenizer = tiny
+    seeds = {seed: [(8, model), (16, model)] for seed in (0, 1)}
+    topics = KEPT[Fit("gensim", 2, 0)]
     whole, broken = (
-        repeated.measure_snapshots(
-            {0: [(8, model), (16, model)], 1: [(8, model), (16, model)]},
-            tokenizer,
-            MORE_TEXTS,
-            words,
-            MORE_WORDS,
-            PROBE,
-        )
-        for topic in [KEPT[Fit("gensim", 2, 0)]]
-        for words in (topic, with_words_in_pieces(topic))
+        repeated.measure_snapshots(seeds, tokenizer, MORE_TEXTS, words, MORE_WORDS, PROBE)
+        for words in (topics, with_words_in_pieces(topics))
     )
     assert whole["tokens"].unique().tolist() == [8, 16]
     pd.testing.assert_frame_equal(broken, whole)
@@ -223,13 +217,8 @@ def test_the_tightest_variant_is_of_one_overlap_mode_and_one_threshold() -> None
 def test_a_topic_model_without_a_word_of_one_piece_is_named(tiny) -> None:
     message = r"topic model \(gensim, 5 topics, seed 2\): .*none of the 2 words of the topics"
     with pytest.raises(OnelayerError, match=message):
-        repeated.measure_topic_models(
-            *tiny,
-            MORE_TEXTS,
-            {**KEPT, Fit("gensim", 5, 2): kept("froglet", "zebra")},
-            MORE_WORDS,
-            PROBE,
-        )
+        broken = {**KEPT, Fit("gensim", 5, 2): kept("froglet", "zebra")}
+        repeated.measure_topic_models(*tiny, MORE_TEXTS, broken, MORE_WORDS, PROBE)
 
 
 def test_checkpoints_that_know_different_words_are_not_measured_together(tiny) -> None:
@@ -307,9 +296,8 @@ def test_a_mean_over_seeds_has_students_interval() -> None:
     assert mean["value"] == pytest.approx(1.3)
     assert mean["high"] == pytest.approx(1.3 + 4.302652730 * 0.1 / 3**0.5)
     assert mean["n"] == mean["runs"] == 3
-    assert cell(table, "real", "gensim", "50", "all", "attention_ratio_sd")[
-        "value"
-    ] == pytest.approx(0.1)
+    spread = cell(table, "real", "gensim", "50", "all", "attention_ratio_sd")
+    assert spread["value"] == pytest.approx(0.1)
     npmi = cell(table, "all", "gensim", "100", "all", "npmi")
     assert npmi["value"] == pytest.approx(0.1)
 

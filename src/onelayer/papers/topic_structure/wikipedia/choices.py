@@ -36,7 +36,6 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
 
     Args:
         measures: rows of `measure_choices`, model by model.
-        models: their names.
 
     Returns:
         The rows of every choice; `not reached` where it has too few pairs. Of all choices of a
@@ -50,10 +49,8 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
         empty = rows["value"].isna()
         rows["verdict"] = np.where(empty, "not reached", "")
         rows["note"] = np.where(empty, "too few pairs of words of some class", "")
-        parts += [
-            rows,
-            pd.DataFrame(_summary(rows[rows["quantity"] == CORRECTED])).assign(model=model),
-        ]
+        summary = _summary(rows[rows["quantity"] == CORRECTED])
+        parts += [rows, pd.DataFrame(summary).assign(model=model)]
     found = pd.concat(parts, ignore_index=True)
     for key in KEYS:
         found[key] = [
@@ -83,13 +80,10 @@ def _summary(rows: pd.DataFrame) -> list[dict]:
     logs = np.log(known["value"])
     for factor in FACTORS:
         levels = logs.groupby(known[factor], sort=False)
+        sizes = levels.size()
         for level, mean in levels.mean().items():
-            mean = {
-                "quantity": "mean_over_null",
-                "value": np.exp(mean),
-                "n": len(levels.get_group(level)),
-            }
-            summary.append({factor: level} | mean)
+            of_level = {"quantity": "mean_over_null", "value": np.exp(mean), "n": sizes[level]}
+            summary.append({factor: level} | of_level)
         if len(levels) > 1:
             share = variance_share(logs, known[factor])
             summary.append({"quantity": f"eta2_{factor}", "value": share, "n": len(known)})

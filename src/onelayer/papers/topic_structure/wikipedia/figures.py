@@ -94,13 +94,10 @@ def wikipedia_ratios(
     beside = {name: known[name].published_as for name in drawn}
     lonely = [name for name in CHECKPOINTS if name not in beside.values()]
     lines = [*(name for name in drawn if name not in controls), *lonely, *controls[:1]]
+    rows = len(ambiguity.overlaps)
+    size = (WIDTH, (0.36 * len(lines) + 0.5) * rows + 0.7)
     figure, axes = plt.subplots(
-        len(ambiguity.overlaps),
-        len(PANELS),
-        figsize=(WIDTH, (0.36 * len(lines) + 0.5) * len(ambiguity.overlaps) + 0.7),
-        sharex="col",
-        sharey=True,
-        squeeze=False,
+        rows, len(PANELS), figsize=size, sharex="col", sharey=True, squeeze=False
     )
     for row, overlap in enumerate(ambiguity.overlaps):
         for column, (quantity, label) in enumerate(PANELS.items()):
@@ -200,10 +197,6 @@ def attention_heads(
 
     Behind them the tables' ratio, of all heads together. Random models share the last panel, of all
     their layers and heads. The first overlap mode and threshold are shown.
-
-    Args:
-        by_head: rows of `probe.measures.measure_heads`, model by model.
-        attention: rows of `probe.measures.measure_attention`.
     """
     ratios, measures = (wikipedia.measures_by_model(models, each) for each in (by_head, attention))
     known = by_name(models)
@@ -216,13 +209,10 @@ def attention_heads(
         panels["random weights"] = together.assign(layer="all")
     layers = [rows["layer"].nunique() for rows in panels.values()]
     line = 0.19 if sum(layers) <= MANY_LINES else 0.1  # inches
+    size = (COLUMN, line * sum(layers) + 0.16 * len(panels) + 1.2)
+    shares = [count + 0.3 for count in layers]
     figure, axes = plt.subplots(
-        len(panels),
-        1,
-        figsize=(COLUMN, line * sum(layers) + 0.16 * len(panels) + 1.2),
-        sharex=True,
-        squeeze=False,
-        height_ratios=[count + 0.3 for count in layers],
+        len(panels), 1, figsize=size, sharex=True, squeeze=False, height_ratios=shares
     )
     for axis, (name, rows) in zip(axes.flat, panels.items(), strict=True):
         lines = list(dict.fromkeys(rows["layer"]))
@@ -235,13 +225,8 @@ def attention_heads(
             tables = table_ratio(measures[name], overlap, threshold)
             axis.axvspan(tables["low"], tables["high"], color=PAPER, alpha=0.25, linewidth=0)
             axis.axvline(tables["value"], color=PAPER, linewidth=1.4, zorder=3)
-        axis.set_ylabel(
-            _named(name).replace(", trained", "\ntrained"),
-            rotation=0,
-            ha="right",
-            va="center",
-            fontsize=8,
-        )
+        beside = {"rotation": 0, "ha": "right", "va": "center", "fontsize": 8}
+        axis.set_ylabel(_named(name).replace(", trained", "\ntrained"), **beside)
         axis.set_xscale("log")
         axis.tick_params(axis="x", which="both", length=0 if axis is not axes[-1, 0] else 3)
         despine(axis, bottom=axis is not axes[-1, 0])
@@ -256,10 +241,8 @@ def attention_heads(
         Line2D([], [], color=OURS, label="one head of one seed", **dot),
         Line2D([], [], color=PAPER, linewidth=1.4, label="table: all heads [95%]"),
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, fontsize=7.5,
-        columnspacing=1, handlelength=1.5,
-    )  # fmt: skip
+    close = {"columnspacing": 1, "handlelength": 1.5}
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7.5, **close)
     figure.suptitle(f"layer by layer: {threshold} words a topic, {overlap}", fontsize=9)
     return figure
 
@@ -282,10 +265,7 @@ def table_ratio(measures: pd.DataFrame, overlap: str, threshold: str) -> pd.Seri
     "Wikipedia: results",
     "figure: nine words",
     reads={"words": "words_of_groups", "vectors": "vectors_of_groups"},
-    settings={
-        "models": "word_group_models",
-        "groups": "topic_structure.wikipedia.word_groups",
-    },
+    settings={"models": "word_group_models", "groups": "topic_structure.wikipedia.word_groups"},
 )
 def word_groups(
     words: list[pd.DataFrame],
@@ -392,16 +372,12 @@ def _draw_removal(axis: Axes, rows: pd.DataFrame, names: list[str]) -> None:
     for number, (chosen, label) in enumerate(LABELS.items()):
         of = rows[(rows["quantity"] == f"increase_{chosen}") & rows["words"].isin(WORDS)]
         heights = [places[key] for key in zip(of["model"], of["words"], strict=True)]
+        style = {"marker": MARKERS[number], "markersize": 3.5, "linestyle": "", "elinewidth": 0.9}
         axis.errorbar(
             of["value"],
             [height + 0.26 * (number - 1) for height in heights],
             xerr=[of["value"] - of["low"], of["high"] - of["value"]],
-            color=PALETTE[number],
-            marker=MARKERS[number],
-            markersize=3.5,
-            linestyle="",
-            elinewidth=0.9,
-            label=label,
+            **{"color": PALETTE[number], "label": label, **style},
         )
     axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ticks = {

@@ -90,7 +90,6 @@ def assemble(
 
     Args:
         losses: of `probe.head_removal.measure_removal`, by model.
-        models: settings of those models.
         settings: resamples of documents, the same for all seeds.
     """
     parts = []
@@ -169,14 +168,11 @@ def _quantities(means: Mapping[tuple, np.ndarray]) -> dict[tuple[str, str, str],
                 for chosen in (LARGEST, *OTHERS)
                 if (removal, chosen, words) in means
             }
-            quantities |= {
-                (removal, words, f"increase_{chosen}"): value for chosen, value in rise.items()
-            }
-            quantities |= {
-                (removal, words, f"{LARGEST}_minus_{chosen}"): rise[LARGEST] - rise[chosen]
-                for chosen in OTHERS
-                if chosen in rise
-            }
+            for chosen, value in rise.items():
+                quantities[removal, words, f"increase_{chosen}"] = value
+            largest = rise.pop(LARGEST)
+            for chosen, value in rise.items():
+                quantities[removal, words, f"{LARGEST}_minus_{chosen}"] = largest - value
     for removal, words, quantity in list(quantities):
         if words == SAME_TOPIC and removal != NONE:
             both = (quantities[removal, one, quantity] for one in (SAME_TOPIC, OTHER))

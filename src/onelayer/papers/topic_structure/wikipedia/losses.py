@@ -94,11 +94,7 @@ def readable(rows: pd.DataFrame, model: str) -> dict[str, str]:
         "replaced words, held out": "replaced_tokens_loss",
         "replaced found": "replaced_tokens_found",
     }
-    row = {
-        "model": model,
-        "seeds": f"{budget['n']:.0f}",
-        "tokens seen": f"{budget['value']:,.0f}",
-    }
+    row = {"model": model, "seeds": f"{budget['n']:.0f}", "tokens seen": f"{budget['value']:,.0f}"}
     return row | {name: interval_of(by.get(quantity), 3) for name, quantity in shown.items()}
 
 

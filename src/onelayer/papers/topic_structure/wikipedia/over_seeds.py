@@ -53,12 +53,7 @@ def undecided(model: ModelSettings) -> str:
 
 
 def spread(rows: pd.DataFrame, digits: int) -> str:
-    """The smallest and the largest seed, for readers.
-
-    Args:
-        rows: of one quantity, those of each seed among them.
-        digits: behind the point.
-    """
+    """The smallest and the largest seed, for readers, of one quantity's `rows` of all seeds."""
     seeds = rows.loc[rows[SEED] != ALL, "value"]
     if len(seeds):
         return f"{number(seeds.min(), digits)} to {number(seeds.max(), digits)}"

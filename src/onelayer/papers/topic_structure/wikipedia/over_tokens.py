@@ -16,10 +16,7 @@ from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
-RATIOS = {
-    "attention_ratio": "attention",
-    "embedding_cosine_ratio": "embedding layer, cosine",
-}
+RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "embedding layer, cosine"}
 # Beyond so many standard deviations what its interval sets apart from its null, too, is found.
 FOUND = 3.0
 SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
@@ -110,9 +107,7 @@ def ratios_over_tokens(
 ) -> pd.DataFrame:
     """The ratios of every model at every snapshot, over seeds and of each, tidy.
 
-    Args:
-        measures: rows of `measure_snapshots`, model by model.
-        models: in the order of measures.
+    `measures` are rows of `measure_snapshots`, model by model.
     """
     parts = []
     for model, rows in zip(models, measures, strict=True):

@@ -67,13 +67,8 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
     """
     runs = histories_by_training(models, histories)
     panels = [p for p in PANELS if any((h["quantity"] == p[0]).any() for h in runs.values())]
-    figure, axes = plt.subplots(
-        1,
-        len(panels),
-        figsize=(WIDTH + 1, 3.0),
-        squeeze=False,
-        width_ratios=[1.5, 1, 1][: len(panels)],
-    )
+    size, widths = (WIDTH + 1, 3.0), [1.5, 1, 1][: len(panels)]
+    figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, width_ratios=widths)
     for axis, (quantity, label, ignorance) in zip(axes.flat, panels, strict=True):
         if ignorance is not None:
             axis.axhline(ignorance, color="0.5", linewidth=0.8, linestyle="--")
@@ -83,9 +78,8 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
                 for (name, _), rows in runs.items()
                 if name == model.name
             ]
-            _draw_losses(
-                axis, seeds, model.name, colour_of(model.settings, place), MARKERS[place % 7]
-            )
+            colour = colour_of(model.settings, place)
+            _draw_losses(axis, seeds, model.name, colour, MARKERS[place % 7])
         axis.set_ylabel(label)
         despine(axis)
     axes[0, 0].set_title("lines: training; dots: held-out articles", loc="left", fontsize=9)
@@ -137,13 +131,9 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
     table, known = ratios_over_tokens(measures, models), by_name(models)
     names = list(table["model"].unique())
     informed = (table["quantity"] == INFORMATION).any()
+    size = (WIDTH if informed else MIDDLE, 1.1 * len(names) + 1.8)
     figure, axes = plt.subplots(
-        len(names),
-        len(RATIOS) + informed,
-        figsize=(WIDTH if informed else MIDDLE, 1.1 * len(names) + 1.8),
-        sharex=True,
-        sharey="col",
-        squeeze=False,
+        len(names), len(RATIOS) + informed, figsize=size, sharex=True, sharey="col", squeeze=False
     )
     for place, name in enumerate(names):
         colour = colour_of(known[name], place)
@@ -186,10 +176,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         Line2D([], [], label="on the way", **marker),
         Line2D([], [], label="finished model", **(marker | {"marker": "s"})),
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=2,
-        fontsize=7.5,
-    )  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7.5)
     return figure
 
 
@@ -297,15 +284,13 @@ def figure_topics_per_input(
     handles = [
         Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
     ]
+    dot, square = ({"color": "0.3", "marker": marker, "linestyle": ""} for marker in "os")
     handles += [
-        Line2D([], [], color="0.3", marker="o", linestyle="", label="on articles"),
-        Line2D([], [], color="0.3", marker="s", linestyle="", label="on inputs, one article"),
-        Line2D(
-            [], [], color="0.3", marker="s", linestyle="", markerfacecolor="white",
-            label="on inputs, across articles",
-        ),
+        Line2D([], [], label="on articles", **dot),
+        Line2D([], [], label="on inputs, one article", **square),
+        Line2D([], [], label="on inputs, across articles", markerfacecolor="white", **square),
         Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
-    ]  # fmt: skip
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
 

@@ -35,9 +35,7 @@ def choose_articles(
     """The articles that begin with most words of topics, with each word's topic.
 
     Args:
-        articles: `title` and `text` of those that are probed.
         kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is shown.
-        settings: how many articles, and how many words of each.
 
     Returns:
         For each article `title`, `words` [W] and `topics` [W], None at words without a topic.
@@ -65,7 +63,6 @@ def word_attention(
     """Attention from word to word, float32 [L, H, W, W]; special tokens get what a row lacks of 1.
 
     Args:
-        model, tokenizer: a checkpoint.
         words: as `onelayer.text.corpus.articles.tokens` splits them.
     """
     encoding = tokenizer.encode(list(words), is_pretokenized=True)
@@ -97,11 +94,8 @@ def shown_models(
     """What models pay attention to in the articles, at each of their snapshots or as they are.
 
     Args:
-        by: the models.
         folders, heads: checkpoint, and rows of `probe.measures.measure_heads`, of each.
         snapshots: of the pretraining of those that have some.
-        articles: `choose_articles`.
-        device: where they compute.
 
     Yields:
         Of each `name`, `ratios` (`head_ratios`), `layers` and `heads`, and under `states` for each
@@ -128,7 +122,7 @@ def head_ratios(heads: pd.DataFrame, seed: str) -> list[list[float | None]]:
     """Same-topic over different-topic attention of every head, [L][H]; None where there is none.
 
     Args:
-        heads: `probe.measures.measure_heads`.
+        heads: rows of `probe.measures.measure_heads`.
         seed: whose; a model with one checkpoint has only `all`.
     """
     own = tightest_variant(heads)

@@ -137,7 +137,7 @@ def _published(
     return pd.DataFrame(beside, ours.index, ["published", "tolerance"])
 
 
-_PLACE = ["overlap", "model", "threshold", SEED, "quantity"]
+_PLACE = ("overlap", "model", "threshold", SEED)
 
 
 def meaningless(table: pd.DataFrame) -> pd.Series:
@@ -149,12 +149,13 @@ def meaningless(table: pd.DataFrame) -> pd.Series:
     denominator = table["quantity"].str.endswith("_different")
     zero = table[denominator & (table["low"] <= 0) & (table["high"] >= 0)]
     ratios = zero.assign(quantity=zero["quantity"].str.replace("_different", "_ratio"))
-    places = set(ratios[_PLACE].itertuples(index=False, name=None))
-    found = [place in places for place in table[_PLACE].itertuples(index=False, name=None)]
-    return pd.Series(found, table.index, dtype=bool)
+    places, own = (pd.MultiIndex.from_frame(of[[*_PLACE, "quantity"]]) for of in (ratios, table))
+    return pd.Series(own.isin(places), table.index, dtype=bool)
 
 
-def beside_null(table: pd.DataFrame) -> pd.DataFrame:
+def beside_null(
+    table: pd.DataFrame, keys: Sequence[str] = _PLACE, divided: bool = True
+) -> pd.DataFrame:
     """What every ratio is judged against: its own null, and the interval of their difference.
 
     With c the ratio over its null, paired by seed, the ends of ratio - null lie null times those of
@@ -163,11 +164,13 @@ def beside_null(table: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         table: tidy; `_null` and `_null_corrected` of a ratio are rows of it.
+        keys: columns that tell measures of one quantity apart.
+        divided: whether c is divided by the null; else the null is subtracted from it.
 
     Returns:
         `reference`, `difference_low` and `difference_high`, a row for each; NaN without a null.
     """
-    places = list(table[_PLACE].itertuples(index=False, name=None))
+    places = list(table[[*keys, "quantity"]].itertuples(index=False, name=None))
     numbers = table[["value", "low", "high"]].itertuples(index=False, name=None)
     rows, differences = dict(zip(places, numbers, strict=True)), []
     for *place, quantity in places:
@@ -177,10 +180,10 @@ def beside_null(table: pd.DataFrame) -> pd.DataFrame:
             differences.append((math.nan,) * 3)
             continue
         centre, least, most = null
-        share, low, high = corrected
-        difference = rows[(*place, quantity)][0] - centre
-        below = math.hypot(centre * (share - low), most - centre)
-        above = math.hypot(centre * (high - share), centre - least)
+        over, low, high = corrected
+        difference, unit = rows[(*place, quantity)][0] - centre, centre if divided else 1.0
+        below = math.hypot(unit * (over - low), most - centre)
+        above = math.hypot(unit * (high - over), centre - least)
         differences.append((centre, difference - below, difference + above))
     return pd.DataFrame(differences, table.index, ["reference", *DIFFERENCE])
 
@@ -356,11 +359,8 @@ def wikipedia(
 
     Args:
         attention, embeddings: rows of `probe.measures`, model by model.
-        published: the file of `read_published`.
-        models: in the order of rows.
         originals: models that the random ones among them are like.
         ambiguity: thresholds, with the published threshold beside which each stands.
-        overlap: which of the two tables.
 
     Returns:
         Measured rows, model by model, then the published rows that were not run. Rows of seed

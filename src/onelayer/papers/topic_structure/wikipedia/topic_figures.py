@@ -70,13 +70,7 @@ def topic_model_robustness(
     legend = axes[1, 3]
     legend.set_axis_off()
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    legend.legend(
-        handles,
-        labels,
-        loc="center",
-        title="probed model, topics by",
-        title_fontsize=8,
-    )
+    legend.legend(handles, labels, loc="center", title="probed model, topics by", title_fontsize=8)
     despine(*figure.axes)
     return figure
 
@@ -93,6 +87,8 @@ def _draw(
     for place, backend in enumerate(settings.backends):
         of_backend = rows[rows["backend"] == backend].set_index(["topics", "seed"])
         colour, means = PALETTE[place], []
+        face = "white" if is_open else colour
+        dots = {"color": colour, "marker": marker, "markersize": 3.5, "markerfacecolor": face}
         for x, topics in enumerate(settings.topics):
             ordered = of_backend.loc[[(topics, seed) for seed in settings.seeds]]
             offset = (np.arange(len(ordered)) + place * len(ordered)) * step - SPREAD / 2
@@ -100,24 +96,12 @@ def _draw(
             if "low" in ordered and ordered["low"].notna().all():
                 value = ordered["value"]
                 bars = np.clip([value - ordered["low"], ordered["high"] - value], 0, None)
-            axis.errorbar(
-                x + offset,
-                ordered["value"],
-                yerr=bars,
-                linestyle="none",
-                marker=marker,
-                markersize=3.5,
-                markerfacecolor="white" if is_open else colour,
-                markeredgewidth=0.8,
-                elinewidth=0.8,
-                color=colour,
-            )
+            widths = {"markeredgewidth": 0.8, "elinewidth": 0.8}
+            axis.errorbar(x + offset, ordered["value"], bars, linestyle="none", **dots, **widths)
             means.append((x + offset.mean(), ordered["value"].mean()))
-        line = ":" if is_open else "-"
-        axis.plot(*zip(*means, strict=True), color=colour, linewidth=1.2, linestyle=line)
-        key = {"marker": marker, "markersize": 3.5, "linestyle": line, "linewidth": 1.2}
-        face = "white" if is_open else colour
-        axis.plot([], [], color=colour, markerfacecolor=face, label=f"{prefix}{backend}", **key)
+        line = {"linestyle": ":" if is_open else "-", "linewidth": 1.2}
+        axis.plot(*zip(*means, strict=True), color=colour, **line)
+        axis.plot([], [], label=f"{prefix}{backend}", **dots, **line)
 
 
 @figure(
@@ -129,9 +113,7 @@ def _draw(
 def topics(words: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     """Each topic's top words beside the human topics of its articles and its prevalence.
 
-    Args:
-        words: rows `topic`, `rank`, `word`, `prevalence`.
-        shares: rows `topic`, `label`, `share`; empty where the corpus has no human topics.
+    `shares` is empty where the corpus has no human topics.
     """
     import seaborn as sns  # takes a second, and not every figure needs it
 
@@ -143,25 +125,14 @@ def topics(words: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     order = _grouped(grid, prevalence)
     lines, heights = [f"{names[t]}  [{t}]" for t in order], np.arange(len(order)) + 0.5
     panels = 2 if grid.shape[1] else 1
-    figure, axes = plt.subplots(
-        1,
-        panels,
-        figsize=(WIDTH + 1.5, 0.19 * len(names) + 1.6),
-        squeeze=False,
-        width_ratios=[2.2, 1][-panels:],
-    )
+    size, widths = (WIDTH + 1.5, 0.19 * len(names) + 1.6), [2.2, 1][-panels:]
+    figure, axes = plt.subplots(1, panels, figsize=size, squeeze=False, width_ratios=widths)
     bars = axes[0, -1]
     if grid.shape[1]:
-        sns.heatmap(
-            grid.loc[order].rename(columns=plain),
-            ax=axes[0, 0],
-            cmap="Blues",
-            vmin=0,
-            vmax=1,
-            yticklabels=lines,
-            linewidths=0.3,
-            cbar_kws={"label": "share of the topic's articles", "location": "top", "shrink": 0.6},
-        )
+        bar = {"label": "share of the topic's articles", "location": "top", "shrink": 0.6}
+        style = {"cmap": "Blues", "vmin": 0, "vmax": 1, "linewidths": 0.3, "cbar_kws": bar}
+        named = grid.loc[order].rename(columns=plain)
+        sns.heatmap(named, ax=axes[0, 0], yticklabels=lines, **style)
         axes[0, 0].set(xlabel="human topic", ylabel="")
         axes[0, 0].tick_params(left=False, bottom=False)
         plt.setp(axes[0, 0].get_xticklabels(), rotation=40, ha="right")

@@ -7,7 +7,7 @@ words, and on documents drawn from the topic model, and probed alike.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -51,7 +51,6 @@ def assemble(
     Args:
         articles: rows of `measure_attention`, model by model.
         inputs: rows of `measure_inputs`, `pairs` among them, model by model.
-        models: in their order.
 
     Returns:
         `attention_ratio` and what stands behind it; and the ratio over its null minus that of the
@@ -78,9 +77,7 @@ def assemble(
 
 
 def _over_others(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFrame:
-    """How much larger the ratio over its null is than after other inputs.
-
-    What it is compared with is of the same family, depth and budget.
+    """How much larger the ratio over its null is than after other inputs, all else being alike.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
@@ -99,15 +96,12 @@ def _over_others(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFra
         for quantity, articles in asked.items():
             base = in_order.get((kinds[row["model"]], articles), row)
             if base["model"] != row["model"]:
-                found.append(row | {"quantity": quantity} | _difference(row, base))
+                value = row["value"] - base["value"]
+                below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
+                above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
+                ends = {"value": value, "low": value - below, "high": value + above}
+                found.append(row | {"quantity": quantity} | ends)
     return pd.DataFrame(found, columns=over.columns)
-
-
-def _difference(row: Mapping, base: Mapping) -> dict[str, float]:
-    difference = row["value"] - base["value"]
-    below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
-    above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
-    return {"value": difference, "low": difference - below, "high": difference + above}
 
 
 @row_per("model", "probed")

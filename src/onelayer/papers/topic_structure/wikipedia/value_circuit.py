@@ -27,7 +27,7 @@ from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import FOUND, tokens_shown
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import FIRST, GAP, READINGS
-from onelayer.papers.topic_structure.wikipedia.tables import measures_by_model
+from onelayer.papers.topic_structure.wikipedia.tables import beside_null, measures_by_model
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 
@@ -122,7 +122,6 @@ def value_circuit(
     Args:
         circuits, attention: rows of `measure_circuits` and `probe.measures`, model by model.
         snapshots: rows of `measure_snapshots`, in the order of `followed`.
-        models: in the order of rows.
     """
     known, parts = by_name(models), []
     for name, rows in measures_by_model(models, circuits).items():
@@ -140,15 +139,10 @@ def value_circuit(
     rows = rows.sort_values(
         ["model", "reading"], key=lambda column: column.map(order), kind="stable"
     )
-    rows["runs"] = [
-        over_seeds.runs(seed, known[name])
-        for seed, name in zip(rows[SEED], rows["model"], strict=True)
-    ]
-    notes = [
-        over_seeds.note(seed, known[name])
-        for seed, name in zip(rows[SEED], rows["model"], strict=True)
-    ]
-    rows["note"] = rows.reindex(columns=["note"])["note"].fillna(pd.Series(notes, rows.index))
+    of = [(seed, known[name]) for seed, name in zip(rows[SEED], rows["model"], strict=True)]
+    rows["runs"] = [over_seeds.runs(*one) for one in of]
+    notes = pd.Series([over_seeds.note(*one) for one in of], rows.index)
+    rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
     return _judged(tidy(rows, KEYS), known)
 
 
@@ -157,30 +151,18 @@ def _judged(rows: pd.DataFrame, models: Mapping[str, ModelSettings]) -> pd.DataF
 
     Random weights are controls in units of the gap over its null of the model that they are like.
     """
-    numbers = rows.set_index([*KEYS, "quantity"])[["value", "low", "high"]]
-    numbers = dict(zip(numbers.index, numbers.itertuples(index=False), strict=True))
-    places = rows[[*KEYS, "quantity"]].itertuples(index=False, name=None)
-    compared, against, verdicts = [], [], []
-    for row, (*place, quantity) in zip(rows.to_dict("records"), places, strict=True):
-        model, reference, verdict = models[row["model"]], (math.nan,) * 3, row["verdict"]
-        known = None
-        if row[SEED] == ALL and quantity == GAP:
-            null, over = (numbers[*place, f"{GAP}_{what}"] for what in ("null", "null_corrected"))
-            below = math.hypot(over.value - over.low, null.high - null.value)
-            above = math.hypot(over.high - over.value, null.value - null.low)
-            reference = null.value, over.value - below, over.value + above
-            known, verdict = KNOWS, over_seeds.undecided(model)
-            if isinstance(model, RandomModel):
-                like = numbers.get((model.like, *place[1:], f"{GAP}_null_corrected"))
-                known = Number(0.0, "control", unit=like.value if like else math.nan)
-        elif row[SEED] == ALL and quantity == EARLIER:
-            known = FIRST_COMES
-            verdict = NOT_REACHED if math.isnan(row["value"]) else over_seeds.undecided(model)
+    against = beside_null(rows, KEYS, divided=False)
+    over = rows[rows["quantity"] == f"{GAP}_null_corrected"].set_index(KEYS)["value"].to_dict()
+    compared = []
+    for name, *place, quantity in rows[[*KEYS, "quantity"]].itertuples(index=False, name=None):
+        known = {GAP: KNOWS, EARLIER: FIRST_COMES}.get(quantity) if place[-1] == ALL else None
+        if known is KNOWS and isinstance(models[name], RandomModel):
+            unit = over.get((models[name].like, *place), math.nan)
+            known = Number(0.0, "control", unit=unit)
         compared.append(known)
-        against.append(reference)
-        verdicts.append(verdict)
-    against = pd.DataFrame(against, rows.index, ["reference", *DIFFERENCE])
-    rows = rows.assign(reference=against["reference"], verdict=verdicts)
+    never = rows["quantity"].eq(EARLIER) & rows["value"].isna()
+    alone = [over_seeds.undecided(models[name]) for name in rows["model"]]
+    rows = rows.assign(reference=against["reference"], verdict=np.where(never, NOT_REACHED, alone))
     return judge(rows, compared, against[DIFFERENCE])
 
 

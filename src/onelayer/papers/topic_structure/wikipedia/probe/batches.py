@@ -37,12 +37,6 @@ def sums_in_batches(
 ) -> Iterator[tuple[int, PairSums]]:
     """The sums of every text, with its place among them; the longest texts come last.
 
-    Args:
-        model: on a GPU.
-        texts: what it reads.
-        index: of the labelled words.
-        counter: makes the sums.
-
     Raises:
         OnelayerError: rows of attention do not sum to 1, or see `attention_weights`.
         ValueError: see `PairCounter.pair_sums`.

@@ -27,11 +27,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     tightest_variant,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.measures import Sampled
-from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
-    Labels,
-    PairSums,
-    WordPairs,
-)
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairSums, WordPairs
 from onelayer.settings.calibration import ProbeCalibrationSettings
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.tokenizer import piece_ids
@@ -102,9 +98,7 @@ def calibrate(
 ) -> pd.DataFrame:
     """Ratios of one checkpoint under topics and permuted topics, in texts and shuffled texts.
 
-    Args:
-        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
+    The tightest variant of `kept` is measured.
 
     Returns:
         Rows of `probe.measures.Sampled` with `text`, whether it is `shuffled`, whether topics are
@@ -216,10 +210,10 @@ class Measured:
             self.settings.uncertainty.document_resamples,
             generator("documents", self.settings.uncertainty.seed),
         )
-        return uncertainty.resampled_attention(sums, counts, weights).ratio
+        return uncertainty.class_means(*uncertainty.resampled(weights, sums, counts)).ratio
 
 
 def _ratios(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Ratios over all articles, [P], of sums and counts [D, 2, P]."""
-    everything = np.ones((1, len(sums)))
-    return uncertainty.resampled_attention(sums, counts, everything).ratio[0]
+    whole = uncertainty.resampled(np.ones((1, len(sums))), sums, counts)
+    return uncertainty.class_means(*whole).ratio[0]

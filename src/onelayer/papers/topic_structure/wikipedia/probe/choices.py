@@ -144,7 +144,6 @@ def measure_choices(
 
     Args:
         kept: of `kept_words`.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
 
     Returns:
         Rows with the columns of `Choice`, `choice` (`ours`, `authors` or empty), `quantity`,
@@ -162,7 +161,7 @@ def measure_choices(
     weights = uncertainty.document_weights(
         len(texts), settings.document_resamples, generator("documents", settings.seed)
     )
-    readings = list(product(choices.pooling, choices.lengths))
+    readings, n = list(product(choices.pooling, choices.lengths)), len(texts)
     marks = {choice: name for name, choice in named(choices).items()}
     column = {word: place for place, word in enumerate(words)}
     found, replicates = [], {}
@@ -172,35 +171,27 @@ def measure_choices(
         membership[rows["word"].map(column).to_numpy(dtype=int), rows["topic"]] = True
         labels = Labels(tuple(words), membership[None])
         moved = permutations_of(membership, frequencies_of(labels, vocabulary), settings)
-        for place, measured in enumerate(_attention(pairs, membership, moved, weights)):
-            read = choice._replace(pooling=readings[place][0], length=readings[place][1])
-            ratio, drawn, null = measured
+        measured = _attention(pairs, membership, moved, weights)
+        for (pooling, length), (ratio, drawn, null) in zip(readings, measured, strict=True):
+            read = choice._replace(pooling=pooling, length=length)
             centre, mark = null.mean(), marks.get(read, "")
-            replicates[mark] = ratio / centre, drawn / centre
+            over = replicates[mark] = ratio / centre, drawn / centre
             for quantity, value, spread in (
-                (RATIO, ratio, uncertainty.bootstrap_interval(drawn, len(texts))),
+                (RATIO, ratio, uncertainty.bootstrap_interval(drawn, n)),
                 (f"{RATIO}_null", centre, uncertainty.percentile_interval(null)),
-                (
-                    CORRECTED,
-                    ratio / centre,
-                    uncertainty.bootstrap_interval(drawn / centre, len(texts)),
-                ),
+                (CORRECTED, over[0], uncertainty.bootstrap_interval(over[1], n)),
             ):
-                found.append((*read, mark, quantity, value, *spread, len(texts)))
+                found.append((*read, mark, quantity, value, *spread, n))
         ratio, null = _cosine(vectors, membership, moved)
         spread = uncertainty.percentile_interval(null)
         found.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
         found.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
-    table = pd.DataFrame(found, columns=columns)
     if {"ours", "authors"} <= replicates.keys():
-        value, drawn = (
-            a / o for a, o in zip(replicates["authors"], replicates["ours"], strict=True)
-        )
-        ends = uncertainty.bootstrap_interval(drawn, len(texts))
-        last = dict(zip(columns[-5:], (AUTHORS_OVER_OURS, value, *ends, len(texts)), strict=True))
-        table = pd.concat([table, pd.DataFrame([last])], ignore_index=True)
-    return table
+        value, drawn = map(np.divide, replicates["authors"], replicates["ours"])
+        ends, of_none = uncertainty.bootstrap_interval(drawn, n), [np.nan] * (len(columns) - 5)
+        found.append((*of_none, AUTHORS_OVER_OURS, value, *ends, n))
+    return pd.DataFrame(found, columns=columns)
 
 
 def _attention(

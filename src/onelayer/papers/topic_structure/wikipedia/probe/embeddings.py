@@ -8,12 +8,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import Embeddings
-from onelayer.text.models.architecture import (
-    head_transform,
-    norm_gains,
-    projection,
-    value_weights,
-)
+from onelayer.text.models.architecture import head_transform, norm_gains, projection, value_weights
 from onelayer.text.models.checkpoints import word_embeddings
 from onelayer.text.models.tokenizer import piece_ids
 

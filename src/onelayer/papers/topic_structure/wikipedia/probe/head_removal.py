@@ -125,7 +125,6 @@ class Questioner:
     Only words of the topic model's vocabulary that are one piece are asked for.
 
     Args:
-        vocabulary: rows `word`, `occurrences` of the bag of words.
         topics: topics of each word that has some.
         settings: share of the words, and the seed of the draws.
         max_tokens: a text is cut after the last whole word that fits.
@@ -283,10 +282,7 @@ def measure_removal(
 
     Args:
         folders: of the checkpoints, which have one tokenizer.
-        seeds: of each, where there are several.
         articles: see `unseen_articles`.
-        kept: the table of `onelayer.text.topics.ambiguity`.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
         ratios: rows of `probe.measures.measure_heads`.
 
     Returns:

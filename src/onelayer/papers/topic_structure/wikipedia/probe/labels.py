@@ -24,6 +24,11 @@ class Variant:
     def __str__(self) -> str:
         return f"{self.threshold}, {self.overlap}"
 
+    def of(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Its rows, of kept words or of measures."""
+        own = (rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)
+        return rows[own]
+
 
 def variants_of(kept: pd.DataFrame) -> list[Variant]:
     """Variants of a table of kept words, in the table's order."""
@@ -31,16 +36,9 @@ def variants_of(kept: pd.DataFrame) -> list[Variant]:
     return [Variant(overlap, threshold) for overlap, threshold in pairs]
 
 
-def words_of(kept: pd.DataFrame, variant: Variant) -> np.ndarray:
-    """The words that a variant kept, each once."""
-    own = (kept["overlap"] == variant.overlap) & (kept["threshold"] == variant.threshold)
-    return kept.loc[own, "word"].unique()
-
-
 def tightest_variant(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first overlap mode and threshold alone, of kept words or of measures."""
-    first = rows.iloc[0]
-    return rows[(rows["overlap"] == first["overlap"]) & (rows["threshold"] == first["threshold"])]
+    return Variant(*rows.iloc[0][["overlap", "threshold"]]).of(rows)
 
 
 def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Labels:
@@ -65,7 +63,7 @@ def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Label
     probed = variants_of(whole)
     for variant in variants:
         if variant not in probed:
-            words = len(words_of(kept, variant))
+            words = variant.of(kept)["word"].nunique()
             raise OnelayerError(
                 f"topics.ambiguity: threshold {variant}: none of the {words} words of the topics "
                 "is one piece in this model's tokenizer; name the model in "
@@ -92,11 +90,11 @@ def check_words(labels: Labels, kept: pd.DataFrame) -> None:
     for variant, membership in zip(variants_of(kept), labels.membership, strict=True):
         words_of_topic = membership.sum(axis=0)
         if (words_of_topic > 0).sum() < 2 or words_of_topic.max() < 2:
+            whole, words = membership.any(axis=1).sum(), variant.of(kept)["word"].nunique()
             raise OnelayerError(
-                f"topics.ambiguity: threshold {variant}: {membership.any(axis=1).sum()} of the "
-                f"{len(words_of(kept, variant))} words of the topics are one piece in this model's "
-                "tokenizer; pairs of one topic and of two are needed (topics.words.single_piece_in "
-                "has the topics made of such words)"
+                f"topics.ambiguity: threshold {variant}: {whole} of the {words} words of the "
+                "topics are one piece in this model's tokenizer; pairs of one topic and of two are "
+                "needed (topics.words.single_piece_in has the topics made of such words)"
             )
 
 
@@ -109,13 +107,12 @@ def stack_labels(parts: Sequence[Labels]) -> Labels:
     words = tuple(sorted(set().union(*(part.words for part in parts))))
     column = {word: index for index, word in enumerate(words)}
     topics = max(part.membership.shape[2] for part in parts)
-    stacked = np.zeros((sum(part.variants for part in parts), len(words), topics), dtype=bool)
-    first = 0
+    stacked = []
     for part in parts:
-        rows = stacked[first : first + part.variants]
+        rows = np.zeros((len(part.membership), len(words), topics), dtype=bool)
         rows[:, [column[word] for word in part.words], : part.membership.shape[2]] = part.membership
-        first += part.variants
-    return Labels(words, stacked)
+        stacked.append(rows)
+    return Labels(words, np.concatenate(stacked))
 
 
 def probed_words(
@@ -127,8 +124,5 @@ def probed_words(
 
 
 def frequencies_of(labels: Labels, vocabulary: pd.DataFrame) -> np.ndarray:
-    """Occurrences of each labelled word in the corpus, [words].
-
-    `vocabulary` has rows `word`, `occurrences` of the bag of words.
-    """
+    """Occurrences of each labelled word in the corpus, [words]."""
     return vocabulary.set_index("word")["occurrences"].loc[list(labels.words)].to_numpy()

@@ -153,7 +153,6 @@ def measure_attention(
         checkpoints: sums of each checkpoint, over the same documents.
         labels: topic labels, [variants, words, topics].
         frequencies: occurrences of each labelled word in the corpus, [words].
-        seeds: of each checkpoint, where there are several.
 
     Returns:
         Rows of `Sampled`. Quantities: `attention_ratio`, `_null` (mean and 95% range),
@@ -341,18 +340,13 @@ def _ratios(
     checkpoints: Sequence[AttentionSums], place: int, weights: np.ndarray, by_distance: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of a variant, as measured [S] and with documents resampled [S, R]."""
+    means = uncertainty.standardised_means if by_distance else uncertainty.class_means
     values, replicates = [], []
     for sums in checkpoints:
-        if by_distance:
-            totals = sums.distance_sums[:, place, BOTH], sums.distance_counts[:, place, BOTH]
-            whole = uncertainty.standardised_means(*(total.sum(axis=0)[None] for total in totals))
-            values.append(whole.ratio[0])
-            replicates.append(uncertainty.resampled_standardised(*totals, weights).ratio)
-        else:
-            totals, pairs = (part[:, BOTH] for part in sums.of_documents(place))
-            replicates.append(uncertainty.resampled_attention(totals, pairs, weights).ratio)
-            same, different = totals.sum(axis=0) / pairs.sum(axis=0)
-            values.append(same / different)
+        by_bin = sums.distance_sums[:, place], sums.distance_counts[:, place]
+        totals = [part[:, BOTH] for part in (by_bin if by_distance else sums.of_documents(place))]
+        replicates.append(means(*uncertainty.resampled(weights, *totals)).ratio)
+        values.append(means(*(total.sum(axis=0)[None] for total in totals)).ratio[0])
     return np.array(values), np.array(replicates)
 
 

@@ -41,10 +41,8 @@ def measure_inputs(
     """Attention ratios of one model on inputs like those of its training.
 
     Args:
-        folders, seeds: of its checkpoints.
         inputs: as `probe_inputs` takes them.
-        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
+        kept: of which the tightest variant is measured.
 
     Returns:
         Rows of `measure_attention` with `pairs`, which are of one article or across articles.
@@ -52,10 +50,8 @@ def measure_inputs(
     kept = tightest_variant(kept)
     pieces = piece_ids(load_tokenizer(folders[0]), kept["word"].unique())
     variants, labels, frequencies = probed_words(kept, vocabulary, [pieces])
-    label_of = np.full(max(int(ids.max()) for ids, _ in inputs) + 1, -1)
-    for place, word in enumerate(labels.words):
-        if pieces[word] < len(label_of):
-            label_of[pieces[word]] = place
+    label_of = np.full(max(*pieces.values(), *(ids.max() for ids, _ in inputs)) + 1, -1)
+    label_of[[pieces[word] for word in labels.words]] = range(len(labels.words))
     how = labels, variants, label_of, probe.attention.reference_length
     models = (load_checkpoint(folder, device) for folder in progress(folders))
     sums = [probe_inputs(model, inputs, *how) for model in models]
@@ -80,7 +76,6 @@ def probe_inputs(
     Args:
         model: bidirectional.
         inputs: word ids, and which article each word is of: two [words] of each input.
-        labels, variants: topic labels of words.
         label_of: index in `labels.words` of every piece, or -1, [pieces].
         reference_length: as `PairCounter` takes it.
 

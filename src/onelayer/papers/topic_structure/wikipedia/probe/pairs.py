@@ -40,31 +40,10 @@ class Labels:
         words: the W distinct words that any variant labels.
         membership: bool [V, W, K]; True where a word belongs to a topic. A word without a topic
             in a variant has an all-False row there.
-
-    Raises:
-        ValueError: when the shapes disagree, the dtype is not bool, or a word is repeated.
     """
 
     words: tuple[str, ...]
     membership: np.ndarray
-
-    def __post_init__(self) -> None:
-        if self.membership.ndim != 3 or self.membership.dtype != np.bool_:
-            raise ValueError(
-                "membership must be a bool array [variants, words, topics], "
-                f"not {self.membership.dtype} {list(self.membership.shape)}"
-            )
-        if self.membership.shape[1] != len(self.words):
-            raise ValueError(
-                f"membership labels {self.membership.shape[1]} words, words has {len(self.words)}"
-            )
-        if len(set(self.words)) != len(self.words):
-            raise ValueError("words must be distinct")
-
-    @property
-    def variants(self) -> int:
-        """Number of variants V."""
-        return self.membership.shape[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +91,8 @@ class Document:
         tokens: T.
         words: int [C], word of each candidate.
         first, second: int [P], two candidates, first < second, as indices of the C candidates.
-        forward, backward: int [P], flat index of (first, second) and of (second, first).
-        outside: int [Q], flat index of ordered pairs with a word that no variant labels.
+        flats: int [P], [P], [Q], flat indices: forward, of (first, second); backward, of (second,
+            first); outside, of ordered pairs with a word that no variant labels.
         bins, outside_bins: int [P] and [Q], distance bins.
         behind: bool [P], whether `first` stands behind `second`, where attention is causal and only
             the later of two can attend; None: both do.
@@ -125,19 +104,12 @@ class Document:
     words: np.ndarray
     first: np.ndarray
     second: np.ndarray
-    forward: np.ndarray
-    backward: np.ndarray
-    outside: np.ndarray
+    flats: tuple[np.ndarray, np.ndarray, np.ndarray]
     bins: np.ndarray
     outside_bins: np.ndarray
     behind: np.ndarray | None
     keys: np.ndarray | None
     classes: np.ndarray
-
-    @property
-    def flats(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Flat indices of all pairs: forward [P], backward [P], outside [Q]."""
-        return self.forward, self.backward, self.outside
 
 
 class PairCounter:
@@ -226,9 +198,7 @@ class PairCounter:
             words=words,
             first=first,
             second=second,
-            forward=flat[first, second],
-            backward=flat[second, first],
-            outside=flat[is_outside],
+            flats=(flat[first, second], flat[second, first], flat[is_outside]),
             bins=bins[first, second],
             outside_bins=bins[is_outside],
             behind=positions[first] > positions[second] if self.causal else None,
@@ -307,11 +277,8 @@ class WordPairTotal:
         if not self._waiting:
             return
         codes = np.unique(np.concatenate([codes for codes, _ in self._waiting]))
+        codes = codes[np.isin(codes, self._codes, assume_unique=True, invert=True)]
         places = np.searchsorted(self._codes, codes)
-        new = np.ones(len(codes), dtype=bool)
-        inside = places < len(self._codes)
-        new[inside] = self._codes[places[inside]] != codes[inside]
-        places, codes = places[new], codes[new]
         self._codes = np.insert(self._codes, places, codes)
         self._sums = np.insert(self._sums, places, 0.0)
         self._counts = np.insert(self._counts, places, 0)
@@ -341,7 +308,7 @@ def _layer_sums(attention: np.ndarray, document: Document) -> tuple[np.ndarray, 
     # Written to anew for every layer: fresh memory would cost as much as the sums themselves.
     dtype = attention.dtype if keys is None else np.float64
     gathered = [np.empty((heads, len(flat)), dtype=dtype) for flat in flats]
-    both = np.empty((heads, len(document.forward)))
+    both = np.empty((heads, len(document.first)))
     head_sums = np.empty((layers, heads, variants, len(PAIR_CLASSES)))
     for layer in range(layers):
         weights = attention[layer] if keys is None else attention[layer] * keys[:, None]

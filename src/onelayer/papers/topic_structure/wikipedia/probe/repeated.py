@@ -47,10 +47,7 @@ def measure_snapshots(
 
     Args:
         seeds: by seed, tokens seen and the model at every snapshot.
-        tokenizer: of all of them.
-        articles: what their attention is probed on.
-        kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is measured.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
+        kept: of which the tightest variant is measured.
 
     Returns:
         Rows of `probe.measures` and `measure_circuits` with `tokens` seen behind them: the mean
@@ -103,8 +100,6 @@ def measure_topic_models(
 
     Args:
         kept: words that the ambiguity filter kept, by topic model; one overlap mode and threshold.
-        vocabulary: rows `word`, `occurrences` of the bag of words.
-        progress: wraps articles, and then topic models, in a progress bar.
 
     Returns:
         Rows of `probe.measures`, and `words_kept` and `topics_kept`, of each topic model:

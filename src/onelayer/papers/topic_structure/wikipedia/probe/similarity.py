@@ -75,10 +75,13 @@ class TopicSets:
     def __init__(self, membership: np.ndarray) -> None:
         self.words = len(membership)
         self.labelled = np.flatnonzero(membership.any(axis=1))  # [N]
-        self.sets, self.group = _distinct_rows(membership[self.labelled])  # [G, K], [N]
+        own = membership[self.labelled]  # [N, K]
+        packed = np.packbits(own, axis=1)  # eight topics a byte: rows are compared faster
+        _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        self.sets = own[first]  # [G, K]
         # Members of the groups, one group after the other: the constant part of the indicator.
-        self._members = np.argsort(self.group, kind="stable").astype(np.int32)
-        sizes = np.bincount(self.group, minlength=len(self.sets))
+        self._members = np.argsort(group, kind="stable").astype(np.int32)
+        sizes = np.bincount(group, minlength=len(self.sets))
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         large = self.sets.sum(axis=1) > self._expansion_limit()
         self._expand(np.flatnonzero(~large))
@@ -198,11 +201,3 @@ def _means(same: float, different: float, same_pairs: int, different_pairs: int)
             raise ValueError(f"{name}: no pair of distinct labelled words in this class")
     means = float(same) / (2 * same_pairs), float(different) / (2 * different_pairs)
     return PairMeans(*means, same_pairs, different_pairs)
-
-
-def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of a bool matrix and, for each row, the index of its distinct row."""
-    packed = np.packbits(rows, axis=1)
-    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    return rows[first], group.ravel()

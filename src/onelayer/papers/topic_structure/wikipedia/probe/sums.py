@@ -66,7 +66,7 @@ class SumsOfDocuments:
     """Pair sums of documents as they are added; what is taken off again leaves counts of 0."""
 
     def __init__(self, documents: int, labels: Labels) -> None:
-        shape = (documents, labels.variants, len(PAIR_CLASSES), len(DISTANCE_LABELS))
+        shape = (documents, len(labels.membership), len(PAIR_CLASSES), len(DISTANCE_LABELS))
         self.distance_sums, self.distance_counts = np.zeros(shape), np.zeros(shape, dtype=np.int64)
         self.head_sums: np.ndarray | float = 0.0
         self.pairs, self.labels = WordPairTotal(len(labels.words)), labels
@@ -187,11 +187,7 @@ def _tidy(axes: dict[str, Iterable[str]], **values: np.ndarray) -> pd.DataFrame:
 def _arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, list]]:
     """The inverse of `_tidy`: arrays by value column, levels by axis."""
     table = pd.read_parquet(path)
-    axes = {
-        name: table[name].cat.categories.tolist()
-        for name in table.columns
-        if isinstance(table[name].dtype, pd.CategoricalDtype)
-    }
-    shape = tuple(len(levels) for levels in axes.values())
-    values = [name for name in table.columns if name not in axes]
-    return {name: table[name].to_numpy().reshape(shape) for name in values}, axes
+    categorical = table.select_dtypes("category")
+    axes = {name: column.cat.categories.tolist() for name, column in categorical.items()}
+    shape, values = tuple(map(len, axes.values())), table.drop(columns=list(axes))
+    return {name: column.to_numpy().reshape(shape) for name, column in values.items()}, axes

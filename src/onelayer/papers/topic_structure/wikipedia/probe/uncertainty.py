@@ -127,14 +127,11 @@ def permuted_attention(
     meeting = meetings(first, second, membership, permutations)
     same = np.array([values @ meets for meets in meeting]).reshape(-1, 2)  # [P, (sum, count)]
     both = np.stack([same, total - same], axis=1)  # [P, classes, (sum, count)]
-    return _class_means(both[..., 0], both[..., 1])
+    return class_means(both[..., 0], both[..., 1])
 
 
 def meetings(
-    first: np.ndarray,
-    second: np.ndarray,
-    membership: np.ndarray,
-    permutations: Iterable[ArrayLike],
+    first: np.ndarray, second: np.ndarray, membership: np.ndarray, permutations: Iterable[ArrayLike]
 ) -> Iterator[np.ndarray]:
     """Whether the topic sets of pairs of words meet, float64 [pairs] for each permutation.
 
@@ -151,20 +148,24 @@ def meetings(
         yield meets.astype(np.float64)
 
 
-def resampled_attention(sums: ArrayLike, counts: ArrayLike, weights: ArrayLike) -> Replicates:
-    """Mean attention [R, ...] with the documents resampled by `document_weights`.
+def resampled(weights: ArrayLike, *totals: ArrayLike) -> list[np.ndarray]:
+    """Totals of each document [D, ...] over those drawn by `document_weights`, [R, ...] float64."""
+    weights = np.asarray(weights, np.float64)
+    return [np.tensordot(weights, np.asarray(total, np.float64), 1) for total in totals]
 
-    Sums and counts are [D, 2, ...], of (same_topic, different_topic) pairs in each document.
+
+def class_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
+    """Mean attention of [replicates, 2, ...], of (same_topic, different_topic) pairs.
 
     Raises:
-        ValueError: when a class has no pairs (it is named) in any resample.
+        ValueError: when a class has no pairs (it is named) in any replicate.
     """
-    return _class_means(*_resampled(weights, sums, counts))
-
-
-def resampled_standardised(sums: ArrayLike, counts: ArrayLike, weights: ArrayLike) -> Replicates:
-    """`standardised_means` with the documents resampled: sums and counts [D, 2, B]."""
-    return standardised_means(*_resampled(weights, sums, counts))
+    for index, name in enumerate(CLASSES):
+        empty = int((counts[:, index] == 0).any(axis=tuple(range(1, counts.ndim - 1))).sum())
+        if empty:
+            raise ValueError(f"{name}: no pairs in {empty} of {len(counts)} replicates")
+    means = sums / counts
+    return Replicates(same=means[:, 0], different=means[:, 1])
 
 
 def standardised_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
@@ -301,22 +302,6 @@ def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.nd
 def _quantiles(replicates: ArrayLike, tail: float) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
     return low, high
-
-
-def _resampled(weights: ArrayLike, *totals: ArrayLike) -> list[np.ndarray]:
-    """Totals of each document [D, ...] summed over those drawn: float64 [R, ...] each."""
-    weights = np.asarray(weights, np.float64)
-    return [np.tensordot(weights, np.asarray(total, np.float64), 1) for total in totals]
-
-
-def _class_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
-    """Means of [replicates, 2, ...] sums and counts."""
-    for index, name in enumerate(CLASSES):
-        empty = int((counts[:, index] == 0).any(axis=tuple(range(1, counts.ndim - 1))).sum())
-        if empty:
-            raise ValueError(f"{name}: no pairs in {empty} of {len(counts)} replicates")
-    means = sums / counts
-    return Replicates(same=means[:, 0], different=means[:, 1])
 
 
 def unordered(
