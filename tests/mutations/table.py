@@ -1490,8 +1490,8 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/measures.py",
-        "return distinct / distinct.sum(axis=-1, keepdims=True)",
-        "return distinct",
+        "shares = distinct / distinct.sum(axis=-1, keepdims=True)",
+        "shares = distinct",
         "tests/unit/test_scan_snap.py::test_measures_of_known_attention",
         "entropy of shares that do not sum to 1",
     ),
@@ -1504,9 +1504,9 @@ FAULTS = [
         "a control that comes to rest is said not to",
     ),
     Fault(
-        "papers/scan_snap/rest.py",
-        "np.abs(c[-1] - end)",
-        "np.abs(c[-1] - start)",
+        "papers/scan_snap/measures.py",
+        "np.abs(c[-1] - c[iterations])",
+        "np.abs(c[-1] - c[0])",
         "tests/unit/test_scan_snap_rest.py::test_slowing_down_equals_slow_loops",
         "the way still to come is the whole way",
     ),

@@ -108,12 +108,9 @@ def welch(cells: pd.DataFrame) -> np.ndarray:
 def pooled(weights: np.ndarray, spreads: np.ndarray, together: np.ndarray) -> float:
     """The spread of a weighted sum of means: half of an interval, or a standard deviation.
 
-    Means that rest on the same seeds vary together, nobody printed how: their spreads are added as
-    they are, which is what they come to at most. Other seeds are independent: squares are added.
-
-    Args:
-        weights, spreads: [means].
-        together: [means], equal where two rest on the same seeds.
+    Means that rest on the same seeds, equal in `together` [means], vary together, nobody printed
+    how: their spreads are added as they are, which is what they come to at most. Other seeds are
+    independent: squares are added.
     """
     parts = pd.Series(np.abs(weights) * np.asarray(spreads)).groupby(np.asarray(together)).sum()
     return float(np.sqrt((parts**2).sum()))
@@ -123,8 +120,7 @@ def slope(cells: pd.DataFrame) -> dict[str, float]:
     """How large our effect of training is in units of the published one, over all cells together.
 
     With d = entropy - `INITIAL_ENTROPY`: sum of d_ours d_published / sum of d_published^2, the
-    least squares slope through the start. It is 1 where the cells are the published ones and 0
-    where training changes nothing that the paper says it changes. Cells are as `both` gives them.
+    least squares slope through the start. Cells are as `both` gives them.
 
     Returns:
         `value`, `low`, `high`, `n` (seeds of a cell), and `std`, the standard deviation of the

@@ -33,12 +33,9 @@ def simulate(
 ) -> pd.DataFrame:
     """Train all runs and tabulate c.
 
-    Args:
-        settings: what is trained: every combination of sizes, learning rates and seeds; a seed has
-            the same data and start under all learning rates.
-        execution: where; the state of each size is kept in turn.
-        first_seed: the seeds are as many as the settings say, from this one on.
-        with_positions: train the model of `positions`, which takes one pair of learning rates.
+    Every combination of sizes, learning rates and seeds; a seed has the same data and start under
+    all learning rates. Seeds count from `first_seed`. The model of `positions` takes one pair of
+    learning rates.
 
     Returns:
         One row per run, observed iteration and sequence class: `KEYS`, then `c_00` to `c_19`
@@ -58,15 +55,10 @@ def simulate(
 def simulate_changes(
     scan: SimulationSettings, changes: AssumptionSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
-    """Fig. 4 again with the paper's assumptions changed one at a time, all else as it is.
+    """The scan again with the paper's assumptions changed one at a time, all else as it is.
 
     The abstract assumes (a) no positional encoding, (b) a long input and (c) a decoder that learns
     faster than self-attention.
-
-    Args:
-        scan: what is changed, with the seeds and iterations of every change.
-        changes: lengths and decoder speeds.
-        execution: where; the state of each change is kept in turn.
 
     Returns:
         `assumption` (`positions`, `length` or `decoder`) and `changed`, to what (`learned`, tokens,
@@ -88,12 +80,7 @@ def simulate_changes(
 def simulate_slower(
     transition: SimulationSettings, slow: SlowSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
-    """The phase transition at learning rates that are many times smaller.
-
-    Args:
-        transition: all that `slow` does not say.
-        slow: by how much smaller, at which rates, and how long.
-        execution: where; the state of each is kept in turn.
+    """The phase transition at rates divided by `slow.slower`; what `slow` does not say is as there.
 
     Returns:
         `slower`, by how much the rates of `slow` are divided; then as `simulate`, kept every
