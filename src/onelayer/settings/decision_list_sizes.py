@@ -42,16 +42,6 @@ def check_shortest(shortest: int | None, m: int) -> None:
         )
 
 
-def check_positive(symbol: str, value: float) -> None:
-    """Refuse a value that is not a positive finite number.
-
-    Raises:
-        ValueError: naming the symbol and the value.
-    """
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{symbol} = {value}: must be positive and finite")
-
-
 def check_enumerable(L: int, n: int) -> None:
     """Refuse sizes of which the sequences are too many to list.
 

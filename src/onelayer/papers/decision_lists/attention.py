@@ -50,10 +50,9 @@ class AttentionRun:
 
 
 def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlow:
-    """Train W from 0 until it classifies perfectly.
+    """Train W from 0 until it classifies perfectly, as `full.follow`.
 
-    Runs with drawn sequences compute on the device of `execution`, those on all sequences on the
-    CPU. Goes on from its checkpoint and removes it at the end.
+    Runs with drawn sequences compute on the device of `execution`, those on all on the CPU.
     """
     block, lists = run.block, run.lists
     if block.method in ("sampled", "descent"):
@@ -105,8 +104,7 @@ def train_runs(
 def summary(run: AttentionRun, flow: full.FullFlow) -> dict[str, object]:
     """One row: `AttentionRun.columns`, and what the run reached beside exact flow and bound.
 
-    `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise); the median column time
-    is that of the median query token.
+    `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise).
     """
     block, last = run.block, flow.history.iloc[-1]
     mass = constants.gamma(run.lists, block.n, run.weights)

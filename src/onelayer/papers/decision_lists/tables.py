@@ -230,11 +230,8 @@ def readable_theorem_2(by: pd.DataFrame, *key: object) -> dict:
 def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
     """Theorem 2's hypotheses, window and observed step, tidy, by `THEOREM_2_KEYS`.
 
-    Means over seeds with 95% t-intervals, and `latest_step`, the first perfect step of the seed
-    that took longest: the theorem speaks of every start. Where the hypotheses hold, its published
-    value is the beginning of the window (a mean over the seeds, whose learning rates differ), the
-    earliest T for which the theorem promises a perfect step up to T. Of `joint.near_runs`, those
-    with Theorem 2's c are shown.
+    `latest_step` is the first perfect step of the seed that took longest: the theorem speaks of
+    every start. Of `joint.near_runs`, those with Theorem 2's c are shown.
     """
     rows = []
     window = {"first_step": "window_first_step", "last_step": "window_last_step"}
