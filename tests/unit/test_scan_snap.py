@@ -146,13 +146,7 @@ def test_chunks_are_whole_streams_or_equal_parts_of_one(settings, most, size):
 
 def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     table = synthetic_claims(scan, sweep)
-    describe = (
-        "drop_time[",
-        "tokens_",
-        "entropy_z",
-        "entropy_c",
-        "entropy_d",
-    )
+    describe = ("drop_time[", "tokens_", "entropy_z", "entropy_c", "entropy_d")
     described = table["quantity"].str.startswith(describe)
     assert (table.loc[described, "verdict"] == "").all() and described.sum() == 4 + 3 + 4
     table = table[~described]

@@ -1,9 +1,8 @@
 """Whether it is the decoder that brings attention to rest: controls of 'snapping'.
 
 Tian et al. (2023): after the phase transition attention is (almost) fixed because the decoder has
-learned and the errors that drive attention die. The controls have the same data, start and
-attention's rate, and a decoder that is slower, or frozen at its random start. No control is the
-paper's: what slows down with them, too, says nothing of snapping.
+learned and the errors that drive attention die. What slows down with a slower or frozen decoder,
+too, says nothing of that.
 """
 
 import numpy as np

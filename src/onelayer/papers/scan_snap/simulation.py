@@ -15,7 +15,7 @@ from onelayer.compute.device import fitting, on_gpu
 from onelayer.compute.ensemble import Ensemble, Optimizer, train_in_chunks
 from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model, positions
-from onelayer.papers.scan_snap.data import Task
+from onelayer.papers.scan_snap.data import SLOTS, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
 from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings, SlowSettings
 
@@ -115,7 +115,6 @@ def _simulate_size(
     execution: Execution,
     with_positions: bool,
 ) -> pd.DataFrame:
-    """The runs of one size, trained and tabulated as `simulate` returns them."""
     pairs, most = len(runs) // settings.seeds, _most_runs(task, execution.device)
     trained = train_in_chunks(
         lambda part: _ensemble(settings, task, runs.iloc[part], execution.device, with_positions),
@@ -131,12 +130,10 @@ def _simulate_size(
     axes = pd.MultiIndex.from_product(
         [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
         names=["iteration", "run", "sequence_class"],
-    ).to_frame(index=False)
-    table = runs.assign(diverged_at=trained.diverged_at.numpy())
-    table = axes.merge(table, left_on="run", right_index=True, how="left")
-    table = table.assign(num_last=task.num_last)
-    attention = pd.DataFrame(c.reshape(-1, len(ATTENTION)), columns=ATTENTION)
-    return pd.concat([table[KEYS], attention, table[["diverged_at"]]], axis=1)
+    )
+    trainings = runs.assign(num_last=task.num_last, diverged_at=trained.diverged_at.numpy())
+    table = pd.DataFrame(c.reshape(-1, SLOTS), axes, ATTENTION).join(trainings, on="run")
+    return table.reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
 
 
 def _ensemble(
