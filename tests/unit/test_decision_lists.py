@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.papers.decision_lists import (
-    attention,
-    constants,
-    data,
-    full,
-    joint,
-    model,
-    reduced,
-)
+from onelayer.papers.decision_lists import attention, constants, data, full, joint, model, reduced
 from onelayer.papers.decision_lists.reduced import Setting
 from onelayer.settings.decision_lists import DescentRun, FullRun, SampledRun
 

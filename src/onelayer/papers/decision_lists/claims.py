@@ -1,8 +1,4 @@
-"""The paper's claims on decision lists, each read from the tables: number, interval, verdict.
-
-The paper publishes no numbers but its bounds. A theorem speaks of every size, margin and start: its
-claim is the worst of them. What is said of means over seeds is decided at the worst size.
-"""
+"""The paper's claims on decision lists, each read from the tables: number, interval, verdict."""
 
 from collections.abc import Mapping, Sequence
 

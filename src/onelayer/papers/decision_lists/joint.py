@@ -1,9 +1,6 @@
 """Training V alone under uniform attention, and W and V together (Theorem 2 and section II).
 
-First the trainings, then runs of them as rows of tables. The abstract states Theorem 2 near V = cP
-and reports, without numbers, that uniform attention (W = 0) "is sufficient to push V in the
-direction of P". It leaves open training from small random initialisation. Runs are batched along a
-leading dimension.
+First the trainings, then runs of them as rows of tables.
 
 Shapes: R runs, T steps, L tokens.
 """
@@ -125,12 +122,11 @@ def train_joint(
             then means perfect on both.
     """
     updates = [_Adam(eta), _Adam(eta)] if optimiser == "adam" else [lambda g: eta * g] * 2
-    losses, accuracies = [], []
+    path = []
     first = torch.full((len(W),), torch.nan, dtype=torch.float64)
     for step in range(steps + 1):
         here = evaluate(W, V, rows)
-        losses.append(here.loss.numpy())
-        accuracies.append(here.accuracy.numpy())
+        path.append((here.loss.numpy(), here.accuracy.numpy()))
         # weights sum to 1 only up to rounding; one wrong row weighs far more than 1e-9
         perfect = here.accuracy > 1 - 1e-9
         if held_out is not None and perfect.any():
@@ -139,9 +135,8 @@ def train_joint(
         if step == steps or not first.isnan().any():
             break
         W, V = W - updates[0](here.W), V - updates[1](here.V)
-    return JointRuns(
-        np.array(losses), np.array(accuracies), first.numpy(), W.numpy().copy(), V.numpy().copy()
-    )
+    loss, accuracy = map(np.array, zip(*path, strict=True))
+    return JointRuns(loss, accuracy, first.numpy(), W.numpy().copy(), V.numpy().copy())
 
 
 class _Adam:
@@ -255,14 +250,11 @@ def value_runs(
         how = settings.eta, settings.steps, settings.record_every
         V, history = train_value(problem.lists, problem.rows(), *how)
         histories.append(pd.DataFrame(problem.columns | dict(history)))
-        ceiling = uniform_attention_ceiling(problem)
-        ceilings.append(problem.columns | {"task_accuracy_ceiling": ceiling})
+        ceiling = {"task_accuracy_ceiling": uniform_attention_ceiling(problem)}
+        ceilings.append(problem.columns | ceiling)
         values.append(value_in_label_order(problem, V))
-    return (
-        pd.concat(histories, ignore_index=True),
-        pd.DataFrame(ceilings),
-        pd.concat(values, ignore_index=True),
-    )
+    history, value = (pd.concat(parts, ignore_index=True) for parts in (histories, values))
+    return history, pd.DataFrame(ceilings), value
 
 
 def uniform_attention_ceiling(problem: Problem) -> float:

@@ -1,10 +1,6 @@
 """Theorem 1's worst case: lists and distributions whose time comes nearest to the bound.
 
-The theorem holds for all lists of at most M tokens and all distributions, and says M is much less
-than L. The search leaves that: small vocabularies, M as long as a positive gamma allows, lists of
-any lengths and orders, sequences of n distinct tokens with any weights. delta is 1, the largest
-probability mass there is: it makes c least and the time longest.
-
+delta is 1, the largest probability mass there is: it makes c least and the time longest.
 Columns of W do not know of each other, so that those of many lists and distributions are one batch
 of the flow in `reduced`, each token a slot of its own and each sequence a pattern.
 """
