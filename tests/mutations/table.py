@@ -2446,8 +2446,8 @@ FAULTS = [
     ),
     Fault(
         "calibration/table.py",
-        "if truth in (0, 1) else",
-        "if truth else",
+        "if truth in (0, 1):",
+        "if truth:",
         "tests/unit/test_calibration.py"
         "::test_false_verdicts_are_judged_where_the_effect_is_none_or_the_published_one",
         "false verdicts on no effect are not judged",

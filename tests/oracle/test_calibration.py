@@ -159,11 +159,7 @@ def test_a_model_that_attends_uniformly_shows_nothing_in_any_text(checkpoint) ->
     assert Counter(ratios["permuted"]) == {True: 100, False: 3}
     np.testing.assert_allclose(ratios[["value", "low", "high"]], 1, atol=1e-6)
     own = ratios[~ratios["permuted"]].set_index("text")["runs"].to_dict()
-    assert own == {
-        calibration.AS_THEY_ARE: 1,
-        calibration.ACROSS: 2,
-        calibration.WITHIN: 2,
-    }
+    assert own == {calibration.AS_THEY_ARE: 1, calibration.ACROSS: 2, calibration.WITHIN: 2}
 
 
 def test_too_few_articles_are_refused_in_one_line(checkpoint) -> None:
@@ -185,12 +181,9 @@ def test_simulated_intervals_are_those_of_data_written_out(shape) -> None:
     weights = uncertainty.document_weights(documents, resamples, rng)
     own = simulation.noise(shape, (trials, seeds), rng)
     for trial in range(trials):
+        of_texts = by_document * math.sqrt(documents) * texts[:, trial]
         measured = [
-            [
-                by_seed * own[trial, seed] + by_document * math.sqrt(documents) * texts[text, trial]
-                for text in range(documents)
-            ]
-            for seed in range(seeds)
+            [by_seed * own[trial, seed] + text for text in of_texts] for seed in range(seeds)
         ]
         values = [sum(row) / documents for row in measured]
         means = []
