@@ -14,4 +14,4 @@ def main(step: Step) -> None:
     encoded = text.encode(articles.to_pandas(), settings)
     trained = text_training.train_language_model(encoded, settings, execution)
     step.write(measures=text_training.tabulate_measures(trained))
-    text_training.write_maps(trained, encoded, settings.maps_at, 0, step.outputs.maps)
+    text_training.write_maps(trained, encoded, settings.maps_at, step.outputs.maps)

@@ -1497,8 +1497,8 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/measures.py",
-        "return distinct / distinct.sum(axis=-1, keepdims=True)",
-        "return distinct",
+        "shares = distinct / distinct.sum(axis=-1, keepdims=True)",
+        "shares = distinct",
         "tests/unit/test_scan_snap.py::test_measures_of_known_attention",
         "entropy of shares that do not sum to 1",
     ),
@@ -1511,9 +1511,9 @@ FAULTS = [
         "a control that comes to rest is said not to",
     ),
     Fault(
-        "papers/scan_snap/rest.py",
-        "np.abs(c[-1] - end)",
-        "np.abs(c[-1] - start)",
+        "papers/scan_snap/measures.py",
+        "np.abs(c[-1] - c[iterations])",
+        "np.abs(c[-1] - c[0])",
         "tests/unit/test_scan_snap_rest.py::test_slowing_down_equals_slow_loops",
         "the way still to come is the whole way",
     ),
@@ -2453,8 +2453,8 @@ FAULTS = [
     ),
     Fault(
         "calibration/table.py",
-        "if truth in (0, 1) else",
-        "if truth else",
+        "if truth in (0, 1):",
+        "if truth:",
         "tests/unit/test_calibration.py"
         "::test_false_verdicts_are_judged_where_the_effect_is_none_or_the_published_one",
         "false verdicts on no effect are not judged",

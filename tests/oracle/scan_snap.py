@@ -27,20 +27,11 @@ def mean_loss(Y, Z, sequences):
     M, losses = len(Y), []
     for tokens, query, following in sequences:
         places = range(M, M + len(tokens)) if Y.shape[1] > M else [None] * len(tokens)
-        scores = torch.stack(
-            [
-                Z[query, token] + (0 if place is None else Z[query, place])
-                for token, place in zip(tokens, places, strict=True)
-            ]
-        )
-        attention = torch.softmax(scores, dim=0)
-        combined = torch.zeros(Y.shape[1], dtype=Y.dtype)
-        for weight, token, place in zip(attention, tokens, places, strict=True):
-            one_hot = torch.zeros(Y.shape[1], dtype=Y.dtype)
-            one_hot[token] = 1
-            if place is not None:
-                one_hot[place] = 1
-            combined = combined + weight * one_hot
+        one_hot = torch.zeros(len(tokens), Y.shape[1], dtype=Y.dtype)
+        for row, token, place in zip(one_hot, tokens, places, strict=True):
+            row[[token] if place is None else [token, place]] = 1
+        attention = torch.softmax(one_hot @ Z[query], dim=0)
+        combined = attention @ one_hot
         logits = Y @ (combined / combined.square().sum().sqrt())
         losses.append(torch.logsumexp(logits, dim=0) - logits[following])
     return torch.stack(losses).mean()

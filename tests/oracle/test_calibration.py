@@ -181,12 +181,9 @@ def test_simulated_intervals_are_those_of_data_written_out(shape) -> None:
     weights = uncertainty.document_weights(documents, resamples, rng)
     own = simulation.noise(shape, (trials, seeds), rng)
     for trial in range(trials):
+        of_texts = by_document * math.sqrt(documents) * texts[:, trial]
         measured = [
-            [
-                by_seed * own[trial, seed] + by_document * math.sqrt(documents) * texts[text, trial]
-                for text in range(documents)
-            ]
-            for seed in range(seeds)
+            [by_seed * own[trial, seed] + text for text in of_texts] for seed in range(seeds)
         ]
         values = [sum(row) / documents for row in measured]
         means = []

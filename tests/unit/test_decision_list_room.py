@@ -213,6 +213,8 @@ def test_small_starts_are_perfect_and_v_finds_the_permutation():
 
 # Tables
 
+SIZE = {"L": 12, "n": 4, "m": 2, "shortest": 2}
+
 
 def solved(**changes):
     row = {"L": 16, "n": 4, "m": 3, "delta": 1.0, "t_star": 1.8, "gamma": 0.01, "bound": 404.0}
@@ -242,15 +244,12 @@ def test_a_time_is_judged_against_the_bound_and_nothing_else(changes, verdict):
 
 
 def near(holds, steps, steps_run=100, trained_on="all"):
-    rows = []
-    for seed, step in enumerate(steps):
-        row = {"L": 31, "n": 29, "m": 2, "shortest": 2, "delta": 1.0, "epsilon": 5.4}
-        row |= {"trained_on": trained_on}
-        row |= {"seed": seed, "scale": "theorem_2", "c": 1.0, "starting_loss": 3.4}
-        row |= {"largest_a": 2.2, "least_a": 2.1, "lambda_max": 9.0, "holds": holds}
-        row |= {"first_step": 10.0 + seed, "last_step": 20.0, "first_perfect": step}
-        rows.append(row | {"steps": steps_run})
-    return pd.DataFrame(rows)
+    seeds = np.arange(len(steps))
+    rows = {"L": 31, "n": 29, "m": 2, "shortest": 2, "delta": 1.0, "epsilon": 5.4}
+    rows |= {"trained_on": trained_on, "scale": "theorem_2", "c": 1.0, "starting_loss": 3.4}
+    rows |= {"largest_a": 2.2, "least_a": 2.1, "lambda_max": 9.0, "holds": holds}
+    rows |= {"first_step": 10.0 + seeds, "last_step": 20.0, "steps": steps_run}
+    return pd.DataFrame(rows | {"seed": seeds, "first_perfect": steps})
 
 
 @pytest.mark.parametrize(
@@ -286,35 +285,21 @@ def test_steps_that_end_before_the_window_begins_decide_nothing(steps, verdict):
 
 
 def test_every_row_of_a_table_has_its_own_key():
-    run = {"L": 12, "n": 4, "m": 2, "shortest": 2, "first_perfect": 3.0, "accuracy": 1.0}
+    run = SIZE | {"first_perfect": 3.0, "accuracy": 1.0}
     near_run = run | {"scale": "theorem_2", "epsilon": 1.0, "delta": 1.0, "trained_on": "all"}
     near_run |= {"holds": True}
-    starts_of = [
-        near_run,
-        near_run | {"scale": "theorem_1"},
-        near_run | {"epsilon": 2.0},
-        near_run | {"epsilon": 1.0000001},
-        near_run | {"delta": 0.5},
-        near_run | {"delta": 0.5000001},
-        near_run | {"trained_on": "200"},
-        run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.01},
-        run | {"optimiser": "adam", "eta": 1.0, "deviation": 0.01},
-        run | {"optimiser": "gd", "eta": 2.0, "deviation": 0.01},
-        run | {"optimiser": "gd", "eta": 2.0000001, "deviation": 0.01},
-        run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.1},
-    ]
+    changed = [("scale", "theorem_1"), ("epsilon", 2.0), ("epsilon", 1.0000001), ("delta", 0.5)]
+    changed += [("delta", 0.5000001), ("trained_on", "200")]
+    starts_of = [near_run, *(near_run | {name: value} for name, value in changed)]
+    small_run = run | {"optimiser": "gd", "eta": 1.0, "deviation": 0.01}
+    changed = [("optimiser", "adam"), ("eta", 2.0), ("eta", 2.0000001), ("deviation", 0.1)]
+    starts_of += [small_run, *(small_run | {name: value} for name, value in changed)]
     assert len({tables.start_of(start)["start"] for start in starts_of}) == len(starts_of)
 
 
 def summary(**changes):
-    row = {"L": 12, "n": 4, "m": 2, "delta": 1.0, "zipf": 0.0, "method": "full", "seed": 0}
-    row |= {
-        "shortest": 2,
-        "deviation": 0.0,
-        "t_star": 2.0,
-        "median_column_time": 1.5,
-        "exact_t_star": 2.0,
-    }
+    row = SIZE | {"delta": 1.0, "zipf": 0.0, "method": "full", "seed": 0, "deviation": 0.0}
+    row |= {"t_star": 2.0, "median_column_time": 1.5, "exact_t_star": 2.0}
     row |= {"gamma": 0.01, "bound": 100.0, "steps": 9}
     return row | {"accuracy": 1.0, "order": 1.0, "certified": 1.0} | changes
 
@@ -324,13 +309,8 @@ def summary(**changes):
 )
 def test_the_theorem_speaks_of_the_population_flow_alone(method, kind):
     table = tables.attention_training(pd.DataFrame([summary(method=method)]))
-    assert table.set_index("quantity").loc["t_star", ["verdict", "kind"]].tolist() == [
-        "reproduced",
-        kind,
-    ]
-
-
-SIZE = {"L": 12, "n": 4, "m": 2, "shortest": 2}
+    row = table.set_index("quantity").loc["t_star"]
+    assert (row["verdict"], row["kind"]) == ("reproduced", kind)
 
 
 def value_alone(**worse):

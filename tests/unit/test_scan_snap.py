@@ -80,7 +80,8 @@ def test_the_scan_has_the_numbers_of_the_specification(scan):
         assert abs(common[iteration] - expected) < 0.03, iteration
     assert abs(measures.distinct_entropy(c[0]).mean() - 2.151) < 5e-4
     assert abs(measures.distinct_entropy(c[98]).mean() - 1.935) < 0.06
-    assert abs(measures.distinct_shares(c[98]).max(axis=1).mean() - 0.295) < 0.02
+    distinct = c[98, :, 10:]
+    assert abs((distinct.max(axis=1) / distinct.sum(axis=1)).mean() - 0.295) < 0.02
     gain = c[98] / c[0]
     assert abs(gain[:, 19].mean() - 2.81) < 0.3 and abs(gain[:, 10].mean() - 0.88) < 0.04
     assert measures.spearman(gain[:, 10:], np.tile(TOKEN_CHANCES[10:], (8, 1))).mean() >= 0.99
@@ -145,13 +146,7 @@ def test_chunks_are_whole_streams_or_equal_parts_of_one(settings, most, size):
 
 def test_claims_are_all_decided_on_the_synthetic_runs(scan, sweep):
     table = synthetic_claims(scan, sweep)
-    describe = (
-        "drop_time[",
-        "tokens_",
-        "entropy_z",
-        "entropy_c",
-        "entropy_d",
-    )
+    describe = ("drop_time[", "tokens_", "entropy_z", "entropy_c", "entropy_d")
     described = table["quantity"].str.startswith(describe)
     assert (table.loc[described, "verdict"] == "").all() and described.sum() == 4 + 3 + 4
     table = table[~described]
@@ -208,12 +203,9 @@ def test_attention_that_stands_still_shows_nothing(scan, sweep):
 
 def test_a_claim_that_does_not_hold_is_said_not_to(scan, sweep):
     """Time reversed: common tokens gain, distinct ones lose."""
-    times = np.array(SCAN.observed)
-    reverse = dict(zip(times, times[::-1], strict=True))
-    backwards = scan.assign(iteration=scan["iteration"].map(reverse)).sort_values(
-        ["iteration", "seed", "sequence_class"], kind="stable"
-    )
-    table = synthetic_claims(backwards, sweep, 200).set_index("quantity")
+    scan = scan[scan["iteration"] <= 100]
+    table = synthetic_claims(scan.assign(iteration=100 - scan["iteration"]), sweep)
+    table = table.set_index("quantity")
     assert table.loc["common_mass_change", "verdict"] == "opposite"
     assert table.loc["gain_spearman", "verdict"] == "opposite"
     assert table.loc["slowing_down", "verdict"] == "opposite"
@@ -346,7 +338,7 @@ def test_drops_and_transitions_of_known_paths():
     c = np.full((41, 2, 20), 0.05)
     c[:, :, 0] *= (1 - 0.008 * times)[:, None]
     c[:, :, 1] *= (1 - 0.008 * np.maximum(times - 5, 0))[:, None]
-    drops = measures.drop_times(times, c)
+    drops = measures.drop_times(c)
     assert (drops[:, 0] == 2).all() and (drops[:, 1] == 7).all()
     assert np.isnan(drops[:, 2:]).all()
     # A logistic way is fastest in its middle; a way that only gathers speed has no transition.
@@ -492,7 +484,7 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
     assert (table.groupby(["quantity", "seed"]).size() == 3).all()
     loss = table[table["quantity"] == "loss"].groupby("iteration")["value"].mean()
     assert loss.iloc[-1] < loss.iloc[0]
-    text_training.write_maps(resumed, text, [0, 12], 1, tmp_path / "maps.npz")
+    text_training.write_maps(resumed, text, [0, 12], tmp_path / "maps.npz")
     maps = np.load(tmp_path / "maps.npz", allow_pickle=False)
     assert maps["maps"].shape == (2, 8, 8) and len(maps["tokens"]) == 8
     assert np.allclose(maps["maps"].sum(axis=2), 1, atol=1e-5)

@@ -31,21 +31,10 @@ HERE, THERE, SEEDS = (
 
 def measured(*values: float, verdict: str = "reproduced") -> pd.DataFrame:
     """One claim with an interval of +-1 about its value for each number, and one without."""
-    rows = [
-        {
-            "paper": "P",
-            "claim": f"claim {place}",
-            "quantity": "loss",
-            "value": value,
-            "low": value - 1,
-            "high": value + 1,
-            "n": 4,
-            "runs": 4,
-            "verdict": verdict,
-        }
-        for place, value in enumerate(values)
-    ]
-    return tidy(rows, CLAIM)
+    table = pd.DataFrame({"value": values}).assign(paper="P", quantity="loss", verdict=verdict)
+    table["claim"] = "claim " + table.index.astype(str)
+    ends = {"low": table["value"] - 1, "high": table["value"] + 1}
+    return tidy(table.assign(**ends, n=4, runs=4), CLAIM)
 
 
 def config(**stability: object) -> dict:
@@ -55,10 +44,8 @@ def config(**stability: object) -> dict:
 
 
 def value(table: pd.DataFrame, claim: str, machine: str, quantity: str = "loss") -> float:
-    row = table[
-        (table["claim"] == claim) & (table["machine"] == machine) & (table["quantity"] == quantity)
-    ]
-    return float(row["value"].iloc[0])
+    rows = table.set_index(["claim", "machine", "quantity"]).loc[[(claim, machine, quantity)]]
+    return float(rows["value"].iloc[0])
 
 
 def test_spread_between_machines_is_of_the_same_seeds_alone() -> None:
@@ -210,8 +197,7 @@ def test_claims_of_scan_and_snap_are_rows_of_its_own_table() -> None:
 
 
 def test_two_stages_have_as_many_seeds_as_stability_says():
-    text = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
-    settings = load_settings(yaml.safe_load(text))
+    settings = load_settings(config())
     again = settings.stability.two_stages
     found = again.of(settings.topic_structure.synthetic.two_stages)
     assert found.seeds == again.seeds

@@ -111,10 +111,8 @@ def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
             of = {"seeds": seeds, "documents": documents, "spread": spread}
             add(OVER_SEEDS, *found.T[1:], shape=shape, **of)
     for seeds, share in itertools.product(settings.seeds, settings.shares):
-        covered = share_coverage(seeds, share)
-        rows.append(
-            {"case": SHARE, "seeds": seeds, "share": share, "trials": 1, "covered": covered}
-        )
+        exact = {"trials": 1, "covered": share_coverage(seeds, share)}
+        rows.append({"case": SHARE, "seeds": seeds, "share": share} | exact)
     return pd.DataFrame(rows).fillna({"shape": ""})
 
 
@@ -146,11 +144,10 @@ def effects(
     rows = []
     for shape, number, half in itertools.product(SHAPES, seeds, settings.half_widths):
         found = effect_intervals(settings, shape, number, half, resamples, seed)
-        of = {"shape": shape, "seeds": number, "half_width": half}
+        of = {"shape": shape, "seeds": number, "half_width": half, "documents": settings.documents}
         for effect in settings.effects:
-            of |= {"documents": settings.documents, "true_effect": effect}
-            counted = verdicts_of(found + effect).items()
-            rows += [of | {"verdict": verdict, "count": count} for verdict, count in counted]
+            own, counted = of | {"true_effect": effect}, verdicts_of(found + effect)
+            rows += [own | {"verdict": name, "count": count} for name, count in counted.items()]
     return pd.DataFrame(rows)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from onelayer.calibration.simulation import OVER_SEEDS, PLAIN
@@ -52,11 +53,7 @@ def is_false(verdict: str, effect: float) -> bool:
 def _probed(
     name: str, rows: pd.DataFrame, kind: str, published: float, tolerance: float
 ) -> Iterator[pd.DataFrame]:
-    """Rows of one model: of each text, and of permuted topics.
-
-    Of articles as they are the Wikipedia tables have the verdict, of more of them; shuffled ones
-    are no text of the paper's.
-    """
+    """Rows of one model: of each text, and of permuted topics; words shuffled: an analogue."""
     groups = rows.groupby(["permuted", "shuffled", "text"], sort=False)
     for (permuted, shuffled, text), own in groups:
         judged = _judged(own, kind, published, tolerance)
@@ -91,8 +88,8 @@ def _judged(rows: pd.DataFrame, kind: str, published: float, tolerance: float) -
         model="",
         published_threshold=math.nan,
         kind=kind,
-        published=ratio.map({True: published, False: math.nan}),
-        tolerance=ratio.map({True: tolerance, False: math.nan}),
+        published=np.where(ratio, published, math.nan),
+        tolerance=np.where(ratio, tolerance, math.nan),
     )
     return wikipedia.judged(tidy(table, [*wikipedia.KEYS, wikipedia.SEED]))
 
@@ -101,12 +98,10 @@ def _of_verdicts(counts: Mapping[str, int], keys: Mapping[str, object]) -> pd.Da
     """The share of each verdict, and of false ones; these are judged where the truth is 0 or 1."""
     n, truth = sum(counts.values()), keys["truth"]
     false = sum(count for verdict, count in counts.items() if is_false(verdict, truth))
-    rows = [
-        keys | {"quantity": f"share_{verdict}"} | _share(counts.get(verdict, 0), n)
-        for verdict in SAID
-    ]
-    asked = {"published": MOST_FALSE} if truth in (0, 1) else {}
-    rows.append(keys | {"quantity": FALSE} | _share(false, n) | asked)
+    shares = {f"share_{verdict}": counts.get(verdict, 0) for verdict in SAID} | {FALSE: false}
+    rows = [keys | {"quantity": name} | _share(count, n) for name, count in shares.items()]
+    if truth in (0, 1):
+        rows[-1]["published"] = MOST_FALSE
     return judge(_tidy(rows), {FALSE: UpperBound()})
 
 
@@ -135,7 +130,7 @@ def _effects(found: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for values, judged in found.rename(columns={"true_effect": "truth"}).groupby(names, sort=False):
         keys = {"what": EFFECTS, "case": OVER_SEEDS} | dict(zip(names, values, strict=True))
-        parts.append(_of_verdicts(judged.set_index("verdict")["count"].to_dict(), keys))
+        parts.append(_of_verdicts(dict(judged.set_index("verdict")["count"]), keys))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -143,7 +138,7 @@ def _effects(found: pd.DataFrame) -> pd.DataFrame:
 def readable(
     rows: pd.DataFrame, what: str, case: str, text: str, shape: str, *numbers: float
 ) -> dict[str, str]:
-    """The table for readers: a row for each case, with how often each verdict came out."""
+    """A row for each case, with how often each verdict came out."""
     seeds, documents, spread, half_width, truth = numbers
     main = rows.loc[next(name for name in QUANTITIES if name in rows.index)]
     return {
@@ -164,8 +159,8 @@ def readable(
 
 
 def _frequencies(values: pd.Series) -> str:
-    found = {verdict: values.get(f"share_{verdict}", 0.0) for verdict in SAID}
-    said = [f"{verdict} {100 * share:.1f}%" for verdict, share in found.items() if share]
+    shares = {verdict: values.get(f"share_{verdict}", 0.0) for verdict in SAID}
+    said = [f"{verdict} {100 * share:.1f}%" for verdict, share in shares.items() if share]
     if ARTICLES_ALONE in values:
         said.append(f"(intervals without 1: {100 * values[ARTICLES_ALONE]:.1f}%)")
     return ", ".join(said) or "–"

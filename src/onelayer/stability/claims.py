@@ -60,7 +60,7 @@ def measure(step: Step) -> pd.DataFrame:
 def stages(
     base: SyntheticTraining, block: TwoStageSettings, other_seeds: bool, execution: Execution
 ) -> pd.DataFrame:
-    """Topic structure, synthetic: the two stages, `table_two_stage` over its seeds."""
+    """Topic structure, synthetic: `table_two_stage` over its seeds."""
     block = block.model_copy(update={"maps": []})
     norms = two_stages(base, block, execution, first_seed=block.seeds * other_seeds)
     table = stage_tables.tidy_stages(norms, block)
@@ -109,5 +109,4 @@ def scan(
 
 def claims_of(paper: str, table: pd.DataFrame) -> pd.DataFrame:
     """Rows of a paper's table under its name and `claim`; further keys of it are left out."""
-    named = table.assign(paper=PAPERS[paper])
-    return tidy(named[[column for column in named if column in [*CLAIM, *VALUE_COLUMNS]]], CLAIM)
+    return tidy(table.assign(paper=PAPERS[paper]).filter([*CLAIM, *VALUE_COLUMNS]), CLAIM)

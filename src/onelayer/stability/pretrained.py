@@ -23,17 +23,13 @@ LOSSES = ("words_loss", "sentence_order_loss", "replaced_tokens_loss")
 def measure(step: Step, execution: Execution) -> pd.DataFrame:
     """Claims of every family: losses, and ratios where the settings have a probe.
 
-    Args:
-        step: settings `ClaimsAgainSettings`; inputs `text`, `vocabulary` and, where models are
-            probed, `tokenizer`, `articles`, `kept_words`, `words`; output `claims`.
-        execution: where.
+    The step has the settings `ClaimsAgainSettings`, and all inputs of `measure_claims_again`.
     """
     families: dict[str, list[tuple[PretrainModelSettings, Training]]] = {}
     for settings in step.settings.pretraining:
         task = read_task(step.inputs.text[0], step.inputs.vocabulary[0], settings)
-        families.setdefault(settings.family, []).append(
-            (settings, train(*task, settings, execution))
-        )
+        trained = train(*task, settings, execution)
+        families.setdefault(settings.family, []).append((settings, trained))
     found = []
     for family, trained in families.items():
         claim = f"{family}, {trained[0][0].tokens:,} tokens"

@@ -1,8 +1,4 @@
-"""The table of stability: every claim as on other machines and from other seeds, side by side.
-
-Spreads are standard deviations of the same estimate: between machines, where the seeds are the
-same, and between draws of as many seeds, which is what its 95% interval is about.
-"""
+"""The table of stability: every claim as on other machines and from other seeds, side by side."""
 
 import math
 from collections.abc import Sequence
@@ -31,11 +27,8 @@ def assemble(machines: Sequence[Machine], measured: Sequence[pd.DataFrame]) -> p
     """Every claim on every machine, its spreads and changed verdicts, and how many are covered.
 
     The verdict on a machine is the key `judged`, with all that it follows from in its row: it is
-    counted where the paper's own table has it, not here once more.
-
-    Args:
-        machines: the first is what the others are compared with.
-        measured: claims on each of them; no rows where it was left out.
+    counted where the paper's own table has it, not here once more. The first machine is what the
+    others are compared with; one that was left out has no rows.
     """
     there = [(m, t) for m, t in zip(machines, measured, strict=True) if len(t)]
     everything = pd.concat([table.assign(machine=m.name) for m, table in there])
@@ -107,21 +100,20 @@ def readable(table: pd.DataFrame, machines: Sequence[Machine]) -> pd.DataFrame:
     rows = []
     for (paper, claim, quantity), group in table[table["claim"] != ALL].groupby(NAMES, sort=False):
         by = group.set_index("machine")
-        here = by.loc[machines[0].name]
-        rows.append(
-            {
-                "paper": paper,
-                "claim": claim,
-                "quantity": quantity.replace("_", " "),
-                "here [95%]": interval_of(here, 4),
-                "on other machines": _range(by["value"].reindex(same_seeds).dropna()),
-                "from other seeds": _range(by["value"].reindex(other_seeds).dropna()),
-                BETWEEN_MACHINES: _small(by["value"][BETWEEN_MACHINES]),
-                BETWEEN_SEEDS: _small(by["value"][BETWEEN_SEEDS]),
-                "verdict": here["judged"].replace(NO_VERDICT, "–"),
-                CHANGED: f"{by['value'][CHANGED]:.0f} of {by['n'][CHANGED]:.0f}",
-            }
-        )
+        here, value = by.loc[machines[0].name], by["value"]
+        row = {
+            "paper": paper,
+            "claim": claim,
+            "quantity": quantity.replace("_", " "),
+            "here [95%]": interval_of(here, 4),
+            "on other machines": _range(value.reindex(same_seeds).dropna()),
+            "from other seeds": _range(value.reindex(other_seeds).dropna()),
+            BETWEEN_MACHINES: _small(value[BETWEEN_MACHINES]),
+            BETWEEN_SEEDS: _small(value[BETWEEN_SEEDS]),
+            "verdict": here["judged"].replace(NO_VERDICT, "–"),
+            CHANGED: f"{value[CHANGED]:.0f} of {by['n'][CHANGED]:.0f}",
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

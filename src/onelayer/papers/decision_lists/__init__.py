@@ -55,7 +55,7 @@ Uniform attention (W = 0) is sufficient to push V in the direction of P.
     joint.value_runs, tables.value_from_uniform_attention, value_figures
     -> train_decision_list_value
     -> table_value_from_uniform_attention, figure_value_from_uniform_attention
-Left open by the authors: W and V from small random joint.
+Left open by the authors: W and V from small random starts.
     joint.small_runs, tables.joint_training, value_figures.joint_training
     -> train_decision_list_joint -> table_joint_training, figure_joint_training
 Beyond the paper: is V learnt before W, as in the other papers' models?

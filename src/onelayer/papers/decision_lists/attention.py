@@ -34,9 +34,8 @@ class AttentionRun:
     @property
     def columns(self) -> dict[str, object]:
         """What rows begin with: the key, `shortest` and the start's `deviation`, 0 for W = 0."""
-        block = self.block
-        deviation = block.deviation if block.method == "factored" else 0.0
-        return self.key | {"shortest": block.shortest or block.m, "deviation": deviation}
+        shortest = self.block.shortest or self.block.m
+        return self.key | {"shortest": shortest, "deviation": getattr(self.block, "deviation", 0.0)}
 
     @property
     def lists(self) -> data.DecisionLists:
@@ -50,10 +49,9 @@ class AttentionRun:
 
 
 def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlow:
-    """Train W from 0 until it classifies perfectly.
+    """Train W from 0 until it classifies perfectly, as `full.follow`.
 
-    Runs with drawn sequences compute on the device of `execution`, those on all sequences on the
-    CPU. Goes on from its checkpoint and removes it at the end.
+    Runs with drawn sequences compute on the device of `execution`, those on all on the CPU.
     """
     block, lists = run.block, run.lists
     if block.method in ("sampled", "descent"):
@@ -79,10 +77,7 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlo
 def train_runs(
     settings: AttentionSettings, execution: Execution = Execution()
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Train every run with every of its seeds, one after the other.
-
-    Each keeps its state in a file of its own: when the third of five is killed, the next start goes
-    through the first two again, which must neither take that state for theirs nor remove it.
+    """Train every run with every of its seeds, one after the other, each with a state of its own.
 
     Returns:
         `summary`, `FullFlow.history`; `scores_in_list_order` of runs small enough to draw.
@@ -95,18 +90,14 @@ def train_runs(
         histories.append(pd.DataFrame(run.columns | dict(flow.history)))
         if run.block.L <= MOST_SHOWN:
             scores.append(scores_in_list_order(run, flow))
-    return (
-        pd.DataFrame(summaries),
-        pd.concat(histories, ignore_index=True),
-        pd.concat(scores, ignore_index=True),
-    )
+    together = (pd.concat(parts, ignore_index=True) for parts in (histories, scores))
+    return pd.DataFrame(summaries), *together
 
 
 def summary(run: AttentionRun, flow: full.FullFlow) -> dict[str, object]:
     """One row: `AttentionRun.columns`, and what the run reached beside exact flow and bound.
 
-    `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise); the median column time
-    is that of the median query token.
+    `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise).
     """
     block, last = run.block, flow.history.iloc[-1]
     mass = constants.gamma(run.lists, block.n, run.weights)

@@ -1,8 +1,4 @@
-"""The paper's claims on decision lists, each read from the tables: number, interval, verdict.
-
-The paper publishes no numbers but its bounds. A theorem speaks of every size, margin and start: its
-claim is the worst of them. What is said of means over seeds is decided at the worst size.
-"""
+"""The paper's claims on decision lists, each read from the tables: number, interval, verdict."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +9,7 @@ from onelayer.evidence.claims import BEYOND, NOTES, Claim, alone, of_seeds, read
 from onelayer.evidence.intervals import share
 from onelayer.evidence.power_laws import jackknifed
 from onelayer.evidence.tables import ALL, table
-from onelayer.evidence.verdicts import NOT_REACHED, THEORY, Direction, Number, UpperBound
+from onelayer.evidence.verdicts import NOT_REACHED, TENTH, THEORY, Direction, Number, UpperBound
 from onelayer.papers.decision_lists.data import list_length
 from onelayer.papers.decision_lists.tables import POPULATION_FLOW, SIZES
 
@@ -37,8 +33,6 @@ VALUE_NOTES = {
     "centred_cosine": "cosine of V and P, each minus its mean",
     "task_accuracy_ceiling": "the most that any V can under uniform attention",
 }
-# Of an accuracy and of a cosine, whose whole scale is 1, a tenth would matter.
-TENTH = 0.1
 
 
 @table(
@@ -126,10 +120,8 @@ def time_exponents(solved: pd.DataFrame) -> list[Claim]:
     The theorem bounds the time and says nothing of how it grows: whether it grows as its bound is
     asked beyond it, and within a tenth counts. gamma follows from L, n and M, and falls with L, so
     that its exponent and that of log L are told apart by n and M alone: only together they mean
-    something. Times are exact: the interval says how far exponents hang on the sizes chosen.
-
-    Args:
-        solved: `reduced.solve_grids`; of lists of equal length, at delta = 1.
+    something. Times are exact: the interval says how far exponents hang on the sizes chosen. Of
+    what was solved those with lists of equal length count, at delta = 1.
     """
     rows = solved[(solved["delta"] == 1) & (solved["shortest"] == solved["m"])]
     x = np.column_stack([rows["gamma"], np.log(rows["L"]), rows["m"]])
@@ -208,10 +200,8 @@ def _factors(table: pd.DataFrame) -> list[Claim]:
     apart = table[(table["method"] == "factored") & ratios]
     claim = "the product W_K^T W_Q is replaced by a single matrix W"
     note = "time of W_K and W_Q apart / time of W"
-    found = []
-    for (*size, deviation, delta), rows in apart.groupby(
-        [*SIZES, "deviation", "delta"], sort=False
-    ):
+    keys, found = [*SIZES, "deviation", "delta"], []
+    for (*size, deviation, delta), rows in apart.groupby(keys, sort=False):
         start = f"from N(0, {deviation:.15g}^2), {_size(size)}{_mass(delta)}"
         where = "section I.A", f"{METHODS['factored']}, {start}", "time_of_factors"
         number, missing = of_seeds(rows["value"], 0), _unreached(rows)
@@ -224,10 +214,8 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
 
     Sequences that are drawn once are no population loss: an analogue.
     """
-    found = []
-    for (*size, epsilon, delta, drawn), rows in table.groupby(
-        [*SIZES, "epsilon", "delta", "trained_on"], sort=False
-    ):
+    keys, found = [*SIZES, "epsilon", "delta", "trained_on"], []
+    for (*size, epsilon, delta, drawn), rows in table.groupby(keys, sort=False):
         by = rows.set_index("quantity")
         if by.loc["hypotheses_hold", "value"] != 1:
             continue
@@ -238,10 +226,9 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
         note = f"first perfect step of the slowest seed; the window: {first:,.0f} to "
         note += f"{by.loc['window_last_step', 'value']:,.0f}"
         step = "latest_perfect_step", alone(latest["value"], latest["n"]), note
-        bound, missing = UpperBound("bound" if population else "analogue"), by.loc[["latest_step"]]
-        found.append(
-            Claim(NEAR, THEOREM_2, setting, *step, None, bound, first, missing=_unreached(missing))
-        )
+        bound = UpperBound("bound" if population else "analogue")
+        missing = _unreached(by.loc[["latest_step"]])
+        found.append(Claim(NEAR, THEOREM_2, setting, *step, None, bound, first, missing=missing))
     worst = []
     for kind, place, loss, name in (
         ("bound", THEOREM_2, "population loss", ""),
@@ -268,17 +255,18 @@ def _value(table: pd.DataFrame) -> list[Claim]:
     What is said of P is judged from chance or from 0, what is said of attention from 1, and a tenth
     of the way there is what matters.
     """
-    sizes = [
-        (size, rows.pivot(index="seed", columns="quantity", values="value"))
+    of_size = {
+        size: rows.pivot(index="seed", columns="quantity", values="value")
         for size, rows in table.groupby(SIZES, sort=False)
+    }
+    means = pd.DataFrame({size: seeds.mean() for size, seeds in of_size.items()}).T
+    chosen = [
+        ("least_", "centred_cosine", means["centred_cosine"].idxmin()),
+        ("largest_", "task_accuracy_ceiling", means["task_accuracy_ceiling"].idxmax()),
+        *(("", quantity, size) for size in of_size for quantity in VALUE_NOTES),
     ]
-    least = min(sizes, key=lambda one: one[1]["centred_cosine"].mean())
-    largest = max(sizes, key=lambda one: one[1]["task_accuracy_ceiling"].mean())
-    chosen = [("least_", "centred_cosine", *least)]
-    chosen += [("largest_", "task_accuracy_ceiling", *largest)]
-    chosen += [("", quantity, *one) for one in sizes for quantity in VALUE_NOTES]
     found = []
-    for worst, quantity, size, seeds in chosen:
+    for worst, quantity, size in chosen:
         chance = 1 / size[0]
         claim, place, reference, sign, lowest = {
             "argmax_accuracy": (PUSHED, "section II", chance, 1, 0),
@@ -288,7 +276,7 @@ def _value(table: pd.DataFrame) -> list[Claim]:
         setting, note = f"V alone, {_size(size)}", VALUE_NOTES[quantity]
         if worst:
             setting, note = "V alone, the worst size", f"{note}; at {_size(size)}"
-        number = of_seeds(seeds[quantity], lowest, 1)
+        number = of_seeds(of_size[size][quantity], lowest, 1)
         matters = TENTH * (1 - chance) if quantity == "argmax_accuracy" else TENTH
         side = Direction(reference, sign, matters)
         found.append(Claim(claim, place, setting, f"{worst}{quantity}", number, note, side))

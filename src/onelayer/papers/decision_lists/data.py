@@ -69,17 +69,13 @@ def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> Decis
     keys = rng.random((L, L))
     np.fill_diagonal(keys, 2.0)
     others = keys.argsort(axis=1)[:, : lengths.max()]
-    place = np.arange(lengths.max())
-    lists = np.where(place < lengths[:, None] - 1, others, PADDING)
+    lists = np.where(np.arange(lengths.max()) < lengths[:, None] - 1, others, PADDING)
     lists[np.arange(L), lengths - 1] = np.arange(L)
     return DecisionLists(lists, rng.permutation(L))
 
 
 def lists_of_seed(L: int, m: int, seed: int, shortest: int | None = None) -> DecisionLists:
-    """`random_lists` of a seed, the same for whatever is trained on them.
-
-    All have m tokens, or from `shortest` to m, dealt at random as `dealt_lengths` says.
-    """
+    """`random_lists` of a seed; all have m tokens, or lengths from `shortest` to m are dealt."""
     if shortest is None:
         return random_lists(generator("decision lists", L, m, seed), L, m)
     rng = generator("decision lists of unequal length", L, m, shortest, seed)
@@ -114,15 +110,13 @@ def enumerate_sequences(L: int, n: int, weights: np.ndarray | None = None) -> Se
     return Sequences(tokens, mass / mass.sum())
 
 
-def sample_sequences(
-    rng: np.random.Generator, L: int, n: int, count: int, weights: np.ndarray | None = None
-) -> Sequences:
-    """Independent sequences, each of probability 1 / count; tokens ascend within a sequence.
+def sample_sequences(rng: np.random.Generator, L: int, n: int, count: int) -> Sequences:
+    """Independent uniform sequences, of probability 1 / count; tokens ascend within a sequence.
 
     Walks through the vocabulary once and takes token i with its probability given how many tokens
-    a sequence still needs: exact for every weights, which drawing without replacement is not.
+    a sequence still needs.
     """
-    chance = inclusion_chances(np.ones(L) if weights is None else weights, n)
+    chance = inclusion_chances(np.ones(L), n)
     tokens = np.zeros((count, n), dtype=np.int64)
     needed = np.full(count, n)
     for token in range(L):
@@ -135,16 +129,17 @@ def sample_sequences(
 def inclusion_chances(weights: np.ndarray, n: int) -> np.ndarray:
     """Probability that a token is in s, given how many of it and its successors are.
 
+    Exact for every weights, which drawing without replacement is not.
+
     Returns:
         float64 [L, n + 1]; entry [i, k] = w_i e_{k-1}(w_{i+1}, ...) / e_k(w_i, ...), with e_k the
         elementary symmetric polynomials; 1 where all that are left are needed.
     """
-    L = len(weights)
     scaled = weights / weights.mean()
     after = np.zeros(n + 1)
     after[0] = 1.0  # e_k of no weights
-    chance = np.zeros((L, n + 1))
-    for token in range(L - 1, -1, -1):
+    chance = np.zeros((len(weights), n + 1))
+    for token in reversed(range(len(weights))):
         taking = scaled[token] * after[:-1]
         after[1:] += taking
         np.divide(taking, after[1:], out=chance[token, 1:], where=after[1:] > 0)

@@ -55,8 +55,8 @@ def accuracy_over_time(
         2, len(sizes), figsize=(WIDTH, 4.7), sharex="col", sharey="row", squeeze=False
     )
     runs, history = (table[table["delta"] == 1] for table in (runs, history))
-    shown = runs.index.isin(pd.concat([of_size(runs, size) for size in sizes]).index)
-    kinds = dict.fromkeys(runs.loc[shown, KIND].itertuples(index=False, name=None))
+    shown = pd.concat([of_size(runs, size) for size in sizes]).sort_index()
+    kinds = dict.fromkeys(shown[KIND].itertuples(index=False, name=None))
     colours = {kind: PALETTE[place % 6] for place, kind in enumerate(kinds)}
     for column, size in zip(axes.T, sizes, strict=True):
         exact, here = of_size(followed, size), of_size(history, size)
@@ -169,9 +169,8 @@ def _draw_growth(axis: Axes, rows: pd.DataFrame, styles: Styles) -> None:
 
 def _growth_exponent(rows: pd.DataFrame) -> float:
     """Slope of log(t* log L) against log L, the same for every m."""
-    x, y = np.log(rows["L"]), np.log(rows["t_star"] * np.log(rows["L"]))
-    by_length = rows["m"]
-    x, y = x - x.groupby(by_length).transform("mean"), y - y.groupby(by_length).transform("mean")
+    logs = pd.DataFrame({"x": np.log(rows["L"]), "y": np.log(rows["t_star"] * np.log(rows["L"]))})
+    x, y = (logs - logs.groupby(rows["m"]).transform("mean")).T.to_numpy()
     return float((x * y).sum() / (x**2).sum())
 
 
@@ -246,7 +245,7 @@ def attention_order(
 
 def _place(k: int, m: int) -> str:
     """`a₁`, ..., and `a₃ = a` for the last."""
-    subscript = "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(k + 1))
+    subscript = str(k + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
     return f"a{subscript} = a" if k == m - 1 else f"a{subscript}"
 
 

@@ -92,11 +92,13 @@ class Sampler:
         self.L = lists.vocabulary
         self.generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
         self.rank = to_device(lists.rank, device)
-        self.chance = None
-        if weights is not None:
-            self.chance = to_device(inclusion_chances(weights, n), device)
+        chance = None if weights is None else inclusion_chances(weights, n)
+        self.chance = None if chance is None else to_device(chance, device)
         self.weight = torch.full((batch, 1, 1), 1 / (batch * n), dtype=torch.float64, device=device)
         self.columns = Columns(lists, device)
+
+    def _drawn(self) -> dict[str, object]:
+        return {"generator": self.generator, "device": self.device}
 
     def tokens(self) -> Tensor:
         """Sequences of distinct tokens, int64 [batch, n]."""
@@ -111,14 +113,13 @@ class Sampler:
 
     def _distinct_draws(self) -> Tensor:
         """Uniform tokens, drawn again where one repeats: cheaper than a key for every token."""
-        options = {"generator": self.generator, "device": self.device}
-        tokens = torch.randint(self.L, (self.batch, self.n), **options)
+        tokens = torch.randint(self.L, (self.batch, self.n), **self._drawn())
         while True:
             ascending = tokens.sort(dim=1).values
             repeats = (ascending[:, 1:] == ascending[:, :-1]).any(dim=1)
             if not (again := int(repeats.sum())):
                 return tokens
-            tokens[repeats] = torch.randint(self.L, (again, self.n), **options)
+            tokens[repeats] = torch.randint(self.L, (again, self.n), **self._drawn())
 
     def _unwatched_draws(self) -> Tensor:
         """Uniform subsets of which the host reads nothing, by Floyd's algorithm.
@@ -127,17 +128,15 @@ class Sampler:
         j + 1, or the last of these where it repeats one.
         """
         tokens = torch.empty(self.batch, self.n, dtype=torch.int64, device=self.device)
-        options = {"generator": self.generator, "device": self.device}
         for place, last in enumerate(range(self.L - self.n, self.L)):
-            drawn = torch.randint(last + 1, (self.batch,), **options)
+            drawn = torch.randint(last + 1, (self.batch,), **self._drawn())
             repeats = (tokens[:, :place] == drawn[:, None]).any(dim=1)
             tokens[:, place] = torch.where(repeats, last, drawn)
         return tokens
 
     def _weighted_draws(self, chance: Tensor) -> Tensor:
         """Weighted subsets, of which the host reads nothing on a GPU."""
-        options = {"generator": self.generator, "device": self.device, "dtype": torch.float64}
-        coins = torch.rand(self.L, self.batch, **options)
+        coins = torch.rand(self.L, self.batch, dtype=torch.float64, **self._drawn())
         needed = torch.full((self.batch,), self.n, device=self.device)
         taken = torch.empty(self.L, self.batch, dtype=torch.bool, device=self.device)
         for token in range(self.L):
@@ -178,7 +177,6 @@ class Training:
     Args:
         source: draws the sequences of every step, and says of which query tokens W is strictly
             right: those with positive margins.
-        scheme: `heun` or `euler`.
         c: scale of V = cP.
         h: length of a step, in the time of the flow. It is smooth on the scale of L n / c: a large
             vocabulary allows larger steps, to be checked on the reduced flow.
@@ -187,11 +185,9 @@ class Training:
         W: float64 [L, L], where it does not start from 0.
 
     Attributes:
-        W: float64 [L, L].
         above: float64 [L], the columns' margins at W.
         crossing: float64 [L], times at which they became positive; NaN while they are not.
         history: rows of `HISTORY`.
-        steps: steps taken.
         settled: whether all of this is known to the host.
     """
 

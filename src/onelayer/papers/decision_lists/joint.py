@@ -1,9 +1,6 @@
 """Training V alone under uniform attention, and W and V together (Theorem 2 and section II).
 
-First the trainings, then runs of them as rows of tables. The abstract states Theorem 2 near V = cP
-and reports, without numbers, that uniform attention (W = 0) "is sufficient to push V in the
-direction of P". It leaves open training from small random initialisation. Runs are batched along a
-leading dimension.
+First the trainings, then runs of them as rows of tables.
 
 Shapes: R runs, T steps, L tokens.
 """
@@ -49,19 +46,16 @@ class JointRuns:
     V: np.ndarray  # float64 [R, L, L] at the end
 
 
-def centred_cosine(V: np.ndarray, P: np.ndarray) -> float:
-    """Cosine of V and P after each loses its mean; 0 for a constant V."""
-    V, P = V - V.mean(), P - P.mean()
-    norm = np.linalg.norm(V)
-    return float((V * P).sum() / (norm * np.linalg.norm(P))) if norm > 0 else 0.0
-
-
-def argmax_accuracy(V: np.ndarray, permutation: np.ndarray) -> float:
-    """Share of tokens b with V[pi(b), b] strictly above the rest of its column."""
-    columns = np.arange(len(permutation))
+def _beside_permutation(V: np.ndarray, lists: data.DecisionLists) -> dict[str, float]:
+    """How far V has the direction of P: the two numbers of `train_value`'s history."""
+    places = lists.permutation, np.arange(len(V))
     others = V.copy()
-    others[permutation, columns] = -np.inf
-    return float((V[permutation, columns] > others.max(axis=0)).mean())
+    others[places] = -np.inf
+    right = V[places] > others.max(axis=0)
+    V, P = V - V.mean(), lists.matrix - lists.matrix.mean()
+    norm = np.linalg.norm(V)
+    cosine = float((V * P).sum() / (norm * np.linalg.norm(P))) if norm > 0 else 0.0
+    return {"argmax_accuracy": float(right.mean()), "centred_cosine": cosine}
 
 
 def train_value(
@@ -71,8 +65,8 @@ def train_value(
 
     Returns:
         V at the end, float64 [L, L]; and `step`, `loss`, `argmax_accuracy` (share of tokens b whose
-        largest V[., b] is at pi(b)), `centred_cosine` (of V and P, each minus its mean) and
-        `task_accuracy` on the way.
+        largest V[., b] is at pi(b)), `centred_cosine` (of V and P, each minus its mean; 0 for a
+        constant V) and `task_accuracy` on the way.
     """
     W = torch.zeros(lists.vocabulary, lists.vocabulary, dtype=torch.float64)
     V = torch.zeros_like(W)
@@ -80,15 +74,9 @@ def train_value(
     for step in range(steps + 1):
         here = evaluate(W, V, rows)
         if step % record_every == 0 or step == steps:
-            history.append(
-                {
-                    "step": step,
-                    "loss": float(here.loss),
-                    "argmax_accuracy": argmax_accuracy(V.numpy(), lists.permutation),
-                    "centred_cosine": centred_cosine(V.numpy(), lists.matrix),
-                    "task_accuracy": float(here.accuracy),
-                }
-            )
+            measured = _beside_permutation(V.numpy(), lists)
+            loss, accuracy = float(here.loss), float(here.accuracy)
+            history.append({"step": step, "loss": loss, **measured, "task_accuracy": accuracy})
         if step < steps:
             V = V - eta * here.V
     return V.numpy(), pd.DataFrame(history)
@@ -134,12 +122,11 @@ def train_joint(
             then means perfect on both.
     """
     updates = [_Adam(eta), _Adam(eta)] if optimiser == "adam" else [lambda g: eta * g] * 2
-    losses, accuracies = [], []
+    path = []
     first = torch.full((len(W),), torch.nan, dtype=torch.float64)
     for step in range(steps + 1):
         here = evaluate(W, V, rows)
-        losses.append(here.loss.numpy())
-        accuracies.append(here.accuracy.numpy())
+        path.append((here.loss.numpy(), here.accuracy.numpy()))
         # weights sum to 1 only up to rounding; one wrong row weighs far more than 1e-9
         perfect = here.accuracy > 1 - 1e-9
         if held_out is not None and perfect.any():
@@ -148,9 +135,8 @@ def train_joint(
         if step == steps or not first.isnan().any():
             break
         W, V = W - updates[0](here.W), V - updates[1](here.V)
-    return JointRuns(
-        np.array(losses), np.array(accuracies), first.numpy(), W.numpy().copy(), V.numpy().copy()
-    )
+    loss, accuracy = map(np.array, zip(*path, strict=True))
+    return JointRuns(loss, accuracy, first.numpy(), W.numpy().copy(), V.numpy().copy())
 
 
 class _Adam:
@@ -264,14 +250,11 @@ def value_runs(
         how = settings.eta, settings.steps, settings.record_every
         V, history = train_value(problem.lists, problem.rows(), *how)
         histories.append(pd.DataFrame(problem.columns | dict(history)))
-        ceiling = uniform_attention_ceiling(problem)
-        ceilings.append(problem.columns | {"task_accuracy_ceiling": ceiling})
+        ceiling = {"task_accuracy_ceiling": uniform_attention_ceiling(problem)}
+        ceilings.append(problem.columns | ceiling)
         values.append(value_in_label_order(problem, V))
-    return (
-        pd.concat(histories, ignore_index=True),
-        pd.DataFrame(ceilings),
-        pd.concat(values, ignore_index=True),
-    )
+    history, value = (pd.concat(parts, ignore_index=True) for parts in (histories, values))
+    return history, pd.DataFrame(ceilings), value
 
 
 def uniform_attention_ceiling(problem: Problem) -> float:
@@ -316,7 +299,6 @@ def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) ->
 
 
 def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, object]:
-    """One row of `near_runs`."""
     L, n, m = size_of(start)
     rows = problem.rows()
     rng = generator("decision lists, near", *problem.key.values(), start.scale, epsilon)
@@ -362,16 +344,15 @@ def small_runs(
             rng = generator("decision lists, small", *problem.key.values(), start.deviation)
             W, V = small_start(rng, start.L, runs=1, scale=start.deviation)
             run = train_joint(W, V, problem.rows(), start.eta, start.steps, start.optimiser)
-            how = {name: getattr(start, name) for name in ("optimiser", "eta", "deviation")}
-            loss, accuracy = run.loss[:, 0], run.accuracy[:, 0]
-            history = {"step": np.arange(len(loss)), "loss": loss, "accuracy": accuracy}
+            how = start.model_dump(include={"optimiser", "eta", "deviation"})
+            steps = {"step": np.arange(len(run.loss))}
+            history = steps | {"loss": run.loss[:, 0], "accuracy": run.accuracy[:, 0]}
             histories.append(pd.DataFrame(problem.columns | how | history))
             end = {
                 "first_perfect": run.first_perfect[0],
-                "accuracy": accuracy[-1],
+                "accuracy": run.accuracy[-1, 0],
                 "order": float(Columns(lists).order(torch.from_numpy(run.W[0]))),
-                "argmax_accuracy": argmax_accuracy(run.V[0], lists.permutation),
-                "centred_cosine": centred_cosine(run.V[0], lists.matrix),
+                **_beside_permutation(run.V[0], lists),
             }
             found.append(problem.columns | how | end)
     return pd.DataFrame(found), pd.concat(histories, ignore_index=True)

@@ -47,13 +47,13 @@ class Evaluation:
     V: Tensor  # [R, L, L], the gradient
 
 
-def batch_of(lists: DecisionLists, sequences: Sequences, device: str = "cpu") -> Batch:
+def batch_of(lists: DecisionLists, sequences: Sequences) -> Batch:
     """Index the sequences for `loss_w` and `gradient_w`."""
     tokens, L = sequences.tokens, lists.vocabulary
     pairs = tokens[:, None, :] * L + tokens[:, :, None]
     target = lists.determining_places(tokens)[:, :, None]
     weight = (sequences.probability / tokens.shape[1])[:, None, None]
-    return Batch(*(to_device(array, device) for array in (pairs, target, weight)), L)
+    return Batch(*map(torch.from_numpy, (pairs, target, weight)), L)
 
 
 def rows_of(lists: DecisionLists, sequences: Sequences) -> Rows:
@@ -112,8 +112,7 @@ def margins(W: Tensor, batch: Batch) -> Tensor:
 def strict_accuracy(W: Tensor, batch: Batch) -> Tensor:
     """Probability, over sequences and positions, that p_b* exceeds every other p; a scalar.
 
-    Ties are wrong.
-    With V = cP this is the accuracy of the label too: the logits are c p and 0.
+    Ties are wrong. With V = cP this is the accuracy of the label too: the logits are c p and 0.
     """
     right = (margins(W, batch) > 0).to(batch.weight.dtype)
     return (right * batch.weight.squeeze(2)).sum()

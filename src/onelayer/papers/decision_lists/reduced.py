@@ -27,6 +27,7 @@ from onelayer.papers.decision_lists.data import dealt_lengths
 from onelayer.settings.decision_lists import Size, Theorem1Settings, size_of
 
 STEP = 0.05  # of Heun's method, in units of n / c; a fixed step of .01 overshoots
+HORIZON, POINTS = 1.5, 200  # of a path that is shown: its end, in t*; its times after the first
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,8 @@ def solve(
 ) -> ReducedFlow:
     """Follow every setting from W = 0 until it classifies every pattern strictly right.
 
-    Args:
-        settings: any mix of L, n, m and delta; all advance together, each with its own time.
-        step: Heun step in units of n / c.
-        max_steps: where to give up.
+    They are any mix of L, n, m and delta, and advance together, each with its own time. `step` is
+    Heun's, in units of n / c.
     """
     times, scores, steps = solve_patterns(presence_patterns(settings), step, max_steps)
     in_list = np.arange(len(times) - 1)[:, None] < np.array([setting.m for setting in settings])
@@ -221,42 +220,28 @@ def _restrict(
     return flow, step * flow.patterns.n / flow.patterns.c, now, flow.margins(now)
 
 
-def trajectories(
-    settings: Sequence[Setting],
-    t_star: np.ndarray,
-    horizon: float = 1.5,
-    points: int = 200,
-    step: float = STEP,
-) -> dict[str, np.ndarray]:
-    """The settings at T evenly spaced times from 0 to horizon * t*.
+def trajectories(settings: Sequence[Setting], t_star: np.ndarray) -> dict[str, np.ndarray]:
+    """The settings at T evenly spaced times from 0 to 1.5 t*, float64 [B] of `solve`, positive.
 
-    All settings take the same number of steps, each no longer than `step`.
-
-    Args:
-        settings: as of `solve`.
-        t_star: float64 [B] of `solve`, positive.
-        horizon: where to end, in units of t*.
-        points: how many times to record after time 0.
-        step: longest Heun step in units of n / c.
+    All settings take the same number of steps, each no longer than `STEP`.
 
     Returns:
         Float64 [T, B]: `time`, `loss` (population loss, eq. (2)), `accuracy` (probability of a
         strictly right query); and `scores` [T, B, K] of list places, then the outside tokens.
     """
     flow = _Flow(presence_patterns(settings))
-    longest = step * flow.patterns.n / flow.patterns.c
-    stride = int(np.ceil((horizon * t_star / longest).max() / points))
-    h = horizon * t_star / (stride * points)
+    end, longest = HORIZON * t_star, STEP * flow.patterns.n / flow.patterns.c
+    stride = int(np.ceil((end / longest).max() / POINTS))
+    h = end / (stride * POINTS)
     now = np.zeros_like(flow.patterns.members)
-    record = [(flow.loss(now), flow.accuracy(now), now.T)]
-    for _ in range(points):
-        for _ in range(stride):
-            now = flow.heun(now, h)
-        record.append((flow.loss(now), flow.accuracy(now), now.T))
-    found = dict(
-        zip(("loss", "accuracy", "scores"), map(np.array, zip(*record, strict=True)), strict=True)
-    )
-    return {"time": np.arange(points + 1)[:, None] * stride * h} | found
+    record = []
+    for taken in range(stride * POINTS + 1):
+        if taken % stride == 0:
+            record.append((flow.loss(now), flow.accuracy(now), now.T))
+        now = flow.heun(now, h)
+    loss, accuracy, scores = map(np.array, zip(*record, strict=True))
+    time = np.arange(POINTS + 1)[:, None] * stride * h
+    return {"time": time, "loss": loss, "accuracy": accuracy, "scores": scores}
 
 
 def theorem_1_table(settings: Sequence[Setting], flow: ReducedFlow) -> pd.DataFrame:
@@ -268,25 +253,28 @@ def theorem_1_table(settings: Sequence[Setting], flow: ReducedFlow) -> pd.DataFr
         list has no pair), `steps` and `separation` (list of m times, a_1 first).
     """
     rows = []
-    for place, (setting, t_star) in enumerate(zip(settings, flow.t_star, strict=True)):
+    for place, setting in enumerate(settings):
         gamma = constants.uniform_gamma(setting.L, setting.n, setting.m)
-        bound = constants.theorem_1_bound(setting.L, setting.m, gamma)
         pairs = -np.diff(flow.scores[place, : setting.m]) > 0
-        rows.append(
-            vars(setting)
-            | {
-                "c": setting.c,
-                "t_star": t_star,
-                "gamma": gamma,
-                "bound": bound,
-                "t_star_to_bound_ratio": t_star / bound,
-                "t_star_gamma_log_l": t_star * gamma * np.log(setting.L),
-                "order": float(pairs.mean()) if len(pairs) else 1.0,
-                "steps": flow.steps[place],
-                "separation": flow.separation[place, : setting.m].tolist(),
-            }
-        )
+        reached = {
+            "order": float(pairs.mean()) if len(pairs) else 1.0,
+            "steps": flow.steps[place],
+            "separation": flow.separation[place, : setting.m].tolist(),
+        }
+        time = _beside_bound(setting, flow.t_star[place], gamma)
+        rows.append(vars(setting) | {"c": setting.c} | time | reached)
     return pd.DataFrame(rows)
+
+
+def _beside_bound(setting: Setting, t_star: float, gamma: float) -> dict[str, float]:
+    bound = constants.theorem_1_bound(setting.L, setting.m, gamma)
+    return {
+        "t_star": t_star,
+        "gamma": gamma,
+        "bound": bound,
+        "t_star_to_bound_ratio": t_star / bound,
+        "t_star_gamma_log_l": t_star * gamma * np.log(setting.L),
+    }
 
 
 def solve_grids(
@@ -317,15 +305,9 @@ def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd
     of_length = [replace(setting, m=m) for m in range(shortest, setting.m + 1)]
     each = theorem_1_table(of_length, solve(of_length, step, max_steps))
     tokens = np.bincount(dealt_lengths(setting.L, shortest, setting.m))[shortest:]
-    t_star, gamma = each["t_star"].max(skipna=False), each["gamma"].min()
-    bound = constants.theorem_1_bound(setting.L, setting.m, gamma)
     return each.iloc[[-1]].assign(
         shortest=shortest,
-        t_star=t_star,
-        gamma=gamma,
-        bound=bound,
-        t_star_to_bound_ratio=t_star / bound,
-        t_star_gamma_log_l=t_star * gamma * np.log(setting.L),
+        **_beside_bound(setting, each["t_star"].max(skipna=False), each["gamma"].min()),
         order=np.average(each["order"], weights=tokens * (each["m"] - 1)),
         steps=each["steps"].max(),
     )
@@ -352,8 +334,7 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     path = trajectories(shown, flow.t_star)
     parts = []
     for index, setting in enumerate(shown):
-        key = vars(setting) | {"shortest": setting.m}
         columns = {name: values[:, index] for name, values in path.items()}
         columns["scores"] = columns["scores"][:, [*range(setting.m), -1]].tolist()
-        parts.append(pd.DataFrame(key | columns))
+        parts.append(pd.DataFrame(vars(setting) | {"shortest": setting.m} | columns))
     return pd.concat(parts, ignore_index=True)

@@ -1,9 +1,4 @@
-"""The tables of the decision-list paper: tidy for machines, and in a reader's shape.
-
-The paper publishes no numbers but two bounds: Theorem 1's time 4 M / (log(L) gamma), and Theorem
-2's window of steps. They stand in `published`; the verdict `reproduced` means at most that. A time
-that was not observed within the steps allowed is `not reached`.
-"""
+"""The tables of the decision-list paper: tidy for machines, and in a reader's shape."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -16,7 +11,6 @@ from onelayer.evidence.verdicts import NOT_REACHED, UpperBound, judge
 from onelayer.papers.decision_lists.data import list_length
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
-# Lists have from `shortest_list` to `list_length` tokens: the same where all have as many.
 WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length", "shortest": "shortest_list"}
 SIZES = list(WORDS.values())
 THEOREM_1_KEYS = [*SIZES, "delta"]
@@ -107,11 +101,9 @@ def readable_theorem_1(by: pd.DataFrame, *key: float) -> dict:
 )
 def theorem_1(solved: pd.DataFrame) -> pd.DataFrame:
     """t* beside the bound (`reduced.solve_grids`), tidy, by `THEOREM_1_KEYS`."""
-    quantities = ["t_star", "gamma", "bound"]
-    quantities += ["t_star_to_bound_ratio", "t_star_gamma_log_l", "order"]
-    return _beside_bound(
-        solved, THEOREM_1_KEYS, lambda setting: {q: setting[q] for q in quantities}
-    )
+    ratios = "t_star_to_bound_ratio", "t_star_gamma_log_l"
+    names = "t_star", "gamma", "bound", *ratios, "order"
+    return _beside_bound(solved, THEOREM_1_KEYS, lambda row: {name: row[name] for name in names})
 
 
 @row_per(*ATTENTION_KEYS)
@@ -230,18 +222,15 @@ def readable_theorem_2(by: pd.DataFrame, *key: object) -> dict:
 def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
     """Theorem 2's hypotheses, window and observed step, tidy, by `THEOREM_2_KEYS`.
 
-    Means over seeds with 95% t-intervals, and `latest_step`, the first perfect step of the seed
-    that took longest: the theorem speaks of every start. Where the hypotheses hold, its published
-    value is the beginning of the window (a mean over the seeds, whose learning rates differ), the
-    earliest T for which the theorem promises a perfect step up to T. Of `joint.near_runs`, those
-    with Theorem 2's c are shown.
+    `latest_step` is the first perfect step of the seed that took longest: the theorem speaks of
+    every start. Of `joint.near_runs`, those with Theorem 2's c are shown.
     """
     rows = []
     window = {"first_step": "window_first_step", "last_step": "window_last_step"}
     with_its_c = near[near["scale"] == "theorem_2"].rename(columns=WORDS | window)
     for values, runs in with_its_c.groupby(THEOREM_2_KEYS, sort=False):
         key, first = dict(zip(THEOREM_2_KEYS, values, strict=True)), runs.iloc[0]
-        known = {name: first[name] for name in ("c", "starting_loss", "largest_a", "least_a")}
+        known = first[["c", "starting_loss", "largest_a", "least_a"]].to_dict()
         rows += _rows(key, known | {"hypotheses_hold": float(first["holds"])}, {})
         for quantity in ("lambda_max", *window.values()):
             rows.append(key | {"quantity": quantity, "runs": len(runs)} | mean(runs[quantity]))
@@ -253,29 +242,23 @@ def _observed(runs: pd.DataFrame, holds: bool, population: bool) -> list[dict[st
     """First perfect steps: the mean over the seeds that got there, and the latest of all.
 
     A seed that was not perfect within the steps allowed took longer than those: so many count where
-    they reach into the window, and else its latest step is not known. Where only drawn sequences
-    were trained on, that is no population loss: an analogue.
+    they reach into the window, and else its latest step is not known.
     """
     perfect = runs["first_perfect"].notna()
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"
     promise = "" if holds else "the hypotheses do not hold: nothing is promised"
-    notes = {"note": "; ".join(filter(None, [note, promise]))}
     begins, steps = runs["window_first_step"], runs["steps"]
-    published = {"published": begins.mean()} if holds else {}
+    both = {"note": "; ".join(filter(None, [note, promise]))}
+    both["published"] = begins.mean() if holds else np.nan
     seen = runs["first_perfect"].fillna(steps.where(steps > begins))
-    latest = {"value": seen.max(), "n": len(runs)} | published | notes
-    latest["kind"] = "" if population else "analogue"
+    latest = {"value": seen.max(), "n": len(runs)} | both
+    latest["kind"] = "" if population else "analogue"  # drawn sequences are no population loss
     # A seed that is known to be late decides, whatever became of the others.
-    late = holds and seen.max() > published["published"]
-    if seen.isna().any() and not late:
+    if seen.isna().any() and not seen.max() > both["published"]:
         latest |= {"value": np.nan, "verdict": NOT_REACHED}
-    observed = mean(runs["first_perfect"][perfect]) | published | notes
-    if not perfect.any():
-        observed |= {"verdict": NOT_REACHED}
-    return [
-        {"quantity": "observed_step", "runs": int(perfect.sum())} | observed,
-        {"quantity": "latest_step"} | latest,
-    ]
+    observed = mean(runs["first_perfect"][perfect]) | both
+    observed |= {"runs": int(perfect.sum()), "verdict": "" if perfect.any() else NOT_REACHED}
+    return [{"quantity": "observed_step"} | observed, {"quantity": "latest_step"} | latest]
 
 
 @row_per(*SIZES)

@@ -50,8 +50,7 @@ def value_from_uniform_attention(
     handles = []
     for place, (size, _) in enumerate(sizes):
         label = "L = {}, n = {}, m = {}".format(*_sizes(*size))
-        style = _style(place, 4) | {"linewidth": widths[place]}
-        handles.append(Line2D([], [], label=label, **style))
+        handles.append(Line2D([], [], label=label, linewidth=widths[place], **_style(place, 4)))
     handles.append(Line2D([], [], label="most that any V can, of each seed", **CEILING))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
@@ -65,8 +64,7 @@ def _style(place: int, markersize: float) -> dict[str, object]:
 def solved_share(history: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
     """Task accuracy at the last step, and the largest that any V can have, of each problem.
 
-    Columns L, n, m, shortest, seed, `task_accuracy`, `task_accuracy_ceiling`, in the order of
-    `history`.
+    Columns `LISTS`, seed, `task_accuracy`, `task_accuracy_ceiling`, in the order of `history`.
     """
     keys = [*LISTS, "seed"]
     last = history.groupby(keys, sort=False).tail(1)[[*keys, "task_accuracy"]]

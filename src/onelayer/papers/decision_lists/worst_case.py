@@ -1,10 +1,6 @@
 """Theorem 1's worst case: lists and distributions whose time comes nearest to the bound.
 
-The theorem holds for all lists of at most M tokens and all distributions, and says M is much less
-than L. The search leaves that: small vocabularies, M as long as a positive gamma allows, lists of
-any lengths and orders, sequences of n distinct tokens with any weights. delta is 1, the largest
-probability mass there is: it makes c least and the time longest.
-
+delta is 1, the largest probability mass there is: it makes c least and the time longest.
 Columns of W do not know of each other, so that those of many lists and distributions are one batch
 of the flow in `reduced`, each token a slot of its own and each sequence a pattern.
 """
@@ -51,9 +47,9 @@ def patterns_of(cases: Sequence[Case], n: int) -> Patterns:
 
     `probability` is such that over L it is P(s, s_j = a), for a uniformly chosen position j.
     """
+    L = cases[0].lists.vocabulary
     counts, probabilities, targets = [], [], []
     for case in cases:
-        L = case.lists.vocabulary
         sequences = enumerate_sequences(L, n, case.weights)
         present = np.zeros((len(sequences.tokens), L), dtype=bool)
         np.put_along_axis(present, sequences.tokens, True, axis=1)
@@ -63,11 +59,10 @@ def patterns_of(cases: Sequence[Case], n: int) -> Patterns:
             counts.append(present[own].T.astype(float))
             probabilities.append(sequences.probability[own] * L / n)
             targets.append(np.arange(L)[:, None] == first)
-    B, c = len(counts), theorem_1_scale(L, n)
-    same = (np.full(B, float(value)) for value in (c, L, n))
+    B = len(counts)
     stacked = (np.stack(part, axis=-1) for part in (counts, probabilities, targets))
-    count, probability, target = stacked
-    return Patterns(count, probability, target, np.ones((L, B)), *same)
+    same = (np.full(B, float(value)) for value in (theorem_1_scale(L, n), L, n))
+    return Patterns(*stacked, np.ones((L, B)), *same)
 
 
 def measure(cases: Sequence[Case], n: int, step: float, max_steps: int) -> pd.DataFrame:
@@ -162,13 +157,15 @@ def readable(by: pd.DataFrame, *key: object) -> dict:
     """A row per size and distribution."""
     value, (L, n, m, distribution) = by["value"], key
     return {
-        **dict(zip(("L", "n", "M"), (L, n, m), strict=True)),
+        "L": L,
+        "n": n,
+        "M": m,
         "sequences": distribution,
         "largest t* / bound": number(value["largest_time_to_bound_ratio"], 4),
-        "of random ones": number(value.get("at_random", np.nan), 4),
-        "t*": number(value.get("t_star", np.nan), 3),
-        "γ": number(value.get("gamma", np.nan), 4),
-        "bound": number(value.get("bound", np.nan), 1),
+        "of random ones": number(value["at_random"], 4),
+        "t*": number(value["t_star"], 3),
+        "γ": number(value["gamma"], 4),
+        "bound": number(value["bound"], 1),
         "tries": number(value["tries"], 0),
         "verdict": by.loc["largest_time_to_bound_ratio", "verdict"],
         "lists": by.loc["largest_time_to_bound_ratio", "note"],
@@ -196,11 +193,9 @@ def readable(by: pd.DataFrame, *key: object) -> dict:
 )
 def worst_case(found: pd.DataFrame) -> pd.DataFrame:
     """The worst cases beside the bound, tidy, by `KEYS`; first the worst of all."""
-    rows, names = [], dict(zip(("L", "n", "m"), KEYS, strict=False))
-    worst = found.loc[found["ratio"].idxmax()]
-    every = dict.fromkeys(KEYS, ALL)
-    for case, key in [(worst, every), *((case, None) for _, case in found.iterrows())]:
-        key = key or {names.get(name, name): case[name] for name in (*names, KEYS[-1])}
+    rows, found = [], found.rename(columns=dict(zip(("L", "n", "m"), KEYS, strict=False)))
+    worst, every = found.loc[found["ratio"].idxmax()], dict.fromkeys(KEYS, ALL)
+    for case, key in [(worst, every), *((case, dict(case[KEYS])) for _, case in found.iterrows())]:
         longer = ((a, own) for a, own in enumerate(case["lists"]) if len(own) > 1)
         told = "; ".join(f"{a}: {' '.join(map(str, own))}" for a, own in longer)
         heavy = " ".join(f"{weight:.2g}" for weight in case["weights"])
@@ -209,9 +204,8 @@ def worst_case(found: pd.DataFrame) -> pd.DataFrame:
         late = {} if case["perfect"] or case["ratio"] > 1 else {"verdict": NOT_REACHED}
         ratio = {"value": case["ratio"], "published": 1.0, "n": tries, "note": note}
         rows.append(key | {"quantity": "largest_time_to_bound_ratio"} | ratio | late)
-        described = {"tries": tries, "gave_up": case["gave_up"]}
-        described |= {name: case[name] for name in ("t_star", "gamma", "bound", "at_random")}
-        described |= {"longest_list": case["longest_list"]}
+        named = ["gave_up", "t_star", "gamma", "bound", "at_random", "longest_list"]
+        described = {"tries": tries, **case[named]}
         described["skew"] = max(case["weights"]) / min(case["weights"])
         rows += [key | {"quantity": name, "value": value} for name, value in described.items()]
     return judge(tidy(rows, KEYS), {"largest_time_to_bound_ratio": UpperBound()})

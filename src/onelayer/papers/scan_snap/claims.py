@@ -1,9 +1,4 @@
-"""The paper's claims as checks: each with its number, its interval over seeds, and a verdict.
-
-What would matter of a claim that has a direction and no number is a tenth of what could change,
-unless said otherwise: of the attention that the common tokens have at the start, of a rank
-correlation of 1, of all of a key's attention, of the entropy of uniform attention.
-"""
+"""The paper's claims as checks: each with its number, its interval over seeds, and a verdict."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +13,7 @@ from onelayer.evidence.verdicts import TENTH, Direction, Number
 from onelayer.papers.scan_snap import entropy_sweep, measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES
 from onelayer.papers.scan_snap.entropy_sweep import CLOSE, PUBLISHED_RUNS, pooled
-from onelayer.papers.scan_snap.measures import SETTINGS, UNMOVED, WINDOW, spearman
+from onelayer.papers.scan_snap.measures import EARLY, SETTINGS, UNMOVED, slowing_down, spearman
 from onelayer.papers.scan_snap.text import uniform_entropy
 from onelayer.settings.scan_snap import TextTrainingSettings
 
@@ -27,7 +22,6 @@ SYNTHETIC, TEXT = "synthetic", "text"
 # which assumption is changed, and to what; query tokens; the last iteration that is looked at.
 KEYS = {"task": SYNTHETIC, "training": "", "assumption": "", "changed": ""}
 KEYS |= {"num_last": "", "iterations": ""}
-EARLY = 10  # speed is taken around iteration 10 and at the end
 RAREST = 4  # tokens whose drop times are compared
 PLACES = {
     "positions": "abstract, assumption (a)",
@@ -170,13 +164,10 @@ def _claim(
 def scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
     """Which tokens gain and lose, whether attention comes to rest, and which tokens drop (Fig. 4).
 
-    Args:
-        scan: simulation of one size and one pair of rates.
-        iterations: of the paper's figure.
+    The scan is of one size and one pair of rates, seen at every one of the figure's iterations.
     """
     times, c = measures.trajectories(scan[scan["diverged_at"] < 0])
-    place = {int(iteration): index for index, iteration in enumerate(times)}
-    start, end = c[0], c[place[iterations]]
+    start, end = c[0], c[iterations]
     gain = end / start
     common = measures.common_mass(start)
     order = "distinct tokens gain in the order of co-occurrence"
@@ -195,20 +186,18 @@ def scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
             (NO_WINNER, "largest_attention", end.max(axis=1),
              "the largest c of all tokens: none has most of the attention"),
             ("snapping: attention comes to rest", "slowing_down",
-             slowing_down(c[:, :, -1], place, iterations),
+             slowing_down(c[:, :, -1], iterations),
              f"log10 of the top token's speed around iteration {EARLY} / at the end"),
         )
     ]  # fmt: skip
     if (longest := int(times[-1])) > iterations:
-        before, after = np.abs(end - start).sum(axis=1), np.abs(c[-1] - end).sum(axis=1)
-        way = np.divide(after, before, out=np.full_like(before, np.nan), where=before > 0)
+        way = measures.way_after(c, iterations)
         note = f"way of c from {iterations} to {longest} iterations / way before (l1)"
         words, setting = "stays snapped over more iterations", f"synthetic, {longest} iterations"
         claims.append(
             _claim(words, "abstract", setting, "way_after", way, note, iterations=longest)
         )
-    early = times <= iterations
-    dropping, *drops = drop_claims(measures.drop_times(times[early], c[early]), iterations)
+    dropping, *drops = drop_claims(measures.drop_times(c[: iterations + 1]), iterations)
     claims.append(dropping)
     # Attention of a run has not left its start.
     if (np.abs(gain - 1) < UNMOVED).all(axis=1).any():
@@ -221,26 +210,10 @@ def _with_frequency(values: np.ndarray) -> np.ndarray:
     return spearman(values, np.broadcast_to(TOKEN_CHANCES[COMMON:], values.shape))
 
 
-def slowing_down(top: np.ndarray, place: Mapping[int, int], iterations: int) -> np.ndarray:
-    """Log10 of the speed of the top token's c early over its speed at the end, [seeds].
-
-    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms is of
-    all of them, a mean of ratios of the one that is most at rest. NaN where it has not moved.
-    """
-    speed = np.abs(np.diff(top, axis=0))
-    early = slice(place[EARLY] - WINDOW // 2, place[EARLY] + WINDOW // 2 + 1)
-    late = slice(place[iterations] - WINDOW, place[iterations])
-    early, late = speed[early].mean(axis=0), speed[late].mean(axis=0)
-    moving = (early > 0) & (late > 0)
-    return np.log10(np.divide(early, late, out=np.full_like(early, np.nan), where=moving))
-
-
 def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
     """How many distinct tokens drop, which is the first, in which order, and when the rarest do.
 
-    Args:
-        drops: of `measures.drop_times`, [runs, 20].
-        iterations: how long they were followed.
+    Drops [runs, 20] are `measures.drop_times`, followed for so many iterations.
     """
     drops = drops[:, COMMON:]
     dropped = ~np.isnan(drops)
@@ -268,10 +241,8 @@ def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
         claim = _claim(*where, f"drop_time[{rank + 1}]", times, note, **keys)
         claims.append(claim._replace(missing=""))  # none drops: that is what was found
     for rank in range(RAREST - 1):
-        quantity, delay = (
-            f"drop_delay[{rank + 1} to {rank + 2}]",
-            drops[:, rank + 1] - drops[:, rank],
-        )
+        quantity = f"drop_delay[{rank + 1} to {rank + 2}]"
+        delay = drops[:, rank + 1] - drops[:, rank]
         claims.append(_claim(*where, quantity, delay, "iterations between their drops", **keys))
     return claims
 
@@ -317,25 +288,20 @@ def changed_claims(changes: pd.DataFrame, iterations: int) -> list[Claim]:
 
 
 def sweep_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) -> list[Claim]:
-    """The cells of Fig. 6 all together, and what each of the two rates does.
-
-    The published cells are those of `entropy_sweep.read_published`.
-    """
+    """The cells of Fig. 6 all together, and what each of the two rates does."""
     cells = entropy_sweep.both(entropy_sweep.assemble(sweep, published, iterations))
     together = _cell_claims(cells, iterations) if len(cells) else []
     return together + _rate_claims(sweep, published, iterations)
 
 
 def _cell_claims(cells: pd.DataFrame, iterations: int) -> list[Claim]:
-    """Ours against the published cells, as `entropy_sweep.both` gives them."""
     words = "entropy of attention by learning rates and query tokens"
     where = words, "Fig. 6", f"synthetic, {len(cells)} cells"
     keys = KEYS | {"iterations": iterations}
     slope, z = entropy_sweep.slope(cells), np.abs(entropy_sweep.welch(cells))
     distance = (cells["value"] - cells["published"]).abs().mean()
-    correlation = np.nan
-    if len(cells) > 1:
-        correlation = np.corrcoef(cells["value"], cells["published"])[0, 1]
+    pairs = cells["value"], cells["published"]
+    correlation = np.corrcoef(*pairs)[0, 1] if len(cells) > 1 else np.nan
     together = Claim(
         *where, "entropy_slope", slope,
         "our change of entropy by training over the published one, least squares through the "
@@ -403,11 +369,8 @@ def over_sizes(differences: Sequence[Claim], side: int) -> list[Claim]:
     """Differences of entropy over all numbers of query tokens: their mean, and the weakest.
 
     The mean stands beside that of the published ones; other numbers have other seeds, so that they
-    are independent. A claim on every number is one on that at which the effect is weakest.
-
-    Args:
-        differences: one claim for each number.
-        side: on which side of 0 the paper says that they are.
+    are independent. A claim on every number is one on that at which the effect is weakest: the
+    paper says that they are on one side of 0.
     """
     if len(differences) < 2 or any(claim.missing for claim in differences):
         return []
@@ -470,10 +433,8 @@ def text_claims(
     """What attention does on real text; then trainings without positions beside their twins.
 
     Args:
-        text: measures of each training of the language model, `text_training.tabulate_measures`.
-            One without positions stands beside that which differs from it in nothing else.
-        own_text: names of the trainings that are the paper's own,
-            `LanguageModelSettings.of_the_paper`; the others are analogues.
+        text: `text_training.tabulate_measures` of each training.
+        own_text: names of the trainings that are the paper's own; the others are analogues.
         length: tokens in a sequence.
     """
     claims = []

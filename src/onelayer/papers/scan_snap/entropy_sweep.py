@@ -1,9 +1,4 @@
-"""The table of Fig. 6: entropy of attention for 64 combinations of size and learning rates.
-
-The paper prints means of ten seeds, and ours are means of seeds, too: both are uncertain. Cells of
-one number of query tokens are trained from the same seeds, so that what is said of several cells
-takes them to vary together (`pooled`).
-"""
+"""The table of Fig. 6: entropy of attention for 64 combinations of size and learning rates."""
 
 from pathlib import Path
 
@@ -27,11 +22,8 @@ CLOSE = 2.0
 
 
 def read_published(path: Path) -> pd.DataFrame:
-    """The 64 published cells: `SETTINGS`, `published`, `published_std`, `tolerance`.
-
-    The data behind the authors' figure drop zeros at the end of a number: all have the digits of
-    the one that has most.
-    """
+    """The 64 published cells: `SETTINGS`, `published`, `published_std`, `tolerance`."""
+    # The data behind the authors' figure drop zeros at the end: all have the most digits of any.
     printed = pd.read_csv(path, dtype=str)["published"]
     table = pd.read_csv(path).assign(tolerance=printed.map(rounding).min())
     return table[[*SETTINGS, "published", "published_std", "tolerance"]]
@@ -41,9 +33,9 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     """Entropy of every setting after some iterations: mean, interval, standard deviation of seeds.
 
     Returns:
-        Columns `num_last`, `lr_Z`, `lr_Y_multiplier`, `value`, `low`, `high`, `std`, `n`, `note`,
-        `verdict`. Diverged runs are left out and counted in the note. The verdict is `not reached`
-        where all diverged, or none has left the entropy before training, else empty.
+        `SETTINGS`, `value`, `low`, `high`, `n`, `std`, `note`, `verdict`. Diverged runs are left
+        out and counted in the note. The verdict is `not reached` where all diverged, or none has
+        left the entropy before training, else empty.
     """
     runs = entropy_by_run(simulated)
     rows = []
@@ -73,12 +65,8 @@ def assemble(simulated: pd.DataFrame, published: pd.DataFrame, iteration: int) -
 def judged(entropies: pd.DataFrame) -> pd.DataFrame:
     """Tidy rows of `entropy`, one a cell, with their verdicts; behind each its `entropy_z`."""
     tested = both(entropies)
-    z = tested[SETTINGS].assign(
-        quantity="entropy_z",
-        value=welch(tested),
-        n=tested["n"],
-        note="difference of the two means in standard errors (Welch)",
-    )
+    note = "difference of the two means in standard errors (Welch)"
+    z = tested[[*SETTINGS, "n"]].assign(quantity="entropy_z", value=welch(tested), note=note)
     table = pd.concat([entropies, tidy(z, SETTINGS)])
     table = table.sort_values([*SETTINGS, "quantity"], kind="stable", ignore_index=True)
     # Welch's statistic only describes.
@@ -95,11 +83,11 @@ def both(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def welch(cells: pd.DataFrame) -> np.ndarray:
-    """Ours minus the published mean in standard errors of that difference, float64 [cells].
+    """Ours minus the published mean in standard errors of that difference (Welch), [cells].
 
-    Both are means over seeds (Welch's t). Our standard error is the interval's half by Student's
-    quantile. Cells are as `both` gives them.
+    Cells are as `both` gives them.
     """
+    # The interval's half by Student's quantile.
     ours = (cells["high"] - cells["low"]) / 2 / half_width(1.0, cells["n"]) / np.sqrt(cells["n"])
     theirs = cells["published_std"] / np.sqrt(PUBLISHED_RUNS)
     return ((cells["value"] - cells["published"]) / np.hypot(ours, theirs)).to_numpy()
@@ -108,12 +96,9 @@ def welch(cells: pd.DataFrame) -> np.ndarray:
 def pooled(weights: np.ndarray, spreads: np.ndarray, together: np.ndarray) -> float:
     """The spread of a weighted sum of means: half of an interval, or a standard deviation.
 
-    Means that rest on the same seeds vary together, nobody printed how: their spreads are added as
-    they are, which is what they come to at most. Other seeds are independent: squares are added.
-
-    Args:
-        weights, spreads: [means].
-        together: [means], equal where two rest on the same seeds.
+    Means that rest on the same seeds, equal in `together` [means], vary together, nobody printed
+    how: their spreads are added as they are, which is what they come to at most. Other seeds are
+    independent: squares are added.
     """
     parts = pd.Series(np.abs(weights) * np.asarray(spreads)).groupby(np.asarray(together)).sum()
     return float(np.sqrt((parts**2).sum()))
@@ -123,8 +108,7 @@ def slope(cells: pd.DataFrame) -> dict[str, float]:
     """How large our effect of training is in units of the published one, over all cells together.
 
     With d = entropy - `INITIAL_ENTROPY`: sum of d_ours d_published / sum of d_published^2, the
-    least squares slope through the start. It is 1 where the cells are the published ones and 0
-    where training changes nothing that the paper says it changes. Cells are as `both` gives them.
+    least squares slope through the start. Cells are as `both` gives them.
 
     Returns:
         `value`, `low`, `high`, `n` (seeds of a cell), and `std`, the standard deviation of the

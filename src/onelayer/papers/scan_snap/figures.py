@@ -91,12 +91,12 @@ def _heat_map(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> 
 
 def _tokens_over_time(axis: Axes, times: np.ndarray, c: np.ndarray, iterations: int) -> None:
     early = times <= iterations
-    common = c[early, :, :COMMON].mean(axis=2)
+    times, c = times[early], c[early]
     colours = _colours(DISTINCT)[::-1]
     for place in reversed(LINES):
         label = f"weight {0.1 * (place + 1):.1f}"
-        _line(axis, times[early], c[early, :, COMMON + place], colours[place], label)
-    _line(axis, times[early], common, "0.35", "common, 1.0", "--")
+        _line(axis, times, c[:, :, COMMON + place], colours[place], label)
+    _line(axis, times, c[:, :, :COMMON].mean(axis=2), "0.35", "common, 1.0", "--")
     axis.set(title="tokens by their frequency", xlabel="iteration")
     axis.set_ylabel("attention $c_{l|n}$")
     # Above all bands: nothing lies there.
@@ -129,8 +129,7 @@ def _gains(axis: Axes, start: np.ndarray, end: np.ndarray, iterations: int) -> N
 
 
 def _speed(axis: Axes, times: np.ndarray, c: np.ndarray) -> None:
-    steps = np.diff(times)
-    speed = np.abs(np.diff(c[:, :, -1], axis=0)) / steps[:, None]
+    speed = np.abs(np.diff(c[:, :, -1], axis=0)) / np.diff(times)[:, None]
     # From a zero start the first update moves Y alone: attention stands still, off the log scale.
     moving = speed.mean(axis=1) > 0
     _line(axis, times[1:][moving], speed[moving], PALETTE[1], "")
@@ -168,8 +167,7 @@ def rest(simulated: pd.DataFrame, iterations: int) -> Figure:
         axis.set_ylabel(f"change of {what}\nper iteration")
         axis.xaxis.set_major_formatter("{x:g}")
         despine(axis)
-    handles, labels = axes[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=4)
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return drawn
 
 
@@ -358,11 +356,7 @@ def attention_maps(maps: list[dict[str, np.ndarray]], names: list[str]) -> Figur
     """Attention on one held-out sequence, a row per training, a column per iteration.
 
     Tokens are numbers along the axes, which stand with their words below the maps: trainings on
-    other corpora have other words.
-
-    Args:
-        maps: of each training, `maps` [iterations, T, T], `iterations` and `tokens` [T].
-        names: of the trainings.
+    other corpora have other words. Maps are those of `text_training.write_maps`.
     """
     trainings = dict(zip(names, maps, strict=True))
     columns = max(len(one["iterations"]) for one in trainings.values())
@@ -398,7 +392,7 @@ def attention_maps(maps: list[dict[str, np.ndarray]], names: list[str]) -> Figur
     for name, one in trainings.items():
         by_words.setdefault(numbered_words(one["tokens"]), []).append(name)
     named = [f"{', '.join(names)}:\n{words}" for words, names in by_words.items()]
-    sentences = "\n".join(named) if len(named) > 1 else next(iter(by_words))
+    sentences = "\n".join(named if len(named) > 1 else by_words)
     figure.supxlabel(plain(sentences), fontsize=7.5, x=0.02, ha="left")
     return figure
 

@@ -32,14 +32,11 @@ def _finding(
     kind: str = "claim",
     **further: object,
 ) -> Finding:
-    """A finding on a row of the one table of claims."""
-    texts = subject, does, number
-    return Finding(name, claim, place, kind, _CLAIMS, primary, *texts, **further)
+    return Finding(name, claim, place, kind, _CLAIMS, primary, subject, does, number, **further)
 
 
-def _on_text(quantity: str, training: str, claim: str) -> Rows:
-    keys = {"claim": claim, "task": "text", "training": training}
-    return keys | {"quantity": quantity, "seed": ALL}
+def _on_text(training: str, claim: str, **quantity: str) -> Rows:
+    return {"claim": claim, "task": "text", "training": training, "seed": ALL, **quantity}
 
 
 def _fixed(name: str, claim: str, where: str, keys: Rows, **said: str) -> Finding:
@@ -59,9 +56,8 @@ def _fixed(name: str, claim: str, where: str, keys: Rows, **said: str) -> Findin
 
 
 def _without(name: str, letter: str, to: tuple[str, str], also: str, where: str) -> Finding:
-    """The same where an assumption does not hold."""
     place = f"abstract, assumption ({letter})"
-    keys = dict(zip(("assumption", "changed"), to, strict=True))
+    keys = {"assumption": to[0], "changed": to[1]}
     claim = f"a fixed combination also with {also}"
     return _fixed(name, claim, f" with {where}", keys, place=place, kind="analogue")
 
@@ -77,7 +73,7 @@ def _received(name: str, claim: str, row: Rows, which: str, does: str) -> Findin
 
 def _common_on_text(name: str, training: str, where: str) -> Finding:
     claim = "common tokens lose attention"
-    row = _on_text("received[1–10]_change", training, claim)
+    row = _on_text(training, claim, quantity="received[1–10]_change")
     which = f"on real text, {where}, the ten most frequent tokens"
     return _received(name, f"{claim} on real text, {where}", row, which, "lose attention")
 
@@ -85,14 +81,12 @@ def _common_on_text(name: str, training: str, where: str) -> Finding:
 def _entropy_by_rate(
     name: str, claim: str, quantity: str, said: tuple[str, str, str], number: str, **further: object
 ) -> Finding:
-    """What a larger learning rate does to entropy; said: subject, to which side, and where."""
-    subject, side, where = said
+    rate, side, where = said
     does, row = f"gives attention a {side} entropy {where}", {"quantity": quantity}
-    return _finding(name, claim, row, subject, does, number, place="Fig. 6", **further)
+    return _finding(name, claim, row, rate, does, number, place="Fig. 6", **further)
 
 
 def _by_rate(name: str, whose: str, rate: str) -> Finding:
-    """Whether a learning rate controls when the phase transition comes."""
     return _finding(
         name,
         f"the phase transition is controllable by {whose} learning rate",
@@ -104,7 +98,6 @@ def _by_rate(name: str, whose: str, rate: str) -> Finding:
 
 
 def _rest(name: str, rate: float, control: str) -> Finding:
-    """Whether it is the decoder that brings attention to rest."""
     return Finding(
         name,
         f"attention comes to rest more than with a decoder {control}",
@@ -236,7 +229,7 @@ FINDINGS = [
     _finding(
         "text_sparse",
         "attention becomes sparse on real text",
-        _on_text("entropy_change", "aggressive", "attention becomes sparse"),
+        _on_text("aggressive", "attention becomes sparse", quantity="entropy_change"),
         f"{_SGD} attention",
         "becomes sparse",
         "its entropy changes by {it:2} nats",
@@ -246,7 +239,7 @@ FINDINGS = [
     _finding(
         "text_not_winner_take_all",
         "not winner-take-all on real text",
-        _on_text("top1_change", "aggressive", "not winner-take-all"),
+        _on_text("aggressive", "not winner-take-all", quantity="top1_change"),
         f"{_SGD} attention",
         "is shared among tokens",
         "the largest weight grows by {it:2}",
@@ -261,12 +254,7 @@ FINDINGS = [
     _received(
         "text_rare_tokens",
         "rare tokens gain attention on real text",
-        {
-            "claim": "rare tokens gain attention",
-            "task": "text",
-            "training": "aggressive",
-            "seed": ALL,
-        },
+        _on_text("aggressive", "rare tokens gain attention"),
         f"{_SGD} the rarest tokens",
         "gain attention",
     ),
@@ -318,7 +306,7 @@ FINDINGS = [
     Remark(
         "text_adam",
         _CLAIMS,
-        _on_text("top1_change", "gentle", "not winner-take-all"),
+        _on_text("gentle", "not winner-take-all", quantity="top1_change"),
         "On real text, trained with Adam, the largest weight changes by {it:2}.",
     ),
     Remark(

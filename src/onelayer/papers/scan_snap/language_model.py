@@ -62,13 +62,8 @@ def initial_parameters(
 class Reader:
     """Consecutive windows of the training text, as the paper's loader cuts them.
 
-    The text is cut into B columns that are read side by side, T tokens a step, from the start again
-    after the end. Every run starts at a place of its own.
-
-    Args:
-        text: int64, the training text.
-        seeds: one per run.
-        batch, length: B and T.
+    The text, int64, is cut into B columns that are read side by side, T tokens a step, from the
+    start again after the end. Every run starts at a place of its own.
 
     Raises:
         ValueError: the text is too short for one window.
@@ -100,12 +95,7 @@ def forward(
 ) -> tuple[Tensor, Tensor]:
     """Hidden states before the decoder, [R, B, T, d], and attention, [R, B, T, T].
 
-    Args:
-        parameters: as `initial_parameters` makes them.
-        tokens: int64 [R, B, T].
-        dropout: chance that an activation is dropped; 0 to evaluate.
-        random, step: the runs' random numbers for the dropout masks.
-        positional: whether positions are added to the embeddings.
+    Tokens are int64 [R, B, T]. Dropout is 0 to evaluate; else its masks are drawn for each step.
     """
 
     def drop(values: Tensor, use: str) -> Tensor:

@@ -11,6 +11,7 @@ from onelayer.evidence.power_laws import exponents
 from onelayer.papers.scan_snap.data import COMMON, SLOTS
 
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
+EARLY = 10  # speed is taken around iteration 10 and at the end
 WINDOW = 5  # ways from one time to the next over which speed is taken
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
 SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
@@ -24,15 +25,10 @@ def common_mass(c: np.ndarray) -> np.ndarray:
     return c[..., :COMMON].sum(axis=-1)
 
 
-def distinct_shares(c: np.ndarray) -> np.ndarray:
-    """Attention on the class's distinct tokens, renormalised over them, [..., 10]."""
-    distinct = c[..., COMMON:]
-    return distinct / distinct.sum(axis=-1, keepdims=True)
-
-
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
-    """Entropy of `distinct_shares` (nats), [...]: the metric of Fig. 6."""
-    shares = distinct_shares(c)
+    """Entropy of attention renormalised over the distinct tokens (nats), [...]: Fig. 6's metric."""
+    distinct = c[..., COMMON:]
+    shares = distinct / distinct.sum(axis=-1, keepdims=True)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return -(shares * logs).sum(axis=-1)
 
@@ -47,10 +43,7 @@ def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def entropy_by_run(table: pd.DataFrame) -> pd.DataFrame:
-    """Fig. 6's metric: entropy averaged over a run's classes.
-
-    Args:
-        table: as `simulation.simulate` makes it.
+    """Fig. 6's metric: entropy averaged over the classes of each run of `simulation.simulate`.
 
     Returns:
         Columns `SETTINGS`, `seed`, `iteration`, `diverged_at`, `entropy`.
@@ -77,29 +70,44 @@ def trajectories(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return iterations, c.reshape(len(iterations), runs, SLOTS)
 
 
-def drop_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """When each token drops: the first iteration at which c is 1% below what it was at the start.
+def way_after(c: np.ndarray, iterations: int) -> np.ndarray:
+    """The way of c [times, runs, 20] from `iterations` to the end over the way before (l1), [runs].
 
-    Args:
-        times: [iterations], ascending.
-        c: [iterations, runs, 20].
+    NaN where it stood still before. Until `iterations` c is of every iteration.
+    """
+    before = np.abs(c[iterations] - c[0]).sum(axis=1)
+    after = np.abs(c[-1] - c[iterations]).sum(axis=1)
+    return np.divide(after, before, out=np.full_like(before, np.nan), where=before > 0)
 
-    Returns:
-        float64 [runs, 20]; NaN where c never is.
+
+def slowing_down(top: np.ndarray, iterations: int) -> np.ndarray:
+    """Log10 of the speed of the top token's c early over its speed at the end, [runs].
+
+    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms is of
+    all of them, a mean of ratios of the one that is most at rest. NaN where it has not moved.
+    `top` [times, runs] is of every iteration until `iterations`.
+    """
+    speed = np.abs(np.diff(top, axis=0))
+    early = speed[EARLY - WINDOW // 2 : EARLY + WINDOW // 2 + 1].mean(axis=0)
+    late = speed[iterations - WINDOW : iterations].mean(axis=0)
+    moving = (early > 0) & (late > 0)
+    return np.log10(np.divide(early, late, out=np.full_like(early, np.nan), where=moving))
+
+
+def drop_times(c: np.ndarray) -> np.ndarray:
+    """The first iteration at which each token's c is 1% below its start, [runs, 20]; NaN: never.
+
+    c is [iterations, runs, 20], of every iteration.
     """
     dropped = c < (1 - UNMOVED) * c[0]
-    return np.where(dropped.any(axis=0), times[dropped.argmax(axis=0)], np.nan)
+    return np.where(dropped.any(axis=0), dropped.argmax(axis=0), np.nan)
 
 
 def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
     """When attention stops gathering speed: the iteration at which all of c moves fastest.
 
-    Speed is the l1 way of c from one time to the next, over `WINDOW` of them: single batches are
-    noise.
-
-    Args:
-        times: [iterations], equally far apart.
-        c: [iterations, runs, 20].
+    Speed is the l1 way of c [iterations, runs, 20] from one time to the next, equally far apart,
+    over `WINDOW` of them: single batches are noise.
 
     Returns:
         float64 [runs]; NaN where speed is still growing at the end, or nothing moved.
@@ -115,16 +123,14 @@ def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
 def transition_times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
     """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row for each run that went through.
 
-    Args:
-        simulated: `simulation.simulate` of one size, observed at equally many iterations apart.
+    They are of one size, observed at iterations equally far apart.
     """
     whole = simulated[simulated["diverged_at"] < 0]
     found = []
     for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):
-        seeds = np.unique(runs["seed"])  # in the order of `trajectories`
-        times = transition_times(*trajectories(runs))
-        rates = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
-        found.append(pd.DataFrame({**rates, "seed": seeds, "time": times}))
+        row = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
+        row["seed"] = np.unique(runs["seed"])  # in the order of `trajectories`
+        found.append(pd.DataFrame(row | {"time": transition_times(*trajectories(runs))}))
     return pd.concat(found, ignore_index=True)
 
 
@@ -132,9 +138,6 @@ def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:
     """Slopes of log time on log lr_Z and log lr_Y together, a row per seed.
 
     NaN where a run of the seed has no time, or the rates do not tell the two slopes apart.
-
-    Args:
-        times: `transition_times_by_run`.
     """
     rows = {
         seed: exponents(runs["time"].to_numpy(), runs[RATES].to_numpy())

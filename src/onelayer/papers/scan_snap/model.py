@@ -86,11 +86,7 @@ class Batches:
 def initial_parameters(
     task: Task, seeds: Sequence[int], scheme: str, dtype: torch.dtype, device: str
 ) -> Parameters:
-    """Y and Z of every run.
-
-    Args:
-        seeds: one per run; equal seeds start at equal parameters.
-        scheme: `zero`, or `uniform`: U(-1 / sqrt(M), 1 / sqrt(M)), torch's default for a Linear.
+    """Y and Z of every run, those of equal seeds equal; the schemes are those of the settings.
 
     Returns:
         `Y`: [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.

@@ -18,22 +18,13 @@ import pandas as pd
 
 from onelayer.evidence.claims import BEYOND, Claim, of_seeds
 from onelayer.evidence.verdicts import TENTH, THEORY
-from onelayer.papers.scan_snap.measures import (
-    RATES,
-    transition_exponents,
-    transition_times_by_run,
-)
+from onelayer.papers.scan_snap.measures import RATES, transition_exponents, transition_times_by_run
 
 SUM = "sum_of_exponents"
 
 
 def rescaling_claims(transitions: pd.DataFrame, momentum: float) -> Iterator[Claim]:
-    """Both exponents and their sum; `level` is by how much the rates are divided.
-
-    Args:
-        transitions: `simulation.simulate_slower`.
-        momentum: m of the trainings.
-    """
+    """Both exponents and their sum; `level` is by how much the rates are divided."""
     late = momentum / (1 - momentum)
     for slower, runs in transitions.groupby("slower"):
         times = transition_times_by_run(runs)

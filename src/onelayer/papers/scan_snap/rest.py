@@ -1,24 +1,28 @@
 """Whether it is the decoder that brings attention to rest: controls of 'snapping'.
 
 Tian et al. (2023): after the phase transition attention is (almost) fixed because the decoder has
-learned and the errors that drive attention die. The controls have the same data, start and
-attention's rate, and a decoder that is slower, or frozen at its random start. No control is the
-paper's: what slows down with them, too, says nothing of snapping.
+learned and the errors that drive attention die. What slows down with a slower or frozen decoder,
+too, says nothing of that.
 """
 
 import numpy as np
 import pandas as pd
 
+from onelayer.evidence.claims import BEYOND, Claim, of_seeds, readable, tabulated
 from onelayer.evidence.claims import NOTES as ON_CLAIMS
-from onelayer.evidence.claims import Claim, of_seeds, readable, tabulated
-from onelayer.evidence.findings import BEYOND
 from onelayer.evidence.tables import table
 from onelayer.evidence.verdicts import Direction
 from onelayer.papers.scan_snap import measures
-from onelayer.papers.scan_snap.claims import HOLDS, STILL, slowing_down
+from onelayer.papers.scan_snap.claims import HOLDS, STILL
+from onelayer.papers.scan_snap.measures import slowing_down
 
-OVER = "_over_control"
-QUANTITIES = ["slowing_down", "entropy_slowing_down", "way_after", "gain_of_top_token"]
+# What is measured of every decoder.
+NOTES = {
+    "slowing_down": "log10 of the top token's speed early / at the end",
+    "entropy_slowing_down": "log10 of the entropy's change per iteration early / at the end",
+    "gain_of_top_token": "c(end) / c(0) of the top token",
+    "way_after": "way of c after {} iterations / way before (l1)",
+}
 
 
 def slowing_by_seed(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
@@ -26,35 +30,30 @@ def slowing_by_seed(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
 
     Args:
         runs: of `simulation.simulate`, one size and one pair of rates.
-        iterations: where speed is late.
+        iterations: where speed is late; until there attention was kept at every iteration.
 
     Returns:
-        A row per seed: `slowing_down`, log10 of the early over the late speed of the top token's
-        attention; `entropy_slowing_down`, the same of the entropy's change per iteration; and
-        `way_after`, the way of c from `iterations` to the end over the way before (l1);
+        A row per seed: `slowing_down`, `measures.slowing_down` of the top token's attention;
+        `entropy_slowing_down`, the same of the entropy; `way_after`, `measures.way_after`; and
         `gain_of_top_token`, c(iterations) / c(0). NaN for a run that diverged or whose attention
         has not left its start.
     """
     index = pd.Index(sorted(runs["seed"].unique()), name="seed")
     through = runs[runs["diverged_at"] < 0]
     if through.empty:
-        return pd.DataFrame(np.nan, index, QUANTITIES)
-    times, c = measures.trajectories(through)  # [times, seeds, 20]
-    place = {int(iteration): where for where, iteration in enumerate(times)}
-    start, end = c[0], c[place[iterations]]
-    before, after = np.abs(end - start).sum(axis=1), np.abs(c[-1] - end).sum(axis=1)
+        return pd.DataFrame(np.nan, index, NOTES)
+    _, c = measures.trajectories(through)  # [times, seeds, 20]
+    gain = c[iterations] / c[0]
     found = pd.DataFrame(
         {
-            "slowing_down": slowing_down(c[:, :, -1], place, iterations),
-            "entropy_slowing_down": slowing_down(measures.distinct_entropy(c), place, iterations),
-            "way_after": np.divide(
-                after, before, out=np.full_like(before, np.nan), where=before > 0
-            ),
-            "gain_of_top_token": end[:, -1] / start[:, -1],
+            "slowing_down": slowing_down(c[:, :, -1], iterations),
+            "entropy_slowing_down": slowing_down(measures.distinct_entropy(c), iterations),
+            "way_after": measures.way_after(c, iterations),
+            "gain_of_top_token": gain[:, -1],
         },
         index=sorted(through["seed"].unique()),
     )
-    found[(np.abs(end / start - 1) < measures.UNMOVED).all(axis=1)] = np.nan
+    found[(np.abs(gain - 1) < measures.UNMOVED).all(axis=1)] = np.nan
     return found.reindex(index)
 
 
@@ -83,40 +82,31 @@ def rest(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
     """How far attention slows down with each decoder, and by how much more than with a slower."""
     of = {rate: slowing_by_seed(part, iterations) for rate, part in runs.groupby("lr_Y_multiplier")}
     own, claims = max(of), []
-    notes = {
-        "slowing_down": "log10 of the top token's speed early / at the end",
-        "entropy_slowing_down": "log10 of the entropy's change per iteration early / at the end",
-        "gain_of_top_token": "c(end) / c(0) of the top token",
-        "way_after": f"way of c after {iterations} iterations / way before (l1)",
-    }
-    for rate, measured in of.items():
+
+    def add(
+        rate: float, words: str, quantity: str, seeds: pd.Series, side: Direction | None, note: str
+    ) -> None:
         decoder = f"lr_Y / lr_Z = {rate:.15g}" if rate else "decoder frozen"
-        for quantity, note in notes.items():
+        found = of_seeds(seeds, *((0,) if quantity in ("way_after", "gain_of_top_token") else ()))
+        missing = "" if found["n"] else STILL
+        keys = {"lr_Y_multiplier": rate, "iterations": iterations}
+        texts = words, BEYOND, decoder, quantity
+        claims.append(Claim(*texts, found, note, side, kind="analogue", missing=missing, keys=keys))
+
+    for rate, measured in of.items():
+        for quantity, note in NOTES.items():
+            note = note.format(iterations)
             if quantity == "gain_of_top_token":
-                asked = [("what the top token keeps", quantity, measured[quantity], None, note)]
-                claims += _claims(asked, decoder, rate, iterations)
+                add(rate, "what the top token keeps", quantity, measured[quantity], None, note)
                 continue
-            side, claim = HOLDS[quantity.removeprefix("entropy_")], "attention comes to rest"
+            side, words = HOLDS[quantity.removeprefix("entropy_")], "attention comes to rest"
             if rate != own:  # predicted not to: the side on which that is so
                 still = side.reference + side.matters
-                side, claim = Direction(still, -side.side), "attention does not come to rest"
-            asked = [(claim, quantity, measured[quantity], side, note)]
+                side, words = Direction(still, -side.side), "attention does not come to rest"
+            add(rate, words, quantity, measured[quantity], side, note)
             if rate != own and quantity != "way_after":
+                words = "attention comes to rest more than with this control"
                 more = of[own][quantity] - measured[quantity]
-                asked += [
-                    ("attention comes to rest more than with this control", quantity + OVER, more,
-                     HOLDS["slowing_down"], f"{note}: lr_Y / lr_Z = {own:.15g} minus this")
-                ]  # fmt: skip
-            claims += _claims(asked, decoder, rate, iterations)
+                note += f": lr_Y / lr_Z = {own:.15g} minus this"
+                add(rate, words, f"{quantity}_over_control", more, HOLDS["slowing_down"], note)
     return tabulated(claims)
-
-
-def _claims(asked: list[tuple], decoder: str, rate: float, iterations: int) -> list[Claim]:
-    """What is asked of one decoder: claim, quantity, numbers by seed, side, note."""
-    keys, claims = {"lr_Y_multiplier": rate, "iterations": iterations}, []
-    for claim, name, seeds, side, note in asked:
-        found = of_seeds(seeds, *((0,) if name in ("way_after", "gain_of_top_token") else ()))
-        missing = "" if found["n"] else STILL
-        texts = claim, BEYOND, decoder, name
-        claims.append(Claim(*texts, found, note, side, kind="analogue", missing=missing, keys=keys))
-    return claims

@@ -15,7 +15,7 @@ from onelayer.compute.device import fitting, on_gpu
 from onelayer.compute.ensemble import Ensemble, Optimizer, train_in_chunks
 from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model, positions
-from onelayer.papers.scan_snap.data import Task
+from onelayer.papers.scan_snap.data import SLOTS, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
 from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings, SlowSettings
 
@@ -33,12 +33,9 @@ def simulate(
 ) -> pd.DataFrame:
     """Train all runs and tabulate c.
 
-    Args:
-        settings: what is trained: every combination of sizes, learning rates and seeds; a seed has
-            the same data and start under all learning rates.
-        execution: where; the state of each size is kept in turn.
-        first_seed: the seeds are as many as the settings say, from this one on.
-        with_positions: train the model of `positions`, which takes one pair of learning rates.
+    Every combination of sizes, learning rates and seeds; a seed has the same data and start under
+    all learning rates. Seeds count from `first_seed`. The model of `positions` takes one pair of
+    learning rates.
 
     Returns:
         One row per run, observed iteration and sequence class: `KEYS`, then `c_00` to `c_19`
@@ -58,15 +55,10 @@ def simulate(
 def simulate_changes(
     scan: SimulationSettings, changes: AssumptionSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
-    """Fig. 4 again with the paper's assumptions changed one at a time, all else as it is.
+    """The scan again with the paper's assumptions changed one at a time, all else as it is.
 
     The abstract assumes (a) no positional encoding, (b) a long input and (c) a decoder that learns
     faster than self-attention.
-
-    Args:
-        scan: what is changed, with the seeds and iterations of every change.
-        changes: lengths and decoder speeds.
-        execution: where; the state of each change is kept in turn.
 
     Returns:
         `assumption` (`positions`, `length` or `decoder`) and `changed`, to what (`learned`, tokens,
@@ -88,12 +80,7 @@ def simulate_changes(
 def simulate_slower(
     transition: SimulationSettings, slow: SlowSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
-    """The phase transition at learning rates that are many times smaller.
-
-    Args:
-        transition: all that `slow` does not say.
-        slow: by how much smaller, at which rates, and how long.
-        execution: where; the state of each is kept in turn.
+    """The phase transition at rates divided by `slow.slower`; what `slow` does not say is as there.
 
     Returns:
         `slower`, by how much the rates of `slow` are divided; then as `simulate`, kept every
@@ -128,7 +115,6 @@ def _simulate_size(
     execution: Execution,
     with_positions: bool,
 ) -> pd.DataFrame:
-    """The runs of one size, trained and tabulated as `simulate` returns them."""
     pairs, most = len(runs) // settings.seeds, _most_runs(task, execution.device)
     trained = train_in_chunks(
         lambda part: _ensemble(settings, task, runs.iloc[part], execution.device, with_positions),
@@ -144,12 +130,10 @@ def _simulate_size(
     axes = pd.MultiIndex.from_product(
         [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
         names=["iteration", "run", "sequence_class"],
-    ).to_frame(index=False)
-    table = runs.assign(diverged_at=trained.diverged_at.numpy())
-    table = axes.merge(table, left_on="run", right_index=True, how="left")
-    table = table.assign(num_last=task.num_last)
-    attention = pd.DataFrame(c.reshape(-1, len(ATTENTION)), columns=ATTENTION)
-    return pd.concat([table[KEYS], attention, table[["diverged_at"]]], axis=1)
+    )
+    trainings = runs.assign(num_last=task.num_last, diverged_at=trained.diverged_at.numpy())
+    table = pd.DataFrame(c.reshape(-1, SLOTS), axes, ATTENTION).join(trainings, on="run")
+    return table.reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
 
 
 def _ensemble(

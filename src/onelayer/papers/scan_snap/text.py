@@ -13,8 +13,8 @@ from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import tokens
 
 UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
-# Ranks by training frequency, the most frequent first; what is beyond the vocabulary has none.
-FREQUENCY_BINS = {"1–10": (1, 10), "11–100": (11, 100), "101–1000": (101, 1000), "1001+": (1001, 0)}
+# Ranks by training frequency, the most frequent first, each with the rank that it begins at.
+FREQUENCY_BINS = {"1–10": 1, "11–100": 11, "101–1000": 101, "1001+": 1001}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,7 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
     index = {name: place for place, name in enumerate(names)}
     unseen = _numbers([texts[place] for place in sorted(held)], index)
     length, sequences = settings.length, settings.held_out_sequences
-    windows = len(unseen) // (length + 1)
-    if windows < sequences:
+    if (windows := len(unseen) // (length + 1)) < sequences:
         raise OnelayerError(
             f"scan_snap.language_model.held_out_sequences: {sequences}; the held-out articles have "
             f"{len(unseen)} tokens, enough for {windows} sequences of {length}"
@@ -71,11 +70,8 @@ def shown_window(held_out: np.ndarray) -> int:
 
 def frequency_bins(vocabulary: int) -> np.ndarray:
     """Which of `FREQUENCY_BINS` each id lies in, int64 [vocabulary]; -1 for the special ids."""
-    bins = np.full(vocabulary, -1)
     rank = np.arange(vocabulary) - 1
-    for place, (first, last) in enumerate(FREQUENCY_BINS.values()):
-        bins[(rank >= first) & (rank <= (last or vocabulary))] = place
-    return bins
+    return np.searchsorted(list(FREQUENCY_BINS.values()), rank, side="right") - 1
 
 
 def uniform_entropy(length: int) -> float:

@@ -17,7 +17,6 @@ from onelayer.papers.scan_snap.language_model import FEED_FORWARD, Parameters, R
 from onelayer.papers.scan_snap.text import FREQUENCY_BINS, Text, frequency_bins, shown_window
 from onelayer.settings.scan_snap import LanguageModelSettings
 
-QUANTITIES = ["loss", "entropy", "top1", "sparse"]
 SEQUENCES = 16  # evaluated at once; a GPU takes what its memory holds
 SPARSE = 0.1  # a key below this share of uniform attention counts as dropped
 
@@ -27,10 +26,7 @@ def train_language_model(
 ) -> Trained:
     """Train all seeds; `observed` holds what `Observer` returns.
 
-    Args:
-        text: what is read, in training and held out.
-        settings: of one training, as `LanguageModelSettings.of` gives them.
-        execution: where.
+    The settings are those of one training, `LanguageModelSettings.of`.
 
     Raises:
         ValueError: the text is too short for one window.
@@ -132,7 +128,7 @@ def tabulate_measures(trained: Trained) -> pd.DataFrame:
         `received` with the frequency bin in brackets), `value`; without rows from the iteration on
         at which a run diverged, or of bins that hold no token.
     """
-    measured = {name: trained.observed[name] for name in QUANTITIES}
+    measured = {name: trained.observed[name] for name in ("loss", "entropy", "top1", "sparse")}
     received = trained.observed["received"].unbind(-1)
     measured |= {f"received[{b}]": r for b, r in zip(FREQUENCY_BINS, received, strict=True)}
     diverged = trained.diverged_at.numpy()
@@ -145,16 +141,16 @@ def tabulate_measures(trained: Trained) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True).dropna(ignore_index=True)
 
 
-def write_maps(trained: Trained, text: Text, shown: Sequence[int], seed: int, path: Path) -> None:
-    """Write attention of one seed on the sequence of `text.shown_window` at some iterations.
+def write_maps(trained: Trained, text: Text, shown: Sequence[int], path: Path) -> None:
+    """Write attention of the first seed on the sequence of `text.shown_window` at some iterations.
 
     The file holds `maps` float32 [iterations, T, T], `iterations`, and `tokens`, the T texts.
     """
-    window = shown_window(text.held_out)
+    window = text.held_out[shown_window(text.held_out), :-1]
     places = [trained.observed_at.index(iteration) for iteration in shown]
     np.savez(
         path,
-        maps=trained.observed["map"].numpy()[places, seed],
-        iterations=np.array(shown),
-        tokens=np.array([text.vocabulary[token] for token in text.held_out[window, :-1]]),
+        maps=trained.observed["map"].numpy()[places, 0],
+        iterations=shown,
+        tokens=np.array([text.vocabulary[token] for token in window]),
     )
