@@ -35,14 +35,14 @@ def all_components(
         `diverged_at`.
     """
     words = as_defined(base.model)
-    vocabulary = data.vocabulary_of(words)
+    vocabulary = data.Vocabulary(words.T, words.v)
     rows = data.draw(words, block.documents, block.N, "components", tau=block.tau)
-    # Fresh unmasked documents on which attention is averaged.
     rng = generator("components", "evaluation")
     weights = data.uniform_weights(rng, vocabulary.T, block.tau, EVALUATED)
     tokens = data.draw_documents(rng, vocabulary, weights, block.N)
     counts = attention.evaluation_counts(vocabulary, tokens, block.N[1])
     topics, parts = attention.correct_topics(vocabulary), []
+    looks = sorted({*range(0, over.steps + 1, over.every), over.steps})
     for loss, rates in block.rates.items():
         runs = [
             Run(seed, optimizer, rate)
@@ -52,7 +52,7 @@ def all_components(
         for d in (vocabulary.size, *over.d):
             plan = Plan(base.batch, base.chunk, over.steps, embedding="trained", loss=loss, d=d)
             part = execution.part(f"{loss}-{d}", f"{loss}, d = {d}")
-            trained = train_runs(rows, runs, plan, _observe, over.looks, part)
+            trained = train_runs(rows, runs, plan, _observe, looks, part)
             setting = pd.DataFrame(runs)[["optimizer", "seed"]]
             setting = setting.assign(loss=loss, d=d, diverged_at=trained.diverged_at.numpy())
             for place, step in enumerate(trained.observed_at):
