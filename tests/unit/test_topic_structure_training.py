@@ -59,7 +59,7 @@ def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> 
     words = TopicModelSettings(**model)
     vocabulary = data.Vocabulary(words.T, words.v)
     rows = gaps.draw(words, 600, (1000, 1100), "a test", tau=2)
-    theory = closed_form.theory_gap(vocabulary, words)
+    theory = closed_form.theory_gap(words)
     for parameter, rate in (("W_V", rate_value), ("E", TheorySettings().sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
         embedding, alone = gaps.ALONE[parameter]
@@ -457,7 +457,7 @@ def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> 
             ((100_000, 100_000), 50_000_000),
         )
     )
-    theory = closed_form.theory_gap(data.Vocabulary(10, 10), TopicModelSettings())
+    theory = closed_form.theory_gap(TopicModelSettings())
     assert few > many > 50 * long
     assert many / theory == pytest.approx(0.000617, rel=0.01)  # exact for 1,000 words
     # Of 500 documents the words that show themselves are 432,500 give or take 241.

@@ -148,8 +148,8 @@ def gap_claims(
         theory, expected = draws[["theory", "expected"]].iloc[0]
         setting = f"v = {v}, T = {T}, p_m = {p_m:.15g}, p_c = {p_c:.15g}, tau = {tau}"
         found, seeds = of_seeds(draws["gap"]), draws.set_index("seed")["gap"]
-        masking = base.model_copy(update={"p_m": p_m, "p_c": p_c})
-        off = off_by_length(Vocabulary(T, v), masking, tau, N) / theory
+        of_setting = base.model_copy(update={"v": v, "T": T, "p_m": p_m, "p_c": p_c})
+        off = off_by_length(of_setting, tau, N) / theory
         note = f"{found['value'] / theory:.4f} of the theorem's"
         if varied == "d":
             yield Claim("embeddings of d < D dimensions have the theorem's gap for d >= T, and "

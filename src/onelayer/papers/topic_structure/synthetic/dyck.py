@@ -15,7 +15,8 @@ import pandas as pd
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data
-from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius, norms_of
+from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
+from onelayer.papers.topic_structure.synthetic.norms import frobenius, norms_of
 from onelayer.papers.topic_structure.synthetic.stage_two import attention_with_frozen_value
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
@@ -59,7 +60,7 @@ def bracket_words(
     return tokens
 
 
-def bracket_rows(block: DyckSettings, masking: MaskingSettings, seed: int) -> data.Rows:
+def _rows(block: DyckSettings, masking: MaskingSettings, seed: int) -> data.Rows:
     """Masked bracket words as counts, masked positions attended."""
     vocabulary = data.Vocabulary(block.types, 2)
     rng = generator("brackets", seed)
@@ -81,26 +82,16 @@ def dyck(
         that trained W_K and W_Q give the same bracket (`same_word`), its partner (`same_topic`)
         and other types; and norms as of `norms.two_stages`.
     """
-    masking = base.model.model_copy(update={"selection": "proportion"})
-    drawn = [bracket_rows(block, masking, seed) for seed in range(block.seeds)]
+    masking = as_defined(base.model)
+    drawn = [_rows(block, masking, seed) for seed in range(block.seeds)]
     found = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
     found += _stage_two(block, drawn[0], plan, execution)
-    return pd.DataFrame(found), _two_stages(block, drawn[0], plan, execution)
+    found = pd.DataFrame(found, columns=["quantity", "seed", "value", "expected"])
+    return found, _two_stages(block, drawn[0], plan, execution)
 
 
-def expected_scales(block: DyckSettings, masking: MaskingSettings) -> tuple[float, float]:
-    """By what W_V scales a contrast of types, and the contrast of opening and closing brackets.
-
-    A bracket shares its type with its partner, one of the N - 1 other words, and with the rest on
-    average nothing; of opening against closing it shares the opposite.
-    """
-    words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)
-    types, sides = (closed_form.contrast_scale(masking, words, s / (words - 1)) for s in (1, -1))
-    return types, sides
-
-
-def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float:
+def partner_minus_self(matrix: np.ndarray) -> float:
     """Mean entry between the two brackets of a type minus that of a bracket and itself."""
     words = matrix[data.SPECIAL :, data.SPECIAL :]
     partner = np.arange(len(words)) ^ 1
@@ -109,27 +100,24 @@ def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float
 
 def _optima(
     block: DyckSettings, masking: MaskingSettings, rows: data.Rows, seed: int
-) -> Iterator[dict]:
+) -> Iterator[tuple[str, int, float, float]]:
     vocabulary, moments = data.Vocabulary(block.types, 2), closed_form.moments(rows)
-    types, sides = expected_scales(block, masking)
+    words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)
+    # A bracket shares its type with its partner, one of the N - 1 other words, and with the rest on
+    # average nothing; of opening against closing it shares the opposite.
+    types, sides = (closed_form.contrast_scale(masking, words, s / (words - 1)) for s in (1, -1))
     for name, matrix, of_sides in (
         ("W_V", closed_form.ridge_value(moments, 0.0), -sides),
         # E has no negative eigenvalue: none for what an opening bracket lacks.
         ("E", closed_form.ridge_embedding(moments, 0.0), 0.0),
     ):
-        gap = float(closed_form.gap(vocabulary, matrix))
-        yield _row(f"{name}_gap", seed, gap, types / 2)
-        within = partner_minus_self(vocabulary, matrix)
-        yield _row(f"{name}_partner_minus_self", seed, within, of_sides)
-
-
-def _row(quantity: str, seed: int, value: float, expected: float = np.nan) -> dict:
-    return {"quantity": quantity, "seed": seed, "value": value, "expected": expected}
+        yield f"{name}_gap", seed, float(closed_form.gap(vocabulary, matrix)), types / 2
+        yield f"{name}_partner_minus_self", seed, partner_minus_self(matrix), of_sides
 
 
 def _stage_two(
     block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
-) -> list[dict]:
+) -> list[tuple[str, int, float, float]]:
     vocabulary = data.Vocabulary(block.types, 2)
     W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
     runs = [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
@@ -139,7 +127,7 @@ def _stage_two(
     )
     averages[diverged_at >= 0] = np.nan
     return [
-        _row(quantity, seed, float(value))
+        (quantity, seed, float(value), np.nan)
         for seed, of_run in enumerate(averages)
         for quantity, value in zip(attention.PAIR_CLASSES, of_run, strict=True)
     ]
@@ -153,5 +141,4 @@ def _two_stages(
     part = execution.part("two-stages", "brackets, two stages")
     trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
     parts = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
-    columns = ["kind", "name", "noise", "learning_rate", "seed", "step", "diverged_at", *NORMS]
-    return pd.concat(parts, ignore_index=True)[columns]
+    return pd.concat(parts, ignore_index=True)

@@ -26,7 +26,6 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.papers.topic_structure.synthetic.data import vocabulary_of
 from onelayer.settings.topic_structure_synthetic import (
     AttentionVariant,
     TheorySettings,
@@ -80,9 +79,8 @@ def gap_tolerance(model: TopicModelSettings, theory: TheorySettings) -> float:
 
     All rows are of one draw of documents, so that no interval has the draw in it.
     """
-    vocabulary = vocabulary_of(model)
-    length = closed_form.off_by_length(vocabulary, model, theory.tau, theory.N)
-    return length + closed_form.off_by_draw(vocabulary, model, theory.N, theory.documents)
+    length = closed_form.off_by_length(model, theory.tau, theory.N)
+    return length + closed_form.off_by_draw(model, theory.N, theory.documents)
 
 
 def tidy_gaps(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
@@ -146,10 +144,7 @@ def readable_gaps(
 def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySettings) -> Report:
     """The gaps of W_V and E beside the theorems' value."""
     tolerance = gap_tolerance(model, theory)
-    title = (
-        "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
-    )
-    share = tolerance / closed_form.theory_gap(vocabulary_of(model), model)
+    share = tolerance / closed_form.theory_gap(model)
     notes = [
         "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over "
         "pairs of different topics. Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed "
@@ -171,6 +166,9 @@ def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySett
         f"draws of {theory.documents:,} of them. Trainings are on the same draw: what else they "
         "differ by is the optimiser's.",
     ]
+    title = (
+        "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
+    )
     tidied = tidy_gaps(gaps, tolerance)
     return Report(tidied, readable_gaps(tidied), title, notes)
 
@@ -207,15 +205,11 @@ def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
     released = correct["step"] == released_steps
     ended = correct["still_falling"] & ~released
     fixed = [correct[released].assign(budget=RELEASED), correct[ended].assign(budget=LAST)]
-    fixed = pd.concat(fixed)
-    fixed = fixed.assign(until=_after(fixed["step"])).sort_values("step", kind="stable")
+    fixed = pd.concat(fixed).sort_values("step", kind="stable")
+    fixed["until"] = fixed["step"].astype(str) + " steps"
     best = correct["held_out_loss"].fillna(np.inf).groupby([correct[key] for key in runs]).idxmin()
     looks = pd.concat([fixed, correct.loc[best].assign(budget=BEST, until=BEST)])
     return looks.sort_values(["optimizer", "learning_rate"], kind="stable")
-
-
-def _after(steps: pd.Series) -> pd.Series:
-    return steps.astype(str) + " steps"
 
 
 def tidy_attention(
@@ -241,8 +235,9 @@ def tidy_attention(
     theirs = published.set_index(["optimizer", "learning_rate", "quantity"])
     by_name = {variant.name: variant for variant in variants}
     rows = []
-    short = pd.concat(averages)
-    every = pd.concat([short.assign(budget=TABLE, until=_after(short["step"])), budgets])
+    short = pd.concat(averages).assign(budget=TABLE)
+    short["until"] = short["step"].astype(str) + " steps"
+    every = pd.concat([short, budgets])
     for key, group in every.groupby(ATTENTION_KEYS, sort=False):
         setting = dict(zip(ATTENTION_KEYS, key, strict=True))
         diverged = group["diverged_at"] >= 0
