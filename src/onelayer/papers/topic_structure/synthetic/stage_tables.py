@@ -263,11 +263,7 @@ def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
     reads={"ratios": "optimise_topic_attention.ratios"},
 )
 def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches.
-
-    Args:
-        ratios: rows of `stage_two.ratio_over_tau`.
-    """
+    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches."""
     rows = []
     for key, group in ratios.groupby(RATIO_KEYS, sort=False):
         keys = dict(zip(RATIO_KEYS, map(str, key), strict=True))

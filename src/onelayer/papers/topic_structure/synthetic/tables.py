@@ -363,16 +363,7 @@ def attention_by_optimizer(
     evaluated_tokens: int,
     released_steps: int,
 ) -> Report:
-    """Average attention by optimiser and learning rate beside the published table.
-
-    Args:
-        averages: rows of `trained_attention.topic_attention`, a table per variant.
-        over_steps: rows of `trained_attention.attention_over_steps`, a table per optimiser.
-        published: see `read_published`.
-        variants: what was trained.
-        evaluated_tokens: length of the evaluated documents (tokens).
-        released_steps: updates of the released configuration (steps).
-    """
+    """Average attention by optimiser and learning rate beside the published table."""
     title = "Topic structure, synthetic: average attention by optimiser and learning rate"
     notes = [
         "Mean attention weight from one position to another over all ordered pairs of positions "
