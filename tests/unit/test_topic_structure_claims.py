@@ -191,12 +191,6 @@ def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
     assert np.isfinite(found[["gap", "attention"]]).all(axis=None)
 
 
-def test_without_the_diagonal_orthogonal_embeddings_have_no_gap() -> None:
-    vocabulary = data.Vocabulary(3, 4)
-    assert closed_form.gap(vocabulary, np.eye(vocabulary.size)) == pytest.approx(1 / 4)
-    assert closed_form.gap(vocabulary, np.eye(vocabulary.size), diagonal=False) == 0
-
-
 def test_half_times_are_the_first_looks_at_half_of_the_end() -> None:
     known = {"loss": "squared", "optimizer": "adam", "d": 4, "seed": 0, "diverged_at": -1}
     run = pd.DataFrame({"step": [0, 10, 20, 30], "gap": [0.1, 0.2, 0.6, 1.1]} | known)
@@ -223,7 +217,8 @@ def brackets(tokens: np.ndarray) -> int:
 
 
 def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
-    tokens = dyck.bracket_words(np.random.default_rng(0), 3, 4, 300, (9, 21))
+    block = DyckSettings(types=3, depth=4, documents=300, N=(9, 21))
+    tokens = dyck.bracket_words(np.random.default_rng(0), block)
     assert {brackets(word) for word in tokens} >= {2, 3, 4}
     assert max(brackets(word) for word in tokens) == 4
     lengths = (tokens != data.PAD).sum(axis=1)

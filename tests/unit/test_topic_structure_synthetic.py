@@ -109,10 +109,11 @@ def test_without_masked_keys_the_gap_follows_the_other_formula(model) -> None:
     assert theory < 0.93 * closed_form.theory_gap(model)
 
 
-def test_the_gap_counts_the_diagonal_and_only_words() -> None:
+def test_the_gap_counts_only_words_and_the_diagonal_unless_told_not_to() -> None:
     matrix = np.full((SMALL.size, SMALL.size), 7.0)
     matrix[data.SPECIAL :, data.SPECIAL :] = np.eye(12)
     assert closed_form.gap(SMALL, matrix) == pytest.approx(1 / 4)
+    assert closed_form.gap(SMALL, matrix, diagonal=False) == 0
 
 
 def test_the_optimal_ratio_grows_with_tau_and_is_one_for_one_topic() -> None:

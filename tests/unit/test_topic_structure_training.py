@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.papers.topic_structure.synthetic import (
-    closed_form,
-    data,
-    gaps,
-    stage_tables,
-    tables,
-)
+from onelayer.papers.topic_structure.synthetic import closed_form, data, gaps, stage_tables, tables
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.trained_attention import (
@@ -51,16 +45,17 @@ def attention_table(averages: pd.DataFrame, **variant: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("model", "rate_value"),
-    [({}, 10.0), ({"T": 20, "v": 5, "p_m": 0.3}, 10.0)],
-    ids=["default", "T=20, v=5, p_m=.3"],
+    "words",
+    [
+        pytest.param(TopicModelSettings(), id="default"),
+        pytest.param(TopicModelSettings(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
+    ],
 )
-def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> None:
-    words = TopicModelSettings(**model)
+def test_trained_gaps_are_the_theorems_within_one_percent(words) -> None:
     vocabulary = data.Vocabulary(words.T, words.v)
     rows = gaps.draw(words, 600, (1000, 1100), "a test", tau=2)
-    theory = closed_form.theory_gap(words)
-    for parameter, rate in (("W_V", rate_value), ("E", TheorySettings().sgd_rate_embedding)):
+    theory, rates = closed_form.theory_gap(words), TheorySettings()
+    for parameter, rate in (("W_V", rates.sgd_rate_value), ("E", rates.sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
         embedding, alone = gaps.ALONE[parameter]
         plan = Plan(20, 4, 150, embedding, "squared", trained=(alone,))

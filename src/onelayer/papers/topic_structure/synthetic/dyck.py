@@ -26,47 +26,30 @@ from onelayer.settings.topic_structure_synthetic import (
 )
 
 
-def bracket_words(
-    rng: np.random.Generator, types: int, depth: int, documents: int, N: tuple[int, int]
-) -> np.ndarray:
+def bracket_words(rng: np.random.Generator, block: DyckSettings) -> np.ndarray:
     """Well-nested bracket words: at each place an opening bracket of any type, or the closing one.
 
     Either is as likely where both are possible. Lengths are even, uniform between the two of N.
 
-    Args:
-        rng: source of all randomness.
-        types: of brackets; id 4 + 2 type opens, the next one closes.
-        depth: most brackets that are open at once.
-        documents: how many.
-        N: fewest and most words.
-
     Returns:
-        Token ids, int64 [documents, longest], padded with PAD.
+        Token ids, int64 [documents, longest], padded with PAD; 4 + 2 type opens, the next closes.
     """
-    length = 2 * rng.integers((N[0] + 1) // 2, N[1] // 2 + 1, documents)
+    documents = block.documents
+    length = 2 * rng.integers((block.N[0] + 1) // 2, block.N[1] // 2 + 1, documents)
     tokens = np.full((documents, length.max()), data.PAD)
-    stack = np.zeros((documents, depth), dtype=np.int64)
+    stack = np.zeros((documents, block.depth), dtype=np.int64)
     height, each = np.zeros(documents, dtype=np.int64), np.arange(documents)
     for place in range(tokens.shape[1]):
         places_left = length - place
         opens = rng.random(documents) < 0.5
-        opens = ((height == 0) | (opens & (height < depth))) & (places_left > height)
-        kind = rng.integers(types, size=documents)
+        opens = ((height == 0) | (opens & (height < block.depth))) & (places_left > height)
+        kind = rng.integers(block.types, size=documents)
         top = stack[each, height - 1]
         stack[each[opens], height[opens]] = kind[opens]
         token = data.SPECIAL + 2 * np.where(opens, kind, top) + ~opens
         tokens[:, place] = np.where(places_left > 0, token, data.PAD)
         height += np.where(places_left > 0, 2 * opens - 1, 0)
     return tokens
-
-
-def _rows(block: DyckSettings, masking: MaskingSettings, seed: int) -> data.Rows:
-    """Masked bracket words as counts, masked positions attended."""
-    vocabulary = data.Vocabulary(block.types, 2)
-    rng = generator("brackets", seed)
-    tokens = bracket_words(rng, block.types, block.depth, block.documents, block.N)
-    shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
-    return data.count_rows(vocabulary, tokens, shown, selected)
 
 
 def dyck(
@@ -82,13 +65,32 @@ def dyck(
         that trained W_K and W_Q give the same bracket (`same_word`), its partner (`same_topic`)
         and other types; and norms as of `norms.two_stages`.
     """
-    masking = as_defined(base.model)
-    drawn = [_rows(block, masking, seed) for seed in range(block.seeds)]
+    masking, vocabulary = as_defined(base.model), data.Vocabulary(block.types, 2)
+    drawn = []
+    for seed in range(block.seeds):
+        rng = generator("brackets", seed)
+        tokens = bracket_words(rng, block)
+        shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
+        drawn.append(data.count_rows(vocabulary, tokens, shown, selected))
     found = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
+    rows, runs = drawn[0], [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
-    found += _stage_two(block, drawn[0], plan, execution)
-    found = pd.DataFrame(found, columns=["quantity", "seed", "value", "expected"])
-    return found, _two_stages(block, drawn[0], plan, execution)
+    W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
+    part = execution.part("stage-two", "brackets, stage 2")
+    averages, diverged_at = attention_with_frozen_value(
+        vocabulary, rows, W_V, runs, plan, block.N[0], part
+    )
+    averages[diverged_at >= 0] = np.nan
+    for seed, of_run in enumerate(averages.tolist()):
+        of_classes = zip(attention.PAIR_CLASSES, of_run, strict=True)
+        found += [(quantity, seed, value, np.nan) for quantity, value in of_classes]
+    plan = replace(plan, loss="mean_squared")
+    part = execution.part("two-stages", "brackets, two stages")
+    runs = [replace(run, noise=block.noise) for run in runs]
+    trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
+    norms = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
+    columns = ["quantity", "seed", "value", "expected"]
+    return pd.DataFrame(found, columns=columns), pd.concat(norms, ignore_index=True)
 
 
 def partner_minus_self(matrix: np.ndarray) -> float:
@@ -113,32 +115,3 @@ def _optima(
     ):
         yield f"{name}_gap", seed, float(closed_form.gap(vocabulary, matrix)), types / 2
         yield f"{name}_partner_minus_self", seed, partner_minus_self(matrix), of_sides
-
-
-def _stage_two(
-    block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
-) -> list[tuple[str, int, float, float]]:
-    vocabulary = data.Vocabulary(block.types, 2)
-    W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    runs = [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
-    part = execution.part("stage-two", "brackets, stage 2")
-    averages, diverged_at = attention_with_frozen_value(
-        vocabulary, rows, W_V, runs, plan, block.N[0], part
-    )
-    averages[diverged_at >= 0] = np.nan
-    return [
-        (quantity, seed, float(value), np.nan)
-        for seed, of_run in enumerate(averages)
-        for quantity, value in zip(attention.PAIR_CLASSES, of_run, strict=True)
-    ]
-
-
-def _two_stages(
-    block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
-) -> pd.DataFrame:
-    plan = replace(plan, loss="mean_squared")
-    runs = [Run(s, "adam", block.learning_rate, noise=block.noise) for s in range(block.seeds)]
-    part = execution.part("two-stages", "brackets, two stages")
-    trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
-    parts = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
-    return pd.concat(parts, ignore_index=True)

@@ -87,13 +87,10 @@ def _times(runs: pd.DataFrame) -> Iterator[dict]:
     for quantity, most in TIMES.items():
         lost = diverged | runs[quantity].isna()
         reached = runs[quantity][~lost]
-        summary = over_runs(runs[quantity], diverged, 0.0, most)
+        summary = over_runs(runs[quantity], lost, 0.0, most)
         if (never := (lost & ~diverged).sum()) > 0:
             note = f"{diverged.sum()} diverged" if diverged.any() else ""
-            note = joined(f"not reached in {never} of {len(runs)} runs", note)
-            verdict = NOT_REACHED if lost.all() else ""
-            found = independent(mean(reached, 0.0, most))
-            summary = found | {"note": note, "verdict": verdict}
+            summary["note"] = joined(f"not reached in {never} of {len(runs)} runs", note)
         yield {"quantity": quantity} | summary
         if f"{quantity}_median" in MEDIANS:
             # The median and the quartiles describe runs of two kinds.
@@ -210,10 +207,7 @@ def stage_notes(table: pd.DataFrame) -> list[str]:
     "topic_structure/two_stage",
     "Synthetic: tables",
     "table: two stages",
-    reads={
-        "norms": "train_two_stages.norms",
-        "published": "reference/topic_structure_stages.csv",
-    },
+    reads={"norms": "train_two_stages.norms", "published": "reference/topic_structure_stages.csv"},
     settings={"stages": "topic_structure.synthetic.two_stages"},
 )
 def two_stage(norms: pd.DataFrame, published: Path, stages: TwoStageSettings) -> Report:
@@ -263,7 +257,7 @@ def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
     reads={"ratios": "optimise_topic_attention.ratios"},
 )
 def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches."""
+    """The ratio against tau: of optimal tied attention, and what training W_K and W_Q reaches."""
     rows = []
     for key, group in ratios.groupby(RATIO_KEYS, sort=False):
         keys = dict(zip(RATIO_KEYS, map(str, key), strict=True))

@@ -36,10 +36,7 @@ def ratio_over_tau(
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
     vocabulary = data.Vocabulary(base.model.T, base.model.v)
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
-    lengths = {
-        "short": (block.documents, block.N),
-        "long": (block.documents_long, block.N_long),
-    }
+    lengths = {"short": (block.documents, block.N), "long": (block.documents_long, block.N_long)}
     found = []
     for tau, seed in itertools.product(block.taus, range(block.seeds)):
         for name, (documents, N) in lengths.items():

@@ -67,7 +67,7 @@ def independent(found: dict) -> dict:
 
 def joined(*notes: str) -> str:
     """Notes as one, those that say nothing left out."""
-    return "; ".join(note for note in notes if note)
+    return "; ".join(filter(None, notes))
 
 
 # Uniform attention: the theorems' gap. No topic structure is no gap.

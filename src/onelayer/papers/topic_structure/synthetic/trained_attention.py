@@ -74,7 +74,8 @@ def attention_over_steps(
     """
     variant, steps = block.variant(longer.variant), longer.steps[optimizer]
     count = longer.held_out_documents
-    held_out = _masked_documents(base.model, block, variant, count, "attention, held out")
+    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    held_out = data.draw(base.model, count, block.N, "attention, held out", **kind)
     unseen = Batches(held_out, [0], count, execution.device)(0)
     rates = [row for row in variant.optimizers if row.optimizer == optimizer]
     looks = _looks(longer.looks, steps, block.steps, released_steps)
@@ -98,17 +99,6 @@ def _looks(per_decade: int, steps: int, *also: int) -> list[int]:
     return sorted(step for step in looks if step <= steps)
 
 
-def _masked_documents(
-    words: TopicModelSettings,
-    block: AttentionTableSettings,
-    variant: AttentionVariant,
-    documents: int,
-    use: str,
-) -> data.Rows:
-    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    return data.draw(words, documents, block.N, use, **kind)
-
-
 def _train(
     base: SyntheticTraining,
     block: AttentionTableSettings,
@@ -126,7 +116,8 @@ def _train(
         Averages by pair class, look by look, in each by correct and by shifted topics, run by run.
     """
     vocabulary, tokens = data.Vocabulary(base.model.T, base.model.v), block.evaluated_tokens
-    rows = _masked_documents(base.model, block, variant, block.documents, "attention")
+    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    rows = data.draw(base.model, block.documents, block.N, "attention", **kind)
     runs = [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
     frozen = None
     if variant.frozen_value:
