@@ -161,22 +161,13 @@ def gap_against_decay(gaps: pd.DataFrame) -> Figure:
         for number, (optimizer, group) in enumerate(of_matrix.groupby("optimizer", sort=False)):
             x = group["weight_decay"].map(place) + 0.08 * (number - 1)
             error = np.nan_to_num([group["value"] - group["low"], group["high"] - group["value"]])
-            axis.errorbar(
-                x,
-                group["value"],
-                yerr=error,
-                marker=MARKERS[number],
-                color=PALETTE[number],
-                linestyle="-" if optimizer == "closed form" else "none",
-                linewidth=1.2,
-                capsize=3,
-                label=OPTIMIZERS.get(optimizer, optimizer),
-            )
+            style = {"marker": MARKERS[number], "color": PALETTE[number], "capsize": 3}
+            style["linestyle"] = "-" if optimizer == "closed form" else "none"
+            label = OPTIMIZERS.get(optimizer, optimizer)
+            axis.errorbar(x, group["value"], yerr=error, linewidth=1.2, label=label, **style)
         axis.axhline(1, color="0.4", linewidth=0.9, linestyle="--", label="theorem")
         axis.set_xticks(range(len(decays)), [f"{decay:g}" for decay in decays])
-        axis.set_xlim(-0.4, len(decays) - 0.6)
-        axis.set_xlabel("weight decay")
-        axis.set_title(PARAMETERS[parameter])
+        axis.set(xlim=(-0.4, len(decays) - 0.6), xlabel="weight decay", title=PARAMETERS[parameter])
         despine(axis)
     axes[0, 0].set_ylabel("gap / theorem's gap  [95%]")
     axes[0, 0].legend()
@@ -195,11 +186,8 @@ def attention_heatmaps(
 ) -> Figure:
     """W_K^T W_Q between words, and the attention it gives on one document, sorted by topic.
 
-    Args:
-        matrices: of each variant, `weights` (W_K^T W_Q, [D keys, D queries]), `S` (attention
-            logits, [D queries, D keys]) and `document` (token ids).
-        v: words per topic.
-        variants: their names; the paper's model is shown, whole and in stage 2.
+    Of each variant `weights` are W_K^T W_Q, [D keys, D queries], `S` attention logits, [D queries,
+    D keys], and `document` token ids. The paper's model is shown, whole and in stage 2.
     """
     by_variant = dict(zip(variants, matrices, strict=True))
     wanted = [name for name in variants if name in ("one_hot", "frozen_value")] or variants[:1]
@@ -344,7 +332,7 @@ def attention_over_steps(
 def gap_grid(gaps: pd.DataFrame) -> Figure:
     """The gap over each of v, T, p_m, p_c, tau and d, a panel each, the theory as a line."""
     gaps = gaps[gaps["selection"] == "proportion"]
-    figure, axes = plt.subplots(2, 3, figsize=(MIDDLE, 3.6), sharey=False)
+    figure, axes = plt.subplots(2, 3, figsize=(MIDDLE, 3.6))
     for axis, (name, label) in zip(axes.flat, VARIED.items(), strict=True):
         points = gaps[gaps["varied"].isin([BASE, name])]
         if name == "d":
@@ -355,17 +343,10 @@ def gap_grid(gaps: pd.DataFrame) -> Figure:
             by = points[points["parameter"] == parameter].groupby(name)["gap"]
             place = by.mean().index.to_numpy(dtype=float)
             shift = 0.012 * (number - 0.5) * np.ptp(line.index.to_numpy(dtype=float))
-            axis.plot(
-                place + shift,
-                by.mean(),
-                MARKERS[number],
-                color=PALETTE[number],
-                markersize=4.2,
-                markerfacecolor="none" if number else PALETTE[number],
-                label=title,
-            )
-        axis.set_xlabel(label)
-        axis.set_ylim(0, 1.15 * max(line.max(), points["gap"].max()))
+            style = {"color": PALETTE[number], "markersize": 4.2, "label": title}
+            style["markerfacecolor"] = "none" if number else PALETTE[number]
+            axis.plot(place + shift, by.mean(), MARKERS[number], **style)
+        axis.set(xlabel=label, ylim=(0, 1.15 * max(line.max(), points["gap"].max())))
         despine(axis)
     for axis in axes[:, 0]:
         axis.set_ylabel("gap")

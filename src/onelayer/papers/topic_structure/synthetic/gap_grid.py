@@ -35,20 +35,20 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
         setting["theory"] = closed_form.theory_gap(model)
         for seed in range(grid.seeds):
             rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
-            moments, draws = closed_form.moments(rows), setting | {"seed": seed}
-            gap = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
-            row = {"parameter": "W_V", "d": vocabulary.size, "gap": float(gap)}
-            found.append(draws | row)
+            moments, D = closed_form.moments(rows), vocabulary.size
+            optima = {("W_V", D): closed_form.ridge_value(moments, 0.0)}
             # As many dimensions as E has in the theorem: more only fit the noise of finite
             # documents.
             for d in dict.fromkeys([model.T] + grid.d * (varied == BASE)):
-                if d < vocabulary.size:
-                    gap = closed_form.gap(vocabulary, closed_form.ridge_embedding(moments, 0.0, d))
-                    row = {"parameter": "E", "d": d, "gap": float(gap)}
-                    if d != model.T:
-                        expected = closed_form.theory_gap_of_rank(model, d)
-                        row |= {"varied": "d", "expected": expected}
-                    found.append(draws | row)
+                if d < D:
+                    optima["E", d] = closed_form.ridge_embedding(moments, 0.0, d)
+            for (parameter, d), optimum in optima.items():
+                gap = float(closed_form.gap(vocabulary, optimum))
+                row = setting | {"seed": seed, "parameter": parameter, "d": d, "gap": gap}
+                if d not in (model.T, D):
+                    expected = closed_form.theory_gap_of_rank(model, d)
+                    row |= {"varied": "d", "expected": expected}
+                found.append(row)
     return pd.DataFrame(found)
 
 

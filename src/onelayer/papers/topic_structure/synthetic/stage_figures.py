@@ -156,11 +156,10 @@ def _draw_map(axis: Axes, times: pd.DataFrame, norm: BoundaryNorm) -> AxesImage:
 
 
 def cell_text(cell: pd.DataFrame) -> str:
-    """What a cell of the map says of its runs.
+    """What a cell of the map says of its runs, rows of `stages.stage_times`.
 
-    Args:
-        cell: rows of `stages.stage_times`, a run each; where some diverged or some W_K never moved
-            the times are those of the others, and their number stands below.
+    Where some diverged or some W_K never moved the times are those of the others, and their number
+    stands below.
     """
     if (cell["diverged_at"] >= 0).all():
         return "diverged"

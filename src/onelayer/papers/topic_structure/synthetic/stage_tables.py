@@ -36,12 +36,8 @@ def tidy_stages(
     """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
 
     Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs. Of the
-    paper's own setting the medians are compared with the steps between which it sees the stages.
-
-    Args:
-        norms: rows of `norms.two_stages`.
-        block: the settings that they are of.
-        published: `read_stage_steps`, for the setting that is the paper's own; None for none.
+    paper's own setting the medians are compared with the steps between which it sees the stages,
+    `published`. Rows of `norms.two_stages` and the settings that they are of.
     """
     rows = []
     settings = {("setting", one.name): one for one in block.settings}

@@ -49,10 +49,7 @@ def over_runs(
 ) -> dict:
     """Mean over the runs that went through, its 95% t interval, their number, and a note.
 
-    Args:
-        values: one per run.
-        diverged: which of them diverged.
-        least, most: between which the quantity lies by definition.
+    The quantity lies between `least` and `most` by definition.
     """
     values, lost = np.asarray(values, dtype=float), np.asarray(diverged, dtype=bool)
     note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
@@ -86,9 +83,7 @@ def gap_tolerance(model: TopicModelSettings, theory: TheorySettings) -> float:
 def tidy_gaps(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
     """`gap` and `gap_to_theory_ratio` of W_V and E by setting, the theorem's value as published.
 
-    Args:
-        gaps: rows of `gaps.uniform_attention`.
-        tolerance: `gap_tolerance`; a figure, which shows no verdict, needs none.
+    Rows of `gaps.uniform_attention`; a figure, which shows no verdict, needs no tolerance.
     """
     rows = []
     for key, runs in gaps.groupby(GAP_KEYS, sort=False):
@@ -195,9 +190,7 @@ def read_published(path: Path) -> pd.DataFrame:
 def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
     """The looks that the table shows: the released budget, the least held-out loss, and the end.
 
-    Args:
-        over_steps: rows of `trained_attention.attention_over_steps`.
-        released_steps: updates of the released configuration (steps).
+    They are some of the rows of `trained_attention.attention_over_steps`.
     """
     runs = [key for key in ATTENTION_KEYS if key not in ("budget", "until")] + ["seed"]
     correct = over_steps[over_steps["accounting"] == TOPIC_IDS].reset_index(drop=True)
@@ -228,7 +221,7 @@ def tidy_attention(
     Args:
         averages: rows of `trained_attention.topic_attention`, a table per variant.
         published: `read_published`.
-        variants: of which some are the authors' model, and some have W_V frozen.
+        variants: what was trained.
         evaluated_tokens: length of the evaluated documents (tokens).
         budgets: `at_budgets`, rows that follow; None for none.
     """
