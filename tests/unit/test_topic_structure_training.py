@@ -74,12 +74,7 @@ def test_a_run_is_the_same_whatever_else_is_trained() -> None:
         np.testing.assert_allclose(together[0, place], alone[0, 0], rtol=1e-4, atol=1e-6)
 
 
-WORDS = TopicModelSettings(T=3, v=4)
-
-
-def training_of(words: TopicModelSettings, batch: int = 20, chunk: int = 20) -> SyntheticTraining:
-    """What all trainings have in common."""
-    return SyntheticTraining(model=words, batch=batch, chunk=chunk)
+SMALL = SyntheticTraining(model=TopicModelSettings(T=3, v=4), batch=20)
 
 
 def train_attention(
@@ -89,7 +84,7 @@ def train_attention(
     own = {"embedding": "one_hot", "loss": loss, "optimizers": [SGD | {"learning_rate": rate}]}
     few = {"documents": 60, "steps": 40, "seeds": 2}
     block = AttentionTableSettings(variants=[variant_of(**own)], **few)
-    return topic_attention(training_of(WORDS, batch=20, chunk=4), block, "one_hot")
+    return topic_attention(SMALL, block, "one_hot")
 
 
 def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
@@ -169,13 +164,13 @@ def over_steps_settings(**changes: object) -> SyntheticSettings:
 
 def test_longer_training_passes_through_what_the_short_one_ends_at() -> None:
     settings = over_steps_settings()
-    block, base = settings.attention, training_of(WORDS, settings.batch, settings.chunk)
+    block = settings.attention
     longer = attention_over_steps(
-        base, block, settings.attention_over_steps, "adam", settings.released_steps
+        SMALL, block, settings.attention_over_steps, "adam", settings.released_steps
     )
     assert {0, 10, 30, 40, 60} <= set(longer["step"])
     names = ["seed", "accounting", *tables.PAIR_CLASSES]
-    short, _ = topic_attention(base, block, "one_hot")
+    short, _ = topic_attention(SMALL, block, "one_hot")
     at_40 = longer[longer["step"] == 40][names].set_index(["accounting", "seed"])
     pd.testing.assert_frame_equal(at_40, short[names].set_index(["accounting", "seed"]))
     by_step = longer.groupby("step")["held_out_loss"].mean()
@@ -408,7 +403,7 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
         settings=[common | {"name": loss, "loss": loss} for loss in ("mean_squared", "squared")],
         maps=[panel],
     )
-    norms = two_stages(training_of(TopicModelSettings(), 40, 4), block)
+    norms = two_stages(SyntheticTraining(), block)
     times = stage_times(norms).set_index(["kind", "name"])
     assert times.loc[("setting", "mean_squared"), "in_order"]
     assert not times.loc[("setting", "squared"), "in_order"]
@@ -418,8 +413,8 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
 def test_later_seeds_are_those_of_a_larger_ensemble() -> None:
     small = {"documents": 100, "steps": 10, "seeds": 2, "maps": []}
     block = stages_block().model_copy(update=small)
-    later = two_stages(training_of(WORDS), block, first_seed=2)
-    all_of_them = two_stages(training_of(WORDS), block.model_copy(update={"seeds": 4}))
+    later = two_stages(SMALL, block, first_seed=2)
+    all_of_them = two_stages(SMALL, block.model_copy(update={"seeds": 4}))
     assert later["seed"].unique().tolist() == [2, 3]
     expected = all_of_them[all_of_them["seed"] >= 2].reset_index(drop=True)
     pd.testing.assert_frame_equal(later.reset_index(drop=True), expected, rtol=1e-5)
@@ -468,7 +463,7 @@ def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
         settings=[one | {"learning_rate": 1e6, "noise": 0.1}],
         maps=[one | {"learning_rates": [0.01], "noises": [0.1]}],
     )
-    norms = two_stages(training_of(WORDS), block).set_index(["kind", "step"])
+    norms = two_stages(SMALL, block).set_index(["kind", "step"])
     diverged_at = norms.loc["setting", "diverged_at"].iloc[0]
     assert 0 < diverged_at <= 20
     finite = norms.loc["setting", "W_V"].notna()
