@@ -84,6 +84,9 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
+OPTIMA = {"W_V": ridge_value, "E": ridge_embedding}
+
+
 def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np.ndarray:
     """Mean over same-topic pairs of words minus mean over different topics.
 

@@ -14,7 +14,6 @@ from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.closed_form import Moments
 from onelayer.papers.topic_structure.synthetic.data import Vocabulary, draw
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
-from onelayer.papers.topic_structure.synthetic.gaps import OPTIMA
 from onelayer.settings.topic_structure_synthetic import (
     DescentSettings,
     TheorySettings,
@@ -49,9 +48,9 @@ def stage_one_descent(
     starts *= vocabulary.size**-0.5  # as PyTorch starts a linear layer
     parts = []
     for (documents, of_documents), decay, parameter in itertools.product(
-        moments.items(), block.weight_decays, OPTIMA
+        moments.items(), block.weight_decays, closed_form.OPTIMA
     ):
-        optimum = OPTIMA[parameter](of_documents, decay)
+        optimum = closed_form.OPTIMA[parameter](of_documents, decay)
         rate = _rate(parameter, of_documents, decay, optimum, starts)
         found = _descend(parameter, of_documents, decay, rate, starts, looks)
         setting = {"parameter": parameter, "documents": documents, "weight_decay": decay}

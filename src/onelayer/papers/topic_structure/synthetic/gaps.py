@@ -25,7 +25,6 @@ from onelayer.settings.topic_structure_synthetic import (
     TopicModelSettings,
 )
 
-OPTIMA = {"W_V": closed_form.ridge_value, "E": closed_form.ridge_embedding}
 # W_V alone on one-hot words, or the embeddings alone: their kind, and what is trained.
 ALONE = {"W_V": ("one_hot", "W_V"), "E": ("trained", "W_E")}
 # From parameters to the matrix of which the theorems say the gap.
@@ -60,10 +59,10 @@ def uniform_attention(
         setting = {"masked": masked, "loss": "squared", "theory": expected}
         moments = closed_form.moments(rows)
         runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
-        for parameter, solve in OPTIMA.items():
+        for parameter, solve in closed_form.OPTIMA.items():
             optima = np.stack([solve(moments, decay) for decay in decays])
             found.append(_gaps(model, runs, optima, -1, setting | {"parameter": parameter}))
-        for parameter, loss in itertools.product(OPTIMA, losses):
+        for parameter, loss in itertools.product(closed_form.OPTIMA, losses):
             runs = _gap_runs(theory, parameter, loss, decays)
             embedding, alone = ALONE[parameter]
             plan = Plan(base.batch, base.chunk, theory.steps, embedding, loss, trained=(alone,))
