@@ -73,7 +73,7 @@ def cases(small: bool = False) -> Iterator[Case]:
     rng, masking = np.random.default_rng(0), MaskingSettings()
     vocabulary = data.Vocabulary(3, 4) if small else data.Vocabulary(10, 10)
     documents, lengths = (40, (15, 20)) if small else (2000, (100, 150))
-    weights = data.dirichlet_weights(rng, vocabulary.T, 0.1, documents)
+    weights = rng.dirichlet(np.full(vocabulary.T, 0.1), documents)
     tokens = data.draw_documents(rng, vocabulary, weights, lengths, framed=True)
     shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
     rows = data.count_rows(vocabulary, tokens, shown, selected, masked_attended=False)

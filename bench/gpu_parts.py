@@ -73,7 +73,7 @@ def synthetic_topics(small: bool) -> Part:
     rng = np.random.default_rng(0)
     vocabulary = data.Vocabulary(3, 4) if small else data.Vocabulary(10, 10)
     count, runs = (40, 2) if small else (10_000, 30)
-    weights = data.dirichlet_weights(rng, vocabulary.T, 0.1, count)
+    weights = rng.dirichlet(np.full(vocabulary.T, 0.1), count)
     tokens = data.draw_documents(rng, vocabulary, weights, (15, 20), framed=True)
     shown, selected = data.mask_documents(rng, vocabulary, tokens, MaskingSettings())
     rows = data.count_rows(vocabulary, tokens, shown, selected, masked_attended=False)

@@ -283,7 +283,7 @@ def test_scan_and_snap_with_positions_is_the_same_on_a_gpu(gpu, waits):
 @pytest.mark.parametrize("embedding", ["one_hot", "layer_norm"])
 def test_synthetic_topics_train_to_the_same_on_a_gpu(gpu, waits, embedding):
     rng, vocabulary = np.random.default_rng(0), data.Vocabulary(3, 4)
-    weights = data.dirichlet_weights(rng, vocabulary.T, 0.1, 30)
+    weights = rng.dirichlet(np.full(vocabulary.T, 0.1), 30)
     tokens = data.draw_documents(rng, vocabulary, weights, (15, 20), framed=True)
     shown, selected = data.mask_documents(rng, vocabulary, tokens, MaskingSettings())
     rows = data.count_rows(vocabulary, tokens, shown, selected, masked_attended=False)

@@ -632,8 +632,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/closed_form.py",
-        "variance = masking.intact * (1 - masking.intact) / words",
-        "variance = masking.intact / words",
+        "variance = model.intact * (1 - model.intact) / words",
+        "variance = model.intact / words",
         "tests/unit/test_topic_structure_training.py"
         "::test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make",
         "a gap is granted more than draws of documents differ by",
@@ -2082,8 +2082,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/closed_form.py",
-        "1 / (vocabulary.v * masking.intact)",
-        "1 / vocabulary.v",
+        "1 / (model.v * model.intact)",
+        "1 / model.v",
         "tests/unit/test_topic_structure_synthetic.py::test_closed_form_gaps_are_the_theorems",
         "the theorem's gap forgets the masking",
     ),

@@ -19,7 +19,7 @@ DOCUMENTS, BATCH = 24, 6
 
 def documents(framed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    weights = data.dirichlet_weights(rng, VOCABULARY.T, 0.5, DOCUMENTS)
+    weights = rng.dirichlet(np.full(VOCABULARY.T, 0.5), DOCUMENTS)
     tokens = data.draw_documents(rng, VOCABULARY, weights, (8, 15), framed)
     return tokens, *data.mask_documents(rng, VOCABULARY, tokens, MASKING)
 
@@ -170,7 +170,7 @@ def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
     tokens = data.draw_documents(rng, VOCABULARY, weights, (20, 30))
     shown, selected = data.mask_documents(rng, VOCABULARY, tokens, MASKING)
     rows = data.count_rows(VOCABULARY, tokens, shown, selected)
-    W_V = closed_form.blocks(VOCABULARY, closed_form.ridge_value(closed_form.moments(rows), 0.0))
+    W_V = closed_form.stage_one_optimum(VOCABULARY, rows)
     loss = tied.TiedLoss(VOCABULARY, rows, W_V)
     logs = np.array([0.7, -0.4])
     value, gradient = loss(logs)
@@ -233,19 +233,10 @@ def test_gaps_of_drawn_documents_spread_as_the_share_of_words_that_show_themselv
     """Long documents, each word selected or not: many draws against the derived interval."""
     model = TopicModelSettings(T=5, v=4)
     vocabulary, documents, N = data.Vocabulary(5, 4), 400, (800, 800)
-    gaps = [
-        float(
-            closed_form.gap(
-                vocabulary,
-                closed_form.ridge_value(
-                    closed_form.moments(
-                        draw(model, documents, N, "spread of gaps", tau=2, seed=seed)
-                    ),
-                    0.0,
-                ),
-            )
-        )
-        for seed in range(40)
-    ]
-    derived = closed_form.off_by_draw(vocabulary, model, N, documents) / 1.96
+    gaps = []
+    for seed in range(40):
+        rows = draw(model, documents, N, "spread of gaps", tau=2, seed=seed)
+        W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
+        gaps.append(closed_form.gap(vocabulary, W_V))
+    derived = closed_form.off_by_draw(model, N, documents) / 1.96
     assert np.std(gaps, ddof=1) == pytest.approx(derived, rel=0.35)

@@ -114,7 +114,7 @@ topic_structure.robustness.seeds: [0, 1, 0] => @: 0 is given twice; each once, f
 topic_structure.choices.topics: [50, 60] => topic_structure: ... 60 is none of robustness.topics
 topic_structure.robustness.backends: [gensim, mallet] => @.1: ... 'tomotopy', found 'mallet'
 topic_structure.synthetic.theory.tau: 12 =>
-    topic_structure.synthetic: theory.tau = 12: must be below T = 10
+    topic_structure.synthetic: theory.tau: 12 must be below T = 10
 topic_structure.synthetic.stage_two.taus: [2, 10] =>
     topic_structure.synthetic: stage_two.taus: 10 must be below T = 10
 topic_structure.synthetic.stage_gradients.settings: [b] => @: unknown name 'b'

@@ -51,7 +51,7 @@ def test_the_proportion_is_exact_in_every_document() -> None:
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_the_gap_at_a_length_is_that_of_enumerated_documents(selection) -> None:
     """Two topics of two words, one topic a document, three or four words: every case counted."""
-    masking = MaskingSettings(p_m=0.3, p_c=0.25, p_r=0.25, selection=selection)
+    model = TopicModelSettings(T=2, v=2, p_m=0.3, p_c=0.25, p_r=0.25, selection=selection)
     squares, products, weights = 0.0, 0.0, 0.0
     for N in (3, 4):
         for chosen in range(1, 2**N):
@@ -76,20 +76,17 @@ def test_the_gap_at_a_length_is_that_of_enumerated_documents(selection) -> None:
                 weights += weight
                 squares, products = squares + weight * m * m, products + weight * m
     exact = products / squares / 2
-    model = TopicModelSettings(T=2, v=2, **masking.model_dump())
-    found = closed_form.gap_at_length(data.Vocabulary(2, 2), model, 1, (3, 4))
+    found = closed_form.gap_at_length(model, 1, (3, 4))
     assert found == pytest.approx(exact, rel=1e-12)
 
 
 def test_infinitely_long_documents_have_the_theorems_gap_in_every_setting() -> None:
     for T, v, p_m, p_c, tau in ((10, 10, 0.15, 0.1, 2), (4, 3, 0.5, 0.6, 3), (6, 5, 0.3, 0, 1)):
-        vocabulary = data.Vocabulary(T, v)
-        masking = MaskingSettings(p_m=p_m, p_c=p_c, p_r=0.1)
-        moments = closed_form.limit_moments(vocabulary, masking, tau)
-        theory = closed_form.theory_gap(vocabulary, masking)
-        found = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
-        assert found == pytest.approx(theory, rel=1e-9)
-        long = closed_form.gap_at_length(vocabulary, masking, tau, (10**7, 10**7))
+        model = TopicModelSettings(T=T, v=v, p_m=p_m, p_c=p_c)
+        W_V = closed_form.ridge_value(closed_form.limit_moments(model, tau), 0.0)
+        theory = closed_form.theory_gap(model)
+        assert closed_form.gap(data.Vocabulary(T, v), W_V) == pytest.approx(theory, rel=1e-9)
+        long = closed_form.gap_at_length(model, tau, (10**7, 10**7))
         assert long == pytest.approx(theory, rel=1e-5)
 
 
@@ -97,19 +94,18 @@ def test_moments_of_long_documents_are_near_those_of_infinite_ones() -> None:
     model = TopicModelSettings(T=4, v=3)
     rows = draw(model, 200, (4000, 4000), "a test", tau=2)
     drawn = closed_form.moments(rows)
-    limit = closed_form.limit_moments(data.Vocabulary(4, 3), model, 2)
+    limit = closed_form.limit_moments(model, 2)
     np.testing.assert_allclose(drawn.xx, limit.xx, atol=1.2e-3)
     np.testing.assert_allclose(drawn.xy, limit.xy, atol=3e-3)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 def test_small_embeddings_lose_a_contrast_for_every_missing_dimension(d) -> None:
-    vocabulary, masking = data.Vocabulary(4, 3), MaskingSettings(p_m=0.2, p_c=0.1, p_r=0.1)
-    moments = closed_form.limit_moments(vocabulary, masking, 2)
-    E = closed_form.ridge_embedding(moments, 0.0, d)
+    model = TopicModelSettings(T=4, v=3, p_m=0.2)
+    E = closed_form.ridge_embedding(closed_form.limit_moments(model, 2), 0.0, d)
     assert np.linalg.matrix_rank(E, tol=1e-6) <= d
-    expected = closed_form.theory_gap_of_rank(vocabulary, masking, d)
-    assert closed_form.gap(vocabulary, E) == pytest.approx(expected, rel=2e-3)
+    expected = closed_form.theory_gap_of_rank(model, d)
+    assert closed_form.gap(data.Vocabulary(4, 3), E) == pytest.approx(expected, rel=2e-3)
 
 
 def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
@@ -195,12 +191,6 @@ def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
     assert np.isfinite(found[["gap", "attention"]]).all(axis=None)
 
 
-def test_without_the_diagonal_orthogonal_embeddings_have_no_gap() -> None:
-    vocabulary = data.Vocabulary(3, 4)
-    assert closed_form.gap(vocabulary, np.eye(vocabulary.size)) == pytest.approx(1 / 4)
-    assert closed_form.gap(vocabulary, np.eye(vocabulary.size), diagonal=False) == 0
-
-
 def test_half_times_are_the_first_looks_at_half_of_the_end() -> None:
     known = {"loss": "squared", "optimizer": "adam", "d": 4, "seed": 0, "diverged_at": -1}
     run = pd.DataFrame({"step": [0, 10, 20, 30], "gap": [0.1, 0.2, 0.6, 1.1]} | known)
@@ -227,7 +217,8 @@ def brackets(tokens: np.ndarray) -> int:
 
 
 def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
-    tokens = dyck.bracket_words(np.random.default_rng(0), 3, 4, 300, (9, 21))
+    block = DyckSettings(types=3, depth=4, documents=300, N=(9, 21))
+    tokens = dyck.bracket_words(np.random.default_rng(0), block)
     assert {brackets(word) for word in tokens} >= {2, 3, 4}
     assert max(brackets(word) for word in tokens) == 4
     lengths = (tokens != data.PAD).sum(axis=1)
@@ -236,17 +227,16 @@ def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
 
 def test_brackets_have_the_expected_gaps_and_partners() -> None:
     block = DyckSettings(documents=4000, types=3, N=(30, 40), steps=2, seeds=2)
-    masking = MaskingSettings(selection="proportion")
-    rows = dyck.bracket_rows(block, masking, 0)
-    for row in dyck._optima(block, masking, rows, 0):
-        if row["quantity"].startswith("W_V"):
-            assert row["value"] == pytest.approx(row["expected"], rel=0.1)
+    found, _ = dyck.dyck(SyntheticTraining(), block)
+    values = found[found["quantity"].str.startswith("W_V")]
+    assert len(values) == 4
+    np.testing.assert_allclose(values["value"], values["expected"], rtol=0.1)
 
 
 def test_partner_minus_self_is_read_off_the_blocks() -> None:
     matrix = np.zeros((8, 8))
     matrix[4:, 4:] = np.kron(np.eye(2), [[1.0, 3.0], [5.0, 2.0]])
-    assert dyck.partner_minus_self(data.Vocabulary(2, 2), matrix) == pytest.approx(2.5)
+    assert dyck.partner_minus_self(matrix) == pytest.approx(2.5)
 
 
 SETTING = {"embedding": "layer_norm", "loss": "cross_entropy", "optimizer": "sgd", "noise": 0.01}

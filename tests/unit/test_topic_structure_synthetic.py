@@ -5,16 +5,12 @@ import pytest
 
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, tied
 from onelayer.papers.topic_structure.synthetic.training import Batches
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
 
 SMALL = data.Vocabulary(T=3, v=4)
 CONFIGURATIONS = [
-    pytest.param(
-        data.Vocabulary(10, 10), MaskingSettings(p_m=0.15, p_c=0.1, p_r=0.1), id="default"
-    ),
-    pytest.param(
-        data.Vocabulary(20, 5), MaskingSettings(p_m=0.3, p_c=0.1, p_r=0.1), id="T=20, v=5, p_m=.3"
-    ),
+    pytest.param(TopicModelSettings(), id="default"),
+    pytest.param(TopicModelSettings(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
 ]
 
 
@@ -91,30 +87,33 @@ def test_every_epoch_shows_every_document_once_in_another_order() -> None:
     assert len({tuple(epoch) for epoch in epochs}) == 4
 
 
-@pytest.mark.parametrize(("vocabulary", "masking"), CONFIGURATIONS)
-def test_closed_form_gaps_are_the_theorems(vocabulary, masking) -> None:
-    moments = closed_form.moments(masked_rows(vocabulary, masking, 2, (1000, 1200)))
-    theory = closed_form.theory_gap(vocabulary, masking)
+@pytest.mark.parametrize("model", CONFIGURATIONS)
+def test_closed_form_gaps_are_the_theorems(model) -> None:
+    vocabulary = data.Vocabulary(model.T, model.v)
+    moments = closed_form.moments(masked_rows(vocabulary, model, 2, (1000, 1200)))
+    theory = closed_form.theory_gap(model)
     for optimum in (closed_form.ridge_value, closed_form.ridge_embedding):
         found = closed_form.gap(vocabulary, optimum(moments, 0.0))
         assert found == pytest.approx(theory, rel=0.01)
         assert closed_form.gap(vocabulary, optimum(moments, 1e-3)) < 0.97 * theory
 
 
-@pytest.mark.parametrize(("vocabulary", "masking"), CONFIGURATIONS)
-def test_without_masked_keys_the_gap_follows_the_other_formula(vocabulary, masking) -> None:
-    rows = masked_rows(vocabulary, masking, 2, (1000, 1200), attended=False)
+@pytest.mark.parametrize("model", CONFIGURATIONS)
+def test_without_masked_keys_the_gap_follows_the_other_formula(model) -> None:
+    vocabulary = data.Vocabulary(model.T, model.v)
+    rows = masked_rows(vocabulary, model, 2, (1000, 1200), attended=False)
     words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
-    theory = closed_form.theory_gap_hidden(vocabulary, words, framing=2)
+    theory = closed_form.theory_gap_hidden(model.v, words)
     found = closed_form.gap(vocabulary, closed_form.ridge_value(closed_form.moments(rows), 0.0))
     assert found == pytest.approx(theory, rel=0.01)
-    assert theory < 0.93 * closed_form.theory_gap(vocabulary, masking)
+    assert theory < 0.93 * closed_form.theory_gap(model)
 
 
-def test_the_gap_counts_the_diagonal_and_only_words() -> None:
+def test_the_gap_counts_only_words_and_the_diagonal_unless_told_not_to() -> None:
     matrix = np.full((SMALL.size, SMALL.size), 7.0)
     matrix[data.SPECIAL :, data.SPECIAL :] = np.eye(12)
     assert closed_form.gap(SMALL, matrix) == pytest.approx(1 / 4)
+    assert closed_form.gap(SMALL, matrix, diagonal=False) == 0
 
 
 def test_the_optimal_ratio_grows_with_tau_and_is_one_for_one_topic() -> None:
@@ -122,8 +121,8 @@ def test_the_optimal_ratio_grows_with_tau_and_is_one_for_one_topic() -> None:
     ratios = []
     for tau in (1, 2, 3, 5):
         rows = masked_rows(vocabulary, masking, tau, (100, 150), 2000)
-        W_V = closed_form.blocks(vocabulary, closed_form.ridge_value(closed_form.moments(rows), 0))
-        ratios.append(tied.ratio(vocabulary, *tied.optimal_attention(vocabulary, rows, W_V)))
+        W_V = closed_form.stage_one_optimum(vocabulary, rows)
+        ratios.append(tied.optimal_attention(vocabulary, rows, W_V)["ratio"])
     assert ratios[0] == pytest.approx(1, abs=0.1)
     assert (np.diff(ratios) > 0).all()
 
@@ -131,7 +130,7 @@ def test_the_optimal_ratio_grows_with_tau_and_is_one_for_one_topic() -> None:
 def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
     vocabulary = data.Vocabulary(10, 10)
     rng = np.random.default_rng(0)
-    weights = data.dirichlet_weights(rng, vocabulary.T, 0.1, 20)
+    weights = rng.dirichlet(np.full(vocabulary.T, 0.1), 20)
     tokens = data.draw_documents(rng, vocabulary, weights, (100, 150), framed=True)
     counts = attention.evaluation_counts(vocabulary, tokens, 100)
     assert (counts.sum(axis=1) == 100).all()

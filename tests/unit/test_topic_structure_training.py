@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.papers.topic_structure.synthetic import (
-    closed_form,
-    data,
-    gaps,
-    stage_tables,
-    tables,
-)
+from onelayer.papers.topic_structure.synthetic import closed_form, data, gaps, stage_tables, tables
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.trained_attention import (
@@ -51,16 +45,17 @@ def attention_table(averages: pd.DataFrame, **variant: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("model", "rate_value"),
-    [({}, 10.0), ({"T": 20, "v": 5, "p_m": 0.3}, 10.0)],
-    ids=["default", "T=20, v=5, p_m=.3"],
+    "words",
+    [
+        pytest.param(TopicModelSettings(), id="default"),
+        pytest.param(TopicModelSettings(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
+    ],
 )
-def test_trained_gaps_are_the_theorems_within_one_percent(model, rate_value) -> None:
-    words = TopicModelSettings(**model)
+def test_trained_gaps_are_the_theorems_within_one_percent(words) -> None:
     vocabulary = data.Vocabulary(words.T, words.v)
     rows = gaps.draw(words, 600, (1000, 1100), "a test", tau=2)
-    theory = closed_form.theory_gap(vocabulary, words)
-    for parameter, rate in (("W_V", rate_value), ("E", TheorySettings().sgd_rate_embedding)):
+    theory, rates = closed_form.theory_gap(words), TheorySettings()
+    for parameter, rate in (("W_V", rates.sgd_rate_value), ("E", rates.sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
         embedding, alone = gaps.ALONE[parameter]
         plan = Plan(20, 4, 150, embedding, "squared", trained=(alone,))
@@ -79,12 +74,7 @@ def test_a_run_is_the_same_whatever_else_is_trained() -> None:
         np.testing.assert_allclose(together[0, place], alone[0, 0], rtol=1e-4, atol=1e-6)
 
 
-WORDS = TopicModelSettings(T=3, v=4)
-
-
-def training_of(words: TopicModelSettings, batch: int = 20, chunk: int = 20) -> SyntheticTraining:
-    """What all trainings have in common."""
-    return SyntheticTraining(model=words, batch=batch, chunk=chunk)
+SMALL = SyntheticTraining(model=TopicModelSettings(T=3, v=4), batch=20)
 
 
 def train_attention(
@@ -94,7 +84,7 @@ def train_attention(
     own = {"embedding": "one_hot", "loss": loss, "optimizers": [SGD | {"learning_rate": rate}]}
     few = {"documents": 60, "steps": 40, "seeds": 2}
     block = AttentionTableSettings(variants=[variant_of(**own)], **few)
-    return topic_attention(training_of(WORDS, batch=20, chunk=4), block, "one_hot")
+    return topic_attention(SMALL, block, "one_hot")
 
 
 def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
@@ -174,13 +164,13 @@ def over_steps_settings(**changes: object) -> SyntheticSettings:
 
 def test_longer_training_passes_through_what_the_short_one_ends_at() -> None:
     settings = over_steps_settings()
-    block, base = settings.attention, training_of(WORDS, settings.batch, settings.chunk)
+    block = settings.attention
     longer = attention_over_steps(
-        base, block, settings.attention_over_steps, "adam", settings.released_steps
+        SMALL, block, settings.attention_over_steps, "adam", settings.released_steps
     )
     assert {0, 10, 30, 40, 60} <= set(longer["step"])
     names = ["seed", "accounting", *tables.PAIR_CLASSES]
-    short, _ = topic_attention(base, block, "one_hot")
+    short, _ = topic_attention(SMALL, block, "one_hot")
     at_40 = longer[longer["step"] == 40][names].set_index(["accounting", "seed"])
     pd.testing.assert_frame_equal(at_40, short[names].set_index(["accounting", "seed"]))
     by_step = longer.groupby("step")["held_out_loss"].mean()
@@ -413,7 +403,7 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
         settings=[common | {"name": loss, "loss": loss} for loss in ("mean_squared", "squared")],
         maps=[panel],
     )
-    norms = two_stages(training_of(TopicModelSettings(), 40, 4), block)
+    norms = two_stages(SyntheticTraining(), block)
     times = stage_times(norms).set_index(["kind", "name"])
     assert times.loc[("setting", "mean_squared"), "in_order"]
     assert not times.loc[("setting", "squared"), "in_order"]
@@ -423,8 +413,8 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
 def test_later_seeds_are_those_of_a_larger_ensemble() -> None:
     small = {"documents": 100, "steps": 10, "seeds": 2, "maps": []}
     block = stages_block().model_copy(update=small)
-    later = two_stages(training_of(WORDS), block, first_seed=2)
-    all_of_them = two_stages(training_of(WORDS), block.model_copy(update={"seeds": 4}))
+    later = two_stages(SMALL, block, first_seed=2)
+    all_of_them = two_stages(SMALL, block.model_copy(update={"seeds": 4}))
     assert later["seed"].unique().tolist() == [2, 3]
     expected = all_of_them[all_of_them["seed"] >= 2].reset_index(drop=True)
     pd.testing.assert_frame_equal(later.reset_index(drop=True), expected, rtol=1e-5)
@@ -457,7 +447,7 @@ def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> 
             ((100_000, 100_000), 50_000_000),
         )
     )
-    theory = closed_form.theory_gap(data.Vocabulary(10, 10), TopicModelSettings())
+    theory = closed_form.theory_gap(TopicModelSettings())
     assert few > many > 50 * long
     assert many / theory == pytest.approx(0.000617, rel=0.01)  # exact for 1,000 words
     # Of 500 documents the words that show themselves are 432,500 give or take 241.
@@ -473,7 +463,7 @@ def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
         settings=[one | {"learning_rate": 1e6, "noise": 0.1}],
         maps=[one | {"learning_rates": [0.01], "noises": [0.1]}],
     )
-    norms = two_stages(training_of(WORDS), block).set_index(["kind", "step"])
+    norms = two_stages(SMALL, block).set_index(["kind", "step"])
     diverged_at = norms.loc["setting", "diverged_at"].iloc[0]
     assert 0 < diverged_at <= 20
     finite = norms.loc["setting", "W_V"].notna()

@@ -302,11 +302,6 @@ class DescentSettings(Block):
     steps: int = Field(1000, ge=10)
     """Updates (steps)."""
 
-    @property
-    def looks(self) -> range:
-        """After how many updates matrices are kept."""
-        return range(0, self.steps + 1, self.steps // 10)
-
 
 class StageGradientsSettings(Block):
     """Gradients of W_K, W_Q and W_V in some of the two-stage trainings."""
@@ -330,11 +325,6 @@ class ComponentsOverStepsSettings(Block):
     """Updates between looks (steps)."""
     seeds: int = Field(5, ge=2)
     """Runs of each setting (seeds)."""
-
-    @property
-    def looks(self) -> list[int]:
-        """After how many updates runs are looked at."""
-        return sorted({*range(0, self.steps + 1, self.every), self.steps})
 
 
 class DyckSettings(DocumentSettings):
@@ -418,26 +408,18 @@ class SyntheticSettings(SyntheticTraining):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _not_all_topics_in_a_document(self) -> "SyntheticSettings":
-        for key, block in (("theory", self.theory), ("components", self.components)):
-            if block.tau >= self.model.T:
-                raise ValueError(
-                    f"{key}.tau = {block.tau}: must be below T = {self.model.T}, or every "
-                    "document has all topics and there is nothing to learn"
-                )
-        over_T = self.ratio_over_T
-        for key, taus, T in (
-            ("stage_two", self.stage_two.taus, self.model.T),
-            ("ratio_over_T", over_T.taus, min(over_T.T)),
+    def _topics_and_shares_fit(self) -> "SyntheticSettings":
+        for key, tau, T in (
+            ("theory.tau", self.theory.tau, self.model.T),
+            ("components.tau", self.components.tau, self.model.T),
+            ("stage_two.taus", max(self.stage_two.taus), self.model.T),
+            ("ratio_over_T.taus", max(self.ratio_over_T.taus), min(self.ratio_over_T.T)),
         ):
-            if (tau := max(taus)) >= T:
+            if tau >= T:
                 raise ValueError(
-                    f"{key}.taus: {tau} must be below T = {T}, where the optimum is degenerate"
+                    f"{key}: {tau} must be below T = {T}, where every document has all topics and "
+                    "there is nothing to learn"
                 )
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _grid_fits(self) -> "SyntheticSettings":
         grid = self.gap_grid
         if max([grid.tau, *grid.taus]) >= self.model.T or grid.tau >= min(grid.T):
             raise ValueError("gap_grid: each tau must be below each T that it stands beside")

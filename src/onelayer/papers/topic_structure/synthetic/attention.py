@@ -6,7 +6,7 @@ word; different topics; over all ordered pairs of positions that hold words, eac
 
 import numpy as np
 
-from onelayer.papers.topic_structure.synthetic.data import PAD, SPECIAL, Vocabulary
+from onelayer.papers.topic_structure.synthetic.data import SPECIAL, Vocabulary, count_rows
 
 PAIR_CLASSES = ("same_word", "same_topic", "different_topic")
 NO_TOPIC, NOT_COUNTED = -1, -2
@@ -38,10 +38,8 @@ def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -
         float64 [documents, D].
     """
     kept = tokens[:, :length]
-    row, _ = np.indices(kept.shape, sparse=True)
-    D = vocabulary.size
-    counts = np.bincount((row * D + kept)[kept != PAD], minlength=len(tokens) * D)
-    return counts.reshape(len(tokens), D).astype(np.float64)
+    none = np.zeros(kept.shape, dtype=bool)
+    return count_rows(vocabulary, kept, kept, none).keys.astype(np.float64)
 
 
 def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int) -> np.ndarray:

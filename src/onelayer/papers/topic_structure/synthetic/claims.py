@@ -103,18 +103,7 @@ def topic_structure_claims(
     descent_words: WordRange,
     stages: list[StageSetting],
 ) -> pd.DataFrame:
-    """The claims of the topic-structure paper that no other table measures.
-
-    Args:
-        pictured: matrices of `gaps.uniform_attention`.
-        gap_grid, descent, gradients, ratios, components, brackets, norms: as of the claims of
-            each, below.
-        published: see `read_stage_steps`.
-        model: the words and their masking.
-        grid_words, descent_words: fewest and most words of the documents of `gap_grid` and of
-            `descent`.
-        stages: settings of which some were followed in `gradients`.
-    """
+    """The claims of the topic-structure paper that no other table measures."""
     stage_1_ends = read_stage_steps(published).loc["t_V_median", "published"]
     return tabulated(
         [
@@ -133,12 +122,8 @@ def gap_claims(
 ) -> Iterator[Claim]:
     """The gap over v, T, p_m, p_c, tau and d, beside the theorems' and the exact one.
 
-    A gap is granted what documents of this length take off, as the shortest ones do.
-
-    Args:
-        grid: rows of `gap_grid.gap_grid`.
-        model: the words and their masking.
-        N: fewest and most words of its documents.
+    A gap is granted what documents of N[0] to N[1] words take off, as the shortest ones do. `grid`
+    has rows of `gap_grid.gap_grid`.
     """
     ratios = []
     base, length = as_defined(model), _words(N)
@@ -148,8 +133,8 @@ def gap_claims(
         theory, expected = draws[["theory", "expected"]].iloc[0]
         setting = f"v = {v}, T = {T}, p_m = {p_m:.15g}, p_c = {p_c:.15g}, tau = {tau}"
         found, seeds = of_seeds(draws["gap"]), draws.set_index("seed")["gap"]
-        masking = base.model_copy(update={"p_m": p_m, "p_c": p_c})
-        off = off_by_length(Vocabulary(T, v), masking, tau, N) / theory
+        of_setting = base.model_copy(update={"v": v, "T": T, "p_m": p_m, "p_c": p_c})
+        off = off_by_length(of_setting, tau, N) / theory
         note = f"{found['value'] / theory:.4f} of the theorem's"
         if varied == "d":
             yield Claim("embeddings of d < D dimensions have the theorem's gap for d >= T, and "
@@ -187,11 +172,8 @@ def farthest(ratios: Sequence[tuple[str, np.ndarray, float]]) -> Claim:
     """The gap that is farthest from the theorem's, beyond its own tolerance: it stands for all.
 
     Its interval is the one of 95% for all gaps together (Bonferroni): the farthest of several is
-    far by chance, too.
-
-    Args:
-        ratios: settings; of each the gap of every draw of documents as a multiple of the
-            theorem's, [seeds], and what the documents' length takes off.
+    far by chance, too. `ratios` has each setting, the gap of every draw of documents as a multiple
+    of the theorem's, [seeds], and what the documents' length takes off.
     """
     setting, seeds, off = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
     found, degrees = of_seeds(seeds), len(seeds) - 1
@@ -209,23 +191,19 @@ def _extreme(
 ) -> tuple[tuple, pd.Series, int]:
     """The setting with the least or largest mean of a column, which stands for all settings.
 
-    Returns:
-        Its keys; the column by its seeds or starts; and of how many settings it is the extreme.
+    Its keys; the column by its seeds or starts; and of how many settings it is the extreme.
     """
-    settings = points.groupby(keys)
-    means = settings[column].mean()
+    settings = points.groupby(keys)[column]
+    means = settings.mean()
     where = getattr(means, pick)()
-    return where, settings.get_group(where)[column], len(means)
+    return where, settings.get_group(where), len(means)
 
 
 def ratio_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
     """The optimal attention in (lambda_1 tau, lambda_2 T), alpha and beta.
 
     The paper says that words attend more to words of their topic, of a pair of words (alpha) as of
-    the theorem's mean; whether beta exceeds 1 it only asks.
-
-    Args:
-        ratios: rows of `stage_two.ratio_over_topics`.
+    the theorem's mean; whether beta exceeds 1 it only asks. Rows of `stage_two.ratio_over_topics`.
     """
     defined, keys = ratios[ratios["selection"] == "proportion"], ["T", "tau"]
     for (T, tau), draws in defined.groupby(keys, sort=False):
@@ -305,10 +283,8 @@ def ratio_exponents(ratios: pd.DataFrame) -> Iterator[Claim]:
     The theorem bounds the ratio by lambda_1 tau from below and by lambda_2 T from above. Where T is
     far above tau the upper bound holds nothing back, and what is asked, beyond the theorem, is
     whether the ratio then goes as its lower bound. Documents of one topic, in which all words are
-    alike, are left out; T / tau is over the geometric mean of the others.
-
-    Args:
-        ratios: rows of `stage_two.ratio_over_topics`.
+    alike, are left out; T / tau is over the geometric mean of the others. Rows of
+    `stage_two.ratio_over_topics`.
     """
     points = ratios[(ratios["selection"] == "proportion") & (ratios["tau"] > 1)]
     middle = float(np.exp(np.log(points["tau"].unique()).mean()))
@@ -323,9 +299,7 @@ def ratio_exponents(ratios: pd.DataFrame) -> Iterator[Claim]:
 def descent_claims(descent: pd.DataFrame, N: tuple[int, int]) -> Iterator[Claim]:
     """Stage 1 converges from every start; its optimum is unique with weight decay alone.
 
-    Args:
-        descent: rows of `descent.stage_one_descent`.
-        N: fewest and most words of its documents.
+    Rows of `descent.stage_one_descent`, on documents of N[0] to N[1] words.
     """
     convex = "stage 1 is convex: descent converges from every start"
     kinds = {"drawn": f"documents of {_words(N)}", "limit": "infinitely long documents"}
@@ -376,12 +350,7 @@ def gradient_claims(
     """The gradient of W_K is near 0 in stage 1 because W_Q is.
 
     The paper's own setting is judged up to the step at which stage 1 ends in the paper; when it
-    ends in others the paper does not say.
-
-    Args:
-        gradients: rows of `norms.stage_gradients`.
-        stages: the settings of which some were followed.
-        stage_1_ends: after how many updates (steps).
+    ends in others the paper does not say. Rows of `norms.stage_gradients`, of some of `stages`.
     """
     place = "Intuition: two-stage optimization process"
     pictured = [one.name for one in stages if one.pictured]
@@ -423,11 +392,8 @@ def component_claims(
     """E and attention with all components trained, and which of them comes first.
 
     The paper shows blocks of E; how components act on each other it asks, and nothing is judged.
-
-    Args:
-        components: rows of `components.all_components`.
-        pictured: E by `E/loss/optimizer`, the matrices of the heat maps; others are left out.
-        T, v: topics and words in each.
+    Rows of `components.all_components`; E [D, D] by `E/loss/optimizer`, the matrices of the heat
+    maps, of which others are left out.
     """
     vocabulary = Vocabulary(T, v)
     block = "all components trained: E is larger for words of one topic"
@@ -469,11 +435,7 @@ def component_claims(
 
 
 def dyck_claims(found: pd.DataFrame, norms: pd.DataFrame) -> Iterator[Claim]:
-    """Brackets through the three stages: the paper's theory on another text than its own.
-
-    Args:
-        found, norms: what `dyck.dyck` returns.
-    """
+    """What `dyck.dyck` found: the paper's theory on another text than its own."""
     setting = "Dyck words, a type of brackets in place of a topic"
     by = found.pivot_table(["value", "expected"], "seed", "quantity", dropna=False)
     for quantity, claim, sign in (

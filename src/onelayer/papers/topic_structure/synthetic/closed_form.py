@@ -20,7 +20,7 @@ from onelayer.papers.topic_structure.synthetic.data import (
     Vocabulary,
     selected_words,
 )
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
 
 
 class Moments(NamedTuple):
@@ -84,6 +84,9 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
+OPTIMA = {"W_V": ridge_value, "E": ridge_embedding}
+
+
 def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np.ndarray:
     """Mean over same-topic pairs of words minus mean over different topics.
 
@@ -106,38 +109,30 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np
     return within - (matrix * different).sum((-1, -2)) / different.sum()
 
 
-def theory_gap(vocabulary: Vocabulary, masking: MaskingSettings) -> float:
+def theory_gap(model: TopicModelSettings) -> float:
     """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
-    return 1 / (vocabulary.v * masking.intact)
+    return 1 / (model.v * model.intact)
 
 
-def gap_at_length(
-    vocabulary: Vocabulary, masking: MaskingSettings, tau: int, N: tuple[int, int]
-) -> float:
+def gap_at_length(model: TopicModelSettings, tau: int, N: tuple[int, int]) -> float:
     """The exact gap of the optimal W_V for documents of tau topics, masked words as keys.
 
     They have N[0] to N[1] words, all lengths equally often.
     """
-    T, words = vocabulary.T, np.arange(N[0], N[1] + 1)
-    s = (T - tau) / (tau * (T - 1))
-    return contrast_scale(masking, words, np.full(len(words), s)) / vocabulary.v
+    s = (model.T - tau) / (tau * (model.T - 1))
+    return contrast_scale(model, np.arange(N[0], N[1] + 1), s) / model.v
 
 
-def off_by_length(
-    vocabulary: Vocabulary, masking: MaskingSettings, tau: int, N: tuple[int, int]
-) -> float:
+def off_by_length(model: TopicModelSettings, tau: int, N: tuple[int, int]) -> float:
     """How far finite documents may take the gap from the theorem's: as the shortest ones do.
 
     The theorem lets documents be infinitely long. `gap_at_length` is exact for shorter ones; what
     it lacks falls as 1 / N, and is less than about tau / (N (1 - tau / T)) of the theorem's.
     """
-    exact = gap_at_length(vocabulary, masking, tau, (N[0], N[0]))
-    return abs(exact - theory_gap(vocabulary, masking))
+    return abs(gap_at_length(model, tau, (N[0], N[0])) - theory_gap(model))
 
 
-def off_by_draw(
-    vocabulary: Vocabulary, masking: MaskingSettings, N: tuple[int, int], documents: int
-) -> float:
+def off_by_draw(model: TopicModelSettings, N: tuple[int, int], documents: int) -> float:
     """Half of the 95% interval of the gap over draws of that many documents, for long ones.
 
     The optimum is a regression of the masked words on the words shown. All words of a document are
@@ -148,14 +143,14 @@ def off_by_draw(
     differ, with a chance of p_c each: p_m p_c (1 - p_c) / N. What W_V learns of single words by
     heart is of second order and left out: the tolerance errs on the narrow side.
     """
-    theory, words = theory_gap(vocabulary, masking), N[0]
-    variance = masking.intact * (1 - masking.intact) / words
-    if masking.selection == "proportion":
-        variance = masking.p_m * masking.p_c * (1 - masking.p_c) / words
-    return theory * float(ndtri(0.975)) * math.sqrt(variance / documents) / masking.intact
+    words = N[0]
+    variance = model.intact * (1 - model.intact) / words
+    if model.selection == "proportion":
+        variance = model.p_m * model.p_c * (1 - model.p_c) / words
+    return theory_gap(model) * float(ndtri(0.975)) * math.sqrt(variance / documents) / model.intact
 
 
-def contrast_scale(masking: MaskingSettings, words: np.ndarray, s: np.ndarray) -> float:
+def contrast_scale(masking: MaskingSettings, words: np.ndarray, s: float | np.ndarray) -> float:
     """By what the optimal W_V scales a contrast of words, exact for documents of finite length.
 
     Where symmetry makes a contrast a an eigenvector of E[x x^T] and E[x y^T], it is
@@ -165,7 +160,7 @@ def contrast_scale(masking: MaskingSettings, words: np.ndarray, s: np.ndarray) -
         masking: how words are masked; masked positions are keys.
         words: the lengths N that documents have, equally often, [lengths].
         s: what two words at different places share of the contrast, as a multiple of what a word
-            shares with itself, [lengths]; long documents of topics keep this alone.
+            shares with itself, of all or [lengths]; long documents of topics keep this alone.
     """
     p_c, shows_word = masking.p_c, masking.p_c + masking.p_r
     if masking.selection == "proportion":
@@ -183,49 +178,47 @@ def contrast_scale(masking: MaskingSettings, words: np.ndarray, s: np.ndarray) -
     return float((k * products / words).sum() / (k * squares / words**2).sum())
 
 
-def theory_gap_of_rank(vocabulary: Vocabulary, masking: MaskingSettings, d: int) -> float:
+def theory_gap_of_rank(model: TopicModelSettings, d: int) -> float:
     """The gap of the best E of rank at most d in long documents; the theorem's for d >= T.
 
     E is the theorem's times a projection on T - 1 contrasts of topics and on their sum. The sum
     takes most off the loss, so d dimensions hold it and d - 1 contrasts, each as good as the next.
     """
-    contrasts = min(d, vocabulary.T) - 1
-    return theory_gap(vocabulary, masking) * contrasts / (vocabulary.T - 1)
+    return theory_gap(model) * (min(d, model.T) - 1) / (model.T - 1)
 
 
-def limit_moments(vocabulary: Vocabulary, masking: MaskingSettings, tau: int) -> Moments:
+def limit_moments(model: TopicModelSettings, tau: int) -> Moments:
     """Moments of infinitely long documents: shares of words are a document's expected ones."""
-    T, v = vocabulary.T, vocabulary.v
-    member = vocabulary.membership / v
+    T, v = model.T, model.v
+    member = Vocabulary(T, v).membership / v
     together = (tau - 1) / (tau * T * (T - 1))
     zz = np.full((T, T), together)  # of the topics' weights
     np.fill_diagonal(zz, 1 / (tau * T))
-    constant = np.zeros(vocabulary.size)
-    constant[SPECIAL:] = masking.p_m * masking.p_r / (T * v)
-    constant[MASK] = masking.p_m * (1 - masking.p_c - masking.p_r)
-    mean = masking.intact * member.sum(axis=1) / T
+    constant = np.zeros(len(member))
+    constant[SPECIAL:] = model.p_m * model.p_r / (T * v)
+    constant[MASK] = model.p_m * (1 - model.p_c - model.p_r)
+    mean = model.intact * member.sum(axis=1) / T
     cross = np.outer(mean, constant)
-    xx = masking.intact**2 * member @ zz @ member.T + cross + cross.T
-    xy = masking.intact * member @ zz @ member.T + np.outer(constant, member.sum(axis=1) / T)
+    xx = model.intact**2 * member @ zz @ member.T + cross + cross.T
+    xy = model.intact * member @ zz @ member.T + np.outer(constant, member.sum(axis=1) / T)
     return Moments(xx + np.outer(constant, constant), xy)
 
 
-def theory_gap_hidden(vocabulary: Vocabulary, words: float, framing: int) -> float:
-    """The gap where masked positions are no keys: (words + framing) / (words v).
+def theory_gap_hidden(v: int, words: float) -> float:
+    """The gap where masked positions are no keys, but START and END are: (words + 2) / (words v).
 
-    `words` is how many words of a document are visible on average, `framing` how many keys are no
-    words (START and END).
+    `words` is how many words of a document are visible on average.
     """
-    return (words + framing) / words / vocabulary.v
+    return (words + 2) / words / v
 
 
-def blocks(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
-    """A matrix with its three block means in place of its entries, [D, D].
+def stage_one_optimum(vocabulary: Vocabulary, rows: Rows) -> np.ndarray:
+    """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 
     The means over same-topic and different-topic pairs of words, and over the [MASK] column;
     everything else is 0.
     """
-    member = vocabulary.membership
+    matrix, member = ridge_value(moments(rows), 0.0), vocabulary.membership
     words = member.sum(1)
     same = member @ member.T
     different = np.outer(words, words) - same

@@ -11,6 +11,7 @@ from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
+from onelayer.papers.topic_structure.synthetic.gaps import OBSERVED
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
@@ -35,14 +36,18 @@ def all_components(
         `diverged_at`.
     """
     words = as_defined(base.model)
-    vocabulary = data.vocabulary_of(words)
+    vocabulary = data.Vocabulary(words.T, words.v)
     rows = data.draw(words, block.documents, block.N, "components", tau=block.tau)
-    # Fresh unmasked documents on which attention is averaged.
     rng = generator("components", "evaluation")
     weights = data.uniform_weights(rng, vocabulary.T, block.tau, EVALUATED)
     tokens = data.draw_documents(rng, vocabulary, weights, block.N)
     counts = attention.evaluation_counts(vocabulary, tokens, block.N[1])
     topics, parts = attention.correct_topics(vocabulary), []
+    looks = sorted({*range(0, over.steps + 1, over.every), over.steps})
+
+    def observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+        return OBSERVED["E"](parameters) | {"S": model.attention_logits(parameters, "trained")}
+
     for loss, rates in block.rates.items():
         runs = [
             Run(seed, optimizer, rate)
@@ -52,18 +57,13 @@ def all_components(
         for d in (vocabulary.size, *over.d):
             plan = Plan(base.batch, base.chunk, over.steps, embedding="trained", loss=loss, d=d)
             part = execution.part(f"{loss}-{d}", f"{loss}, d = {d}")
-            trained = train_runs(rows, runs, plan, _observe, over.looks, part)
+            trained = train_runs(rows, runs, plan, observe, looks, part)
             setting = pd.DataFrame(runs)[["optimizer", "seed"]]
             setting = setting.assign(loss=loss, d=d, diverged_at=trained.diverged_at.numpy())
             for place, step in enumerate(trained.observed_at):
-                E, S = (trained.observed[name][place].double().numpy() for name in ("E", "S"))
-                averages = attention.pair_averages(S, counts, topics, block.N[0])
+                E, S = (trained.observed[name][place].double() for name in ("matrix", "S"))
+                averages = attention.pair_averages(S.numpy(), counts, topics, block.N[0])
                 gap = closed_form.gap(vocabulary, E, diagonal=False)
                 ratio = averages[:, 1] / averages[:, 2]  # same over different topic
                 parts.append(setting.assign(step=step, gap=gap, attention=ratio))
     return pd.concat(parts, ignore_index=True)
-
-
-def _observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
-    W_E = parameters["W_E"]
-    return {"E": W_E.mT @ W_E, "S": model.attention_logits(parameters, "trained")}

@@ -55,13 +55,6 @@ def uniform_weights(rng: np.random.Generator, T: int, tau: int, documents: int) 
     return (place < tau) / tau
 
 
-def dirichlet_weights(
-    rng: np.random.Generator, T: int, concentration: float, documents: int
-) -> np.ndarray:
-    """Weights from a symmetric Dirichlet distribution, float64 [documents, T]."""
-    return rng.dirichlet(np.full(T, concentration), documents)
-
-
 def draw_documents(
     rng: np.random.Generator,
     vocabulary: Vocabulary,
@@ -196,11 +189,6 @@ def count_rows(
     )
 
 
-def vocabulary_of(settings: TopicModelSettings) -> Vocabulary:
-    """The vocabulary that settings describe."""
-    return Vocabulary(settings.T, settings.v)
-
-
 def draw(
     settings: TopicModelSettings,
     documents: int,
@@ -214,24 +202,21 @@ def draw(
 ) -> Rows:
     """Masked documents as counts: uniform over tau topics, or Dirichlet.
 
-    Their seed depends on what they are for and on nothing else, so that experiments that ask for
-    the same documents get them.
-
     Args:
         settings: words and masking.
         documents, N: how many, and their fewest and most words.
-        use: what they are for; another use gives other documents.
+        use: what they are for; another use gives other documents, the same use the same ones.
         tau, concentration: one of the two.
         masked_attended: False as in the authors' code: START and END frame the words, and selected
             positions are no keys.
         seed: of the documents.
     """
-    vocabulary = vocabulary_of(settings)
+    vocabulary = Vocabulary(settings.T, settings.v)
     rng = generator("topic documents", use, tau, seed)
     if tau is not None:
         weights = uniform_weights(rng, vocabulary.T, tau, documents)
     else:
-        weights = dirichlet_weights(rng, vocabulary.T, concentration, documents)
+        weights = rng.dirichlet(np.full(vocabulary.T, concentration), documents)
     tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
     shown, selected = mask_documents(rng, vocabulary, tokens, settings)
     return count_rows(vocabulary, tokens, shown, selected, masked_attended)

@@ -12,7 +12,7 @@ import pandas as pd
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.closed_form import Moments
-from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic.data import Vocabulary, draw
 from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
 from onelayer.settings.topic_structure_synthetic import (
     DescentSettings,
@@ -36,32 +36,31 @@ def stage_one_descent(
         distance to the optimum by one step, for W_V; theory).
     """
     model = as_defined(words)
-    vocabulary = vocabulary_of(model)
+    vocabulary = Vocabulary(model.T, model.v)
     rows = draw(model, theory.documents, theory.N, "descent", tau=theory.tau)
     moments = {
         "drawn": closed_form.moments(rows),
-        "limit": closed_form.limit_moments(vocabulary, model, theory.tau),
+        "limit": closed_form.limit_moments(model, theory.tau),
     }
     shape = (vocabulary.size, vocabulary.size)
-    seeds = range(block.starts)
+    seeds, looks = range(block.starts), range(0, block.steps + 1, block.steps // 10)
     starts = np.stack([generator("descent", seed).uniform(-1, 1, shape) for seed in seeds])
     starts *= vocabulary.size**-0.5  # as PyTorch starts a linear layer
     parts = []
     for (documents, of_documents), decay, parameter in itertools.product(
-        moments.items(), block.weight_decays, ("W_V", "E")
+        moments.items(), block.weight_decays, closed_form.OPTIMA
     ):
-        solve = closed_form.ridge_value if parameter == "W_V" else closed_form.ridge_embedding
-        optimum = solve(of_documents, decay)
+        optimum = closed_form.OPTIMA[parameter](of_documents, decay)
         rate = _rate(parameter, of_documents, decay, optimum, starts)
-        looks = _descend(parameter, of_documents, decay, rate, starts, block.looks)
+        found = _descend(parameter, of_documents, decay, rate, starts, looks)
         setting = {"parameter": parameter, "documents": documents, "weight_decay": decay}
         if parameter == "W_V":
             setting["contraction"] = contraction(of_documents, decay, rate)
-        for step, matrices in zip(block.looks, looks, strict=True):
+        for step, matrices in zip(looks, found, strict=True):
             measured = {
                 "start": seeds,
                 "to_optimum": _norms(matrices - optimum) / np.linalg.norm(optimum),
-                "between": _between(matrices) / _between(looks[0]),
+                "between": _between(matrices) / _between(found[0]),
                 "gap": closed_form.gap(vocabulary, matrices),
             }
             parts.append(pd.DataFrame(setting | {"step": step} | measured))

@@ -15,7 +15,8 @@ import pandas as pd
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data
-from onelayer.papers.topic_structure.synthetic.norms import NORMS, frobenius, norms_of
+from onelayer.papers.topic_structure.synthetic.gap_grid import as_defined
+from onelayer.papers.topic_structure.synthetic.norms import frobenius, norms_of
 from onelayer.papers.topic_structure.synthetic.stage_two import attention_with_frozen_value
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
@@ -25,47 +26,30 @@ from onelayer.settings.topic_structure_synthetic import (
 )
 
 
-def bracket_words(
-    rng: np.random.Generator, types: int, depth: int, documents: int, N: tuple[int, int]
-) -> np.ndarray:
+def bracket_words(rng: np.random.Generator, block: DyckSettings) -> np.ndarray:
     """Well-nested bracket words: at each place an opening bracket of any type, or the closing one.
 
     Either is as likely where both are possible. Lengths are even, uniform between the two of N.
 
-    Args:
-        rng: source of all randomness.
-        types: of brackets; id 4 + 2 type opens, the next one closes.
-        depth: most brackets that are open at once.
-        documents: how many.
-        N: fewest and most words.
-
     Returns:
-        Token ids, int64 [documents, longest], padded with PAD.
+        Token ids, int64 [documents, longest], padded with PAD; 4 + 2 type opens, the next closes.
     """
-    length = 2 * rng.integers((N[0] + 1) // 2, N[1] // 2 + 1, documents)
+    documents = block.documents
+    length = 2 * rng.integers((block.N[0] + 1) // 2, block.N[1] // 2 + 1, documents)
     tokens = np.full((documents, length.max()), data.PAD)
-    stack = np.zeros((documents, depth), dtype=np.int64)
+    stack = np.zeros((documents, block.depth), dtype=np.int64)
     height, each = np.zeros(documents, dtype=np.int64), np.arange(documents)
     for place in range(tokens.shape[1]):
         places_left = length - place
         opens = rng.random(documents) < 0.5
-        opens = ((height == 0) | (opens & (height < depth))) & (places_left > height)
-        kind = rng.integers(types, size=documents)
+        opens = ((height == 0) | (opens & (height < block.depth))) & (places_left > height)
+        kind = rng.integers(block.types, size=documents)
         top = stack[each, height - 1]
         stack[each[opens], height[opens]] = kind[opens]
         token = data.SPECIAL + 2 * np.where(opens, kind, top) + ~opens
         tokens[:, place] = np.where(places_left > 0, token, data.PAD)
         height += np.where(places_left > 0, 2 * opens - 1, 0)
     return tokens
-
-
-def bracket_rows(block: DyckSettings, masking: MaskingSettings, seed: int) -> data.Rows:
-    """Masked bracket words as counts, masked positions attended."""
-    vocabulary = data.Vocabulary(block.types, 2)
-    rng = generator("brackets", seed)
-    tokens = bracket_words(rng, block.types, block.depth, block.documents, block.N)
-    shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
-    return data.count_rows(vocabulary, tokens, shown, selected)
 
 
 def dyck(
@@ -81,26 +65,35 @@ def dyck(
         that trained W_K and W_Q give the same bracket (`same_word`), its partner (`same_topic`)
         and other types; and norms as of `norms.two_stages`.
     """
-    masking = base.model.model_copy(update={"selection": "proportion"})
-    drawn = [bracket_rows(block, masking, seed) for seed in range(block.seeds)]
+    masking, vocabulary = as_defined(base.model), data.Vocabulary(block.types, 2)
+    drawn = []
+    for seed in range(block.seeds):
+        rng = generator("brackets", seed)
+        tokens = bracket_words(rng, block)
+        shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
+        drawn.append(data.count_rows(vocabulary, tokens, shown, selected))
     found = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
+    rows, runs = drawn[0], [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
-    found += _stage_two(block, drawn[0], plan, execution)
-    return pd.DataFrame(found), _two_stages(block, drawn[0], plan, execution)
+    W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
+    part = execution.part("stage-two", "brackets, stage 2")
+    averages, diverged_at = attention_with_frozen_value(
+        vocabulary, rows, W_V, runs, plan, block.N[0], part
+    )
+    averages[diverged_at >= 0] = np.nan
+    for seed, of_run in enumerate(averages.tolist()):
+        of_classes = zip(attention.PAIR_CLASSES, of_run, strict=True)
+        found += [(quantity, seed, value, np.nan) for quantity, value in of_classes]
+    plan = replace(plan, loss="mean_squared")
+    part = execution.part("two-stages", "brackets, two stages")
+    runs = [replace(run, noise=block.noise) for run in runs]
+    trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
+    norms = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
+    columns = ["quantity", "seed", "value", "expected"]
+    return pd.DataFrame(found, columns=columns), pd.concat(norms, ignore_index=True)
 
 
-def expected_scales(block: DyckSettings, masking: MaskingSettings) -> tuple[float, float]:
-    """By what W_V scales a contrast of types, and the contrast of opening and closing brackets.
-
-    A bracket shares its type with its partner, one of the N - 1 other words, and with the rest on
-    average nothing; of opening against closing it shares the opposite.
-    """
-    words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)
-    types, sides = (closed_form.contrast_scale(masking, words, s / (words - 1)) for s in (1, -1))
-    return types, sides
-
-
-def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float:
+def partner_minus_self(matrix: np.ndarray) -> float:
     """Mean entry between the two brackets of a type minus that of a bracket and itself."""
     words = matrix[data.SPECIAL :, data.SPECIAL :]
     partner = np.arange(len(words)) ^ 1
@@ -109,49 +102,16 @@ def partner_minus_self(vocabulary: data.Vocabulary, matrix: np.ndarray) -> float
 
 def _optima(
     block: DyckSettings, masking: MaskingSettings, rows: data.Rows, seed: int
-) -> Iterator[dict]:
+) -> Iterator[tuple[str, int, float, float]]:
     vocabulary, moments = data.Vocabulary(block.types, 2), closed_form.moments(rows)
-    types, sides = expected_scales(block, masking)
+    words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)
+    # A bracket shares its type with its partner, one of the N - 1 other words, and with the rest on
+    # average nothing; of opening against closing it shares the opposite.
+    types, sides = (closed_form.contrast_scale(masking, words, s / (words - 1)) for s in (1, -1))
     for name, matrix, of_sides in (
         ("W_V", closed_form.ridge_value(moments, 0.0), -sides),
         # E has no negative eigenvalue: none for what an opening bracket lacks.
         ("E", closed_form.ridge_embedding(moments, 0.0), 0.0),
     ):
-        gap = float(closed_form.gap(vocabulary, matrix))
-        yield _row(f"{name}_gap", seed, gap, types / 2)
-        within = partner_minus_self(vocabulary, matrix)
-        yield _row(f"{name}_partner_minus_self", seed, within, of_sides)
-
-
-def _row(quantity: str, seed: int, value: float, expected: float = np.nan) -> dict:
-    return {"quantity": quantity, "seed": seed, "value": value, "expected": expected}
-
-
-def _stage_two(
-    block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
-) -> list[dict]:
-    vocabulary = data.Vocabulary(block.types, 2)
-    W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    runs = [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
-    part = execution.part("stage-two", "brackets, stage 2")
-    averages, diverged_at = attention_with_frozen_value(
-        vocabulary, rows, W_V, runs, plan, block.N[0], part
-    )
-    averages[diverged_at >= 0] = np.nan
-    return [
-        _row(quantity, seed, float(value))
-        for seed, of_run in enumerate(averages)
-        for quantity, value in zip(attention.PAIR_CLASSES, of_run, strict=True)
-    ]
-
-
-def _two_stages(
-    block: DyckSettings, rows: data.Rows, plan: Plan, execution: Execution
-) -> pd.DataFrame:
-    plan = replace(plan, loss="mean_squared")
-    runs = [Run(s, "adam", block.learning_rate, noise=block.noise) for s in range(block.seeds)]
-    part = execution.part("two-stages", "brackets, two stages")
-    trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
-    parts = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
-    columns = ["kind", "name", "noise", "learning_rate", "seed", "step", "diverged_at", *NORMS]
-    return pd.concat(parts, ignore_index=True)[columns]
+        yield f"{name}_gap", seed, float(closed_form.gap(vocabulary, matrix)), types / 2
+        yield f"{name}_partner_minus_self", seed, partner_minus_self(matrix), of_sides

@@ -1,7 +1,7 @@
 """Heat maps, gaps and attention: synthetic figures of Li, Li & Risteski (2023)."""
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from scipy.special import softmax
 
 from onelayer.evidence.figures import (
     DIVERGING,
@@ -74,9 +75,7 @@ VARIANTS = {
 def blocks(matrices: dict[str, np.ndarray], v: int) -> Figure:
     """Heat maps of E and of W_V between words: a row each, losses and optimisers across.
 
-    Args:
-        matrices: [D, D] by `parameter/loss/optimizer`.
-        v: words per topic, where lines are drawn.
+    `matrices` are [D, D], by `parameter/loss/optimizer`.
     """
     names = {
         "E": "$E = W_E^{\\top} W_E$\nall components trained",
@@ -90,8 +89,7 @@ def blocks(matrices: dict[str, np.ndarray], v: int) -> Figure:
         for column, (loss, optimizer) in enumerate(columns):
             axis = axes[row, column]
             matrix = matrices.get(f"{parameter}/{loss}/{optimizer}")
-            shown = None if matrix is None else matrix[SPECIAL:, SPECIAL:]
-            _words_heatmap(axis, shown, v, {"location": "bottom", "pad": 0.03, "aspect": 18})
+            _words_heatmap(axis, None if matrix is None else matrix[SPECIAL:, SPECIAL:], v)
             if row == 0:
                 axis.set_title(f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}")
         axes[row, 0].set_ylabel(name)
@@ -104,18 +102,19 @@ def _columns(trained: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
     return [pair for pair in itertools.product(LOSSES, OPTIMIZERS) if pair in trained]
 
 
-def _words_heatmap(axis: Axes, matrix: np.ndarray | None, v: int, bar: Mapping) -> None:
+def _words_heatmap(axis: Axes, matrix: np.ndarray | None, v: int) -> None:
     """A square heat map over words, lines between topics, its own colour scale centred on 0."""
-    axis.set_xticks([])
-    axis.set_yticks([])
+    axis.set(xticks=[], yticks=[])
     if matrix is None or not np.isfinite(matrix).all():
-        text = "diverged" if matrix is not None else "not trained"
+        text = "not trained" if matrix is None else "diverged"
         axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes)
         axis.set_aspect("equal")
         return
     bound = colour_bound(matrix)
     image = _topics_image(axis, matrix, v, bound)
-    scale = axis.figure.colorbar(image, ax=axis, shrink=0.85, extend="both", **bar)
+    scale = axis.figure.colorbar(
+        image, ax=axis, shrink=0.85, extend="both", location="bottom", pad=0.03, aspect=18
+    )
     digits = 1 - int(np.floor(np.log10(bound)))
     tick = np.floor(bound * 10 ** (digits - 1)) / 10 ** (digits - 1)
     scale.set_ticks([-tick, 0, tick], labels=[f"{-tick:g}", "0", f"{tick:g}"])
@@ -165,22 +164,13 @@ def gap_against_decay(gaps: pd.DataFrame) -> Figure:
         for number, (optimizer, group) in enumerate(of_matrix.groupby("optimizer", sort=False)):
             x = group["weight_decay"].map(place) + 0.08 * (number - 1)
             error = np.nan_to_num([group["value"] - group["low"], group["high"] - group["value"]])
-            axis.errorbar(
-                x,
-                group["value"],
-                yerr=error,
-                marker=MARKERS[number],
-                color=PALETTE[number],
-                linestyle="-" if optimizer == "closed form" else "none",
-                linewidth=1.2,
-                capsize=3,
-                label=OPTIMIZERS.get(optimizer, optimizer),
-            )
+            style = {"marker": MARKERS[number], "color": PALETTE[number], "capsize": 3}
+            style["linestyle"] = "-" if optimizer == "closed form" else "none"
+            label = OPTIMIZERS.get(optimizer, optimizer)
+            axis.errorbar(x, group["value"], yerr=error, linewidth=1.2, label=label, **style)
         axis.axhline(1, color="0.4", linewidth=0.9, linestyle="--", label="theorem")
         axis.set_xticks(range(len(decays)), [f"{decay:g}" for decay in decays])
-        axis.set_xlim(-0.4, len(decays) - 0.6)
-        axis.set_xlabel("weight decay")
-        axis.set_title(PARAMETERS[parameter])
+        axis.set(xlim=(-0.4, len(decays) - 0.6), xlabel="weight decay", title=PARAMETERS[parameter])
         despine(axis)
     axes[0, 0].set_ylabel("gap / theorem's gap  [95%]")
     axes[0, 0].legend()
@@ -199,11 +189,8 @@ def attention_heatmaps(
 ) -> Figure:
     """W_K^T W_Q between words, and the attention it gives on one document, sorted by topic.
 
-    Args:
-        matrices: of each variant, `weights` (W_K^T W_Q, [D keys, D queries]), `S` (attention
-            logits, [D queries, D keys]) and `document` (token ids).
-        v: words per topic.
-        variants: their names; the paper's model is shown, whole and in stage 2.
+    Of each variant `weights` are W_K^T W_Q, [D keys, D queries], `S` attention logits, [D queries,
+    D keys], and `document` token ids. The paper's model is shown, whole and in stage 2.
     """
     by_variant = dict(zip(variants, matrices, strict=True))
     wanted = [name for name in variants if name in ("one_hot", "frozen_value")] or variants[:1]
@@ -221,16 +208,11 @@ def attention_heatmaps(
         left.set_title(f"$W_K^{{\\top}} W_Q$, unit {bound:.2g}", fontsize=9)
         weights = _document_heatmap(right, shares[name], arrays["document"], v, norm)
         right.set_title("attention on one document", fontsize=9)
-    for column, image, label in ((0, logits, "logit / unit"), (1, weights, "attention / uniform")):
-        bar = figure.colorbar(
-            image, ax=axes[:, column], location="bottom", shrink=0.85, pad=0.02, aspect=22,
-            extend="both" if column == 0 else "min",
-        )  # fmt: skip
+    bars = {"location": "bottom", "shrink": 0.85, "pad": 0.02, "aspect": 22}
+    left = figure.colorbar(logits, ax=axes[:, 0], extend="both", ticks=[-1, 0, 1], **bars)
+    right = figure.colorbar(weights, ax=axes[:, 1], extend="min", format="{x:g}", **bars)
+    for bar, label in ((left, "logit / unit"), (right, "attention / uniform")):
         bar.set_label(label)
-        if column == 0:
-            bar.set_ticks([-1, 0, 1])
-        else:
-            bar.ax.xaxis.set_major_formatter("{x:g}")
         bar.minorticks_off()
     return figure
 
@@ -242,9 +224,7 @@ def document_shares(S: np.ndarray, document: np.ndarray) -> np.ndarray:
     """
     tokens = np.sort(document[document != START])
     keys = np.append(tokens, document[document == START])
-    logits = S[np.ix_(tokens, keys)]
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares = shares / shares.sum(axis=1, keepdims=True) * len(keys)
+    shares = softmax(S[np.ix_(tokens, keys)], axis=1) * len(keys)
     return shares[:, : len(tokens)]
 
 
@@ -283,11 +263,7 @@ def attention_over_steps(
 ) -> Figure:
     """Average attention by pair class against steps, published values beside it; held-out loss.
 
-    Args:
-        over_steps: rows of `trained_attention.attention_over_steps`, a table per optimiser.
-        published: see `tables.read_published`.
-        length: of the evaluated documents (tokens); uniform attention is 1 / length.
-        released_steps: updates of the released configuration (steps).
+    A table per optimiser; on documents of `length` tokens uniform attention is 1 / length.
     """
     every = pd.concat(over_steps)
     shown = every[(every["accounting"] == TOPIC_IDS) & (every["step"] > 0)]
@@ -359,7 +335,7 @@ def attention_over_steps(
 def gap_grid(gaps: pd.DataFrame) -> Figure:
     """The gap over each of v, T, p_m, p_c, tau and d, a panel each, the theory as a line."""
     gaps = gaps[gaps["selection"] == "proportion"]
-    figure, axes = plt.subplots(2, 3, figsize=(MIDDLE, 3.6), sharey=False)
+    figure, axes = plt.subplots(2, 3, figsize=(MIDDLE, 3.6))
     for axis, (name, label) in zip(axes.flat, VARIED.items(), strict=True):
         points = gaps[gaps["varied"].isin([BASE, name])]
         if name == "d":
@@ -370,22 +346,14 @@ def gap_grid(gaps: pd.DataFrame) -> Figure:
             by = points[points["parameter"] == parameter].groupby(name)["gap"]
             place = by.mean().index.to_numpy(dtype=float)
             shift = 0.012 * (number - 0.5) * np.ptp(line.index.to_numpy(dtype=float))
-            axis.plot(
-                place + shift,
-                by.mean(),
-                MARKERS[number],
-                color=PALETTE[number],
-                markersize=4.2,
-                markerfacecolor="none" if number else PALETTE[number],
-                label=title,
-            )
-        axis.set_xlabel(label)
-        axis.set_ylim(0, 1.15 * max(line.max(), points["gap"].max()))
+            style = {"color": PALETTE[number], "markersize": 4.2, "label": title}
+            style["markerfacecolor"] = "none" if number else PALETTE[number]
+            axis.plot(place + shift, by.mean(), MARKERS[number], **style)
+        axis.set(xlabel=label, ylim=(0, 1.15 * max(line.max(), points["gap"].max())))
         despine(axis)
     for axis in axes[:, 0]:
         axis.set_ylabel("gap")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 

@@ -16,9 +16,12 @@ _OBSERVED = "Observation: two-stage optimization process"
 _OVER = {"seed": ALL}
 _OWN = {"studied": "setting", "loss": "cross_entropy", "optimizer": "sgd", "learning_rate": 2}
 _OWN |= {"noise": 0.01} | _OVER
+_IN_ORDER = {"studied": "setting", "quantity": "share_in_order"} | _OVER
 _MAP = {"studied": "map", "quantity": "share_of_cells_in_order"} | _OVER
-_ADAM = {"optimizer": "adam", "learning_rate": 0.003}
+_ADAM, _SGD = {"optimizer": "adam"}, {"optimizer": "sgd"}
+_SLOWEST_ADAM = _ADAM | {"learning_rate": 0.003}
 _RATIO = {"accounting": "correct", "quantity": "topic_to_different_ratio"}
+_AUTHORS = _RATIO | {"variant": "layer_norm"}
 
 
 def _over_seeds(quantity: str, kind: str = "claim") -> dict:
@@ -63,6 +66,7 @@ def _median_step(name: str, quantity: str, claim: str, event: str) -> Finding:
 
 def _attention(optimizer: str, title: str, rate: float) -> Finding:
     """A row of the published table, at the budget of the released configuration."""
+    row = _AUTHORS | {"optimizer": optimizer, "learning_rate": rate}
     return Finding(
         f"attention_{optimizer}_{str(rate).partition('.')[2]}",
         claim="words attend more to other words of their topic than to words of other topics "
@@ -70,19 +74,15 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
         place="Stage 2 result, table of average attention",
         kind="published",
         table=_ATTENTION,
-        primary=_RATIO
-        | {"variant": "layer_norm", "budget": "released"}
-        | {"optimizer": optimizer, "learning_rate": rate},
+        primary=row | {"budget": "released"},
         subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
         "released configuration says,",
         # Both at the steps of the table; their code looks words' topics up one place beside.
         also="after {short.until} {short.value:.2f}, with topics looked up as in their code "
         "{shifted.value:.2f}",
         beside={
-            name: _RATIO
-            | {"variant": "layer_norm", "budget": "table", "accounting": accounting}
-            | {"optimizer": optimizer, "learning_rate": rate}
-            for name, accounting in (("short", "correct"), ("shifted", "shifted"))
+            "short": row | {"budget": "table"},
+            "shifted": row | {"budget": "table", "accounting": "shifted"},
         },
         does="attends more to other words of a topic than to words of other topics",
         number="{it:2} times as much",
@@ -114,7 +114,7 @@ FINDINGS: list[Finding | Remark] = [
         place=_OBSERVED,
         kind="claim",
         table=_STAGES,
-        primary=_OWN | {"quantity": "share_in_order"},
+        primary=_OWN | _IN_ORDER,
         subject="in the paper's own setting W_V",
         does="is at 90% of its largest norm before W_K begins to grow in most runs that go through",
         number="in a share of {it:2} of {it.n}",
@@ -145,28 +145,24 @@ FINDINGS: list[Finding | Remark] = [
         place="The two-stage optimization process",
         kind="claim",
         table=_STAGES,
-        primary=_MAP | {"loss": "cross_entropy", "optimizer": "adam"},
+        primary=_MAP | _ADAM | {"loss": "cross_entropy"},
         subject="with cross-entropy and Adam two stages, W_V first and then W_K and W_Q,",
         does="come at more than half of the pairs of learning rate and initial weights",
         number="a share of {it:2} of the {it.n} that were tried",
         also="with SGD {sgd.value:.2f} of {sgd.n}",
-        beside={"sgd": _MAP | {"loss": "cross_entropy", "optimizer": "sgd"}},
+        beside={"sgd": _MAP | _SGD | {"loss": "cross_entropy"}},
     ),
     Remark(
         "two_stages_adam_squared",
         _STAGES,
-        {"studied": "setting", "loss": "mean_squared", "optimizer": "adam"}
-        | _OVER
-        | {"quantity": "share_in_order"},
+        _IN_ORDER | _ADAM | {"loss": "mean_squared"},
         "With the mean squared loss, one-hot words and Adam two stages come in a share of {it:2} "
         "of {it.n} runs at one pair of learning rate and initial weights, and at {map.value:.2f} "
         "of {map.n} pairs; with the squared loss, summed in place of averaged, in "
         "{summed.value:.2f} of {summed.n} runs.",
         beside={
-            "map": _MAP | {"loss": "mean_squared", "optimizer": "adam"},
-            "summed": {"studied": "setting", "loss": "squared", "optimizer": "adam"}
-            | _OVER
-            | {"quantity": "share_in_order"},
+            "map": _MAP | _ADAM | {"loss": "mean_squared"},
+            "summed": _IN_ORDER | _ADAM | {"loss": "squared"},
         },
     ),
     Finding(
@@ -210,9 +206,7 @@ FINDINGS: list[Finding | Remark] = [
     Remark(
         "attention_sgd_longest",
         _ATTENTION,
-        _RATIO
-        | {"variant": "layer_norm", "budget": "last"}
-        | {"optimizer": "sgd", "learning_rate": 0.03},
+        _AUTHORS | _SGD | {"budget": "last", "learning_rate": 0.03},
         "After {it.until} the authors' model trained with SGD at rate 0.03 attends {it:2} times as "
         "much to other words of a topic as to words of other topics, over {it.n} runs, which is "
         "{it.verdict} beside the published number.",
@@ -220,7 +214,7 @@ FINDINGS: list[Finding | Remark] = [
     Remark(
         "attention_adam",
         _ATTENTION,
-        _RATIO | {"variant": "layer_norm", "budget": "released", "optimizer": "adam"},
+        _AUTHORS | _ADAM | {"budget": "released"},
         "At the paper's three learning rates of Adam, trained for as long as the authors' released "
         "configuration says, their model attends {it:2} times as much to other words of a topic as "
         "to words of other topics (published: {it.printed:2}).",
@@ -228,7 +222,7 @@ FINDINGS: list[Finding | Remark] = [
     Remark(
         "attention_short",
         _ATTENTION,
-        _RATIO | {"variant": "layer_norm", "budget": "table", "optimizer": "adam"},
+        _AUTHORS | _ADAM | {"budget": "table"},
         "After {it.until} with Adam, at the paper's three rates, the authors' model attends {it:2} "
         "times as much to other words of a topic as to words of other topics (published: "
         "{it.printed:2}).",
@@ -239,7 +233,7 @@ FINDINGS: list[Finding | Remark] = [
         place="Stage 2 question",
         kind="claim",
         table=_ATTENTION,
-        primary=_RATIO | _ADAM | {"variant": "frozen_value"},
+        primary=_RATIO | _SLOWEST_ADAM | {"variant": "frozen_value"},
         subject="with W_V frozen at stage 1's optimum, training W_K and W_Q",
         does="makes words attend more to other words of their topic than to words of other topics",
         number="{it:2} times as much",
@@ -252,12 +246,12 @@ FINDINGS: list[Finding | Remark] = [
             place=BEYOND,
             kind="analogue",
             table=_ATTENTION,
-            primary=_RATIO | _ADAM | {"variant": variant},
+            primary=_RATIO | _SLOWEST_ADAM | {"variant": variant},
             subject=f"in the paper's model with {what} and a residual stream words",
             does="attend more to other words of their topic than to words of other topics",
             number="{it:2} times as much",
             also="{without.value:.2f} without that stream",
-            beside={"without": _RATIO | _ADAM | {"variant": without}},
+            beside={"without": _RATIO | _SLOWEST_ADAM | {"variant": without}},
             predicted=predicted,
         )
         for variant, without, what, predicted in (

@@ -9,12 +9,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from onelayer.papers.topic_structure.synthetic import closed_form
-from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
-from onelayer.settings.topic_structure_synthetic import (
-    GapGridSettings,
-    SelectionKind,
-    TopicModelSettings,
-)
+from onelayer.papers.topic_structure.synthetic.data import Vocabulary, draw
+from onelayer.settings.topic_structure_synthetic import GapGridSettings, TopicModelSettings
 
 BASE = "base"  # the setting from which the others differ in one number
 
@@ -32,27 +28,27 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
     """
     found = []
     for varied, model, tau in _settings(words, grid):
-        vocabulary = vocabulary_of(model)
-        setting = {"expected": closed_form.gap_at_length(vocabulary, model, tau, grid.N)}
+        vocabulary = Vocabulary(model.T, model.v)
+        setting = {"expected": closed_form.gap_at_length(model, tau, grid.N)}
         setting |= {"varied": varied, "tau": tau, "selection": model.selection}
         setting |= {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
-        setting["theory"] = closed_form.theory_gap(vocabulary, model)
+        setting["theory"] = closed_form.theory_gap(model)
         for seed in range(grid.seeds):
             rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
-            moments, draws = closed_form.moments(rows), setting | {"seed": seed}
-            gap = closed_form.gap(vocabulary, closed_form.ridge_value(moments, 0.0))
-            row = {"parameter": "W_V", "d": vocabulary.size, "gap": float(gap)}
-            found.append(draws | row)
+            moments, D = closed_form.moments(rows), vocabulary.size
+            optima = {("W_V", D): closed_form.ridge_value(moments, 0.0)}
             # As many dimensions as E has in the theorem: more only fit the noise of finite
             # documents.
-            for d in dict.fromkeys([vocabulary.T] + grid.d * (varied == BASE)):
-                if d < vocabulary.size:
-                    gap = closed_form.gap(vocabulary, closed_form.ridge_embedding(moments, 0.0, d))
-                    row = {"parameter": "E", "d": d, "gap": float(gap)}
-                    if d != vocabulary.T:
-                        expected = closed_form.theory_gap_of_rank(vocabulary, model, d)
-                        row |= {"varied": "d", "expected": expected}
-                    found.append(draws | row)
+            for d in dict.fromkeys([model.T] + grid.d * (varied == BASE)):
+                if d < D:
+                    optima["E", d] = closed_form.ridge_embedding(moments, 0.0, d)
+            for (parameter, d), optimum in optima.items():
+                gap = float(closed_form.gap(vocabulary, optimum))
+                row = setting | {"seed": seed, "parameter": parameter, "d": d, "gap": gap}
+                if d not in (model.T, D):
+                    expected = closed_form.theory_gap_of_rank(model, d)
+                    row |= {"varied": "d", "expected": expected}
+                found.append(row)
     return pd.DataFrame(found)
 
 
@@ -67,14 +63,9 @@ def _settings(
             yield name, base.model_copy(update={name: value}), grid.tau
     for tau in grid.taus:
         yield "tau", base, tau
-    yield "selection", selected(model, "independent"), grid.tau
-
-
-def selected(model: TopicModelSettings, selection: SelectionKind) -> TopicModelSettings:
-    """The same words and masking with another selection."""
-    return model.model_copy(update={"selection": selection})
+    yield "selection", model.model_copy(update={"selection": "independent"}), grid.tau
 
 
 def as_defined(model: TopicModelSettings) -> TopicModelSettings:
     """The same words, of which exactly the proportion p_m is selected, as the paper defines it."""
-    return selected(model, "proportion")
+    return model.model_copy(update={"selection": "proportion"})

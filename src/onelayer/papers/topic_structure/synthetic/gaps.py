@@ -6,7 +6,7 @@ topic structure'; and the heat maps of the embeddings with all components traine
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,14 +15,23 @@ from torch import Tensor
 
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
-from onelayer.papers.topic_structure.synthetic import closed_form, data
-from onelayer.papers.topic_structure.synthetic.data import draw, vocabulary_of
+from onelayer.papers.topic_structure.synthetic import closed_form
+from onelayer.papers.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
     ComponentSettings,
     SyntheticTraining,
     TheorySettings,
+    TopicModelSettings,
 )
+
+# W_V alone on one-hot words, or the embeddings alone: their kind, and what is trained.
+ALONE = {"W_V": ("one_hot", "W_V"), "E": ("trained", "W_E")}
+# From parameters to the matrix of which the theorems say the gap.
+OBSERVED = {
+    "W_V": lambda parameters: {"matrix": parameters["W_V"]},
+    "E": lambda parameters: {"matrix": parameters["W_E"].mT @ parameters["W_E"]},
+}
 
 
 def uniform_attention(
@@ -40,91 +49,62 @@ def uniform_attention(
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
     model, found, matrices = base.model, [], {}
-    vocabulary = vocabulary_of(model)
     for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(model, theory.documents, theory.N, "theory", **kind)
-        decays = theory.weight_decays if masked == "attended" else [0.0]
-        expected = closed_form.theory_gap(vocabulary, model)
+        decays, expected = theory.weight_decays, closed_form.theory_gap(model)
         if masked == "hidden":
-            words = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
-            expected = closed_form.theory_gap_hidden(vocabulary, words, framing=2)
-        found += [
-            row | {"masked": masked, "theory": expected}
-            for row in _closed_forms(vocabulary, rows, decays)
-        ]
-        for parameter, loss in itertools.product(("W_V", "E"), losses):
+            words = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
+            decays, expected = [0.0], closed_form.theory_gap_hidden(model.v, words)
+        setting = {"masked": masked, "loss": "squared", "theory": expected}
+        moments = closed_form.moments(rows)
+        runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
+        for parameter, solve in closed_form.OPTIMA.items():
+            optima = np.stack([solve(moments, decay) for decay in decays])
+            found.append(_gaps(model, runs, optima, -1, setting | {"parameter": parameter}))
+        for parameter, loss in itertools.product(closed_form.OPTIMA, losses):
             runs = _gap_runs(theory, parameter, loss, decays)
             embedding, alone = ALONE[parameter]
             plan = Plan(base.batch, base.chunk, theory.steps, embedding, loss, trained=(alone,))
             observed = OBSERVED[parameter]
             trained = train_runs(rows.by_document(), runs, plan, observed, execution=execution)
             ends = trained.observed["matrix"][-1]
-            setting = {"parameter": parameter, "loss": loss, "masked": masked}
-            setting |= {"theory": expected if loss == "squared" else np.nan}
-            found += [
-                setting | row for row in _gaps(vocabulary, runs, ends, trained.diverged_at.tolist())
-            ]
+            setting |= {"parameter": parameter, "loss": loss}
+            setting["theory"] = expected if loss == "squared" else np.nan
+            found.append(_gaps(model, runs, ends, trained.diverged_at, setting))
             if masked == "attended" and parameter == "W_V":
                 for run, matrix in zip(runs, ends, strict=True):
                     if run.seed == 0 and run.weight_decay == 0:
                         matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
-    return pd.DataFrame(found), matrices | _all_components(base, components, execution)
-
-
-def _closed_forms(
-    vocabulary: data.Vocabulary, rows: data.Rows, decays: Sequence[float]
-) -> Iterator[dict]:
-    moments = closed_form.moments(rows)
-    optima = {"W_V": closed_form.ridge_value, "E": closed_form.ridge_embedding}
-    for parameter, optimum in optima.items():
-        for decay in decays:
-            run = Run(0, "closed form", math.nan, decay)
-            [row] = _gaps(vocabulary, [run], optimum(moments, decay)[None], [-1])
-            yield {"parameter": parameter, "loss": "squared"} | row
+    gaps = pd.concat(found, ignore_index=True)
+    return gaps, matrices | _all_components(base, components, execution)
 
 
 def _gap_runs(
     theory: TheorySettings, parameter: str, loss: str, decays: Sequence[float]
 ) -> list[Run]:
-    rates, squared = theory.cross_entropy_rates, loss == "squared"
-    if squared:
+    rates = theory.cross_entropy_rates
+    if loss == "squared":
         sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
         rates = {"adam": theory.adam_rate, "sgd": sgd}
     return [
         Run(seed, optimizer, rate, decay)
         for optimizer, rate in rates.items()
-        for decay in (decays if squared else [0.0])
+        for decay in (decays if loss == "squared" else [0.0])
         for seed in range(theory.seeds)
     ]
 
 
-# W_V alone on one-hot words, or the embeddings alone: their kind, and what is trained.
-ALONE = {"W_V": ("one_hot", "W_V"), "E": ("trained", "W_E")}
-# From parameters to the matrix of which the theorems say the gap.
-OBSERVED = {
-    "W_V": lambda parameters: {"matrix": parameters["W_V"]},
-    "E": lambda parameters: {"matrix": parameters["W_E"].mT @ parameters["W_E"]},
-}
-
-
 def _gaps(
-    vocabulary: data.Vocabulary,
+    model: TopicModelSettings,
     runs: Sequence[Run],
     matrices: Tensor | np.ndarray,
-    diverged_at: Sequence[int],
-) -> list[dict]:
-    gaps = closed_form.gap(vocabulary, matrices)
-    return [
-        {
-            "optimizer": run.optimizer,
-            "weight_decay": run.weight_decay,
-            "seed": run.seed,
-            "gap": float(gap),
-            "diverged_at": diverged,
-        }
-        for run, gap, diverged in zip(runs, gaps, diverged_at, strict=True)
-    ]
+    diverged_at: Tensor | int,
+    setting: dict,
+) -> pd.DataFrame:
+    gaps = closed_form.gap(Vocabulary(model.T, model.v), matrices)
+    of_runs = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
+    return of_runs.assign(gap=gaps, diverged_at=diverged_at, **setting)
 
 
 def _all_components(

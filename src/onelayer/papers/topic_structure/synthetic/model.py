@@ -168,17 +168,11 @@ def gradients(
     `squared` sums over the vocabulary, `mean_squared` averages over it (PyTorch's `MSELoss`, which
     the authors' code uses): the same but for a factor D, which matters to SGD's learning rate and
     to Adam's epsilon. Without `W_K` and `W_Q` attention is uniform over the keys, and
-    `batch.query` is not read.
-
-    Args:
-        parameters: tensors by name, each [runs, ...].
-        batch: rows.
-        embedding: which of the three.
-        loss: `squared`, `mean_squared` or `cross_entropy`.
-        frozen: parameters that are given and not trained.
+    `batch.query` is not read. What is `frozen` is given and not trained.
 
     Returns:
-        Losses, [runs], and a gradient for each of `parameters`; every run's is of its own loss.
+        Losses, [runs], and a gradient for each of `parameters`, [runs, ...]; every run's is of its
+        own loss.
     """
     trained = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     given = trained | dict(frozen or {})

@@ -83,14 +83,7 @@ def frobenius(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def norms_of(kind: str, name: str, run: Run, trained: Trained, place: int) -> pd.DataFrame:
-    """The history of one run, as rows of `two_stages`.
-
-    Args:
-        kind, name: of its setting.
-        run: what was trained.
-        trained: an ensemble that `frobenius` observed.
-        place: of the run in it.
-    """
+    """Rows of `two_stages` of one run: that of this place in what `frobenius` observed."""
     steps, diverged = np.array(trained.observed_at), int(trained.diverged_at[place])
     norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
     if diverged >= 0:

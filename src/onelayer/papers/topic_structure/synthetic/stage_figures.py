@@ -38,9 +38,9 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
     norms = norms[norms["kind"] == "setting"]
     names = list(dict.fromkeys(norms["name"]))
     times = stage_times(norms)
-    columns, rows = 2, -(-len(names) // 2)
+    rows = -(-len(names) // 2)
     size = (WIDTH, 2.3 * rows + 0.4)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True)
+    figure, axes = plt.subplots(rows, 2, figsize=size, squeeze=False, sharex=True)
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     for axis, name in zip(axes.flat, names, strict=False):
@@ -69,14 +69,13 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
         for matrix, (colour, style) in MATRICES.items()
     ]
     title = "median and 10–90% of the runs that did not diverge"
-    if len(names) % columns:
+    if len(names) % 2:
         title = title.replace(" the", "\nthe")
         axes[-1, -1].legend(handles=handles, loc="center", title=title)
     else:
-        place = {"loc": "outside lower center", "ncols": 3}
-        figure.legend(handles=handles, title=title, **place)
+        figure.legend(handles=handles, title=title, loc="outside lower center", ncols=3)
     figure.supylabel("Frobenius norm", fontsize=9)
-    for axis in axes.flat[max(0, len(names) - columns) : len(names)]:
+    for axis in axes.flat[max(0, len(names) - 2) : len(names)]:
         axis.set_xlabel("step")
         axis.tick_params(labelbottom=True)
     return figure
@@ -108,12 +107,12 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     """
     times = stage_times(norms[norms["kind"] == "map"])
     names = list(dict.fromkeys(times["name"]))
-    widths = [times[times["name"] == name]["learning_rate"].nunique() for name in names]
-    noises_of = [tuple(sorted(runs["noise"].unique())) for _, runs in times.groupby("name")]
-    shared = {"squeeze": False, "sharey": len(set(noises_of)) == 1}
+    widths = times.groupby("name", sort=False)["learning_rate"].nunique().to_list()
+    noises = {frozenset(runs["noise"]) for _, runs in times.groupby("name")}
     figure, axes = plt.subplots(
-        1, len(names), figsize=(1.3 * MIDDLE, 3.0), width_ratios=widths, **shared
-    )
+        1, len(names), figsize=(1.3 * MIDDLE, 3.0), width_ratios=widths, squeeze=False,
+        sharey=len(noises) == 1,
+    )  # fmt: skip
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
         image = _draw_map(axis, times[times["name"] == name], norm)
@@ -157,11 +156,10 @@ def _draw_map(axis: Axes, times: pd.DataFrame, norm: BoundaryNorm) -> AxesImage:
 
 
 def cell_text(cell: pd.DataFrame) -> str:
-    """What a cell of the map says of its runs.
+    """What a cell of the map says of its runs, rows of `stages.stage_times`.
 
-    Args:
-        cell: rows of `stages.stage_times`, a run each; where some diverged or some W_K never moved
-            the times are those of the others, and their number stands below.
+    Where some diverged or some W_K never moved the times are those of the others, and their number
+    stands below.
     """
     if (cell["diverged_at"] >= 0).all():
         return "diverged"
@@ -196,8 +194,7 @@ def stage_gradients(gradients: pd.DataFrame) -> Figure:
         axis.set_xlabel("step")
         despine(axis)
     axes[0, 0].set_ylabel("Frobenius norm")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

@@ -36,12 +36,8 @@ def tidy_stages(
     """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
 
     Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs. Of the
-    paper's own setting the medians are compared with the steps between which it sees the stages.
-
-    Args:
-        norms: rows of `norms.two_stages`.
-        block: the settings that they are of.
-        published: `read_stage_steps`, for the setting that is the paper's own; None for none.
+    paper's own setting the medians are compared with the steps between which it sees the stages,
+    `published`. Rows of `norms.two_stages` and the settings that they are of.
     """
     rows = []
     settings = {("setting", one.name): one for one in block.settings}
@@ -87,13 +83,10 @@ def _times(runs: pd.DataFrame) -> Iterator[dict]:
     for quantity, most in TIMES.items():
         lost = diverged | runs[quantity].isna()
         reached = runs[quantity][~lost]
-        summary = over_runs(runs[quantity], diverged, 0.0, most)
+        summary = over_runs(runs[quantity], lost, 0.0, most)
         if (never := (lost & ~diverged).sum()) > 0:
             note = f"{diverged.sum()} diverged" if diverged.any() else ""
-            note = joined(f"not reached in {never} of {len(runs)} runs", note)
-            verdict = NOT_REACHED if lost.all() else ""
-            found = independent(mean(reached, 0.0, most))
-            summary = found | {"note": note, "verdict": verdict}
+            summary["note"] = joined(f"not reached in {never} of {len(runs)} runs", note)
         yield {"quantity": quantity} | summary
         if f"{quantity}_median" in MEDIANS:
             # The median and the quartiles describe runs of two kinds.
@@ -210,10 +203,7 @@ def stage_notes(table: pd.DataFrame) -> list[str]:
     "topic_structure/two_stage",
     "Synthetic: tables",
     "table: two stages",
-    reads={
-        "norms": "train_two_stages.norms",
-        "published": "reference/topic_structure_stages.csv",
-    },
+    reads={"norms": "train_two_stages.norms", "published": "reference/topic_structure_stages.csv"},
     settings={"stages": "topic_structure.synthetic.two_stages"},
 )
 def two_stage(norms: pd.DataFrame, published: Path, stages: TwoStageSettings) -> Report:
@@ -263,11 +253,7 @@ def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
     reads={"ratios": "optimise_topic_attention.ratios"},
 )
 def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratio against tau: the optimum of tied attention, and what training W_K and W_Q reaches.
-
-    Args:
-        ratios: rows of `stage_two.ratio_over_tau`.
-    """
+    """The ratio against tau: of optimal tied attention, and what training W_K and W_Q reaches."""
     rows = []
     for key, group in ratios.groupby(RATIO_KEYS, sort=False):
         keys = dict(zip(RATIO_KEYS, map(str, key), strict=True))

@@ -34,26 +34,24 @@ def ratio_over_tau(
         `beta`, `ratio`, `diverged_at`.
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
-    words = base.model
+    vocabulary = data.Vocabulary(base.model.T, base.model.v)
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
-    lengths = {
-        "short": (block.documents, block.N),
-        "long": (block.documents_long, block.N_long),
-    }
+    lengths = {"short": (block.documents, block.N), "long": (block.documents_long, block.N_long)}
     found = []
     for tau, seed in itertools.product(block.taus, range(block.seeds)):
         for name, (documents, N) in lengths.items():
             keys = {"documents": name, "tau": tau, "seed": seed}
-            rows = data.draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
-            W_V = _stage_one_optimum(words, rows)
-            found.append(keys | _optimum(words, rows, W_V))
+            rows = data.draw(base.model, documents, N, f"stage two {name}", tau=tau, seed=seed)
+            W_V = closed_form.stage_one_optimum(vocabulary, rows)
+            optimum = tied.optimal_attention(vocabulary, rows, W_V)
+            found.append(keys | {"method": "optimum", "diverged_at": -1} | optimum)
             if name == "short":
                 runs = [Run(seed, "adam", block.learning_rate)]
                 [(word, topic, different)], [diverged] = attention_with_frozen_value(
-                    data.vocabulary_of(words), rows, W_V, runs, plan, 100, execution
+                    vocabulary, rows, W_V, runs, plan, 100, execution
                 )
-                alpha, beta = float(topic / different), float(word / different)
-                found.append(keys | _row(words, "trained", alpha, beta, int(diverged)))
+                reached = tied.ratios(vocabulary, topic / different, word / different)
+                found.append(keys | {"method": "trained", "diverged_at": diverged} | reached)
     return pd.DataFrame(found)
 
 
@@ -68,23 +66,15 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
     for T in block.T:
         for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
             model = words.model_copy(update={"T": T, "selection": selection})
+            vocabulary = data.Vocabulary(T, model.v)
             for tau, seed in itertools.product(block.taus, range(block.seeds)):
                 rows = data.draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
-                best = _optimum(model, rows, _stage_one_optimum(model, rows))
+                W_V = closed_form.stage_one_optimum(vocabulary, rows)
+                best = tied.optimal_attention(vocabulary, rows, W_V)
                 keys = {"T": T, "tau": tau, "selection": selection, "seed": seed}
-                keys["at_bound"] = bool(best["beta"] <= tied.LEAST * (1 + 1e-6))
-                found.append(keys | {name: best[name] for name in ("alpha", "beta", "ratio")})
+                at_bound = best["beta"] <= tied.LEAST * (1 + 1e-6)
+                found.append(keys | {"at_bound": at_bound} | best)
     return pd.DataFrame(found)
-
-
-def _stage_one_optimum(words: TopicModelSettings, rows: data.Rows) -> np.ndarray:
-    optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    return closed_form.blocks(data.vocabulary_of(words), optimum)
-
-
-def _optimum(words: TopicModelSettings, rows: data.Rows, W_V: np.ndarray) -> dict:
-    alpha, beta = tied.optimal_attention(data.vocabulary_of(words), rows, W_V)
-    return _row(words, "optimum", alpha, beta, -1)
 
 
 def attention_with_frozen_value(
@@ -105,18 +95,10 @@ def attention_with_frozen_value(
     trained = train_runs(
         rows,
         runs,
-        replace(plan, trained=("W_K", "W_Q"), frozen={"W_V": W_V}),
+        replace(plan, frozen={"W_V": W_V}),
         lambda p: {"S": model.attention_logits(p, "one_hot")},
         execution=execution,
     )
     S, counts = trained.observed["S"][-1].double().numpy(), rows.keys[:300].astype(np.float64)
     topics = attention.correct_topics(vocabulary)
     return attention.pair_averages(S, counts, topics, length), trained.diverged_at.numpy()
-
-
-def _row(
-    words: TopicModelSettings, method: str, alpha: float, beta: float, diverged_at: int
-) -> dict:
-    ratio = tied.ratio(data.vocabulary_of(words), alpha, beta)
-    found = {"method": method, "alpha": alpha, "beta": beta, "ratio": ratio}
-    return found | {"diverged_at": diverged_at}

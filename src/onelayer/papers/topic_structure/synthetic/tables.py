@@ -26,7 +26,6 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers.topic_structure.synthetic import closed_form
 from onelayer.papers.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.papers.topic_structure.synthetic.data import vocabulary_of
 from onelayer.settings.topic_structure_synthetic import (
     AttentionVariant,
     TheorySettings,
@@ -50,10 +49,7 @@ def over_runs(
 ) -> dict:
     """Mean over the runs that went through, its 95% t interval, their number, and a note.
 
-    Args:
-        values: one per run.
-        diverged: which of them diverged.
-        least, most: between which the quantity lies by definition.
+    The quantity lies between `least` and `most` by definition.
     """
     values, lost = np.asarray(values, dtype=float), np.asarray(diverged, dtype=bool)
     note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
@@ -68,7 +64,7 @@ def independent(found: dict) -> dict:
 
 def joined(*notes: str) -> str:
     """Notes as one, those that say nothing left out."""
-    return "; ".join(note for note in notes if note)
+    return "; ".join(filter(None, notes))
 
 
 # Uniform attention: the theorems' gap. No topic structure is no gap.
@@ -80,17 +76,14 @@ def gap_tolerance(model: TopicModelSettings, theory: TheorySettings) -> float:
 
     All rows are of one draw of documents, so that no interval has the draw in it.
     """
-    vocabulary = vocabulary_of(model)
-    length = closed_form.off_by_length(vocabulary, model, theory.tau, theory.N)
-    return length + closed_form.off_by_draw(vocabulary, model, theory.N, theory.documents)
+    length = closed_form.off_by_length(model, theory.tau, theory.N)
+    return length + closed_form.off_by_draw(model, theory.N, theory.documents)
 
 
 def tidy_gaps(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
     """`gap` and `gap_to_theory_ratio` of W_V and E by setting, the theorem's value as published.
 
-    Args:
-        gaps: rows of `gaps.uniform_attention`.
-        tolerance: `gap_tolerance`; a figure, which shows no verdict, needs none.
+    Rows of `gaps.uniform_attention`; a figure, which shows no verdict, needs no tolerance.
     """
     rows = []
     for key, runs in gaps.groupby(GAP_KEYS, sort=False):
@@ -146,10 +139,7 @@ def readable_gaps(
 def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySettings) -> Report:
     """The gaps of W_V and E beside the theorems' value."""
     tolerance = gap_tolerance(model, theory)
-    title = (
-        "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
-    )
-    share = tolerance / closed_form.theory_gap(vocabulary_of(model), model)
+    share = tolerance / closed_form.theory_gap(model)
     notes = [
         "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over "
         "pairs of different topics. Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed "
@@ -171,6 +161,9 @@ def theory_gap(gaps: pd.DataFrame, model: TopicModelSettings, theory: TheorySett
         f"draws of {theory.documents:,} of them. Trainings are on the same draw: what else they "
         "differ by is the optimiser's.",
     ]
+    title = (
+        "Topic structure, synthetic: same-topic minus different-topic gap under uniform attention"
+    )
     tidied = tidy_gaps(gaps, tolerance)
     return Report(tidied, readable_gaps(tidied), title, notes)
 
@@ -197,9 +190,7 @@ def read_published(path: Path) -> pd.DataFrame:
 def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
     """The looks that the table shows: the released budget, the least held-out loss, and the end.
 
-    Args:
-        over_steps: rows of `trained_attention.attention_over_steps`.
-        released_steps: updates of the released configuration (steps).
+    They are some of the rows of `trained_attention.attention_over_steps`.
     """
     runs = [key for key in ATTENTION_KEYS if key not in ("budget", "until")] + ["seed"]
     correct = over_steps[over_steps["accounting"] == TOPIC_IDS].reset_index(drop=True)
@@ -207,15 +198,11 @@ def at_budgets(over_steps: pd.DataFrame, released_steps: int) -> pd.DataFrame:
     released = correct["step"] == released_steps
     ended = correct["still_falling"] & ~released
     fixed = [correct[released].assign(budget=RELEASED), correct[ended].assign(budget=LAST)]
-    fixed = pd.concat(fixed)
-    fixed = fixed.assign(until=_after(fixed["step"])).sort_values("step", kind="stable")
+    fixed = pd.concat(fixed).sort_values("step", kind="stable")
+    fixed["until"] = fixed["step"].astype(str) + " steps"
     best = correct["held_out_loss"].fillna(np.inf).groupby([correct[key] for key in runs]).idxmin()
     looks = pd.concat([fixed, correct.loc[best].assign(budget=BEST, until=BEST)])
     return looks.sort_values(["optimizer", "learning_rate"], kind="stable")
-
-
-def _after(steps: pd.Series) -> pd.Series:
-    return steps.astype(str) + " steps"
 
 
 def tidy_attention(
@@ -234,15 +221,16 @@ def tidy_attention(
     Args:
         averages: rows of `trained_attention.topic_attention`, a table per variant.
         published: `read_published`.
-        variants: of which some are the authors' model, and some have W_V frozen.
+        variants: what was trained.
         evaluated_tokens: length of the evaluated documents (tokens).
         budgets: `at_budgets`, rows that follow; None for none.
     """
     theirs = published.set_index(["optimizer", "learning_rate", "quantity"])
     by_name = {variant.name: variant for variant in variants}
     rows = []
-    short = pd.concat(averages)
-    every = pd.concat([short.assign(budget=TABLE, until=_after(short["step"])), budgets])
+    short = pd.concat(averages).assign(budget=TABLE)
+    short["until"] = short["step"].astype(str) + " steps"
+    every = pd.concat([short, budgets])
     for key, group in every.groupby(ATTENTION_KEYS, sort=False):
         setting = dict(zip(ATTENTION_KEYS, key, strict=True))
         diverged = group["diverged_at"] >= 0
@@ -369,16 +357,7 @@ def attention_by_optimizer(
     evaluated_tokens: int,
     released_steps: int,
 ) -> Report:
-    """Average attention by optimiser and learning rate beside the published table.
-
-    Args:
-        averages: rows of `trained_attention.topic_attention`, a table per variant.
-        over_steps: rows of `trained_attention.attention_over_steps`, a table per optimiser.
-        published: see `read_published`.
-        variants: what was trained.
-        evaluated_tokens: length of the evaluated documents (tokens).
-        released_steps: updates of the released configuration (steps).
-    """
+    """Average attention by optimiser and learning rate beside the published table."""
     title = "Topic structure, synthetic: average attention by optimiser and learning rate"
     notes = [
         "Mean attention weight from one position to another over all ordered pairs of positions "

@@ -16,9 +16,10 @@ from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, Rows, 
 LEAST = float(np.exp(-6))
 
 
-def ratio(vocabulary: Vocabulary, alpha: float, beta: float) -> float:
-    """The theorem's average same-topic over different-topic attention."""
-    return (vocabulary.v - 1) / vocabulary.v * alpha + beta / vocabulary.v
+def ratios(vocabulary: Vocabulary, alpha: float, beta: float) -> dict[str, float]:
+    """`alpha`, `beta` and `ratio`: the theorem's average same-topic over different-topic weight."""
+    ratio = (vocabulary.v - 1) / vocabulary.v * alpha + beta / vocabulary.v
+    return {"alpha": float(alpha), "beta": float(beta), "ratio": float(ratio)}
 
 
 class TiedLoss:
@@ -65,8 +66,8 @@ class TiedLoss:
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> tuple[float, float]:
-    """Alpha and beta of the least `TiedLoss`, by L-BFGS in their logarithms."""
+def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> dict[str, float]:
+    """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
     most = -float(np.log(LEAST))
     found = minimize(
         TiedLoss(vocabulary, rows, W_V),
@@ -76,5 +77,4 @@ def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> tu
         bounds=[(-most, most)] * 2,
         options={"ftol": 1e-14, "gtol": 1e-10},
     )
-    alpha, beta = np.exp(found.x)
-    return float(alpha), float(beta)
+    return ratios(vocabulary, *np.exp(found.x))

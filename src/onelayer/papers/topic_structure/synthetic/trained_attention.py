@@ -38,18 +38,15 @@ def topic_attention(
     """
     variant = block.variant(name)
     rates = sorted(variant.optimizers, key=lambda row: row.optimizer)
-    trained, runs = _train(
+    averages, trained = _train(
         base, block, variant, rates, block.seeds, block.steps,
         lambda p: {"weights": p["W_K"].mT @ p["W_Q"]}, (), execution,
     )  # fmt: skip
-    documents = _evaluation_documents(base.model, block)
-    S = trained.observed["S"][-1].double().numpy()
-    arrays = {
-        "S": S[0],
-        "weights": trained.observed["weights"][-1][0].numpy(),
-        "document": documents[0, : block.evaluated_tokens],
+    return averages, {
+        "S": trained.observed["S"][-1, 0].double().numpy(),
+        "weights": trained.observed["weights"][-1, 0].numpy(),
+        "document": _evaluation_documents(base.model, block)[0, : block.evaluated_tokens],
     }
-    return _averages(runs.assign(step=block.steps), S, base.model, block, documents), arrays
 
 
 def attention_over_steps(
@@ -72,12 +69,13 @@ def attention_over_steps(
         execution: how the training runs.
 
     Returns:
-        Rows as `topic_attention`, with `step` and `held_out_loss`; what a diverged run was frozen
-        at stands in its later rows.
+        Rows as `topic_attention`, with `held_out_loss`; what a diverged run was frozen at stands in
+        its later rows.
     """
     variant, steps = block.variant(longer.variant), longer.steps[optimizer]
-    words, count = base.model, longer.held_out_documents
-    held_out = _masked_documents(words, block, variant, count, "attention, held out")
+    count = longer.held_out_documents
+    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    held_out = data.draw(base.model, count, block.N, "attention, held out", **kind)
     unseen = Batches(held_out, [0], count, execution.device)(0)
     rates = [row for row in variant.optimizers if row.optimizer == optimizer]
     looks = _looks(longer.looks, steps, block.steps, released_steps)
@@ -87,15 +85,10 @@ def attention_over_steps(
         return {"held_out_loss": loss}
 
     how = longer.seeds[optimizer], steps, held_out_loss, looks, execution
-    trained, runs = _train(base, block, variant, rates, *how)
-    documents, parts = _evaluation_documents(words, block), []
-    for place, step in enumerate(trained.observed_at):
-        loss, S = (
-            trained.observed[name][place].double().numpy() for name in ("held_out_loss", "S")
-        )
-        looked = runs.assign(step=step, held_out_loss=loss)
-        parts.append(_averages(looked, S, words, block, documents))
-    return pd.concat(parts, ignore_index=True)
+    averages, trained = _train(base, block, variant, rates, *how)
+    loss = trained.observed["held_out_loss"].double().numpy()  # [looks, runs]
+    # Each look has its runs twice: by correct and by shifted topics.
+    return averages.assign(held_out_loss=loss.repeat(2, axis=0).ravel())
 
 
 def _looks(per_decade: int, steps: int, *also: int) -> list[int]:
@@ -104,17 +97,6 @@ def _looks(per_decade: int, steps: int, *also: int) -> list[int]:
     grid = np.logspace(1, decades, max(2, round(per_decade * (decades - 1)) + 1))
     looks = {0, *grid.round().astype(int).tolist(), steps, *also}
     return sorted(step for step in looks if step <= steps)
-
-
-def _masked_documents(
-    words: TopicModelSettings,
-    block: AttentionTableSettings,
-    variant: AttentionVariant,
-    documents: int,
-    use: str,
-) -> data.Rows:
-    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    return data.draw(words, documents, block.N, use, **kind)
 
 
 def _train(
@@ -127,53 +109,46 @@ def _train(
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     looks: Iterable[int],
     execution: Execution,
-) -> tuple[Trained, pd.DataFrame]:
-    """Train a variant, `S` and what else is to be observed kept; and what is known of every run."""
-    rows = _masked_documents(base.model, block, variant, block.documents, "attention")
+) -> tuple[pd.DataFrame, Trained]:
+    """Train a variant, logits `S` and what else is to be observed kept.
+
+    Returns:
+        Averages by pair class, look by look, in each by correct and by shifted topics, run by run.
+    """
+    vocabulary, tokens = data.Vocabulary(base.model.T, base.model.v), block.evaluated_tokens
+    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    rows = data.draw(base.model, block.documents, block.N, "attention", **kind)
     runs = [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
     frozen = None
     if variant.frozen_value:
-        optimum = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-        frozen = {"W_V": closed_form.blocks(data.vocabulary_of(base.model), optimum)}
-    how = variant.embedding, variant.loss
+        frozen = {"W_V": closed_form.stage_one_optimum(vocabulary, rows)}
     trained = train_runs(
         rows,
         runs,
-        Plan(base.batch, base.chunk, steps, *how, frozen=frozen),
+        Plan(base.batch, base.chunk, steps, variant.embedding, variant.loss, frozen=frozen),
         lambda p: {"S": model.attention_logits(p, variant.embedding)} | observe(p),
         looks,
         execution,
     )
     of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
-    diverged_at = trained.diverged_at.numpy()
-    return trained, of_runs.assign(variant=variant.name, diverged_at=diverged_at)
-
-
-def _averages(
-    runs: pd.DataFrame,
-    S: np.ndarray,
-    words: TopicModelSettings,
-    block: AttentionTableSettings,
-    documents: np.ndarray,
-) -> pd.DataFrame:
-    """Averages by pair class beside what is known of every run, by correct and shifted topics."""
-    vocabulary, tokens = data.vocabulary_of(words), block.evaluated_tokens
-    counts = attention.evaluation_counts(vocabulary, documents, tokens)
-    parts = []
-    for accounting, topics in (
-        ("correct", attention.correct_topics(vocabulary)),
-        ("shifted", attention.shifted_topics(vocabulary)),
-    ):
-        averages = attention.pair_averages(S, counts, topics, tokens)
-        by_class = pd.DataFrame(averages, columns=list(attention.PAIR_CLASSES))
-        parts.append(pd.concat([runs.assign(accounting=accounting), by_class], axis=1))
-    return pd.concat(parts, ignore_index=True)
+    of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
+    documents = _evaluation_documents(base.model, block)
+    counts, parts = attention.evaluation_counts(vocabulary, documents, tokens), []
+    for step, S in zip(trained.observed_at, trained.observed["S"], strict=True):
+        for accounting, topics in (
+            ("correct", attention.correct_topics(vocabulary)),
+            ("shifted", attention.shifted_topics(vocabulary)),
+        ):
+            averages = attention.pair_averages(S.double().numpy(), counts, topics, tokens)
+            looked = of_runs.assign(step=step, accounting=accounting)
+            looked[list(attention.PAIR_CLASSES)] = averages
+            parts.append(looked)
+    return pd.concat(parts, ignore_index=True), trained
 
 
 def _evaluation_documents(words: TopicModelSettings, block: AttentionTableSettings) -> np.ndarray:
     """Fresh unmasked documents, [documents, positions]."""
-    vocabulary, rng = data.vocabulary_of(words), generator("topic documents", "evaluation")
-    weights = data.dirichlet_weights(
-        rng, vocabulary.T, block.concentration, block.evaluated_documents
-    )
+    rng = generator("topic documents", "evaluation")
+    weights = rng.dirichlet(np.full(words.T, block.concentration), block.evaluated_documents)
+    vocabulary = data.Vocabulary(words.T, words.v)
     return data.draw_documents(rng, vocabulary, weights, block.N, framed=True)

@@ -73,11 +73,7 @@ def initial_parameters(
 class Batches:
     """Draws the documents of every step, epoch by epoch without replacement, per seed.
 
-    Args:
-        rows: masked documents.
-        seeds: one per run.
-        documents: in a batch, at most as many as there are.
-        device, dtype: of the batches' tensors.
+    There is a seed per run; a batch has `documents`, at most as many as there are in `rows`.
     """
 
     def __init__(
