@@ -592,8 +592,8 @@ FAULTS = [
     ),
     Fault(
         "report/comparison.py",
-        '{*NO_DECISION, ""}',
-        '{"undecided", ""}',
+        '[*NO_DECISION, ""]',
+        '["undecided", ""]',
         "tests/unit/test_comparison.py::test_verdicts_that_change_from_or_to_undecided_are_counted_apart",
         "a row that did not run has changed its mind",
     ),

@@ -9,7 +9,7 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence.sentences import SCOREBOARD, scores
 from onelayer.evidence.tables import ALL, read_tables
 from onelayer.evidence.verdicts import VERDICTS, worded
-from onelayer.report.comparison import REFERENCE, by_folder, compare_runs
+from onelayer.report.comparison import CHANGES, MOVED, REFERENCE, compare_runs, counted
 from onelayer.report.registry import FOLDERS
 from onelayer.report.scoreboard import claims
 
@@ -68,10 +68,12 @@ def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
 def _beside(tables: Sequence[Path], reference: Path) -> Iterator[str]:
     """How many rows and verdicts are not those of another run, one line a paper."""
     yield "Beside the reference run, which `make compare` shows in full"
-    for folder, found in by_folder(compare_runs(tables, reference.glob("tables/*/*.csv"))).items():
-        verdicts = f"{found.changed} verdicts changed, {found.undecided} from or to undecided"
-        moved = f"{found.moved} of {found.rows} rows moved"
-        yield f"  {FOLDERS.get(folder, folder):<28}{moved}; {verdicts}"
+    found = compare_runs(tables, reference.glob("tables/*/*.csv"))
+    counts = counted(found, found["table"].str.split("/").str[0])
+    columns = counts[["rows", MOVED, *CHANGES]].itertuples(name=None)
+    for folder, rows, moved, changed, undecided in columns:
+        verdicts = f"{changed} verdicts changed, {undecided} from or to undecided"
+        yield f"  {FOLDERS.get(folder, folder):<28}{moved} of {rows} rows moved; {verdicts}"
     yield ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import by_table
-from onelayer.report.comparison import REFERENCE, compare_runs
+from onelayer.report.comparison import MOVED, REFERENCE, compare_runs
 from onelayer.report.crate.archive import LARGEST, SUMS, check_sums, unpacked
 from onelayer.report.crate.code import COMMIT, proven_commit
 from onelayer.report.crate.described import Described, read_metadata
@@ -158,7 +158,7 @@ def beside(folder: Path, reference: Path) -> str:
     except (OnelayerError, ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
-    moved = [table.table for table in found if table.moved]
+    moved = [*found.loc[found["outcome"] == MOVED, "table"].unique()]
     more = f" ({', '.join(moved[:3])}{', ...' if len(moved) > 3 else ''})" if moved else ""
     return (
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
