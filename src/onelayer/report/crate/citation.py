@@ -118,9 +118,7 @@ def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
 def main(tables: list[str], results: Path = Path("results")) -> str:
     """What `onelayer cite` prints: entries of BibTeX, this software first.
 
-    Args:
-        tables: names of tables or figures, with or without that of the paper; none: all.
-        results: the run's folder `results`.
+    Names of tables and figures are with or without that of the paper.
 
     Raises:
         OnelayerError: there is no such table, or the run is not as its steps left it.
