@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.errors import OnelayerError
 from onelayer.evidence.sentences import SCOREBOARD
-from onelayer.evidence.tables import VALUE_COLUMNS, read_tables
+from onelayer.evidence.tables import VALUE_COLUMNS, read_tables, tables_in
 from onelayer.evidence.verdicts import NO_DECISION
 from onelayer.run.provenance import REPOSITORY, file_sha256
 
@@ -154,32 +153,19 @@ def _changes(found: pd.DataFrame) -> list[str]:
 
 
 def main(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> str:
-    """What `make compare` prints.
-
-    Args:
-        results: the folder `results` of a run.
-        verbose: as of `summary`.
-        reference: as `onelayer.report.reference.keep_run` makes it.
+    """What `make compare` prints of a run beside what `onelayer.report.reference.keep_run` kept.
 
     Raises:
         OnelayerError: one of them has no tables.
     """
-    sides = [sorted(folder.glob("tables/*/*.csv")) for folder in (results, reference)]
-    for folder, tables in zip((results, reference), sides, strict=True):
-        if not tables:
-            raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    found = compare_runs(tables_in(results), tables_in(reference))
     machine = json.loads((reference / "machine.json").read_text("utf-8"))
-    found = summary(compare_runs(*sides), machine, verbose)
+    found = summary(found, machine, verbose)
     return f"{to_the_byte(results, reference / SUMS)}\n\n{found}"
 
 
 def to_the_byte(results: Path, place: Path) -> str:
-    """Whether a run's tables and weights are the reference run's to the byte, in one line.
-
-    Args:
-        results: the folder `results` of a run.
-        place: sums of the reference run, if there are any, under `reference run`.
-    """
+    """Whether a run's tables and weights are the reference run's, whose sums `place` may have."""
     known = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     sums = known.get("reference run", {})
     if not sums:
