@@ -8,7 +8,6 @@ and `scripts/make_figure.py` call the function.
 """
 
 import ast
-import functools
 import importlib
 import inspect
 import itertools
@@ -126,14 +125,9 @@ def _declarations(tree: ast.Module, module: str) -> Iterator[Declaration]:
             continue
         for call in function.decorator_list:
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") in KINDS:
-                lines = (ast.get_docstring(function) or "").splitlines() or [""]
-                yield Declaration(
-                    kind=call.func.id,
-                    **_literals(call, f"{module}:{function.name}"),
-                    module=module,
-                    function=function.name,
-                    purpose=lines[0].rstrip("."),
-                )
+                own = {"module": module, "function": function.name, "kind": call.func.id}
+                own["purpose"] = (ast.get_docstring(function) or "").partition("\n")[0].rstrip(".")
+                yield Declaration(**_literals(call, f"{module}:{function.name}"), **own)
 
 
 def _literals(call: ast.Call, where: str) -> dict[str, object]:
@@ -207,31 +201,29 @@ def _read(place: Path | list[Path], annotation: object) -> object:
     if _many(annotation):
         (one,) = typing.get_args(annotation)
         return [_read(path, one) for path in place]
-    return place if annotation is Path else _reader(place.suffix)(place)
+    return place if annotation is Path else _contents(place)
 
 
-@functools.cache
-def _reader(suffix: str) -> Callable[[Path], object]:
-    """What reads a file of a step, by its suffix; of others the function takes the `Path`."""
-    if suffix == ".parquet":
+def _contents(place: Path) -> object:
+    """A file of a step, read by its suffix; of others the function takes the `Path`.
+
+    Who reads declarations alone needs no library that reads files.
+    """
+    if place.suffix == ".parquet":
         import pandas as pd
 
-        return pd.read_parquet
-    if suffix == ".safetensors":
+        return pd.read_parquet(place)
+    if place.suffix == ".safetensors":
         from safetensors.numpy import load_file
 
-        return load_file
-    if suffix == ".npz":
-        return _arrays
-    if suffix == ".csv":
+        return load_file(place)
+    if place.suffix == ".npz":
+        import numpy as np
+
+        with np.load(place, allow_pickle=False) as arrays:
+            return dict(arrays)
+    if place.suffix == ".csv":
         from onelayer.evidence.tables import read_csv
 
-        return read_csv
-    raise OnelayerError(f"*{suffix}: no reader; annotate the parameter as Path")
-
-
-def _arrays(path: Path) -> dict:
-    import numpy as np
-
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+        return read_csv(place)
+    raise OnelayerError(f"*{place.suffix}: no reader; annotate the parameter as Path")

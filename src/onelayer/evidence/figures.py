@@ -52,17 +52,11 @@ _STYLE = {
     "patch.force_edgecolor": True,
     "patch.linewidth": 0.8,
     "text.color": ".15",
-    **{
-        f"{axis}tick.{name}": value
-        for axis in "xy"
-        for name, value in {
-            "color": ".15",
-            "major.size": 4.8,
-            "major.width": 1.0,
-            "minor.size": 3.2,
-            "minor.width": 0.8,
-        }.items()
-    },
+    **dict.fromkeys(("xtick.color", "ytick.color"), ".15"),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 4.8),
+    **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 1.0),
+    **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
+    **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 0.8),
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "svg.hashsalt": "onelayer",
