@@ -84,9 +84,21 @@ def probe_topic_structure(
             f"topics: no column {missing}; its columns: {', '.join(map(str, kept))}"
         )
     try:
-        return _probe(model, tokenizer, texts, kept, max_tokens, uncertainty, progress)
+        pieces = piece_ids(tokenizer, kept["word"].unique())
+        occurrences = _occurrences(texts, list(pieces))
+        variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
+        check_words(labels, kept)
+        articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
+        cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
+        sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
+        vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
+        measures = [
+            measure_attention([sums], labels, frequencies, uncertainty),
+            measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
+        ]
     except OnelayerError as error:  # what a run's settings are called says nothing here
         raise OnelayerError(_WITHOUT_KEYS.sub("", str(error))) from None
+    return pd.concat(measures, ignore_index=True).drop(columns="seed")
 
 
 # Shorter texts hold no pair of words between the special tokens.
@@ -95,30 +107,6 @@ _WITHOUT_KEYS = re.compile(
     r"^topics\.ambiguity: threshold |; name the model in topics\S+| \(topics\.[^)]*\)"
 )
 _COLUMNS = ["overlap", "threshold", "topic", "word"]
-
-
-def _probe(
-    model: PreTrainedModel,
-    tokenizer: Tokenizer,
-    texts: list[str],
-    kept: pd.DataFrame,
-    max_tokens: int,
-    uncertainty: UncertaintySettings,
-    progress: Callable[..., Iterable],
-) -> pd.DataFrame:
-    pieces = piece_ids(tokenizer, kept["word"].unique())
-    occurrences = _occurrences(texts, list(pieces))
-    variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
-    check_words(labels, kept)
-    articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
-    cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
-    sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
-    vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
-    measures = [
-        measure_attention([sums], labels, frequencies, uncertainty),
-        measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
-    ]
-    return pd.concat(measures, ignore_index=True).drop(columns="seed")
 
 
 def _checked_texts(texts: Iterable[str]) -> list[str]:

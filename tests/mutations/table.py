@@ -2559,8 +2559,8 @@ FAULTS = [
     ),
     Fault(
         "report/same_bytes.py",
-        "                    place(maker[path])\n",
-        "                    pass\n",
+        "graphlib.TopologicalSorter(before).static_order()",
+        "before",
         "tests/unit/test_same_bytes.py::test_sums_are_those_of_all_steps_in_the_order_of_the_workflow",
         "the first step that differs is the first by name",
     ),

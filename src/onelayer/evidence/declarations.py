@@ -20,8 +20,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import PACKAGE, REPOSITORY
-from onelayer.run.step import Step, settings_of
-from onelayer.settings.block import Block
+from onelayer.run.step import Step, run, settings_of
 
 KINDS = ("table", "figure")
 _DECLARED = re.compile(rf"^@({'|'.join(KINDS)})\(", re.MULTILINE)
@@ -150,27 +149,13 @@ def keep(function: Callable, reads: Mapping[str, str], **shown: object) -> Calla
     return function
 
 
-@dataclass(frozen=True)
-class Made:
-    """The function that a step calls, with what its signature says of files and settings.
+def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping], None]) -> None:
+    """Run the step of the declared function that is the first word of the command line.
 
-    Attributes:
-        call: makes the result of a finished `Step`.
-        shown: what its declaration says for readers.
-        inputs: names of inputs, as `onelayer.run.step.run` takes them.
-        settings: the block that the step's settings must fit.
-        name: of the step.
+    Args:
+        outputs: as `onelayer.run.step.run` takes them.
+        write: given the step, what makes its result, and what its declaration says for readers.
     """
-
-    call: Callable[[Step], object]
-    shown: Mapping[str, object]
-    inputs: list[str]
-    settings: type[Block]
-    name: str
-
-
-def asked_for() -> Made:
-    """The function `module.name` that is the first word of the command line, taken off it."""
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     module, _, member = name.rpartition(".")
     function = None
@@ -185,12 +170,16 @@ def asked_for() -> Made:
     typed = inspect.get_annotations(function, eval_str=True)
     settings = settings_of(function, function.reads)
 
-    def call(step: Step) -> object:
-        files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
-        return function(**files, **{n: getattr(step.settings, n) for n in settings.model_fields})
+    def main(step: Step) -> None:
+        def made() -> object:
+            files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
+            told = {n: getattr(step.settings, n) for n in settings.model_fields}
+            return function(**files, **told)
+
+        write(step, made, function.shown)
 
     inputs = [f"{n}*" if _many(typed[n]) else n for n in function.reads]
-    return Made(call, function.shown, inputs, settings, f"{Path(sys.argv[0]).stem}:{name}")
+    run(main, settings, inputs, [outputs], name=f"{Path(sys.argv[0]).stem}:{name}")
 
 
 def _many(annotation: object) -> bool:

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from onelayer.evidence.declarations import Made, keep
-from onelayer.run.step import Step, run
+from onelayer.evidence.declarations import keep
+from onelayer.run.step import Step
 
 matplotlib.use("Agg")
 
@@ -135,11 +135,7 @@ def figure(
     return lambda function: keep(function, reads)
 
 
-def make(made: Made) -> None:
-    """Run the step that draws a declared figure, in the one style, and save it as PDF and PNG."""
-
-    def drawing(step: Step) -> None:
-        with house_style():
-            save(made.call(step), *step.outputs.figures)
-
-    run(drawing, made.settings, made.inputs, ["figures*"], name=made.name)
+def write(step: Step, made: Callable[[], Figure], shown: Mapping[str, object]) -> None:
+    """Draw a declared figure in the one style, and save it as PDF and PNG."""
+    with house_style():
+        save(made(), *step.outputs.figures)

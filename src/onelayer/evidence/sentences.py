@@ -382,7 +382,10 @@ class Places:
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """`results/findings.md`: the score, then what is not as the papers say, then all else."""
-    text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(_judged(said))), ""]
+    claims = [(title, one) for title, found in said.items() for one in found]
+    rows = [(t, one.kind, one.verdict) for t, one in claims if isinstance(one.finding, Finding)]
+    judged = pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
+    text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(judged)), ""]
     for section in SECTIONS:
         chosen_here = those(said, lambda one, section=section: one.section == section)
         if any(chosen_here.values()):
@@ -393,12 +396,7 @@ def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
 def all_said(
     papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
 ) -> dict[str, list[Said]]:
-    """What a run found, by the paper's title.
-
-    Args:
-        papers: findings by the paper's title, in the order in which they are shown.
-        tables: the run's tables by `<paper>/<table>`.
-    """
+    """What a run found in its tables, by the paper's title, in the order of the findings."""
     return {
         title: [one for one in (say(finding, tables) for finding in findings) if one]
         for title, findings in papers.items()
@@ -421,17 +419,6 @@ def by_paper(said: Mapping[str, Sequence[Said]], places: Places) -> list[str]:
     return lines
 
 
-def _judged(papers: Mapping[str, Sequence[Said]]) -> pd.DataFrame:
-    """Paper, kind and verdict of every claim."""
-    rows = [
-        {"paper": title, "kind": one.kind, "verdict": one.verdict}
-        for title, said in papers.items()
-        for one in said
-        if isinstance(one.finding, Finding)
-    ]
-    return pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
-
-
 def _line(said: Said, places: Places) -> str:
     table = said.finding.table
     name = table.partition("/")[2]
@@ -439,7 +426,7 @@ def _line(said: Said, places: Places) -> str:
     if figure := places.figures.get(said.finding.name) or places.figures.get(table):
         links.append(f"[figure](figures/{figure}.png)")
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
-    line = f"- {badge}{quoted(said)} ({', '.join(links)})"
+    line = f"- {badge}{quoted(said.finding.name, said.sentence)} ({', '.join(links)})"
     if text := places.predictions.get(said.finding.name):
         # A colon after a verdict would read as if that had come out.
         text = re.sub(rf"^({'|'.join(VERDICTS)}): ", "", text)
@@ -447,9 +434,9 @@ def _line(said: Said, places: Places) -> str:
     return line
 
 
-def quoted(said: Said) -> str:
+def quoted(name: str, sentence: str) -> str:
     """A finding's sentence between the marks by which README and docs quote it."""
-    return f"<!-- finding: {said.finding.name} -->{said.sentence}<!-- end -->"
+    return f"<!-- finding: {name} -->{sentence}<!-- end -->"
 
 
 _QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
@@ -471,7 +458,6 @@ def requoted(text: str, findings: Mapping[str, Said], short: bool = False) -> st
         name = quote[1]
         if name not in findings:
             raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
-        said = (short and findings[name].short) or findings[name].sentence
-        return f"<!-- finding: {name} -->{said}<!-- end -->"
+        return quoted(name, (short and findings[name].short) or findings[name].sentence)
 
     return _QUOTED.sub(renewed, text)

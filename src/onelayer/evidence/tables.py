@@ -19,10 +19,10 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.declarations import Made, keep
+from onelayer.evidence.declarations import keep
 from onelayer.evidence.findings import ALL as ALL
 from onelayer.evidence.pages import Link, table_page
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step
 
 TEXTS = ("kind", "verdict", "note")
 VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "runs", "published", "published_std"]
@@ -81,10 +81,8 @@ def table(
 ) -> Callable[[Callable], Callable]:
     """Declare the table that a function makes; see `onelayer.evidence.declarations.Declaration`.
 
-    Args:
-        name, section, label, reads, **declared: as written there.
-        title, notes, readable: of its `Report`: what makes readers' columns of the tidy table that
-            the function returns. A function that returns a `Report` says them itself.
+    `title`, `notes` and `readable`, which makes readers' columns of the tidy table that the
+    function returns, are of its `Report`; a function that returns one says them itself.
     """
     return lambda function: keep(function, reads, title=title, notes=notes, readable=readable)
 
@@ -99,13 +97,9 @@ def reported(
     return table if isinstance(table, Report) else Report(table, readable(table), title, notes)
 
 
-def make(made: Made) -> None:
-    """Run the step that makes a declared table, and write it in all its forms."""
-
-    def writing(step: Step) -> None:
-        reported(made.call(step), **made.shown).write(*step.outputs.tables)
-
-    run(writing, made.settings, made.inputs, ["tables*"], name=made.name)
+def write(step: Step, made: Callable[[], object], shown: Mapping[str, object]) -> None:
+    """Write a declared table in all its forms."""
+    reported(made(), **shown).write(*step.outputs.tables)
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:

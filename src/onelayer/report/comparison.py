@@ -110,12 +110,7 @@ def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> pd.DataFrame:
 
 
 def counted(found: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """How many rows of `compare` there are in both runs, and of each of `OUTCOMES` and `CHANGES`.
-
-    Args:
-        found: of one or more tables.
-        by: of each row what it is counted under.
-    """
+    """How many rows of `compare` both runs have, and of each of `OUTCOMES` and `CHANGES`, `by`."""
     outcomes, changes = (
         pd.crosstab(by, found[column]).reindex(columns=kinds, fill_value=0)
         for column, kinds in (("outcome", OUTCOMES), ("change", CHANGES))

@@ -65,8 +65,7 @@ def index_page(
     Args:
         findings: `results/findings.md`, which opens with the score and what did not reproduce.
         counts: `count_rows`.
-        tables: one line for each table, by its CSV file, relative to `results/`.
-        figures: the same of PNG files of figures, and GIF files of animations.
+        tables, figures: one line for each, by its CSV, PNG or GIF file, relative to `results/`.
     """
     opening = "\n## ".join(findings.split("\n## ")[:2]).replace("# Findings", "# Results", 1)
     board = Path(f"tables/{SCOREBOARD}.md")

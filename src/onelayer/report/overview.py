@@ -36,11 +36,8 @@ def overview_page(
 ) -> str:
     """The score, what did not reproduce, and, to be opened, all else; below it all figures, small.
 
-    The report opens on it.
-
     Args:
-        findings: `results/findings.md`: the score, then its sections, of which the first stays
-            open.
+        findings: `results/findings.md`: the score, then its sections; the first stays open.
         claims: `onelayer.report.scoreboard.readable`, with links from `results/`.
         counts: `onelayer.report.index.count_rows`.
         figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.

@@ -51,12 +51,7 @@ class Records:
         self.newest |= record["outputs"]
 
     def refusal(self, path: str, found: str, reader: str = "") -> str | None:
-        """Why a file with these bytes is not what a step wrote; None if it is.
-
-        Args:
-            path, found: the file and its SHA-256.
-            reader: the step that read these bytes, if it is not the file as it is now.
-        """
+        """Why a file of SHA-256 `found`, now or when `reader` read it, is not what a step wrote."""
         if (path, found) in self.steps:
             return None
         if path in self.newest:
@@ -69,11 +64,7 @@ class Records:
         return None
 
     def before(self, found: Mapping[str, str]) -> list[dict]:
-        """The records of files' own steps and of all steps before them, each once, nearest first.
-
-        Args:
-            found: SHA-256 of each file, by path.
-        """
+        """The records of files' own steps and of all steps before, each once, nearest first."""
         steps, waiting = {}, deque(found.items())
         while waiting:
             record = self.steps.get(waiting.popleft())

@@ -16,25 +16,10 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence import sentences
 from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
-from onelayer.evidence.sentences import (
-    ANALOGUES,
-    AS_PREDICTED,
-    NOT_AS_CLAIMED,
-    NOT_AS_PREDICTED,
-    NOT_DECIDED,
-    SCOREBOARD,
-    Places,
-    Said,
-    all_said,
-    by_paper,
-    came,
-    page,
-    requoted,
-    scores,
-    those,
-)
+from onelayer.evidence.sentences import SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
@@ -60,11 +45,7 @@ TEXTS = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
 
 
 def keep_run(results: Path, reference: Path) -> None:
-    """Replace the reference run by the run in a folder.
-
-    Args:
-        results: a finished run, with its crate's metadata.
-        reference: where its tables (CSV) and `machine.json` go.
+    """Replace the reference run, a folder, by a finished run with its crate's metadata.
 
     Raises:
         OnelayerError: the run is not finished.
@@ -157,12 +138,7 @@ def machine() -> dict[str, str]:
 
 
 def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
-    """Say again what follows from the tables of the reference run, in README and docs as well.
-
-    Args:
-        reference: its folder; gets a scoreboard with its picture, findings, and what of them is
-            not as the papers say.
-        texts: Markdown files that quote findings, or hold a block of `blocks`.
+    """Say again what follows from the tables of the reference run: its pages, and in `texts`.
 
     Raises:
         OnelayerError: a text quotes a finding that there is not.
@@ -174,7 +150,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     write_csv(board, reference / "tables" / f"{SCOREBOARD}.csv")
     with house_style():
         save_png(scoreboard_figure.scoreboard(board), reference / f"figures/{SCOREBOARD}.png")
-    said = all_said(BY_TITLE, tables)
+    said = sentences.all_said(BY_TITLE, tables)
     drawn = {
         str(path.relative_to(reference / "figures").with_suffix(""))
         for path in reference.glob("figures/*/*.png")
@@ -183,7 +159,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (
-        ("findings", page(said, places)),
+        ("findings", sentences.page(said, places)),
         ("did_not_reproduce", did_not_reproduce(said, places)),
         ("predictions", predicted(said, places)),
         ("claims", "\n".join(every_claim)),
@@ -191,21 +167,17 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
     judged = claims(board)
-    renewed = {"score": f"{markdown_table(scores(judged))}\n\n{held(judged)}"}
+    renewed = {"score": f"{markdown_table(sentences.scores(judged))}\n\n{held(judged)}"}
     for path in texts:
         text = with_blocks(path.read_text(encoding="utf-8"), renewed)
-        text = requoted(text, by_name, short=path.name == README.name)
+        text = sentences.requoted(text, by_name, short=path.name == README.name)
         if (reference / MINUTES).is_file():
             text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
 
 
 def held(judged: pd.DataFrame) -> str:
-    """How many claims reproduced of the papers' own objects, and one of each in words.
-
-    Args:
-        judged: of `scoreboard.claims`.
-    """
+    """How many claims reproduced of the papers' own objects, and one of each in words."""
     own = judged[~judged["kind"].isin(["analogue", "control"])]
     told = ["**What reproduced** of claims on the papers' own models and data, with one of them:"]
     told.append("")
@@ -230,8 +202,8 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
     text = ["# What did not reproduce", ""]
     against = those(said, lambda one: one.verdict not in (REPRODUCED, *NO_DECISION))
     for title, section in (
-        ("The papers' own objects", NOT_AS_CLAIMED),
-        ("Smaller or other models, other text", ANALOGUES),
+        ("The papers' own objects", sentences.NOT_AS_CLAIMED),
+        ("Smaller or other models, other text", sentences.ANALOGUES),
     ):
         chosen = those(against, lambda one, section=section: one.section == section)
         text += [f"## {title}", "", *by_paper(chosen, places)]
@@ -242,8 +214,8 @@ def predicted(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """A page: what was predicted before it was measured, beside what came."""
     foreseen = those(said, lambda one: one.finding.name in places.predictions)
     counts, text = [], []
-    for outcome in (NOT_AS_PREDICTED, AS_PREDICTED, NOT_DECIDED):
-        papers = those(foreseen, lambda one, outcome=outcome: came(one) == outcome)
+    for outcome in (sentences.NOT_AS_PREDICTED, sentences.AS_PREDICTED, sentences.NOT_DECIDED):
+        papers = those(foreseen, lambda one, outcome=outcome: sentences.came(one) == outcome)
         counts.append(f"{sum(map(len, papers.values()))} {outcome}")
         if any(papers.values()):
             text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places)]

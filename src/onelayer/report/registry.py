@@ -87,17 +87,13 @@ class Registry:
         made: bool = True,
         **wildcards: Iterable[str],
     ) -> Result:
-        """Register a result.
+        """Register a result, and return it as declared, wildcards and all.
 
         Args:
             kind, name, section, label: as of `Result`.
-            caption: where it is not that of the target's name.
-            target: where it is not `<kind>_<name>`.
+            caption, target: where they are not `<kind>_<name>`.
             made: whether it is among all results under these settings.
             **wildcards: values of every wildcard in the name.
-
-        Returns:
-            The result as declared, wildcards and all.
 
         Raises:
             OnelayerError: no such paper, declared before, or there is no such caption.
@@ -143,10 +139,7 @@ class Registry:
         return [result for result in found if result.kind == kind]
 
     def names(self, kind: str) -> list[str]:
-        """Names of every result of a kind as rules declare them, wildcards in braces.
-
-        Also of those that a whole run leaves out, or that these settings give no value.
-        """
+        """Names of all results of a kind as rules declare them, also of those that are not made."""
         return [pattern.name for pattern in self._patterns if pattern.kind == kind]
 
     def targets(self) -> Mapping[str, list[str]]:

@@ -5,6 +5,7 @@ order of the workflow, with processor, libraries and switches. Judged are tables
 (safetensors); the files before them say which step was the first to differ.
 """
 
+import graphlib
 import json
 import platform
 from collections.abc import Mapping
@@ -61,20 +62,13 @@ def _records(results: Path) -> dict[str, dict]:
 
 
 def in_order(records: Mapping[str, Mapping]) -> dict[str, Mapping]:
-    """Steps by name, each behind those whose outputs it reads, otherwise as they were given."""
+    """Steps by name, each behind those whose outputs it reads."""
     maker = {path: name for name, record in records.items() for path in record["outputs"]}
-    placed: dict[str, Mapping] = {}
-
-    def place(name: str) -> None:
-        if name not in placed:
-            for path in records[name]["inputs"]:
-                if path in maker and maker[path] != name:
-                    place(maker[path])
-            placed[name] = records[name]
-
-    for name in records:
-        place(name)
-    return placed
+    before = {
+        name: [maker[path] for path in record["inputs"] if maker.get(path, name) != name]
+        for name, record in records.items()
+    }
+    return {name: records[name] for name in graphlib.TopologicalSorter(before).static_order()}
 
 
 def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:

@@ -28,12 +28,7 @@ _MADE_OF = re.compile(r"results/(corpus|models)/([^/]+)/")
 
 
 def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
-    """The papers, corpora and models behind some steps: papers first, each work once.
-
-    Args:
-        steps: their records, `onelayer.report.records.steps_behind`.
-        settings: the run's, `onelayer.settings.kept.kept_settings`.
-    """
+    """The papers, corpora and models behind some steps' records: papers first, each work once."""
     paths = sorted({path for step in steps for path in (*step["inputs"], *step["outputs"])})
     papers = [work for paper, work in WORKS.items() if any(f"s/{paper}/" in path for path in paths)]
     used = {found.groups() for path in paths if (found := _MADE_OF.match(path))}

@@ -86,11 +86,7 @@ class Contents:
     root: Path = REPOSITORY
 
     def place(self, path: str, sha256: str) -> str:
-        """Where a file is in the crate, or `#...` for what is not in it.
-
-        Args:
-            path, sha256: as a record has them; of the machine's folders the place tells nothing.
-        """
+        """Where a file of a record is in the crate; `#...`, without its folders, if it is not."""
         if Path(path).is_relative_to(self.results):
             inner = Path(path).relative_to(self.results).as_posix()
             return inner if path in self.inside else f"#results/{inner}"

@@ -95,12 +95,18 @@ def gather(results: Path, with_data: bool, root: Path) -> Contents:
     behind = {p: s for step in steps for p, s in step["outputs"].items() if Path(p).is_file()}
     refuse(unmade(sums(map(Path, behind.keys() - shown)), records))
     predictions = _predictions(files, records, commit, root)
+    told = [f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions]
+    warnings = (  # each with the first file that its step made
+        f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
+        for step in steps
+        for warning in step["warnings"]
+    )
     added = {
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
-        WARNINGS: "".join(_warnings(steps)).encode(),
+        WARNINGS: "".join(sorted(warnings)).encode(),
         COMMIT: proof,
         PREVIEW: _preview(results, files, behind),
-        README: _readme(predictions).encode(),
+        README: "\n".join([_README, *(["## Predictions", "", *told, ""] if told else [])]).encode(),
     }
     inside = files | (behind if with_data else {})
     return Contents(results, files, steps, commit, inside, code, added, settings, predictions, root)
@@ -138,20 +144,6 @@ def _predictions(
         times = [step["started"] for step in records.before({str(path): files[str(path)]})]
         started[name] = min(times, default="")
     return read_predictions(TABLES, started, commit, root)
-
-
-def _warnings(steps: Iterable[Mapping]) -> list[str]:
-    """What steps warned of, as their records have it, each with the first file that it made."""
-    return sorted(
-        f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
-        for step in steps
-        for warning in step["warnings"]
-    )
-
-
-def _readme(predictions: Iterable[Sealed]) -> str:
-    lines = [f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions]
-    return "\n".join([_README, *(["## Predictions", "", *lines, ""] if lines else [])])
 
 
 def _preview(results: Path, files: Iterable[str], behind: Collection[str]) -> bytes:
