@@ -178,16 +178,12 @@ def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping
 
         write(step, made, function.shown)
 
-    inputs = [f"{n}*" if _many(typed[n]) else n for n in function.reads]
+    inputs = [f"{n}*" if typing.get_origin(typed[n]) is list else n for n in function.reads]
     run(main, settings, inputs, [outputs], name=f"{Path(sys.argv[0]).stem}:{name}")
 
 
-def _many(annotation: object) -> bool:
-    return typing.get_origin(annotation) is list
-
-
 def _read(place: Path | list[Path], annotation: object) -> object:
-    if _many(annotation):
+    if typing.get_origin(annotation) is list:
         (one,) = typing.get_args(annotation)
         return [_read(path, one) for path in place]
     return place if annotation is Path else _contents(place)

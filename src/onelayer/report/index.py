@@ -68,9 +68,8 @@ def index_page(
         tables, figures: one line for each, by its CSV, PNG or GIF file, relative to `results/`.
     """
     opening = "\n## ".join(findings.split("\n## ")[:2]).replace("# Findings", "# Results", 1)
-    board = Path(f"tables/{SCOREBOARD}.md")
     text = [opening.rstrip(), "", "All else in sentences: [findings.md](findings.md). "]
-    text += [f"Every claim with its numbers: [scoreboard]({board})."]
+    text += [f"Every claim with its numbers: [scoreboard](tables/{SCOREBOARD}.md)."]
     text += ["Attention on a text, to be looked at: [reading.html](reading.html).", ""]
     for folder, title in FOLDERS.items():
         rows = _side_by_side({**tables, **figures}, folder)

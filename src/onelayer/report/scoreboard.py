@@ -21,6 +21,8 @@ from onelayer.evidence.verdicts import NEGLIGIBLE, NO_DECISION, NOT_RUN, TENTH, 
 KEYS = ["paper", "finding", "claim", "tested", "place", "decided_by"]
 # The one table whose rows restate others': whoever counts verdicts leaves it out.
 TOGETHER = "of all together"
+COLUMNS = ["paper", "claim", "where", "what was tested", "compared with", "published"]
+COLUMNS += ["ours [95%]", "no effect", "verdict", TOGETHER, "table"]
 LEVEL = 0.05
 TITLE = "Every claim of the four papers, published and ours"
 
@@ -151,7 +153,7 @@ def readable(table: pd.DataFrame, tables: Collection[str], folder: str = "..") -
                 "table": Link(name, f"{folder}/{row['decided_by']}") if there else name,
             }
         )
-    shown = pd.DataFrame(rows)
+    shown = pd.DataFrame(rows, columns=COLUMNS)
     return shown if shown[TOGETHER].any() else shown.drop(columns=TOGETHER)
 
 
