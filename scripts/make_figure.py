@@ -1,7 +1,7 @@
 """Make a figure as its function declares it."""
 
-from onelayer.evidence.declarations import asked_for
-from onelayer.evidence.figures import make
+from onelayer.evidence.declarations import run_asked
+from onelayer.evidence.figures import write
 
 if __name__ == "__main__":
-    make(asked_for())
+    run_asked("figures*", write)

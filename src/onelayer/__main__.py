@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
@@ -47,11 +47,20 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: onelayer probe path/to/checkpoint --corpus vital-articles",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    probe = commands.add_parser(
-        "probe", help="probe a checkpoint beside a random control, and print the table"
-    )
-    probe.set_defaults(run=_probe)
-    add = probe.add_argument
+
+    def command(name: str, purpose: str, module: str) -> Callable[..., object]:
+        """What adds arguments to a new command: words for the `main` of a module, if it has one."""
+        added = commands.add_parser(name, help=purpose)
+        added.set_defaults(run=_run_main if module else _probe, module=module)
+        return added.add_argument
+
+    flag = {"action": "store_true"}
+    cores = {"default": "all", "help": "how many cores it may use; default: %(default)s"}
+    folder = {"type": Path, "default": "results", "help": "a run's folder; default: %(default)s"}
+    run = {"nargs": "?", **folder}
+
+    purpose = "probe a checkpoint beside a random control, and print the table"
+    add = command("probe", purpose, "")
     add("checkpoint", help="a folder, or OWNER/NAME on a hub with --revision")
     add("--revision", help="commit of the repository on a hub, 40 hexadecimal digits")
     add("--name", help="its name in the table; default: the last part of CHECKPOINT")
@@ -59,114 +68,65 @@ def _parser() -> argparse.ArgumentParser:
     add("--overlap", choices=("disjoint", "overlapping"), default="disjoint", help="which table")
     add("--configfile", action="append", default=[], help="an overlay of the settings; repeatable")
     add("--directory", default="runs/probe", help="where it runs; default: %(default)s")
-    add("--cores", default="all", help="how many cores it may use; default: %(default)s")
-    add("--dry-run", action="store_true", help="say what would run, and run nothing")
-    for name, (module, purpose, arguments) in OTHERS.items():
-        command = commands.add_parser(name, help=purpose)
-        command.set_defaults(run=_run_main, module=module)
-        for argument, said in arguments.items():
-            command.add_argument(argument, **said)
+    add("--cores", **cores)
+    add("--dry-run", **flag, help="say what would run, and run nothing")
+
+    purpose = "compare every file of a run, or of its zip, with the record of its step"
+    add = command("verify", purpose, "report.crate.verification")
+    add("results", **run | {"help": f"{folder['help']}; or a zip of `onelayer pack`"})
+
+    purpose = "put a run into one zip, a Workflow Run RO-Crate, to hand on"
+    add = command("pack", purpose, "report.crate.packing")
+    add("results", **run)
+    add("--to", type=Path, help="the zip; default: results.crate.zip beside the folder")
+    add("--with-data", **flag, help="checkpoints, corpora and all else that steps made, too")
+
+    purpose = "make a table of a zip again, by the zip's own code, and compare bytes"
+    add = command("again", purpose, "report.crate.again")
+    add("archive", type=Path, help="a zip of `onelayer pack`")
+    said = "a table's or figure's target, or all; default: the cheapest table"
+    add("target", nargs="?", help=said)
+    said = "where code and results go; default: a folder beside the zip"
+    add("--to", type=Path, help=said)
+    add("--yes", **flag, help="run the zip's code without asking")
+    add("--no-install", **flag, help="use this environment in place of the zip's lock")
+    add("--cores", **cores)
+
+    add = command("cite", "print BibTeX of what a run's tables rest on", "report.crate.citation")
+    add("tables", nargs="*", metavar="TABLE", help="default: all")
+    add("--results", **folder)
+
+    purpose = "print a hub model's entry for the settings, or ask a hub for all files of overlays"
+    add = command("pin", purpose, "text.pinning")
+    add("repository", nargs="?", help="OWNER/NAME on a hub")
+    add("--revision", default="main", help="a branch, tag or commit; default: %(default)s")
+    said = "say of all that the settings with these overlays take from a hub whether it is there"
+    add("--check", nargs="*", metavar="OVERLAY", help=said)
+
+    command("targets", "what `snakemake --cores all TARGET` makes, a line each", "report.registry")
+
+    purpose = "set a run's tables beside those of the reference run"
+    add = command("compare", purpose, "report.comparison")
+    add("results", **run)
+    add("--verbose", **flag, help="name every verdict that is another one")
+
+    add = command("outcome", "say in a few lines what came out of a run", "report.outcome")
+    add("results", **run)
+    add("--compared", **flag, help="and how much of it is not as in the reference run")
+
+    purpose = "are the bytes of a portable run those that are kept?"
+    add = command("same-bytes", purpose, "report.same_bytes")
+    add("results", **run)
+    add("--keep", **flag, help="put the sums of this run in the place of those that are kept")
+
+    purpose = "say again what follows from the reference run's tables"
+    add = command("reference", purpose, "report.reference")
+    add("results", **run)
+    add("--keep", **flag, help="make this run the reference run first")
+
+    add = command("schema", "write the schema of the settings", "run.schema")
+    add("--check", **flag, help="write nothing, and fail where it is out of date")
     return parser
-
-
-def _flag(does: str) -> dict[str, str]:
-    return {"action": "store_true", "help": does}
-
-
-_FOLDER = {"type": Path, "default": "results", "help": "a run's folder; default: %(default)s"}
-_RUN = {"results": {"nargs": "?", **_FOLDER}}
-# Each asks the `main` of a module: its purpose, and what it takes.
-OTHERS = {
-    "verify": (
-        "report.crate.verification",
-        "compare every file of a run, or of its zip, with the record of its step",
-        {"results": _RUN["results"] | {"help": f"{_FOLDER['help']}; or a zip of `onelayer pack`"}},
-    ),
-    "pack": (
-        "report.crate.packing",
-        "put a run into one zip, a Workflow Run RO-Crate, to hand on",
-        {
-            **_RUN,
-            "--to": {
-                "type": Path,
-                "help": "the zip; default: results.crate.zip beside the folder",
-            },
-            "--with-data": _flag("checkpoints, corpora and all else that steps made, too"),
-        },
-    ),
-    "again": (
-        "report.crate.again",
-        "make a table of a zip again, by the zip's own code, and compare bytes",
-        {
-            "archive": {"type": Path, "help": "a zip of `onelayer pack`"},
-            "target": {
-                "nargs": "?",
-                "help": "a table's or figure's target, or all; default: the cheapest table",
-            },
-            "--to": {
-                "type": Path,
-                "help": "where code and results go; default: a folder beside the zip",
-            },
-            "--yes": _flag("run the zip's code without asking"),
-            "--no-install": _flag("use this environment in place of the zip's lock"),
-            "--cores": {
-                "default": "all",
-                "help": "how many cores it may use; default: %(default)s",
-            },
-        },
-    ),
-    "cite": (
-        "report.crate.citation",
-        "print BibTeX of what a run's tables rest on",
-        {
-            "tables": {"nargs": "*", "metavar": "TABLE", "help": "default: all"},
-            "--results": _FOLDER,
-        },
-    ),
-    "pin": (
-        "text.pinning",
-        "print a hub model's entry for the settings, or ask a hub for all files of overlays",
-        {
-            "repository": {"nargs": "?", "help": "OWNER/NAME on a hub"},
-            "--revision": {
-                "default": "main",
-                "help": "a branch, tag or commit; default: %(default)s",
-            },
-            "--check": {
-                "nargs": "*",
-                "metavar": "OVERLAY",
-                "help": "say of all that the settings with these overlays take from a hub whether "
-                "it is there",
-            },
-        },
-    ),
-    "targets": ("report.registry", "what `snakemake --cores all TARGET` makes, a line each", {}),
-    "compare": (
-        "report.comparison",
-        "set a run's tables beside those of the reference run",
-        {**_RUN, "--verbose": _flag("name every verdict that is another one")},
-    ),
-    "outcome": (
-        "report.outcome",
-        "say in a few lines what came out of a run",
-        {**_RUN, "--compared": _flag("and how much of it is not as in the reference run")},
-    ),
-    "same-bytes": (
-        "report.same_bytes",
-        "are the bytes of a portable run those that are kept?",
-        {**_RUN, "--keep": _flag("put the sums of this run in the place of those that are kept")},
-    ),
-    "reference": (
-        "report.reference",
-        "say again what follows from the reference run's tables",
-        {**_RUN, "--keep": _flag("make this run the reference run first")},
-    ),
-    "schema": (
-        "run.schema",
-        "write the schema of the settings",
-        {"--check": _flag("write nothing, and fail where it is out of date")},
-    ),
-}
 
 
 def _run_main(parsed: argparse.Namespace) -> str | None:
@@ -224,11 +184,8 @@ def _check_name(name: str) -> None:
     from onelayer.settings.root import load_settings
 
     settings = load_settings(yaml.safe_load((REPOSITORY / "config.yaml").read_text("utf-8")))
-    taken = {
-        *settings.models,
-        *(c for model in settings.models for c in settings.checkpoints(model)),
-    }
-    if name in taken:
+    made = (name for model in settings.models for name in settings.checkpoints(model))
+    if name in {*settings.models, *made}:
         raise OnelayerError(f"{name} is a model of the settings: give yours another --name")
 
 
@@ -265,26 +222,13 @@ def _snakemake(
     for overlay in overlays:
         if not Path(str(overlay)).is_file():
             raise OnelayerError(f"--configfile: {overlay} does not exist")
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        snakefile,
-        "--directory",
-        directory,
-    ]
-    command += ["--cores", parsed.cores, "--nocolor", *(["--dry-run"] if parsed.dry_run else [])]
-    command += ["--configfile", *overlays, "--", *targets]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile]
+    command += ["--directory", directory, "--cores", parsed.cores, "--nocolor"]
+    command += [*["--dry-run"] * parsed.dry_run, "--configfile", *overlays, "--", *targets]
     lines, errors = [], []
-    with subprocess.Popen(
-        list(map(str, command)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-    ) as process:
-        for line in map(str.rstrip, process.stdout or ()):
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8"}
+    with subprocess.Popen(list(map(str, command)), **piped) as process:
+        for line in map(str.rstrip, process.stdout):
             lines.append(line)
             errors += [found[1] for found in [_ERROR.match(line.strip())] if found]
             if _PROGRESS.match(line):

@@ -62,9 +62,15 @@ def probe_topic_structure(
             there is no pair of one topic, or of two; no text has two of the words; the model gives
             no attention or cannot read `max_tokens`. One line that names the argument.
     """
-    _check_types(model=(model, PreTrainedModel), tokenizer=(tokenizer, Tokenizer))
-    if uncertainty is not None:
-        _check_types(uncertainty=(uncertainty, UncertaintySettings))
+    uncertainty = UncertaintySettings() if uncertainty is None else uncertainty
+    for name, value, wanted in (
+        ("model", model, PreTrainedModel),
+        ("tokenizer", tokenizer, Tokenizer),
+        ("uncertainty", uncertainty, UncertaintySettings),
+    ):
+        if not isinstance(value, wanted):
+            needed, found = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
+            raise OnelayerError(f"{name}: {needed} is needed, found {found}")
     texts = _checked_texts(texts)
     longest = longest_text(model)
     if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
@@ -72,11 +78,27 @@ def probe_topic_structure(
             f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
             f"{longest} tokens that this model reads"
         )
-    kept = _checked_topics(topics) if isinstance(topics, pd.DataFrame) else _kept_words(topics)
+    kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
+    if missing := ", ".join(name for name in _COLUMNS if name not in kept):
+        raise OnelayerError(
+            f"topics: no column {missing}; its columns: {', '.join(map(str, kept))}"
+        )
     try:
-        return _probe(model, tokenizer, texts, kept, max_tokens, uncertainty, progress)
+        pieces = piece_ids(tokenizer, kept["word"].unique())
+        occurrences = _occurrences(texts, list(pieces))
+        variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
+        check_words(labels, kept)
+        articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
+        cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
+        sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
+        vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
+        measures = [
+            measure_attention([sums], labels, frequencies, uncertainty),
+            measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
+        ]
     except OnelayerError as error:  # what a run's settings are called says nothing here
         raise OnelayerError(_WITHOUT_KEYS.sub("", str(error))) from None
+    return pd.concat(measures, ignore_index=True).drop(columns="seed")
 
 
 # Shorter texts hold no pair of words between the special tokens.
@@ -85,40 +107,6 @@ _WITHOUT_KEYS = re.compile(
     r"^topics\.ambiguity: threshold |; name the model in topics\S+| \(topics\.[^)]*\)"
 )
 _COLUMNS = ["overlap", "threshold", "topic", "word"]
-
-
-def _probe(
-    model: PreTrainedModel,
-    tokenizer: Tokenizer,
-    texts: list[str],
-    kept: pd.DataFrame,
-    max_tokens: int,
-    uncertainty: UncertaintySettings | None,
-    progress: Callable[..., Iterable],
-) -> pd.DataFrame:
-    pieces = piece_ids(tokenizer, kept["word"].unique())
-    occurrences = _occurrences(texts, list(pieces))
-    variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
-    check_words(labels, kept)
-    articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
-    cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
-    sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
-    vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
-    uncertainty = uncertainty or UncertaintySettings()
-    measures = [
-        measure_attention([sums], labels, frequencies, uncertainty),
-        measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
-    ]
-    return pd.concat(measures, ignore_index=True).drop(columns="seed")
-
-
-def _check_types(**given: tuple[object, type]) -> None:
-    for name, (value, wanted) in given.items():
-        if not isinstance(value, wanted):
-            raise OnelayerError(
-                f"{name}: {wanted.__module__}.{wanted.__qualname__} is needed, found "
-                f"{type(value).__name__}"
-            )
 
 
 def _checked_texts(texts: Iterable[str]) -> list[str]:
@@ -132,15 +120,6 @@ def _checked_texts(texts: Iterable[str]) -> list[str]:
     if len(texts) < 2:
         raise OnelayerError(f"texts: {len(texts)}; at least 2 are needed for an interval")
     return texts
-
-
-def _checked_topics(kept: pd.DataFrame) -> pd.DataFrame:
-    """The words that a run kept, with the columns that they need."""
-    if missing := [name for name in _COLUMNS if name not in kept]:
-        raise OnelayerError(
-            f"topics: no column {', '.join(missing)}; its columns: {', '.join(map(str, kept))}"
-        )
-    return kept
 
 
 def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:

@@ -6,13 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.tables import by_table, read_csv
+from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, by_table, read_csv
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.report.comparison import OUTCOMES, REFERENCE, rows_beside
 
-NUMBERS = ["value", "low", "high", "published", "published_std", "tolerance", "reference", "effect"]
-NUMBERS += ["effect_share", "effect_low", "effect_high"]
 COUNTS = ["n", "runs"]
+NUMBERS = {*VALUE_COLUMNS} - {"quantity", *COUNTS, *TEXTS}
 CATEGORIES = {"kind": list(KINDS), "verdict": list(VERDICTS), "outcome": OUTCOMES}
 
 
@@ -72,7 +71,9 @@ def results(table: str, *, run: str | None = None, folder: str | Path | None = N
         OnelayerError: the folder has no tables, none of that name (the line names the nearest),
             or several.
     """
-    path = _path(table, _folder(run, folder))
+    place = _folder(run, folder)
+    paths = _paths(place)
+    path = paths[_name(table, list(paths), place)]
     found, readable = Table(_typed(read_csv(path))), path.with_suffix(".md")
     found.shown = readable.read_text("utf-8") if readable.is_file() else ""
     return found
@@ -106,20 +107,18 @@ def compare(
     Raises:
         OnelayerError: as `results`, for either folder.
     """
-    mine, other = _paths(_folder(run, folder)), _paths(Path(reference))
+    place = _folder(run, folder)
+    mine, other = _paths(place), _paths(Path(reference))
     if table is None:
         names = sorted(mine.keys() & other.keys())
     else:
-        names = [_name(table, list(mine), _folder(run, folder))]
+        names = [_name(table, list(mine), place)]
         _name(names[0], list(other), Path(reference))
-    parts = []
-    for name in names:
-        rows = rows_beside(read_csv(mine[name]), read_csv(other[name]))
-        rows.insert(0, "table", name)
-        parts.append(rows)
-    if not parts:
-        raise OnelayerError(f"{_folder(run, folder)} and {reference} have no table in common")
-    return _typed(pd.concat(parts, ignore_index=True))
+    if not names:
+        raise OnelayerError(f"{place} and {reference} have no table in common")
+    rows = {name: rows_beside(read_csv(mine[name]), read_csv(other[name])) for name in names}
+    parts = [own.assign(table=name) for name, own in rows.items()]
+    return _typed(pd.concat(parts, ignore_index=True).set_index("table").reset_index())
 
 
 def _folder(run: str | None, folder: str | Path | None) -> Path:
@@ -130,11 +129,6 @@ def _folder(run: str | None, folder: str | Path | None) -> Path:
     if run == "reference":
         return REFERENCE
     return Path("results") if run is None else Path("runs", run, "results")
-
-
-def _path(table: str, folder: Path) -> Path:
-    paths = _paths(folder)
-    return paths[_name(table, list(paths), folder)]
 
 
 def _paths(folder: Path) -> dict[str, Path]:

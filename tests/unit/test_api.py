@@ -18,7 +18,7 @@ import onelayer
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import VALUE_COLUMNS
 from onelayer.evidence.verdicts import VERDICTS
-from onelayer.report.comparison import OUTCOMES, REFERENCE, compare_runs
+from onelayer.report.comparison import OUTCOMES, REFERENCE, compare_runs, counted
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.text.pretraining.vocabulary import (
     build_vocabulary,
@@ -212,11 +212,13 @@ def test_rows_and_the_counts_of_make_compare_are_one(tmp_path) -> None:
         copied(table, tmp_path, shaken)
     rows = onelayer.compare(folder=tmp_path)
     found = compare_runs(tmp_path.glob("tables/*/*.csv"), REFERENCE.glob("tables/*/*.csv"))
-    assert [one.table for one in found] == rows["table"].unique().tolist()
-    for one in found:
-        counts = rows[rows["table"] == one.table]["outcome"].value_counts()
-        counts = counts.reindex(OUTCOMES, fill_value=0).tolist()
-        assert counts == [one.equal, one.agree, one.moved, one.only_one]
+    counts = rows.groupby("table")["outcome"].value_counts().unstack(fill_value=0)
+    pd.testing.assert_frame_equal(
+        counted(found, found["table"])[OUTCOMES],
+        counts.reindex(columns=OUTCOMES, fill_value=0),
+        check_names=False,
+        check_column_type=False,
+    )
 
 
 def test_a_comparison_needs_the_table_on_both_sides(tmp_path) -> None:

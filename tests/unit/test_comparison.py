@@ -5,10 +5,12 @@ import pytest
 
 from onelayer.evidence.tables import tidy
 from onelayer.report.comparison import (
+    CHANGES,
+    OUTCOMES,
     SCOREBOARD,
-    by_folder,
     compare,
     compare_runs,
+    counted,
     summary,
 )
 
@@ -20,7 +22,7 @@ def table(value=1.0, low=0.8, high=1.2, verdict="reproduced", key="a"):
 
 def counts(ours, theirs):
     found = compare(ours, theirs, "paper/table")
-    return found.equal, found.agree, found.moved, found.only_one
+    return tuple(counted(found, found["table"]).loc["paper/table", OUTCOMES])
 
 
 def test_the_same_value_is_equal_whatever_its_interval():
@@ -55,9 +57,10 @@ def test_a_z_score_is_compared_by_its_own_noise():
 def test_counts_of_a_papers_tables_are_added():
     same, moved = compare(table(), table(), "p/a"), compare(table(9, 8, 10), table(), "p/b")
     other = compare(table(verdict="opposite"), table(), "q/a")
-    counted = by_folder([same, moved, other])
-    assert counted["p"] == (2, 1, 0, 1, 0, 0, 0)
-    assert counted["q"] == (1, 1, 0, 0, 0, 1, 0)
+    found = pd.concat([same, moved, other])
+    counts = counted(found, found["table"].str[0])
+    assert [*counts.loc["p"]] == [2, 1, 0, 1, 0, 0, 0]
+    assert [*counts.loc["q"]] == [1, 1, 0, 0, 0, 1, 0]
 
 
 def test_rows_of_one_run_alone_are_counted_apart():
@@ -88,8 +91,8 @@ def test_large_numbers_that_differ_by_one_are_two_keys():
 )
 def test_verdicts_that_change_from_or_to_undecided_are_counted_apart(old, new, changed, undecided):
     found = compare(table(verdict=new), table(verdict=old), "paper/table")
-    assert (len(found.changed), len(found.undecided)) == (changed, undecided)
-    brief, full = (summary([found], {"cpu": "some"}, verbose) for verbose in (False, True))
+    assert [sum(found["change"] == change) for change in CHANGES] == [changed, undecided]
+    brief, full = (summary(found, {"cpu": "some"}, verbose) for verbose in (False, True))
     assert f"Verdicts that changed: {changed}" in brief
     line = f"paper/table: a, ratio: {old} -> {new}"
     assert (line in brief, line in full) == (bool(changed), bool(changed or undecided))
@@ -101,7 +104,7 @@ def test_tables_that_both_runs_have_are_compared(tmp_path):
         table().to_csv(tmp_path / run / "paper" / "both.csv", index=False)
     table().to_csv(tmp_path / "ours" / "paper" / "one.csv", index=False)
     found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
-    assert [(c.table, c.equal) for c in found] == [("paper/both", 1)]
+    assert found[["table", "outcome"]].to_numpy().tolist() == [["paper/both", "equal"]]
 
 
 def test_the_scoreboard_restates_other_tables_and_is_not_compared_again(tmp_path):
@@ -111,4 +114,4 @@ def test_the_scoreboard_restates_other_tables_and_is_not_compared_again(tmp_path
             path.parent.mkdir(parents=True)
             table().to_csv(path, index=False)
     found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
-    assert [c.table for c in found] == ["paper/one"]
+    assert found["table"].tolist() == ["paper/one"]

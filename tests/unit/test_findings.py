@@ -242,7 +242,9 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
     assert text.count("([table](tables/paper/table.md))") == 3
     assert "(none)" in text  # a table that this run has not made is no link
     said = say(claim(), tables)
-    assert quotes("a\n" + quoted(said).replace("1.10,", "1.10,\n")) == [("claim", said.sentence)]
+    assert quotes("a\n" + quoted("claim", said.sentence).replace("1.10,", "1.10,\n")) == [
+        ("claim", said.sentence)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ and `scripts/make_figure.py` call the function.
 """
 
 import ast
-import functools
 import importlib
 import inspect
 import itertools
@@ -21,8 +20,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import PACKAGE, REPOSITORY
-from onelayer.run.step import Step, settings_of
-from onelayer.settings.block import Block
+from onelayer.run.step import Step, run, settings_of
 
 KINDS = ("table", "figure")
 _DECLARED = re.compile(rf"^@({'|'.join(KINDS)})\(", re.MULTILINE)
@@ -126,14 +124,9 @@ def _declarations(tree: ast.Module, module: str) -> Iterator[Declaration]:
             continue
         for call in function.decorator_list:
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") in KINDS:
-                lines = (ast.get_docstring(function) or "").splitlines() or [""]
-                yield Declaration(
-                    kind=call.func.id,
-                    **_literals(call, f"{module}:{function.name}"),
-                    module=module,
-                    function=function.name,
-                    purpose=lines[0].rstrip("."),
-                )
+                own = {"module": module, "function": function.name, "kind": call.func.id}
+                own["purpose"] = (ast.get_docstring(function) or "").partition("\n")[0].rstrip(".")
+                yield Declaration(**_literals(call, f"{module}:{function.name}"), **own)
 
 
 def _literals(call: ast.Call, where: str) -> dict[str, object]:
@@ -156,27 +149,13 @@ def keep(function: Callable, reads: Mapping[str, str], **shown: object) -> Calla
     return function
 
 
-@dataclass(frozen=True)
-class Made:
-    """The function that a step calls, with what its signature says of files and settings.
+def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping], None]) -> None:
+    """Run the step of the declared function that is the first word of the command line.
 
-    Attributes:
-        call: makes the result of a finished `Step`.
-        shown: what its declaration says for readers.
-        inputs: names of inputs, as `onelayer.run.step.run` takes them.
-        settings: the block that the step's settings must fit.
-        name: of the step.
+    Args:
+        outputs: as `onelayer.run.step.run` takes them.
+        write: given the step, what makes its result, and what its declaration says for readers.
     """
-
-    call: Callable[[Step], object]
-    shown: Mapping[str, object]
-    inputs: list[str]
-    settings: type[Block]
-    name: str
-
-
-def asked_for() -> Made:
-    """The function `module.name` that is the first word of the command line, taken off it."""
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     module, _, member = name.rpartition(".")
     function = None
@@ -191,47 +170,45 @@ def asked_for() -> Made:
     typed = inspect.get_annotations(function, eval_str=True)
     settings = settings_of(function, function.reads)
 
-    def call(step: Step) -> object:
-        files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
-        return function(**files, **{n: getattr(step.settings, n) for n in settings.model_fields})
+    def main(step: Step) -> None:
+        def made() -> object:
+            files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
+            told = {n: getattr(step.settings, n) for n in settings.model_fields}
+            return function(**files, **told)
 
-    inputs = [f"{n}*" if _many(typed[n]) else n for n in function.reads]
-    return Made(call, function.shown, inputs, settings, f"{Path(sys.argv[0]).stem}:{name}")
+        write(step, made, function.shown)
 
-
-def _many(annotation: object) -> bool:
-    return typing.get_origin(annotation) is list
+    inputs = [f"{n}*" if typing.get_origin(typed[n]) is list else n for n in function.reads]
+    run(main, settings, inputs, [outputs], name=f"{Path(sys.argv[0]).stem}:{name}")
 
 
 def _read(place: Path | list[Path], annotation: object) -> object:
-    if _many(annotation):
+    if typing.get_origin(annotation) is list:
         (one,) = typing.get_args(annotation)
         return [_read(path, one) for path in place]
-    return place if annotation is Path else _reader(place.suffix)(place)
+    return place if annotation is Path else _contents(place)
 
 
-@functools.cache
-def _reader(suffix: str) -> Callable[[Path], object]:
-    """What reads a file of a step, by its suffix; of others the function takes the `Path`."""
-    if suffix == ".parquet":
+def _contents(place: Path) -> object:
+    """A file of a step, read by its suffix; of others the function takes the `Path`.
+
+    Who reads declarations alone needs no library that reads files.
+    """
+    if place.suffix == ".parquet":
         import pandas as pd
 
-        return pd.read_parquet
-    if suffix == ".safetensors":
+        return pd.read_parquet(place)
+    if place.suffix == ".safetensors":
         from safetensors.numpy import load_file
 
-        return load_file
-    if suffix == ".npz":
-        return _arrays
-    if suffix == ".csv":
+        return load_file(place)
+    if place.suffix == ".npz":
+        import numpy as np
+
+        with np.load(place, allow_pickle=False) as arrays:
+            return dict(arrays)
+    if place.suffix == ".csv":
         from onelayer.evidence.tables import read_csv
 
-        return read_csv
-    raise OnelayerError(f"*{suffix}: no reader; annotate the parameter as Path")
-
-
-def _arrays(path: Path) -> dict:
-    import numpy as np
-
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+        return read_csv(place)
+    raise OnelayerError(f"*{place.suffix}: no reader; annotate the parameter as Path")

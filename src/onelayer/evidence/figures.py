@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from onelayer.evidence.declarations import Made, keep
-from onelayer.run.step import Step, run
+from onelayer.evidence.declarations import keep
+from onelayer.run.step import Step
 
 matplotlib.use("Agg")
 
@@ -52,17 +52,11 @@ _STYLE = {
     "patch.force_edgecolor": True,
     "patch.linewidth": 0.8,
     "text.color": ".15",
-    **{
-        f"{axis}tick.{name}": value
-        for axis in "xy"
-        for name, value in {
-            "color": ".15",
-            "major.size": 4.8,
-            "major.width": 1.0,
-            "minor.size": 3.2,
-            "minor.width": 0.8,
-        }.items()
-    },
+    **dict.fromkeys(("xtick.color", "ytick.color"), ".15"),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 4.8),
+    **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 1.0),
+    **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
+    **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 0.8),
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "svg.hashsalt": "onelayer",
@@ -141,11 +135,7 @@ def figure(
     return lambda function: keep(function, reads)
 
 
-def make(made: Made) -> None:
-    """Run the step that draws a declared figure, in the one style, and save it as PDF and PNG."""
-
-    def drawing(step: Step) -> None:
-        with house_style():
-            save(made.call(step), *step.outputs.figures)
-
-    run(drawing, made.settings, made.inputs, ["figures*"], name=made.name)
+def write(step: Step, made: Callable[[], Figure], shown: Mapping[str, object]) -> None:
+    """Draw a declared figure in the one style, and save it as PDF and PNG."""
+    with house_style():
+        save(made(), *step.outputs.figures)

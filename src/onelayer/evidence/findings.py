@@ -20,12 +20,8 @@ ALL = "all"
 BEYOND = "beyond the paper"
 
 Rows = Mapping[str, object]
-_INFINITIVES = {
-    "has": "have",
-    "goes": "go",
-    "vanishes": "vanish",
-    "pushes": "push",
-}  # not the verb without its s
+# Not the verb without its s.
+_INFINITIVES = {"has": "have", "goes": "go", "vanishes": "vanish", "pushes": "push"}
 
 
 @dataclass(frozen=True)
@@ -145,10 +141,11 @@ def check(
         own = set()
         for finding in findings:
             named = f"finding {paper}/{finding.name}"
+            one_row = f"{named}: a claim has one primary row;"
             if (other := seen.setdefault(finding.name, paper)) != paper:
                 raise OnelayerError(f"{named}: {other} has a finding of this name, too")
             if finding.name in own:
-                raise OnelayerError(f"{named}: a claim has one primary row; this one has two")
+                raise OnelayerError(f"{one_row} this one has two")
             own.add(finding.name)
             if not re.fullmatch("[a-z0-9_]+", finding.name):
                 raise OnelayerError(f"{named}: a name has small letters, digits and _")
@@ -157,20 +154,14 @@ def check(
             if isinstance(finding, Remark):
                 continue
             if not finding.primary:
-                raise OnelayerError(
-                    f"{named}: a claim has one primary row; this one has none: `primary` is empty"
-                )
-            if any("{" in text for text in (finding.subject, finding.does, finding.does_not)):
+                raise OnelayerError(f"{one_row} this one has none: `primary` is empty")
+            if "{" in finding.subject + finding.does + finding.does_not:
                 raise OnelayerError(
                     f"{named}: only `number`, `why` and `also` take numbers of rows"
                 )
-            if several := [
-                key for key, v in finding.primary.items() if isinstance(v, tuple | list)
-            ]:
-                raise OnelayerError(
-                    f"{named}: a claim has one primary row; `primary` has several values of "
-                    f"{several[0]}"
-                )
+            for key, value in finding.primary.items():
+                if isinstance(value, tuple | list):
+                    raise OnelayerError(f"{one_row} `primary` has several values of {key}")
             row = (finding.table, tuple(sorted(map(str, finding.primary.items()))))
             if row in decided:
                 raise OnelayerError(f"{named}: its primary row decides {decided[row]} already")
@@ -189,12 +180,9 @@ def _check_reference(named: str, finding: Finding, reference: Path) -> None:
     file = reference / published.file
     if not file.is_file():
         raise OnelayerError(f"{named}: the published numbers {file} do not exist")
+    wanted = {name: str(value) for name, value in published.row.items()}
     with file.open(encoding="utf-8", newline="") as lines:
-        rows = [
-            row
-            for row in csv.DictReader(lines)
-            if all(row.get(name) == str(value) for name, value in published.row.items())
-        ]
+        rows = [row for row in csv.DictReader(lines) if wanted.items() <= row.items()]
     where = ", ".join(f"{name} = {value}" for name, value in published.row.items())
     if len(rows) != 1:
         raise OnelayerError(f"{named}: {len(rows) or 'no'} rows with {where} in {file}, not one")

@@ -133,36 +133,24 @@ class Link:
 def page(title: str, body: Iterable[str], script: str = "", clicked: str = "") -> str:
     """A whole page, which the report can also take up: its style is for `.onelayer` alone.
 
-    Args:
-        title: of the page, and its heading.
-        body: markup below it.
-        script: runs once the page is there.
-        clicked: runs at every click in it.
+    `script` runs once the page is there, `clicked` at every click in it.
     """
     on_click = f' onclick="{html.escape(clicked)}"' if clicked else ""
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-            f"<title>{html.escape(title)}</title>",
-            f"<style>{_STYLE}</style>",
-            f'<div class="onelayer"{on_click}>',
-            f"<h1>{html.escape(title)}</h1>",
-            *body,
-            "</div>",
-            *([f"<script>{script}</script>"] if script else []),
-            "",
-        ]
-    )
+    lines = [
+        "<!DOCTYPE html>",
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        f"<title>{html.escape(title)}</title>",
+        f"<style>{_STYLE}</style>",
+        f'<div class="onelayer"{on_click}>',
+        f"<h1>{html.escape(title)}</h1>",
+        *body,
+        "</div>",
+    ]
+    return "\n".join([*lines, *[f"<script>{script}</script>"] * bool(script), ""])
 
 
 def table_page(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
-    """A readers' table: the verdict first, coloured; a click on a column's head sorts by it.
-
-    Args:
-        table: texts, and `Link`s.
-        title, notes: above and below it.
-    """
+    """A readers' table: the verdict first, coloured; a click on a column's head sorts by it."""
     body = [table_markup(table, sortable=True), "<ul>"]
     shares = table.astype(str).apply(lambda column: column.str.contains(" of the effect"))
     notes = [*notes, *([SHARES] if shares.any(axis=None) else [])]

@@ -42,11 +42,7 @@ SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, CONTROLS, REMARKS]
 
 
 class Shown:
-    """Rows of a table as a sentence names them.
-
-    Args:
-        table: those rows, at least one.
-    """
+    """Rows of a table, at least one, as a sentence names them."""
 
     def __init__(self, table: pd.DataFrame) -> None:
         self._table = table
@@ -193,8 +189,7 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         return _remark(finding, tables)
     row = primary_row(finding, tables)
     if row is None:
-        not_run = _sentence(finding, None)
-        return Said(finding, NOT_RUN, finding.kind, not_run)
+        return Said(finding, NOT_RUN, finding.kind, _sentence(finding, None))
     rows = {"it": Shown(row.to_frame().T.infer_objects())}
     beside = {name: chosen(tables[finding.table], own) for name, own in finding.beside.items()}
     rows |= {name: Shown(own) for name, own in beside.items()}
@@ -232,9 +227,8 @@ def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
     found = {name: chosen(table, own) for name, own in rows.items()}
     if any(own.empty or own["value"].isna().all() for own in found.values()):
         return None
-    shown = {name: Shown(own) for name, own in found.items()}
-    sentence = " ".join(remark.sentence.format(**shown).split())
-    return Said(remark, "", "", sentence)
+    sentence = remark.sentence.format(**{name: Shown(own) for name, own in found.items()})
+    return Said(remark, "", "", " ".join(sentence.split()))
 
 
 def tested(finding: Finding) -> str:
@@ -306,9 +300,7 @@ def _theirs(finding: Finding, row: pd.Series) -> str:
         word = "published, of the paper's own"
     if math.isnan(row["effect"]) and not math.isnan(row["effect_share"]):
         word = "bound"  # of an analogue, too
-    return (
-        f" ({word}: {published:,.0f})" if abs(published) >= 1e4 else f" ({word}: {published:.4g})"
-    )
+    return f" ({word}: {published:{',.0f' if abs(published) >= 1e4 else '.4g'}})"
 
 
 def _printed(finding: Finding, row: pd.Series) -> bool:
@@ -358,19 +350,14 @@ def scores(judged: pd.DataFrame) -> pd.DataFrame:
     Returns:
         Texts: `paper`, `claims`, then a column for every verdict.
     """
-    own = [kind for kind in KINDS if kind not in ("analogue", "control")]
-    rows = []
-    for kinds, label in (
-        (own, "{}"),
-        (["analogue"], "{}: analogues"),
-        (["control"], "{}: controls"),
-    ):
-        chosen_kinds = judged[judged["kind"].isin(kinds)]
-        for title, claims in chosen_kinds.groupby("paper", sort=False):
-            counts = claims["verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
-            known = {"paper": label.format(title), "claims": str(len(claims))}
-            rows.append(known | {verdict: str(n) for verdict, n in counts.items()})
-    return pd.DataFrame(rows, columns=["paper", "claims", *VERDICTS])
+    judged = judged[judged["kind"].isin(list(KINDS))]
+    apart = judged["kind"].map({"analogue": ": analogues", "control": ": controls"}).fillna("")
+    papers = judged["paper"] + apart
+    in_order = papers.iloc[apart.argsort(kind="stable")].unique()
+    counts = pd.crosstab(papers, judged["verdict"])
+    counts = counts.reindex(index=in_order, columns=list(VERDICTS), fill_value=0)
+    counts.insert(0, "claims", counts.sum(axis=1))
+    return counts.reset_index(names="paper").rename_axis(columns=None).astype(str)
 
 
 INTRODUCTION = (
@@ -394,13 +381,11 @@ class Places:
 
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
-    """`results/findings.md`: the score, then what is not as the papers say, then all else.
-
-    Args:
-        said: `all_said`.
-        places: where its sentences lead.
-    """
-    text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(_judged(said))), ""]
+    """`results/findings.md`: the score, then what is not as the papers say, then all else."""
+    claims = [(title, one) for title, found in said.items() for one in found]
+    rows = [(t, one.kind, one.verdict) for t, one in claims if isinstance(one.finding, Finding)]
+    judged = pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
+    text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(judged)), ""]
     for section in SECTIONS:
         chosen_here = those(said, lambda one, section=section: one.section == section)
         if any(chosen_here.values()):
@@ -411,12 +396,7 @@ def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
 def all_said(
     papers: Mapping[str, Sequence[Finding | Remark]], tables: Mapping[str, pd.DataFrame]
 ) -> dict[str, list[Said]]:
-    """What a run found, by the paper's title.
-
-    Args:
-        papers: findings by the paper's title, in the order in which they are shown.
-        tables: the run's tables by `<paper>/<table>`.
-    """
+    """What a run found in its tables, by the paper's title, in the order of the findings."""
     return {
         title: [one for one in (say(finding, tables) for finding in findings) if one]
         for title, findings in papers.items()
@@ -439,17 +419,6 @@ def by_paper(said: Mapping[str, Sequence[Said]], places: Places) -> list[str]:
     return lines
 
 
-def _judged(papers: Mapping[str, Sequence[Said]]) -> pd.DataFrame:
-    """Paper, kind and verdict of every claim."""
-    rows = [
-        {"paper": title, "kind": one.kind, "verdict": one.verdict}
-        for title, said in papers.items()
-        for one in said
-        if isinstance(one.finding, Finding)
-    ]
-    return pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
-
-
 def _line(said: Said, places: Places) -> str:
     table = said.finding.table
     name = table.partition("/")[2]
@@ -457,7 +426,7 @@ def _line(said: Said, places: Places) -> str:
     if figure := places.figures.get(said.finding.name) or places.figures.get(table):
         links.append(f"[figure](figures/{figure}.png)")
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
-    line = f"- {badge}{quoted(said)} ({', '.join(links)})"
+    line = f"- {badge}{quoted(said.finding.name, said.sentence)} ({', '.join(links)})"
     if text := places.predictions.get(said.finding.name):
         # A colon after a verdict would read as if that had come out.
         text = re.sub(rf"^({'|'.join(VERDICTS)}): ", "", text)
@@ -465,9 +434,9 @@ def _line(said: Said, places: Places) -> str:
     return line
 
 
-def quoted(said: Said) -> str:
+def quoted(name: str, sentence: str) -> str:
     """A finding's sentence between the marks by which README and docs quote it."""
-    return f"<!-- finding: {said.finding.name} -->{said.sentence}<!-- end -->"
+    return f"<!-- finding: {name} -->{sentence}<!-- end -->"
 
 
 _QUOTED = re.compile(r"<!-- finding: ([a-z0-9_]+) -->(.*?)<!-- end -->", re.DOTALL)
@@ -479,12 +448,7 @@ def quotes(text: str) -> list[tuple[str, str]]:
 
 
 def requoted(text: str, findings: Mapping[str, Said], short: bool = False) -> str:
-    """A text with all that it quotes as it was found last.
-
-    Args:
-        text: Markdown.
-        findings: by name.
-        short: without what rows beside say.
+    """A text with all that it quotes as it was found last; `short` leaves out rows beside.
 
     Raises:
         OnelayerError: it quotes a finding that there is not.
@@ -494,7 +458,6 @@ def requoted(text: str, findings: Mapping[str, Said], short: bool = False) -> st
         name = quote[1]
         if name not in findings:
             raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
-        said = (short and findings[name].short) or findings[name].sentence
-        return f"<!-- finding: {name} -->{said}<!-- end -->"
+        return quoted(name, (short and findings[name].short) or findings[name].sentence)
 
     return _QUOTED.sub(renewed, text)

@@ -19,31 +19,15 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.declarations import Made, keep
+from onelayer.evidence.declarations import keep
 from onelayer.evidence.findings import ALL as ALL
 from onelayer.evidence.pages import Link, table_page
-from onelayer.run.step import Step, run
+from onelayer.run.step import Step
 
-VALUE_COLUMNS = [
-    "quantity",
-    "value",
-    "low",
-    "high",
-    "n",
-    "runs",
-    "published",
-    "published_std",
-    "tolerance",
-    "reference",
-    "effect",
-    "effect_share",
-    "effect_low",
-    "effect_high",
-    "kind",
-    "verdict",
-    "note",
-]
 TEXTS = ("kind", "verdict", "note")
+VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "runs", "published", "published_std"]
+VALUE_COLUMNS += ["tolerance", "reference", "effect", "effect_share", "effect_low", "effect_high"]
+VALUE_COLUMNS += TEXTS
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -77,8 +61,10 @@ class Report:
     def write(self, csv: Path, md: Path, tex: Path, html: Path) -> None:
         """Write CSV for machines, and Markdown, LaTeX and HTML (for the report) for readers."""
         write_csv(self.table, csv)
-        _write_markdown(self.shown, md, self.title, self.notes)
-        _write_latex(self.shown, tex, self.title, self.notes)
+        lines = [f"# {markdown(self.title)}", "", markdown_table(self.shown), ""]
+        lines += [*(f"- {markdown(note)}" for note in self.notes), ""]
+        md.write_text("\n".join(lines), encoding="utf-8")
+        tex.write_text(_latex_table(self.shown, self.title, self.notes), encoding="utf-8")
         html.write_text(table_page(self.shown, self.title, self.notes), encoding="utf-8")
 
 
@@ -95,10 +81,8 @@ def table(
 ) -> Callable[[Callable], Callable]:
     """Declare the table that a function makes; see `onelayer.evidence.declarations.Declaration`.
 
-    Args:
-        name, section, label, reads, **declared: as written there.
-        title, notes, readable: of its `Report`: what makes readers' columns of the tidy table that
-            the function returns. A function that returns a `Report` says them itself.
+    `title`, `notes` and `readable`, which makes readers' columns of the tidy table that the
+    function returns, are of its `Report`; a function that returns one says them itself.
     """
     return lambda function: keep(function, reads, title=title, notes=notes, readable=readable)
 
@@ -110,18 +94,12 @@ def reported(
     readable: Callable[[pd.DataFrame], pd.DataFrame] | None,
 ) -> Report:
     """What a declared function returned, with what its declaration says for readers."""
-    if isinstance(table, Report):
-        return table
-    return Report(table, readable(table), title, notes)
+    return table if isinstance(table, Report) else Report(table, readable(table), title, notes)
 
 
-def make(made: Made) -> None:
-    """Run the step that makes a declared table, and write it in all its forms."""
-
-    def writing(step: Step) -> None:
-        reported(made.call(step), **made.shown).write(*step.outputs.tables)
-
-    run(writing, made.settings, made.inputs, ["tables*"], name=made.name)
+def write(step: Step, made: Callable[[], object], shown: Mapping[str, object]) -> None:
+    """Write a declared table in all its forms."""
+    reported(made(), **shown).write(*step.outputs.tables)
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
@@ -137,16 +115,25 @@ def read_csv(path: Path) -> pd.DataFrame:
         OnelayerError: it lacks one of `VALUE_COLUMNS`.
     """
     table = pd.read_csv(path, dtype=dict.fromkeys(("quantity", *TEXTS), str))
-    if missing := [column for column in VALUE_COLUMNS if column not in table]:
-        raise OnelayerError(
-            f"{path}: no column {', '.join(missing)}; is it a table of this project?"
-        )
+    if missing := ", ".join(column for column in VALUE_COLUMNS if column not in table):
+        raise OnelayerError(f"{path}: no column {missing}; is it a table of this project?")
     return table.fillna(dict.fromkeys(TEXTS, ""))
 
 
 def by_table(paths: Iterable[Path]) -> dict[str, Path]:
     """Files `<paper>/<table>.csv`, wherever they lie, by their tables' names, `<paper>/<table>`."""
     return {f"{path.parent.name}/{path.stem}": path for path in paths}
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """Files of all tables (CSV) in a run's folder `results`.
+
+    Raises:
+        OnelayerError: there is none.
+    """
+    if paths := sorted(folder.glob("tables/*/*.csv")):
+        return paths
+    raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
 
 
 def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
@@ -156,12 +143,6 @@ def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
         OnelayerError: as `read_csv`.
     """
     return {name: read_csv(path) for name, path in by_table(paths).items()}
-
-
-def _write_markdown(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
-    body = markdown_table(table)
-    lines = [f"# {markdown(title)}", "", body, "", *(f"- {markdown(note)}" for note in notes)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 # What would begin a cell, an element or an address in the middle of a text.
@@ -185,22 +166,14 @@ def markdown_table(table: pd.DataFrame) -> str:
     return escaped.to_markdown(index=False, disable_numparse=True)
 
 
-def _write_latex(table: pd.DataFrame, path: Path, title: str, notes: Sequence[str]) -> None:
-    escaped = table.map(latex)
-    escaped.columns = [latex(column) for column in table.columns]
-    body = escaped.to_latex(
-        index=False,
-        escape=False,
-        caption=latex(title),
-        position="tbp",
-        column_format="l" * table.shape[1],
-    )
+def _latex_table(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
+    style = {"caption": latex(title), "position": "tbp", "column_format": "l" * table.shape[1]}
+    body = table.map(latex).rename(columns=latex).to_latex(index=False, escape=False, **style)
     # As wide as the text and no wider, whatever the number of columns.
     body = body.replace("\\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
     body = body.replace("\\end{tabular}", "\\end{tabular}}")
     below = "".join(f"\\par\\footnotesize {latex(note)}\n" for note in notes)
-    body = body.replace("\\end{table}", below + "\\end{table}")
-    path.write_text("% needs booktabs and graphicx\n" + body, encoding="utf-8")
+    return "% needs booktabs and graphicx\n" + body.replace("\\end{table}", below + "\\end{table}")
 
 
 _LATEX = {

@@ -102,7 +102,7 @@ class Effect(NamedTuple):
 
 
 class Comparison:
-    """With what a number is compared.
+    """With what a number is compared: each kind has its `effect` and its `outcome`, the verdict.
 
     Attributes:
         kind: one of `KINDS`.
@@ -115,14 +115,6 @@ class Comparison:
         if not self.compares(ours):
             return ""
         return NOT_RUN if math.isnan(ours.value) else self.outcome(ours, self.effect(ours))
-
-    def outcome(self, ours: Measured, found: Effect) -> str:
-        """The verdict of a number that was measured and has something to be compared with."""
-        raise NotImplementedError
-
-    def effect(self, ours: Measured) -> Effect:
-        """Our effect in units of what it is compared with."""
-        raise NotImplementedError
 
     def compares(self, ours: Measured) -> bool:
         """Whether there is something to compare with."""
@@ -176,8 +168,7 @@ class Number(Comparison):
 
     def tolerance(self, ours: Measured) -> float:
         """The row's own, and at least `relative`."""
-        known = self._known(ours)
-        return known if known else ours.tolerance
+        return self._known(ours) or ours.tolerance
 
     def effect(self, ours: Measured) -> Effect:
         """As in the module's first paragraph; without a reference our share of the published."""
@@ -231,11 +222,8 @@ class Number(Comparison):
         return REPRODUCED if (high - low) / 2 <= TENTH * found.effect + slack else UNDECIDED
 
     def _known(self, ours: Measured) -> float:
-        tolerance = 0.0 if math.isnan(ours.tolerance) else ours.tolerance
-        return max(tolerance, 0.0 if math.isnan(ours.published) else self._rounding(ours))
-
-    def _rounding(self, ours: Measured) -> float:
-        return self.relative * abs(ours.published)
+        # Behind a number `max` never takes NaN.
+        return max(0.0, ours.tolerance, self.relative * abs(ours.published))
 
     def _spread(self, ours: Measured) -> float:
         """Half of the 95% interval of the published mean; 0 where it is not known."""

@@ -3,14 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from onelayer.errors import OnelayerError
 from onelayer.evidence.sentences import SCOREBOARD
-from onelayer.evidence.tables import VALUE_COLUMNS, read_tables
+from onelayer.evidence.tables import VALUE_COLUMNS, read_tables, tables_in
 from onelayer.evidence.verdicts import NO_DECISION
 from onelayer.run.provenance import REPOSITORY, file_sha256
 
@@ -23,44 +21,10 @@ ROUNDING = 1e-6
 NOISE_OF_Z = 1.96
 
 
-class Compared(NamedTuple):
-    """How the rows of one table compare.
-
-    Attributes:
-        table: `<paper>/<table>`.
-        rows: in both runs, with a value in both.
-        equal: the same in every digit.
-        agree: not equal, but each value lies in the other's interval.
-        moved: one value lies outside of the other's interval, or there is no interval.
-        only_one: rows that only one of the runs has a value for.
-        changed: verdicts that changed, as (row, theirs, ours), where both decide something.
-        undecided: verdicts that changed from or to one that decides nothing, likewise.
-    """
-
-    table: str
-    rows: int
-    equal: int
-    agree: int
-    moved: int
-    only_one: int
-    changed: list[tuple[str, str, str]]
-    undecided: list[tuple[str, str, str]]
-
-
-class Counted(NamedTuple):
-    """How many rows and verdicts of several tables compare how; named as in `Compared`."""
-
-    rows: int
-    equal: int
-    agree: int
-    moved: int
-    only_one: int
-    changed: int
-    undecided: int
-
-
-# What the rows of two runs can be to each other.
+# What the rows of two runs can be to each other, and what their verdicts can have done: to change
+# from or to one that decides nothing is not to change one's mind.
 OUTCOMES = EQUAL, AGREE, MOVED, ONLY_ONE = ["equal", "agree", "moved", "only one"]
+CHANGES = CHANGED, UNDECIDED = ["changed verdicts", "from or to undecided"]
 
 
 def rows_beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
@@ -71,8 +35,10 @@ def rows_beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The keys that both have and `quantity`; `value`, `low`, `high`, `verdict` of ours (missing
-        in a row of theirs alone), and of theirs with the suffix `_reference`; `outcome`, as
-        `Compared` describes it, empty where neither has a value. The index holds keys as texts.
+        in a row of theirs alone), and of theirs with the suffix `_reference`; `outcome`, empty
+        where neither has a value: `equal`, the same in every digit; `agree`, each value lies in the
+        other's interval; `moved`, one does not, or there is no interval; `only one` has a value.
+        The index holds keys as texts.
     """
     keys = [c for c in ours if c in theirs and (c not in VALUE_COLUMNS or c == "quantity")]
     sides = [_by_key(frame, keys) for frame in (ours, theirs)]
@@ -88,32 +54,24 @@ def rows_beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> Compared:
-    """Compare two runs' versions of one tidy table, row by row of the same keys.
+def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> pd.DataFrame:
+    """What became of each row of a tidy table in another run.
 
     Args:
         ours, theirs: as `onelayer.evidence.tables.read_tables` reads them.
         table: its name.
+
+    Returns:
+        `table`; `row`, its keys as one text; `outcome`, as of `rows_beside`; `theirs`, `ours`, the
+        verdicts, missing where one has no such row; `change`, one of `CHANGES` or empty.
     """
     rows = rows_beside(ours, theirs)
-    count = rows["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
-    shared = rows[["verdict", "verdict_reference"]].dropna()
-    differing = [
-        (", ".join(row.Index), row.verdict_reference, row.verdict)
-        for row in shared[shared["verdict"] != shared["verdict_reference"]].itertuples()
-    ]
-    # What moves to or from one of these has not changed its mind.
-    undecided = [change for change in differing if {*change[1:]} & {*NO_DECISION, ""}]
-    return Compared(
-        table,
-        rows=int(count[[EQUAL, AGREE, MOVED]].sum()),
-        equal=int(count[EQUAL]),
-        agree=int(count[AGREE]),
-        moved=int(count[MOVED]),
-        only_one=int(count[ONLY_ONE]),
-        changed=[change for change in differing if change not in undecided],
-        undecided=undecided,
-    )
+    verdicts = rows[["verdict_reference", "verdict"]].set_axis(["theirs", "ours"], axis=1)
+    differ = verdicts.notna().all(axis=1) & (verdicts["theirs"] != verdicts["ours"])
+    undecided = verdicts.isin([*NO_DECISION, ""]).any(axis=1)
+    change = np.select([differ & ~undecided, differ], CHANGES, "")
+    known = verdicts.assign(table=table, outcome=rows["outcome"], change=change)
+    return known.assign(row=rows.index.map(", ".join)).reset_index(drop=True)
 
 
 def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -138,29 +96,31 @@ def _inside(values: pd.DataFrame, intervals: pd.DataFrame) -> np.ndarray:
     return (low - slack <= value) & (value <= high + slack)
 
 
-def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> list[Compared]:
-    """Compare every table that two runs have in common, but the scoreboard, which restates them.
+def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> pd.DataFrame:
+    """`compare` of every table that two runs have, but the scoreboard, which restates them.
 
     Args:
         ours, theirs: files `<paper>/<table>.csv`, wherever they lie.
     """
     mine, other = read_tables(ours), read_tables(theirs)
     names = sorted(mine.keys() & other.keys() - {SCOREBOARD})
-    return [compare(mine[name], other[name], name) for name in names]
+    parts = [compare(mine[name], other[name], name) for name in names]
+    columns = ["table", "row", "outcome", "theirs", "ours", "change"]
+    return pd.concat(parts)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def by_folder(found: Iterable[Compared]) -> dict[str, Counted]:
-    """Counts of all tables of a paper, by the paper's folder."""
-    counted: dict[str, Counted] = {}
-    for one in found:
-        folder = one.table.partition("/")[0]
-        so_far = counted.get(folder, (0,) * len(Counted._fields))
-        own = (*one[1:6], len(one.changed), len(one.undecided))
-        counted[folder] = Counted(*map(sum, zip(so_far, own, strict=True)))
-    return counted
+def counted(found: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+    """How many rows of `compare` both runs have, and of each of `OUTCOMES` and `CHANGES`, `by`."""
+    outcomes, changes = (
+        pd.crosstab(by, found[column]).reindex(columns=kinds, fill_value=0)
+        for column, kinds in (("outcome", OUTCOMES), ("change", CHANGES))
+    )
+    counts = outcomes.join(changes)
+    counts.insert(0, "rows", outcomes[[EQUAL, AGREE, MOVED]].sum(axis=1))
+    return counts
 
 
-def summary(found: Sequence[Compared], machines: Mapping[str, str], verbose: bool = False) -> str:
+def summary(found: pd.DataFrame, machines: Mapping[str, str], verbose: bool = False) -> str:
     """What a user reads: a line a table, all together, and the verdicts that changed.
 
     Args:
@@ -168,58 +128,39 @@ def summary(found: Sequence[Compared], machines: Mapping[str, str], verbose: boo
         machines: what is known of the run compared with, by name.
         verbose: name also the verdicts that changed from or to one that decides nothing.
     """
-    frame = pd.DataFrame(
-        [one[:6] + (len(one.changed), len(one.undecided)) for one in found],
-        columns=["table", "rows", "equal", "agree", "moved", "only one", "changed verdicts",
-                 "from or to undecided"],
-    )  # fmt: skip
-    total = frame.drop(columns="table").sum().to_dict() | {"table": "all"}
-    frame = pd.concat([frame, pd.DataFrame([total])], ignore_index=True)
+    counts = counted(found, found["table"])
+    counts.loc["all"] = counts.sum()
     text = ["This run beside: " + "; ".join(f"{k} {v}" for k, v in machines.items()), ""]
-    text.append(frame.to_string(index=False))
+    text.append(counts.reset_index().to_string(index=False))
     text += ["", "agree: each value lies in the other's 95% interval; moved: it does not."]
-    changed = [(one.table, *change) for one in found for change in one.changed]
-    undecided = [(one.table, *change) for one in found for change in one.undecided]
-    text += ["", f"Verdicts that changed: {len(changed)}", *_changes(changed)]
+    changed, undecided = (_changes(found[found["change"] == change]) for change in CHANGES)
+    text += ["", f"Verdicts that changed: {len(changed)}", *changed]
     text += ["", f"From or to undecided, not reached or not run: {len(undecided)}"]
-    text += _changes(undecided) if verbose else ["  `onelayer compare --verbose` names them"]
+    text += undecided if verbose else ["  `onelayer compare --verbose` names them"]
     return "\n".join(text)
 
 
-def _changes(changes: Iterable[tuple[str, str, str, str]]) -> list[str]:
+def _changes(found: pd.DataFrame) -> list[str]:
     return [
-        f"  {table}: {row}: {old or 'no verdict'} -> {new or 'no verdict'}"
-        for table, row, old, new in changes
+        f"  {one.table}: {one.row}: {one.theirs or 'no verdict'} -> {one.ours or 'no verdict'}"
+        for one in found.itertuples()
     ]
 
 
 def main(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> str:
-    """What `make compare` prints.
-
-    Args:
-        results: the folder `results` of a run.
-        verbose: as of `summary`.
-        reference: as `onelayer.report.reference.keep_run` makes it.
+    """What `make compare` prints of a run beside what `onelayer.report.reference.keep_run` kept.
 
     Raises:
         OnelayerError: one of them has no tables.
     """
-    sides = [sorted(folder.glob("tables/*/*.csv")) for folder in (results, reference)]
-    for folder, tables in zip((results, reference), sides, strict=True):
-        if not tables:
-            raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    found = compare_runs(tables_in(results), tables_in(reference))
     machine = json.loads((reference / "machine.json").read_text("utf-8"))
-    found = summary(compare_runs(*sides), machine, verbose)
+    found = summary(found, machine, verbose)
     return f"{to_the_byte(results, reference / SUMS)}\n\n{found}"
 
 
 def to_the_byte(results: Path, place: Path) -> str:
-    """Whether a run's tables and weights are the reference run's to the byte, in one line.
-
-    Args:
-        results: the folder `results` of a run.
-        place: sums of the reference run, if there are any, under `reference run`.
-    """
+    """Whether a run's tables and weights are the reference run's, whose sums `place` may have."""
     known = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     sums = known.get("reference run", {})
     if not sums:

@@ -12,8 +12,7 @@ from onelayer.papers.topic_structure.synthetic.claims import ratio_exponents
 
 def readable_exponents(table: pd.DataFrame) -> pd.DataFrame:
     """The claims for readers, each with its paper."""
-    papers = table["paper"].map(PAPERS).to_numpy()
-    return readable(table).drop(columns="place").assign(paper=papers)
+    return readable(table).drop(columns="place").assign(paper=table["paper"].map(PAPERS).to_numpy())
 
 
 @table(

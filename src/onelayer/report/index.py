@@ -1,6 +1,7 @@
 """The index of all results: the score, what did not reproduce, then figures and tables by paper."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -36,12 +37,14 @@ def pages(
         lines: one for each of these, by `results/...` without suffix.
         findings: `results/findings.md`.
     """
-    shown, gallery = [], []
+    shown = []
     for files in (tables, figures):
         places = [file.relative_to(folder) for file in files]
         shown.append({place: lines[f"results/{place.with_suffix('')}"] for place in places})
-    for file, line in shown[1].items():
-        gallery.append((folder / file, str(file.with_suffix(f".{forms_of(file)[-1]}")), line))
+    gallery = [
+        (folder / file, str(file.with_suffix(f".{forms_of(file)[-1]}")), line)
+        for file, line in shown[1].items()
+    ]
     made = read_tables(tables)
     counts, claims = count_rows(made), readable(made[SCOREBOARD], made, "tables")
     return {
@@ -62,51 +65,36 @@ def index_page(
     Args:
         findings: `results/findings.md`, which opens with the score and what did not reproduce.
         counts: `count_rows`.
-        tables: one line for each table, by its CSV file, relative to `results/`.
-        figures: the same of PNG files of figures, and GIF files of animations.
+        tables, figures: one line for each, by its CSV, PNG or GIF file, relative to `results/`.
     """
     opening = "\n## ".join(findings.split("\n## ")[:2]).replace("# Findings", "# Results", 1)
-    board = Path(f"tables/{SCOREBOARD}.md")
-    text = [opening.rstrip(), ""]
-    text += ["All else in sentences: [findings.md](findings.md). "]
-    text += [f"Every claim with its numbers: [scoreboard]({board})."]
+    text = [opening.rstrip(), "", "All else in sentences: [findings.md](findings.md). "]
+    text += [f"Every claim with its numbers: [scoreboard](tables/{SCOREBOARD}.md)."]
     text += ["Attention on a text, to be looked at: [reading.html](reading.html).", ""]
     for folder, title in FOLDERS.items():
-        lines = _side_by_side(
-            *(
-                {_name(f): f for f in files if f.parent.name == folder}
-                for files in (tables, figures)
-            ),
-            {**tables, **figures},
-        )
-        if lines:
+        rows = _side_by_side({**tables, **figures}, folder)
+        if rows:
             text += [f"## {title}", "", "| result | figure | what it shows |", "|---|---|---|"]
-            text += [*lines, ""]
+            text += [*rows, ""]
     text += ["## Verdicts of all rows", "", markdown_table(counts), ""]
     return "\n".join([*text, *(f"- {line}" for line in MEANINGS)]) + "\n"
 
 
-def _name(file: Path) -> str:
-    """What a result is called; an animation may have a figure's name."""
-    return file.stem.replace("_", " ") + (", moving" if file.suffix == ".gif" else "")
-
-
-def _side_by_side(
-    tables: Mapping[str, Path], figures: Mapping[str, Path], lines: Mapping[Path, str]
-) -> list[str]:
-    """A line for each name that a table, a figure or both of one paper have."""
+def _side_by_side(lines: Mapping[Path, str], folder: str) -> list[str]:
+    """A line for each name that a table, a figure or both of one folder have."""
+    named: dict[str, list[Path]] = defaultdict(list)
+    for file in lines:
+        if file.parent.name == folder:  # an animation may have a figure's name
+            moving = ", moving" if file.suffix == ".gif" else ""
+            named[file.stem.replace("_", " ") + moving].append(file)
     rows = []
-    for name in dict.fromkeys([*tables, *figures]):
-        files = [files[name] for files in (tables, figures) if name in files]
-        links = "; ".join(" ".join(_links(file)) for file in files)
-        small = f'<img src="{files[-1]}" width="240" alt="{name}">' if name in figures else ""
-        small = f'<a href="{files[-1]}">{small}</a>' if small else ""
+    for name, files in named.items():
+        each = ([f"[{form}]({f.with_suffix(f'.{form}')})" for form in forms_of(f)] for f in files)
+        links, last, small = "; ".join(map(" ".join, each)), files[-1], ""
+        if last.suffix != ".csv":
+            small = f'<a href="{last}"><img src="{last}" width="240" alt="{name}"></a>'
         rows.append(f"| **{name}** {links} | {small} | {lines[files[0]]} |")
     return rows
-
-
-def _links(file: Path) -> Iterable[str]:
-    return (f"[{form}]({file.with_suffix(f'.{form}')})" for form in forms_of(file))
 
 
 def count_rows(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

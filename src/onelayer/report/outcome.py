@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.errors import OnelayerError
 from onelayer.evidence.sentences import SCOREBOARD, scores
-from onelayer.evidence.tables import ALL, read_tables
+from onelayer.evidence.tables import ALL, read_tables, tables_in
 from onelayer.evidence.verdicts import VERDICTS, worded
-from onelayer.report.comparison import REFERENCE, by_folder, compare_runs
+from onelayer.report.comparison import CHANGES, MOVED, REFERENCE, compare_runs, counted
 from onelayer.report.registry import FOLDERS
 from onelayer.report.scoreboard import claims
 
@@ -27,9 +26,7 @@ def outcome(results: Path, reference: Path | None = None) -> list[str]:
     Raises:
         OnelayerError: there is no table.
     """
-    paths = sorted(results.glob("tables/*/*.csv"))
-    if not paths:
-        raise OnelayerError(f"{results}: no tables here; `make results` makes them")
+    paths = tables_in(results)
     tables = read_tables(paths)
     said = _score(tables[SCOREBOARD]) if SCOREBOARD in tables else _headline(tables)
     lines = [*said, *(_beside(paths, reference) if reference else [])]
@@ -51,8 +48,9 @@ def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         rows = tables.get(f"topic_structure/wikipedia_{overlap}")
         if rows is None:
             continue
-        rows = rows[(rows["quantity"] == "attention_ratio") & rows["value"].notna()]
-        rows = rows[rows["seed"] == ALL]
+        rows = rows[(rows["quantity"] == "attention_ratio") & (rows["seed"] == ALL)].dropna(
+            subset="value"
+        )
         if rows.empty:
             continue
         threshold = rows["threshold"].iloc[0]
@@ -68,10 +66,12 @@ def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
 def _beside(tables: Sequence[Path], reference: Path) -> Iterator[str]:
     """How many rows and verdicts are not those of another run, one line a paper."""
     yield "Beside the reference run, which `make compare` shows in full"
-    for folder, found in by_folder(compare_runs(tables, reference.glob("tables/*/*.csv"))).items():
-        verdicts = f"{found.changed} verdicts changed, {found.undecided} from or to undecided"
-        moved = f"{found.moved} of {found.rows} rows moved"
-        yield f"  {FOLDERS.get(folder, folder):<28}{moved}; {verdicts}"
+    found = compare_runs(tables, reference.glob("tables/*/*.csv"))
+    counts = counted(found, found["table"].str.split("/").str[0])
+    columns = counts[["rows", MOVED, *CHANGES]].itertuples(name=None)
+    for folder, rows, moved, changed, undecided in columns:
+        verdicts = f"{changed} verdicts changed, {undecided} from or to undecided"
+        yield f"  {FOLDERS.get(folder, folder):<28}{moved} of {rows} rows moved; {verdicts}"
     yield ""
 
 
@@ -84,9 +84,8 @@ def _places(results: Path, tables: Sequence[Path]) -> Iterator[str]:
         return
     yield f"{results / 'findings.md'}: what was found, in sentences"
     yield f"{index}: every table and figure"
-    yield f"{report}: all on one page" + (
-        "" if report.is_file() else ", once `make report` has run"
-    )
+    later = "" if report.is_file() else ", once `make report` has run"
+    yield f"{report}: all on one page{later}"
 
 
 def main(results: Path, compared: bool = False) -> str:

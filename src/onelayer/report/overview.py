@@ -36,11 +36,8 @@ def overview_page(
 ) -> str:
     """The score, what did not reproduce, and, to be opened, all else; below it all figures, small.
 
-    The report opens on it.
-
     Args:
-        findings: `results/findings.md`: the score, then its sections, of which the first stays
-            open.
+        findings: `results/findings.md`: the score, then its sections; the first stays open.
         claims: `onelayer.report.scoreboard.readable`, with links from `results/`.
         counts: `onelayer.report.index.count_rows`.
         figures: PNG or GIF with the link behind it, relative to `results/`, and one line of text.
@@ -57,7 +54,8 @@ def overview_page(
     ]
     body += ["<h2>Figures</h2>", '<div class="gallery">']
     for figure, link, line in figures:
-        image = f'<img src="{_thumbnail(figure)}" alt="">'
+        small = base64.b64encode(small_picture(figure, (360, 270), 48)).decode()
+        image = f'<img src="data:image/png;base64,{small}" alt="">'
         body.append(f'<a href="{html.escape(link)}">{image}{html.escape(line)}</a>')
     return page("Findings", [*body, "</div>"], clicked=_OPENING)
 
@@ -74,14 +72,7 @@ def _rendered(markdown: str) -> str:
     text = reader.render(_COMMENT.sub("", markdown))
     text = re.sub(r'(href="tables/[^"]*)\.md"', r'\1.html"', text)
     for verdict, sign in SIGNS.items():
-        text = text.replace(
-            f"<li><strong>{verdict.capitalize()}.</strong>", f"<li>{badge(verdict)}"
-        )
+        said = f"<li><strong>{verdict.capitalize()}.</strong>"
+        text = text.replace(said, f"<li>{badge(verdict)}")
         text = text.replace(f">{verdict}</th>", f">{sign} <span>{verdict}</span></th>")
     return text
-
-
-def _thumbnail(figure: Path) -> str:
-    return (
-        f"data:image/png;base64,{base64.b64encode(small_picture(figure, (360, 270), 48)).decode()}"
-    )

@@ -51,12 +51,7 @@ class Records:
         self.newest |= record["outputs"]
 
     def refusal(self, path: str, found: str, reader: str = "") -> str | None:
-        """Why a file with these bytes is not what a step wrote; None if it is.
-
-        Args:
-            path, found: the file and its SHA-256.
-            reader: the step that read these bytes, if it is not the file as it is now.
-        """
+        """Why a file of SHA-256 `found`, now or when `reader` read it, is not what a step wrote."""
         if (path, found) in self.steps:
             return None
         if path in self.newest:
@@ -69,30 +64,18 @@ class Records:
         return None
 
     def before(self, found: Mapping[str, str]) -> list[dict]:
-        """The records of files' own steps and of all steps before them, each once, nearest first.
-
-        Args:
-            found: SHA-256 of each file, by path.
-        """
-        steps, waiting, seen = [], deque(found.items()), set()
+        """The records of files' own steps and of all steps before, each once, nearest first."""
+        steps, waiting = {}, deque(found.items())
         while waiting:
             record = self.steps.get(waiting.popleft())
-            if record is None or id(record) in seen:
-                continue
-            seen.add(id(record))
-            steps.append(record)
-            waiting.extend(record["inputs"].items())
-        return steps
+            if record is not None and id(record) not in steps:
+                steps[id(record)] = record
+                waiting.extend(record["inputs"].items())
+        return [*steps.values()]
 
 
 def enter(results: Path) -> Path:
-    """Go where a run's files have the names by which its records know them.
-
-    Args:
-        results: a run's folder `results`.
-
-    Returns:
-        The folder's name from there.
+    """Go where a run's files have the names that its records know; its `results`, from there.
 
     Raises:
         OnelayerError: there is no such folder.
@@ -105,10 +88,7 @@ def enter(results: Path) -> Path:
 
 
 def read_records(results: Path) -> Records:
-    """Read what every step wrote about itself.
-
-    Args:
-        results: a run's folder `results`.
+    """Read what every step of a run's folder `results` wrote about itself.
 
     Raises:
         OnelayerError: a record is broken.
@@ -127,11 +107,7 @@ def read_records(results: Path) -> Records:
 
 
 def steps_behind(found: Mapping[str, str], records: Records) -> list[dict]:
-    """The records of these files' own steps and of all steps before them, each once.
-
-    Args:
-        found: SHA-256 of each file, by path.
-        records: as `read_records` finds them.
+    """`Records.before` of files by their SHA-256, once all of them are what steps wrote.
 
     Raises:
         OnelayerError: a file, or what a step before it has read, is not what its step wrote.
@@ -157,16 +133,15 @@ def is_portable(steps: Sequence[Mapping]) -> bool:
 
 def shown_files(results: Path) -> set[str]:
     """Every file of a table, figure or animation, made by a step or not."""
-    return {
-        str(path) for kind in SHOWN for path in (results / kind).rglob("[!.]*") if path.is_file()
-    }
+    found = (path for kind in SHOWN for path in (results / kind).rglob("[!.]*"))
+    return {str(path) for path in found if path.is_file()}
 
 
 def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
     """Compare every file that steps made with their records, and what the crate says with both.
 
     Args:
-        results: a run's folder `results`.
+        results: a run's folder.
         described: SHA-256 of the files of tables and figures in the crate's metadata; None where a
             run of some targets has none, and the records alone speak.
 
@@ -207,8 +182,8 @@ def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
 
 def unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
     """Which files are not what a step wrote, and why."""
-    whys = {path: records.refusal(path, sha256) for path, sha256 in found.items()}
-    return {path: why for path, why in whys.items() if why}
+    whys = ((path, records.refusal(path, sha256)) for path, sha256 in found.items())
+    return {path: why for path, why in whys if why}
 
 
 def read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
@@ -227,11 +202,8 @@ def refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
     if not lines:
         return
     more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
-    files = " ".join(map(shlex.quote, whys))
-    advice = ""
-    if whys:
-        forced = f"--forcerun {files}" if len(whys) <= NAMED else "--forceall"
-        advice = f". The command that made them does so again with {forced}"
+    forced = f"--forcerun {shlex.join(whys)}" if len(whys) <= NAMED else "--forceall"
+    advice = f". The command that made them does so again with {forced}" if whys else ""
     raise OnelayerError(f"{'; '.join(lines[:NAMED])}{more}{advice}")
 
 

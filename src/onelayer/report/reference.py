@@ -16,25 +16,10 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence import sentences
 from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
-from onelayer.evidence.sentences import (
-    ANALOGUES,
-    AS_PREDICTED,
-    NOT_AS_CLAIMED,
-    NOT_AS_PREDICTED,
-    NOT_DECIDED,
-    SCOREBOARD,
-    Places,
-    Said,
-    all_said,
-    by_paper,
-    came,
-    page,
-    requoted,
-    scores,
-    those,
-)
+from onelayer.evidence.sentences import SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
@@ -60,11 +45,7 @@ TEXTS = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
 
 
 def keep_run(results: Path, reference: Path) -> None:
-    """Replace the reference run by the run in a folder.
-
-    Args:
-        results: a finished run, with its crate's metadata.
-        reference: where its tables (CSV) and `machine.json` go.
+    """Replace the reference run, a folder, by a finished run with its crate's metadata.
 
     Raises:
         OnelayerError: the run is not finished.
@@ -72,17 +53,14 @@ def keep_run(results: Path, reference: Path) -> None:
     if not (results / METADATA).is_file():
         raise OnelayerError(f"{results / METADATA} does not exist: run `make results` first")
     described = read_metadata(results / METADATA)
-    kept = reference / SUMS
-    sums = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
+    place = reference / SUMS
+    sums = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     shutil.rmtree(reference, ignore_errors=True)
-    for table in sorted(results.glob("tables/*/*.csv")):
-        copy = reference / table.relative_to(results)
+    for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
+        copy = reference / kept.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(table, copy)
-    for picture in sorted(results.glob("figures/*/*.png")):
-        copy = reference / picture.relative_to(results)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(small_picture(picture, BOX, COLOURS))
+        picture = kept.suffix == ".png"
+        copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
     write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     known = machine() | {"commit": described.commit, "started": started}
@@ -94,7 +72,7 @@ def keep_run(results: Path, reference: Path) -> None:
     if described.portable:
         sums["reference run"] = judged_sums(results)
     if sums:
-        kept.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+        place.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
 
 
 def minutes(results: Path) -> pd.DataFrame:
@@ -151,22 +129,16 @@ def machine() -> dict[str, str]:
         cpu = f"{described.get('model name', cpu)} (family {described.get('cpu family')}, model "
         cpu += f"{described.get('model')})"
     known = described.get("flags", "").split()
-    flags = " ".join(flag for flag in ("avx2", "avx512f", "amx_tile") if flag in known)
     return {
         "cpu": cpu,
-        "instructions": flags,
+        "instructions": " ".join(f for f in ("avx2", "avx512f", "amx_tile") if f in known),
         "cores": str(os.cpu_count()),
         "libraries": library_versions("pretrain_model"),
     }
 
 
 def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
-    """Say again what follows from the tables of the reference run, in README and docs as well.
-
-    Args:
-        reference: its folder; gets a scoreboard with its picture, findings, and what of them is
-            not as the papers say.
-        texts: Markdown files that quote findings, or hold a block of `blocks`.
+    """Say again what follows from the tables of the reference run: its pages, and in `texts`.
 
     Raises:
         OnelayerError: a text quotes a finding that there is not.
@@ -178,41 +150,37 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     write_csv(board, reference / "tables" / f"{SCOREBOARD}.csv")
     with house_style():
         save_png(scoreboard_figure.scoreboard(board), reference / f"figures/{SCOREBOARD}.png")
-    said = all_said(BY_TITLE, tables)
+    said = sentences.all_said(BY_TITLE, tables)
     drawn = {
         str(path.relative_to(reference / "figures").with_suffix(""))
         for path in reference.glob("figures/*/*.png")
     }
     places = Places(tables, figures_beside(tables, drawn), predictions(reference))
+    every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
+    every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (
-        ("findings", page(said, places)),
+        ("findings", sentences.page(said, places)),
         ("did_not_reproduce", did_not_reproduce(said, places)),
         ("predictions", predicted(said, places)),
-        ("claims", every_claim(tables)),
+        ("claims", "\n".join(every_claim)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
     judged = claims(board)
-    renewed = {"score": f"{markdown_table(scores(judged))}\n\n{held(judged)}"}
+    renewed = {"score": f"{markdown_table(sentences.scores(judged))}\n\n{held(judged)}"}
     for path in texts:
         text = with_blocks(path.read_text(encoding="utf-8"), renewed)
-        text = requoted(text, by_name, short=path.name == README.name)
+        text = sentences.requoted(text, by_name, short=path.name == README.name)
         if (reference / MINUTES).is_file():
             text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
 
 
 def held(judged: pd.DataFrame) -> str:
-    """How many claims reproduced of the papers' own objects, and one of each in words.
-
-    Args:
-        judged: of `scoreboard.claims`.
-    """
+    """How many claims reproduced of the papers' own objects, and one of each in words."""
     own = judged[~judged["kind"].isin(["analogue", "control"])]
-    told = [
-        "**What reproduced** of claims on the papers' own models and data, with one of them:",
-        "",
-    ]
+    told = ["**What reproduced** of claims on the papers' own models and data, with one of them:"]
+    told.append("")
     for paper, claimed in own.groupby("paper", sort=False):
         held, counts = claimed[claimed["verdict"] == REPRODUCED], claimed["verdict"].value_counts()
         open_ = [f"{counts[verdict]} {verdict}" for verdict in NO_DECISION if verdict in counts]
@@ -230,58 +198,32 @@ def predictions(reference: Path) -> dict[str, str]:
 
 
 def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str:
-    """A page: what is not as the papers say, of their own objects first, then of analogues.
-
-    Args:
-        said: what the reference run found, by the paper's title.
-        places: where its sentences lead.
-    """
+    """A page: what is not as the papers say, of their own objects first, then of analogues."""
     text = ["# What did not reproduce", ""]
+    against = those(said, lambda one: one.verdict not in (REPRODUCED, *NO_DECISION))
     for title, section in (
-        ("The papers' own objects", NOT_AS_CLAIMED),
-        ("Smaller or other models, other text", ANALOGUES),
+        ("The papers' own objects", sentences.NOT_AS_CLAIMED),
+        ("Smaller or other models, other text", sentences.ANALOGUES),
     ):
-        against = those(
-            said,
-            lambda one, section=section: (
-                one.section == section and one.verdict not in (REPRODUCED, *NO_DECISION)
-            ),
-        )
-        text += [f"## {title}", "", *by_paper(against, places)]
+        chosen = those(against, lambda one, section=section: one.section == section)
+        text += [f"## {title}", "", *by_paper(chosen, places)]
     return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
 
 
 def predicted(said: Mapping[str, Sequence[Said]], places: Places) -> str:
-    """A page: what was predicted before it was measured, beside what came.
-
-    Args:
-        said: what the reference run found, by the paper's title.
-        places: where its sentences lead, and the predictions that are older than the run.
-    """
+    """A page: what was predicted before it was measured, beside what came."""
     foreseen = those(said, lambda one: one.finding.name in places.predictions)
-    by_outcome = {
-        outcome: those(foreseen, lambda one, outcome=outcome: came(one) == outcome)
-        for outcome in (NOT_AS_PREDICTED, AS_PREDICTED, NOT_DECIDED)
-    }
-    counts = {outcome: sum(map(len, of.values())) for outcome, of in by_outcome.items()}
-    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    text = ["# What was predicted, and what came", ""]
-    text += [
-        "These expectations were written down, with what would refute them, before the first step "
-        f"of the reference run: {told}.",
-        "",
-    ]
-    for outcome, papers in by_outcome.items():
-        if counts[outcome]:
+    counts, text = [], []
+    for outcome in (sentences.NOT_AS_PREDICTED, sentences.AS_PREDICTED, sentences.NOT_DECIDED):
+        papers = those(foreseen, lambda one, outcome=outcome: sentences.came(one) == outcome)
+        counts.append(f"{sum(map(len, papers.values()))} {outcome}")
+        if any(papers.values()):
             text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places)]
-    return "\n".join(text)
-
-
-def every_claim(tables: Mapping[str, pd.DataFrame]) -> str:
-    """A page: every claim with its numbers, of tables by their names, the scoreboard among them."""
-    board = tables[SCOREBOARD]
-    text = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
-    return "\n".join([*text, *(f"- {note}" for note in notes(board)), ""])
+    opening = (
+        "These expectations were written down, with what would refute them, before the first step "
+        f"of the reference run: {', '.join(counts)}."
+    )
+    return "\n".join(["# What was predicted, and what came", "", opening, "", *text])
 
 
 _BLOCK = re.compile(r"<!-- block: ([a-z]+) -->.*?<!-- end of block -->", re.DOTALL)
@@ -289,10 +231,6 @@ _BLOCK = re.compile(r"<!-- block: ([a-z]+) -->.*?<!-- end of block -->", re.DOTA
 
 def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
     """A text with its blocks, `<!-- block: x -->` to `<!-- end of block -->`, as they are now.
-
-    Args:
-        text: Markdown.
-        renewed: what stands in a block by its name.
 
     Raises:
         OnelayerError: it has a block of another name.
@@ -310,11 +248,9 @@ _ROW = re.compile(r"^(\|[^|\n]*\|)([^|\n]*`[^|\n]*)(\|[^|\n]*\|) [\d.]+ \|$", re
 
 
 def with_minutes(text: str, known: pd.DataFrame) -> str:
-    """A text with the minutes of its targets as they are now.
+    """A text whose tables name targets second and minutes last, with those minutes as they are now.
 
-    Args:
-        text: Markdown; of a table whose second cells name targets and whose last are minutes.
-        known: rows of `minutes`; of several targets in a cell those of the longest.
+    Of several targets in a cell those of the longest count.
     """
     by_target = known.set_index("target")["minutes"]
 
@@ -328,12 +264,7 @@ def with_minutes(text: str, known: pd.DataFrame) -> str:
 
 
 def main(results: Path, keep: bool = False) -> None:
-    """Say again what follows from the tables of the reference run.
-
-    Args:
-        results: the folder `results` of a run.
-        keep: make this run the reference run first.
-    """
+    """Say again what follows from the reference run's tables; of `results`, if it is to be kept."""
     if keep:
         keep_run(results, REFERENCE)
     requote()

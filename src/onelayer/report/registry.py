@@ -67,17 +67,12 @@ class Result:
 
 
 class Registry:
-    """All results that rules declare.
-
-    Args:
-        captions: the folder of the captions, `workflow/report`.
-    """
+    """All results that rules declare, beside the folder of their captions, `workflow/report`."""
 
     def __init__(self, captions: Path) -> None:
         self.captions = captions
         self.declared: dict[str, Result] = {}
         self._patterns: list[Result] = []
-        self._described: set[str] = set()
         self._left_out: set[str] = set()
 
     def declare(
@@ -92,17 +87,13 @@ class Registry:
         made: bool = True,
         **wildcards: Iterable[str],
     ) -> Result:
-        """Register a result.
+        """Register a result, and return it as declared, wildcards and all.
 
         Args:
-            kind, name, section, label: see `Result`.
-            caption: where it is not that of the target's name.
-            target: where it is not `<kind>_<name>`.
+            kind, name, section, label: as of `Result`.
+            caption, target: where they are not `<kind>_<name>`.
             made: whether it is among all results under these settings.
             **wildcards: values of every wildcard in the name.
-
-        Returns:
-            The result as declared, wildcards and all.
 
         Raises:
             OnelayerError: no such paper, declared before, or there is no such caption.
@@ -112,17 +103,14 @@ class Registry:
             raise OnelayerError(f"{kind} {name}: no paper {folder}, only {', '.join(FOLDERS)}")
         target = target or usual_target(kind, name)
         pattern = Result(kind, name, section, label, caption or target, target)
-        if not (self.captions / f"{pattern.caption}.rst").is_file():
-            raise OnelayerError(
-                f"{kind} {name}: no caption; write {self.captions / pattern.caption}.rst"
-            )
+        described = self.captions / f"{pattern.caption}.rst"
+        if not described.is_file():
+            raise OnelayerError(f"{kind} {name}: no caption; write {described}")
         self._patterns.append(pattern)
-        self._described.add(pattern.caption)
         for values in itertools.product(*wildcards.values()):
             chosen = dict(zip(wildcards, values, strict=True))
-            result = replace(
-                pattern, name=name.format(**chosen), target=pattern.target.format(**chosen)
-            )
+            own = {"name": name.format(**chosen), "target": target.format(**chosen)}
+            result = replace(pattern, **own)
             if result.base in self.declared:
                 raise OnelayerError(f"{kind} {result.name}: declared twice")
             self.declared[result.base] = result
@@ -140,7 +128,7 @@ class Registry:
         if twice := sorted({target for target in targets if targets.count(target) > 1}):
             raise OnelayerError(f"target {twice[0]}: two results have it; name one of them")
         written = {path.stem for path in self.captions.glob("*.rst")} - {"workflow"}
-        if unused := sorted(written - self._described):
+        if unused := sorted(written - {pattern.caption for pattern in self._patterns}):
             raise OnelayerError(
                 f"{self.captions}: no result uses the caption {', '.join(unused)}; remove it"
             )
@@ -151,10 +139,7 @@ class Registry:
         return [result for result in found if result.kind == kind]
 
     def names(self, kind: str) -> list[str]:
-        """Names of every result of a kind as rules declare them, wildcards in braces.
-
-        Also of those that a whole run leaves out, or that these settings give no value.
-        """
+        """Names of all results of a kind as rules declare them, also of those that are not made."""
         return [pattern.name for pattern in self._patterns if pattern.kind == kind]
 
     def targets(self) -> Mapping[str, list[str]]:

@@ -5,6 +5,7 @@ order of the workflow, with processor, libraries and switches. Judged are tables
 (safetensors); the files before them say which step was the first to differ.
 """
 
+import graphlib
 import json
 import platform
 from collections.abc import Mapping
@@ -36,9 +37,8 @@ def sums_of(results: Path) -> dict:
     if not steps:
         raise OnelayerError(f"{results}: no steps' records here; `make same-bytes` makes them")
     if other := [name for name, record in steps.items() if not record.get("portable")]:
-        raise OnelayerError(
-            f"{results}: {other[0]} was not portable: make it with `portable: true`"
-        )
+        why = f"{other[0]} was not portable: make it with `portable: true`"
+        raise OnelayerError(f"{results}: {why}")
     return {
         "commit": commit(),
         "machine": machine() | {"libc": " ".join(platform.libc_ver())},
@@ -62,47 +62,27 @@ def _records(results: Path) -> dict[str, dict]:
 
 
 def in_order(records: Mapping[str, Mapping]) -> dict[str, Mapping]:
-    """Steps by name, each behind those whose outputs it reads, otherwise as they were given."""
+    """Steps by name, each behind those whose outputs it reads."""
     maker = {path: name for name, record in records.items() for path in record["outputs"]}
-    placed: dict[str, Mapping] = {}
-
-    def place(name: str) -> None:
-        if name not in placed:
-            for path in records[name]["inputs"]:
-                if path in maker and maker[path] != name:
-                    place(maker[path])
-            placed[name] = records[name]
-
-    for name in records:
-        place(name)
-    return placed
-
-
-def judged(path: str) -> bool:
-    """Whether a file's bytes are what is promised: those of a table or of weights."""
-    return path.endswith(JUDGED)
+    before = {
+        name: [maker[path] for path in record["inputs"] if maker.get(path, name) != name]
+        for name, record in records.items()
+    }
+    return {name: records[name] for name in graphlib.TopologicalSorter(before).static_order()}
 
 
 def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:
-    """Whether tables and weights are equal, and what a user reads.
-
-    Args:
-        ours, theirs: as `sums_of` makes them.
-    """
+    """Whether tables and weights of two `sums_of` are equal, and what a user reads."""
     mine = {path: sha for step in ours["steps"] for path, sha in step["outputs"].items()}
     known = {path: sha for step in theirs["steps"] for path, sha in step["outputs"].items()}
-    promised = [path for path in known if judged(path)]
+    promised = [path for path in known if path.endswith(JUDGED)]
     other = [path for path in promised if mine.get(path) != known[path]]
     there = f"{theirs['machine']['cpu']}, commit {(theirs['commit'] or 'unknown')[:12]}"
     if not other:
         return True, f"Equal to the byte: {len(promised)} tables and weights, as made on {there}"
-    first = next(
-        step
-        for step in theirs["steps"]
-        if any(mine.get(path) != sha for path, sha in step["outputs"].items())
-    )
+    first = next(s for s in theirs["steps"] if s["outputs"].items() - mine.items())
     lines = [f"Not equal: {len(other)} of {len(promised)} tables and weights differ"]
-    lines.append(f"The first step whose outputs differ is {first['name']}:")
+    lines += [f"The first step whose outputs differ is {first['name']}:"]
     lines += [
         f"  {path}: here {mine.get(path, 'no file')[:12]}, there {sha[:12]}"
         for path, sha in first["outputs"].items()
@@ -117,12 +97,7 @@ def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:
 
 
 def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> str:
-    """Compare a run with the sums that are kept, or keep its sums.
-
-    Args:
-        results: the folder `results` of a run.
-        place: where the sums are.
-        keep: replace them.
+    """Compare a run with the sums that are kept at `place`, or keep its sums.
 
     Raises:
         OnelayerError: the bytes differ, the run is not portable, or no sums are kept.

@@ -114,12 +114,9 @@ def holm(p: np.ndarray) -> np.ndarray:
     Returns:
         [claims], in the order given; NaN stay NaN and do not count among the m.
     """
-    adjusted = np.full(len(p), math.nan)
-    order = [place for place in np.argsort(p, kind="stable") if not math.isnan(p[place])]
-    most = 0.0
-    for rank, place in enumerate(order):
-        most = max(most, min(1.0, (len(order) - rank) * p[place]))
-        adjusted[place] = most
+    adjusted, order = np.empty(len(p)), np.argsort(p)  # NaN last
+    left = np.isfinite(p).sum() - np.arange(len(p))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, left * p[order]))
     return adjusted
 
 
@@ -196,10 +193,6 @@ def notes(table: pd.DataFrame) -> list[str]:
 
 
 def report(papers: Mapping[str, Sequence[Finding]], tables: Mapping[str, pd.DataFrame]) -> Report:
-    """The scoreboard with all that its readers see.
-
-    Args:
-        papers, tables: as of `scoreboard`.
-    """
+    """The scoreboard with all that its readers see."""
     table = scoreboard(papers, tables)
     return Report(table, readable(table, tables), TITLE, notes(table))

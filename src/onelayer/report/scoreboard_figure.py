@@ -45,14 +45,7 @@ WIDTH, LINE = 3.3, 0.17  # inches
     reads={"table": "tables/all_papers/scoreboard.csv"},
 )
 def scoreboard(table: pd.DataFrame) -> Figure:
-    """Every claim of the four papers as a mark that says what came out.
-
-    Args:
-        table: `onelayer.report.scoreboard.scoreboard`, with `paper`, `kind` and `verdict`.
-
-    Returns:
-        A figure of one column's width, as high as its lines ask for.
-    """
+    """Every claim of the four papers as a mark that says what came out."""
     rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))

@@ -92,9 +92,8 @@ def of_run(run: pd.DataFrame) -> dict[str, float]:
 
 def readable_cases(table: pd.DataFrame) -> pd.DataFrame:
     """The claims for readers, each with its paper."""
-    papers = table["paper"].map(PAPERS).to_numpy()
     shown = readable(table).drop(columns=["claim", "place"])
-    shown.insert(0, "paper", papers)
+    shown.insert(0, "paper", table["paper"].map(PAPERS).to_numpy())
     return shown
 
 

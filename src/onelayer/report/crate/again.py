@@ -34,14 +34,8 @@ def main(
 ) -> str:
     """What `onelayer again` says at its end: whether the bytes are the same, in one line.
 
-    Args:
-        archive: a zip of `onelayer pack`.
-        target: a table or figure by its target's name, or `all`; None: the table that took its
-            steps the least time.
-        to: where code and results go; None: a folder named as the archive, beside it.
-        yes: run without asking.
-        no_install: use this environment in place of the archive's lock.
-        cores: how many Snakemake may use.
+    `target`: None for the table that took its steps the least time; `to`: None for a folder named
+    as the archive, beside it.
 
     Raises:
         OnelayerError: the archive does not hold, nobody agreed, something failed, or bytes differ.

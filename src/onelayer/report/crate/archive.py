@@ -68,8 +68,7 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
 def seal(place: Path) -> None:
     """Write the sum of all bytes before it into an archive's comment, which has 64 bytes."""
     with place.open("r+b") as file:
-        sha256 = _sum_before_seal(file)
-        file.write(sha256)
+        file.write(_sum_before_seal(file))
 
 
 def _sum_before_seal(file: BinaryIO) -> bytes:
@@ -152,9 +151,8 @@ def _check_end(place: Path, file: BinaryIO) -> None:
     if mark != b"PK\5\6" or comment != _SEAL or before.startswith(b"PK\6\7"):
         raise OnelayerError(f"{place}: not a zip as `onelayer pack` writes it")
     if directory > LARGEST_DIRECTORY:
-        raise OnelayerError(
-            f"{place}: {directory} bytes of names; at most {LARGEST_DIRECTORY} are read"
-        )
+        why = f"{directory} bytes of names; at most {LARGEST_DIRECTORY} are read"
+        raise OnelayerError(f"{place}: {why}")
     if _sum_before_seal(file) != file.read():
         raise OnelayerError(f"{place}: not a whole zip: its last {_SEAL} bytes are another sum")
 
@@ -195,13 +193,11 @@ def _check_entries(place: Path, entries: list[zipfile.ZipInfo]) -> None:
             raise OnelayerError(f"{place}: {name!r} {why}")
         for folder in (f"{path}/" for path in list(PurePosixPath(name).parents)[:-1]):
             if taken.setdefault(_alike(folder), folder) != folder:
-                raise OnelayerError(
-                    f"{place}: {folder!r} differs from another folder in case alone"
-                )
+                why = "differs from another folder in case alone"
+                raise OnelayerError(f"{place}: {folder!r} {why}")
         if taken.setdefault(_alike(name), entry) is not entry:
-            raise OnelayerError(
-                f"{place}: {name!r} is there twice, or differs from another in case alone"
-            )
+            why = "is there twice, or differs from another in case alone"
+            raise OnelayerError(f"{place}: {name!r} {why}")
     if both := [name for name in taken if f"{name}/" in taken]:
         raise OnelayerError(f"{place}: {min(both)!r} is a file and a folder")
 

@@ -28,12 +28,7 @@ _MADE_OF = re.compile(r"results/(corpus|models)/([^/]+)/")
 
 
 def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
-    """The papers, corpora and models behind some steps: papers first, each work once.
-
-    Args:
-        steps: their records, `onelayer.report.records.steps_behind`.
-        settings: the run's, `onelayer.settings.kept.kept_settings`.
-    """
+    """The papers, corpora and models behind some steps' records: papers first, each work once."""
     paths = sorted({path for step in steps for path in (*step["inputs"], *step["outputs"])})
     papers = [work for paper, work in WORKS.items() if any(f"s/{paper}/" in path for path in paths)]
     used = {found.groups() for path in paths if (found := _MADE_OF.match(path))}
@@ -118,9 +113,7 @@ def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
 def main(tables: list[str], results: Path = Path("results")) -> str:
     """What `onelayer cite` prints: entries of BibTeX, this software first.
 
-    Args:
-        tables: names of tables or figures, with or without that of the paper; none: all.
-        results: the run's folder `results`.
+    Names of tables and figures are with or without that of the paper.
 
     Raises:
         OnelayerError: there is no such table, or the run is not as its steps left it.

@@ -10,7 +10,6 @@ import io
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from onelayer.errors import OnelayerError
@@ -21,23 +20,11 @@ COMMIT = "commit.json"
 PLAIN, EXECUTABLE, LINK = "100644", "100755", "120000"
 
 
-@dataclass(frozen=True)
-class Code:
-    """The files of a commit.
+def code_of_checkout(root: Path) -> tuple[str, dict[str, bytes], bytes]:
+    """The commit of a checkout, its files and their proof.
 
-    Attributes:
-        commit: its name, 40 hexadecimal digits.
-        files: content by path; of a link where it leads.
-        proof: `commit.json`.
-    """
-
-    commit: str
-    files: Mapping[str, bytes]
-    proof: bytes
-
-
-def code_of_checkout(root: Path) -> Code:
-    """The files of the checkout's commit.
+    Returns:
+        The commit's name; content by path, of a link where it leads; `commit.json`.
 
     Raises:
         OnelayerError: there is no git repository, or its tracked files differ from the commit.
@@ -61,15 +48,14 @@ def code_of_checkout(root: Path) -> Code:
     modes = {path: mode for mode, _, _, path in entries if mode != PLAIN}
     text = _git(root, "cat-file", "commit", commit).decode(errors="surrogateescape")
     proof = json.dumps({"commit": text, "modes": modes}, indent=1, sort_keys=True) + "\n"
-    return Code(commit, files, proof.encode())
+    return commit, files, proof.encode()
 
 
 def _git(root: Path, *words: str, given: str = "") -> bytes:
     done = subprocess.run(["git", *words], cwd=root, input=given.encode(), capture_output=True)
     if done.returncode:
-        raise OnelayerError(
-            f"{root}: git {words[0]} failed: {done.stderr.decode(errors='replace')}"
-        )
+        why = done.stderr.decode(errors="replace")
+        raise OnelayerError(f"{root}: git {words[0]} failed: {why}")
     return done.stdout
 
 
@@ -96,9 +82,7 @@ def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise OnelayerError(f"{proof.name}: not the commit of a run's code") from None
     if tree != _tree(folder, folder, modes):
-        raise OnelayerError(
-            f"{folder.name}/: these are not the files of the commit in {proof.name}"
-        )
+        raise OnelayerError(f"{folder.name}/: not the files of the commit in {proof.name}")
     return _named("commit", text).hex(), modes
 
 

@@ -20,8 +20,7 @@ class Described:
     """What a crate's metadata says, as it is read back.
 
     Attributes:
-        records: those of its steps.
-        steps: the same, one after the other as the metadata has them.
+        records, steps: the records of its steps; the same in the order of the metadata.
         files: SHA-256 of the files that the crate holds, by place in it.
         results: the same of the files that steps made, by the name that records know.
         commit: of the code; None where it is not known.
@@ -73,19 +72,12 @@ def _described(entities: list[dict]) -> Described:
         records.add(record)
     files = {unquote(k): str(e["sha256"]) for k, e in graph.items() if e["@type"] == "File"}
     made = {p: s for p, s in files.items() if p not in ADDED and not p.startswith(f"{CODE}/")}
+    results = {f"results/{place}": sha256 for place, sha256 in made.items()}
     version = str(graph["./"].get("version"))
-    return Described(
-        records,
-        steps,
-        files,
-        {f"results/{place}": sha256 for place, sha256 in made.items()},
-        None if version == "unknown" else version,
-        {
-            e["name"]: str(e["creativeWorkStatus"])
-            for key, e in graph.items()
-            if key.startswith("#predictions/")
-        },
-    )
+    commit = None if version == "unknown" else version
+    predictions = [e for key, e in graph.items() if key.startswith("#predictions/")]
+    became = {e["name"]: str(e["creativeWorkStatus"]) for e in predictions}
+    return Described(records, steps, files, results, commit, became)
 
 
 def _record(action: Mapping, graph: Mapping[str, dict]) -> dict:

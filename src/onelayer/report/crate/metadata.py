@@ -46,12 +46,6 @@ PROCESS, *PROFILES = (
 BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
 DOCS = "https://snakemake.readthedocs.io/"
 LICENCE = "https://spdx.org/licenses/MIT"
-# What is said of every run, and of one with its code: identifier, type, name, and the rest.
-ALWAYS = [(LICENCE, "CreativeWork", "MIT", {"url": LICENCE})]
-WITH_CODE = [
-    (BIOSCHEMAS, "CreativeWork", "ComputationalWorkflow", {"version": "1.0"}),
-    ("#snakemake", "ComputerLanguage", "Snakemake", {"url": DOCS, "identifier": {"@id": DOCS}}),
-]
 LONG = 150  # characters of a setting that is an entity of its own
 _TYPES = mimetypes.MimeTypes().types_map[True] | {  # Python's own: a machine's may be others
     ".md": "text/markdown",
@@ -73,7 +67,7 @@ class Contents:
         steps: the records of all steps behind them, `onelayer.report.records.steps_behind`.
         commit: of the code, `+` appended where the checkout differs; None outside git.
         inside: SHA-256 of every file of the run that the crate holds, by path.
-        code: paths of the checkout's files that the crate holds below `code`.
+        code: the checkout's files that the crate holds below `code`, by path.
         added: what else it holds, by place in it.
         settings: of the run; empty where works are not named.
         predictions: what was predicted of these results.
@@ -85,18 +79,14 @@ class Contents:
     steps: Sequence[Mapping]
     commit: str | None
     inside: Mapping[str, str]
-    code: frozenset[str] = frozenset()
+    code: Mapping[str, bytes] = field(default_factory=dict)
     added: Mapping[str, bytes] = field(default_factory=dict)
     settings: Mapping = field(default_factory=dict)
     predictions: Sequence[Sealed] = ()
     root: Path = REPOSITORY
 
     def place(self, path: str, sha256: str) -> str:
-        """Where a file is in the crate, or `#...` for what is not in it.
-
-        Args:
-            path, sha256: as a record has them; of the machine's folders the place tells nothing.
-        """
+        """Where a file of a record is in the crate; `#...`, without its folders, if it is not."""
         if Path(path).is_relative_to(self.results):
             inner = Path(path).relative_to(self.results).as_posix()
             return inner if path in self.inside else f"#results/{inner}"
@@ -165,8 +155,11 @@ class _Graph:
         """The whole crate; first of all what is in it."""
         c = self.contents
         profiles = [PROCESS, *(PROFILES if c.code else [])]
-        for key, kind, name, more in [*ALWAYS, *(WITH_CODE if c.code else [])]:
-            self.add(key, kind, name=name, **more)
+        self.add(LICENCE, "CreativeWork", name="MIT", url=LICENCE)
+        if c.code:
+            self.add(BIOSCHEMAS, "CreativeWork", name="ComputationalWorkflow", version="1.0")
+            said = {"name": "Snakemake", "url": DOCS, "identifier": _ref(DOCS)}
+            self.add("#snakemake", "ComputerLanguage", **said)
         for profile, name in profiles:
             self.add(profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
         shown = [self.file(path, sha256) for path, sha256 in c.files.items()]
@@ -214,19 +207,19 @@ class _Graph:
 
     def held(self, place: str, name: str, size: object, sha256: str, **more: object) -> Entity:
         """A file in the crate."""
-        facts = {"encodingFormat": _encoding(place), "contentSize": str(size), "sha256": sha256}
+        facts = {"encodingFormat": _TYPES.get(Path(place).suffix, "text/plain")}
+        facts |= {"contentSize": str(size), "sha256": sha256}
         return self.add(quote(place), "File", name=name, **facts, **more)
 
     def work(self, work: Work) -> Entity:
         """A paper, a corpus or a checkpoint from elsewhere."""
-        authors = []
+        authors, licences = [], []
         for name in work.authors:
             kind, plain = "Organization" if name.startswith("{") else "Person", name.strip("{}")
             authors.append(self.add(f"#authors/{quote(plain)}", kind, name=plain))
-        licences = [
-            self.add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name)
-            for name in work.licences
-        ]
+        for name in work.licences:
+            place = f"https://spdx.org/licenses/{name}"
+            licences.append(self.add(place, "CreativeWork", name=name))
         said = {"name": work.title, "author": authors, "datePublished": work.year}
         said |= {"description": work.note, "url": work.address, "license": licences}
         kind = "ScholarlyArticle" if work.kind == "paper" else "CreativeWork"
@@ -266,15 +259,10 @@ class _Graph:
         for library in filter(None, step["libraries"].split(", ")):
             project, _, version = library.partition(" ")
             web = f"https://pypi.org/project/{quote(project)}/{quote(version.partition('+')[0])}/"
-            libraries.append(
-                self.add(
-                    f"#libraries/{_digest(library)}",
-                    "SoftwareApplication",
-                    name=project,
-                    softwareVersion=version,
-                    url="https://www.python.org/" if project == "python" else web,
-                )
-            )
+            said = {"name": project, "softwareVersion": version}
+            said["url"] = "https://www.python.org/" if project == "python" else web
+            key = f"#libraries/{_digest(library)}"
+            libraries.append(self.add(key, "SoftwareApplication", **said))
         key = _digest(name, step["code"], libraries)
         script = f"scripts/{name.partition(':')[0]}.py"
         if self.contents.code:
@@ -331,11 +319,6 @@ def _blocks(settings: Mapping) -> list[str]:
     long = [name for name, value in settings.items() if len(_compact(value)) > LONG]
     rest = {name: value for name, value in settings.items() if name not in long}
     return [_compact(part) for part in (rest, *({name: settings[name]} for name in long))]
-
-
-def _encoding(path: str) -> str:
-    """The type of a file's content, by its name."""
-    return _TYPES.get(Path(path).suffix, "text/plain")
 
 
 def _source_of(table: Path) -> str | None:

@@ -13,7 +13,7 @@ from onelayer.evidence.pages import page
 from onelayer.evidence.tables import by_table, markdown
 from onelayer.papers.findings import TABLES
 from onelayer.report.crate.archive import SUMS, write_archive
-from onelayer.report.crate.code import COMMIT, Code, code_of_checkout
+from onelayer.report.crate.code import COMMIT, code_of_checkout
 from onelayer.report.crate.metadata import (
     CODE,
     METADATA,
@@ -57,22 +57,16 @@ and source. Text quoted from corpora is under the licences that are named there.
 def main(
     results: Path, to: Path | None = None, with_data: bool = False, root: Path = REPOSITORY
 ) -> str:
-    """What `onelayer pack` says: what is in the zip, and last its path.
-
-    Args:
-        results: a run's folder `results`.
-        to: where the zip goes; None: `results.crate.zip` beside that folder.
-        with_data: checkpoints, corpora and all else that steps made, too.
-        root: the checkout that made the run.
+    """What `onelayer pack` says: what is in the zip of a run that `root` made, and last its path.
 
     Raises:
         OnelayerError: the run is not as its steps left it, or not made by the commit's code.
     """
     place = (to or Path(f"{results.resolve()}.crate.zip")).resolve()
     results = enter(results)
-    contents, code = gather(results, with_data, root)
+    contents = gather(results, with_data, root)
     inside = {contents.place(path, sha256): path for path, sha256 in contents.inside.items()}
-    files: dict[str, Path | bytes] = {f"{CODE}/{path}": text for path, text in code.files.items()}
+    files: dict[str, Path | bytes] = {f"{CODE}/{p}": text for p, text in contents.code.items()}
     files |= {inner: Path(path) for inner, path in inside.items()}
     metadata = describe(contents)
     if taken := sorted({METADATA, COMMIT, SUMS, CODE} & files.keys()):
@@ -86,15 +80,9 @@ def main(
     )
 
 
-def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
-    """What an archive of a run holds, and the code that made it.
-
-    Args:
-        results: the run's folder, relative to where it ran, which is the working directory.
-        with_data: see `main`.
-        root: the checkout that made it.
-    """
-    code = code_of_checkout(root)
+def gather(results: Path, with_data: bool, root: Path) -> Contents:
+    """What an archive holds, as `main`; the working directory is where the run was made."""
+    commit, code, proof = code_of_checkout(root)
     records = read_records(results)
     shown = shown_files(results)
     if not shown:
@@ -102,37 +90,42 @@ def gather(results: Path, with_data: bool, root: Path) -> tuple[Contents, Code]:
     shown |= {str(results / name) for name in PAGES if (results / name).is_file()}
     files = sums(map(Path, sorted(shown)))
     steps = steps_behind(files, records)
-    _check_steps(steps, code, root)
+    _check_steps(steps, commit, code, root)
     settings = kept_settings(results)
     behind = {p: s for step in steps for p, s in step["outputs"].items() if Path(p).is_file()}
     refuse(unmade(sums(map(Path, behind.keys() - shown)), records))
-    predictions = _predictions(files, records, code.commit, root)
+    predictions = _predictions(files, records, commit, root)
+    told = [f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions]
+    warnings = (  # each with the first file that its step made
+        f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
+        for step in steps
+        for warning in step["warnings"]
+    )
     added = {
         SETTINGS: (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode(),
-        WARNINGS: "".join(_warnings(steps)).encode(),
-        COMMIT: code.proof,
+        WARNINGS: "".join(sorted(warnings)).encode(),
+        COMMIT: proof,
         PREVIEW: _preview(results, files, behind),
-        README: _readme(predictions).encode(),
+        README: "\n".join([_README, *(["## Predictions", "", *told, ""] if told else [])]).encode(),
     }
     inside = files | (behind if with_data else {})
-    own = frozenset(code.files)
-    return Contents(
-        results, files, steps, code.commit, inside, own, added, settings, predictions, root
-    ), code
+    return Contents(results, files, steps, commit, inside, code, added, settings, predictions, root)
 
 
-def _check_steps(steps: Iterable[Mapping], code: Code, root: Path) -> None:
+def _check_steps(
+    steps: Iterable[Mapping], commit: str, code: Mapping[str, bytes], root: Path
+) -> None:
     """Refuse other code than the commit's, and a file that two steps, or it, knew by two sums."""
     known: dict[str, tuple[str, str]] = {}
     for step in steps:
         name = step["step"]
         if code_digest(name, root) != step["code"]:
             raise OnelayerError(
-                f"{name} ran with other code than that of commit {code.commit[:12]}: make the run "
+                f"{name} ran with other code than that of commit {commit[:12]}: make the run "
                 "again, or check out the commit that made it"
             )
         for path, sha256 in (step["inputs"] | step["outputs"]).items():
-            own = code.files.get(os.path.relpath(Path(path).resolve(), root))
+            own = code.get(os.path.relpath(Path(path).resolve(), root))
             if own is not None:
                 known[path] = "the commit", hashlib.sha256(own).hexdigest()
             other, expected = known.setdefault(path, (name, sha256))
@@ -153,27 +146,11 @@ def _predictions(
     return read_predictions(TABLES, started, commit, root)
 
 
-def _warnings(steps: Iterable[Mapping]) -> list[str]:
-    """What steps warned of, as their records have it, each with the first file that it made."""
-    return sorted(
-        f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
-        for step in steps
-        for warning in step["warnings"]
-    )
-
-
-def _readme(predictions: Iterable[Sealed]) -> str:
-    lines = [f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions]
-    return "\n".join([_README, *(["## Predictions", "", *lines, ""] if lines else [])])
-
-
-def _preview(results: Path, files: Mapping[str, str], behind: Collection[str]) -> bytes:
+def _preview(results: Path, files: Iterable[str], behind: Collection[str]) -> bytes:
     """The first page of the report; of a part of a run, which has none, a list of what there is."""
     overview = results / "overview.html"
     if str(overview) in behind:  # its sum was compared
         return overview.read_bytes()
-    listed = [
-        f'<li><a href="{quote(place)}">{html.escape(place)}</a></li>'
-        for place in (Path(path).relative_to(results).as_posix() for path in files)
-    ]
+    places = (Path(path).relative_to(results).as_posix() for path in files)
+    listed = [f'<li><a href="{quote(p)}">{html.escape(p)}</a></li>' for p in places]
     return page("A run of onelayer", ["<ul>", *listed, "</ul>"]).encode()

@@ -29,10 +29,8 @@ class Sealed:
     """A prediction, and whether it is one.
 
     Attributes:
-        claim: name of the finding.
-        text: what was expected.
-        commit: which wrote the line; empty where none has.
-        written: when it was committed, ISO 8601; empty where it was not.
+        claim, text: the finding's name, and what was expected.
+        commit, written: which wrote the line, and when, ISO 8601; empty where none has.
         status: `predicted` where the commit is an ancestor of the run's and older than the first
             step behind the claim's table, else `not predicted`.
     """
@@ -47,14 +45,12 @@ class Sealed:
 def read_predictions(
     tables: Mapping[str, str], started: Mapping[str, str], commit: str, root: Path = REPOSITORY
 ) -> list[Sealed]:
-    """The predictions of a run's tables.
+    """The predictions of a run, made by the code of a commit, in a checkout.
 
     Args:
         tables: of every claim, by its name.
         started: when the first step behind a table began, ISO 8601, by table; empty where the
             records do not say.
-        commit: of the code that made the run.
-        root: a checkout.
 
     Raises:
         OnelayerError: a line names no claim, or predicts nothing.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import by_table
-from onelayer.report.comparison import REFERENCE, compare_runs
+from onelayer.report.comparison import MOVED, REFERENCE, compare_runs
 from onelayer.report.crate.archive import LARGEST, SUMS, check_sums, unpacked
 from onelayer.report.crate.code import COMMIT, proven_commit
 from onelayer.report.crate.described import Described, read_metadata
@@ -29,11 +29,7 @@ MOST_COLUMNS = 1000
 
 
 def main(results: Path) -> str:
-    """Verify a run, in a folder `results` or in an archive.
-
-    Args:
-        results: the folder, also one that may only be read; a zip of `onelayer pack`, or what it
-            was unpacked into.
+    """Verify a run's folder `results`, a zip of `onelayer pack`, or what it was unpacked into.
 
     Raises:
         OnelayerError: something is not as its step made it, or is not there; one line.
@@ -54,14 +50,11 @@ def main(results: Path) -> str:
 
 
 def verify_unpacked(folder: Path) -> str:
-    """Verify the files of an archive.
+    """Verify the files of an archive, as `main`.
 
     Returns:
         What holds, and how the tables stand to those of the reference run; in words. Where the
         package came without one, it is that of the archive's own code.
-
-    Raises:
-        OnelayerError: as `main`.
     """
     found = check_sums(folder)
     described = read_metadata(folder / METADATA)
@@ -73,8 +66,7 @@ def verify_unpacked(folder: Path) -> str:
         f"{len(described.results)} files of {len(described.steps)} steps hold, by the code of "
         f"commit {commit[:12]}; {portable}"
     ]
-    if described.predictions:
-        told = described.predictions
+    if told := described.predictions:
         late = sorted(claim for claim, status in told.items() if status != SEALED)
         none = f"; not predicted: {', '.join(late)}" if late else ""
         lines.append(f"Predictions: {len(told) - len(late)} of {len(told)}{none}")
@@ -101,8 +93,7 @@ def _check_code(folder: Path, found: Mapping[str, str], described: Described) ->
     commit, _ = proven_commit(root, folder / COMMIT)
     if commit != described.commit:
         raise OnelayerError(f"{CODE}/: of commit {commit}, {METADATA} says {described.commit}")
-    large = [p for p in root.rglob("*.py") if p.stat().st_size > LARGEST_SOURCE]
-    if large:
+    if large := [p for p in root.rglob("*.py") if p.stat().st_size > LARGEST_SOURCE]:
         raise OnelayerError(f"{large[0].relative_to(folder)}: too large for a program")
     for name, code in sorted({(step["step"], step["code"]) for step in described.steps}):
         if not _STEP.fullmatch(name):
@@ -158,7 +149,7 @@ def beside(folder: Path, reference: Path) -> str:
     except (OnelayerError, ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
-    moved = [table.table for table in found if table.moved]
+    moved = [*found.loc[found["outcome"] == MOVED, "table"].unique()]
     more = f" ({', '.join(moved[:3])}{', ...' if len(moved) > 3 else ''})" if moved else ""
     return (
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
