@@ -24,13 +24,13 @@ def _values_before_attention(paper: str) -> Finding:
     case = {"paper": paper, "optimizer": optimizer, "scale": 1.0, "ratio": 1.0}
     return Finding(
         f"values_before_attention_{paper}",
-        "values are learnt before attention",
+        "values come to rest before attention begins",
         "beyond the paper",
         "analogue",
         "all_papers/value_before_attention",
         case | {"quantity": "doublings_from_values_done"},
         f"{model}, from its usual start and at one rate for all,",
-        "has learnt values before attention begins",
+        "has values at rest before attention begins",
         "attention comes a tenth of its way {it:2} doublings of time after values come to rest, "
         "{begun.value:.2f} after they come a tenth of theirs",
         also="two circuits that move alike have -3.2 to -4.5 and 0; by the end values have taken "
@@ -42,7 +42,7 @@ def _values_before_attention(paper: str) -> Finding:
         # Where the theory has topics values were predicted to be learnt first, elsewhere not.
         predicted="reproduced" if paper == "topic_structure" else "opposite",
         refuted_if_undecided=True,
-        does_not="has not learnt values when attention begins",
+        does_not="does not have values at rest when attention begins",
     )
 
 

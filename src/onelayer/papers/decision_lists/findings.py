@@ -129,7 +129,7 @@ FINDINGS = [
         "all_papers/exponents",
         {"quantity": "exponent_of_gamma"},
         subject="the time that gradient flow on W takes",
-        does="grows as 1 / γ within a tenth of the power, as Theorem 1's bound does",
+        does="grows about as 1 / γ, as Theorem 1's bound does",
         does_not="does not grow as 1 / γ",
         number="its power of γ is {it:2}, of log L {l.value:.2f} (bound: -1), of M {m.value:.2f} "
         "(bound: 1)",

@@ -185,7 +185,7 @@ FINDINGS: list[Finding | Remark] = [
         "published",
         _CLAIMS,
         {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
-        "the parameter matrices of the authors' one saved run, at its iteration 200,",
+        "the parameter matrices of the authors' one saved run, at its last iteration saved, 200,",
         "are all approximately rank one",
         "of W_K the square of the largest singular value is {it.value:.2f} of the sum of all "
         "squares, where .9, a threshold of ours, would count as near",
@@ -272,7 +272,8 @@ FINDINGS: list[Finding | Remark] = [
         "loss",
         "curves downwards there",
         _CURVATURE,
-        also="in runs that stay, at the usual rate, it is {stay.value:.2f}",
+        claim="runs leave the unigram model where the loss curves downwards",
+        also="so it does in runs that stay, at the usual rate: {stay.value:.2f}",
         beside={"stay": _TRAPPED | _TRAP_CHAIN},
         does_not="does not curve downwards there",
     ),

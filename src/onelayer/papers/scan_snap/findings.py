@@ -108,7 +108,9 @@ def _rest(name: str, rate: float, control: str) -> Finding:
         "in the synthetic task attention",
         f"comes to rest more than with a decoder {control}",
         "the top token's speed falls by {it:2} powers of ten more",
-        also="with that decoder it still falls by {own.value:.2f}",
+        also="with that decoder it still falls by {own.value:.2f}, where it was predicted to stay"
+        if rate == 0
+        else "with that decoder it still falls by {own.value:.2f}",
         beside={"own": {"quantity": "slowing_down", "lr_Y_multiplier": rate}},
         refuted_if_undecided=True,
     )
@@ -211,7 +213,7 @@ FINDINGS = [
         "attention decelerates",
         {"quantity": "slowing_down", **_SYNTHETIC},
         "in the synthetic task attention",
-        "comes to rest",
+        "slows down",
         "from iteration 10 to {it.iterations:.0f} its speed falls by {it:2} powers of ten",
     ),
     _fixed("fixed_combination", "an (almost) fixed combination of tokens is left", "", _SYNTHETIC),
@@ -255,7 +257,7 @@ FINDINGS = [
         "text_rare_tokens",
         "rare tokens gain attention on real text",
         _on_text("aggressive", "rare tokens gain attention"),
-        f"{_SGD} the rarest tokens",
+        f"{_SGD} tokens of ranks 101 to 1000 by frequency",
         "gain attention",
     ),
     Finding(

@@ -31,14 +31,14 @@ _WORDS = {
         "claim": "words of one topic attend more to each other than words of different topics",
         "does": "attend to each other more than equally frequent words of permuted topics",
         "does_not": "attend to each other no more than equally frequent words of permuted topics",
-        "number": "{it.corrected:3} times as much",
+        "number": "{it.corrected:3} times as much, at the tightest threshold",
     },
     "embedding_cosine_ratio": {
         "claim": "embeddings of words of one topic are more alike than those of different topics",
         "does": "have more similar embeddings than equally frequent words of permuted topics",
         "does_not": "have no more similar embeddings than equally frequent words of permuted "
         "topics",
-        "number": "a cosine {it.corrected:3} times as large",
+        "number": "a cosine {it.corrected:3} times as large, at the tightest threshold",
     },
 }
 
