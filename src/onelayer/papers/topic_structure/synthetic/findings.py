@@ -78,8 +78,8 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
         subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
         "released configuration says, and looked at by each word's own topic,",
         # Both at the steps of the table; their code looks words' topics up one place beside.
-        also="after {short.until} {short.value:.2f}, and with topics looked up as in their code "
-        "{shifted.value:.2f}, which is {shifted.verdict} beside the published number",
+        also="after the steps of the table {short.value:.2f}, and with topics looked up as in "
+        "their code {shifted.value:.2f} ({shifted.verdict})",
         beside={
             "short": row | {"budget": "table"},
             "shifted": row | {"budget": "table", "accounting": "shifted"},
