@@ -9,7 +9,7 @@ from onelayer.settings.block import Block, Computing, Name, Title, each_once, sh
 
 Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
-EmbeddingKind = Literal["one_hot", "layer_norm"]
+EmbeddingKind = Literal["one_hot", "residual", "trained", "tied_residual", "layer_norm"]
 OptimizerKind = Literal["adam", "sgd"]
 LossKind = Literal["squared", "mean_squared", "cross_entropy"]
 SelectionKind = Literal["independent", "proportion"]
@@ -118,7 +118,8 @@ class AttentionVariant(Block):
     name: Name
     """Its name in the table."""
     embedding: EmbeddingKind
-    """`one_hot` as in the paper, or `layer_norm` as in the authors' code."""
+    """`one_hot` as in the paper, `layer_norm` as in the authors' code, or `residual`: as in the
+    paper, and a matrix takes each word to the output at its own position, past attention."""
     frozen_value: bool = False
     """W_V is frozen at the optimum of stage 1; only W_K and W_Q are trained."""
     loss: LossKind = "cross_entropy"
@@ -130,6 +131,11 @@ class AttentionVariant(Block):
     def authors(self) -> bool:
         """Whether it is what the authors' code trains, of which the published table is."""
         return self.embedding == "layer_norm" and not self.frozen_value
+
+    @property
+    def printed(self) -> bool:
+        """Whether the published table's rows are set beside it."""
+        return not self.frozen_value and self.embedding in ("one_hot", "layer_norm")
 
 
 class AttentionTableSettings(DocumentSettings):

@@ -5,6 +5,8 @@ whole transformer the paper shows that such starts stay. Here its curvature is m
 whether they stay because it is a minimum; nothing is published of that.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
@@ -15,13 +17,19 @@ from onelayer.evidence.verdicts import NOT_REACHED, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.training_tables import changes, close
-from onelayer.settings.local_to_global import TrainingSettings, Variant, papers_starts
+from onelayer.settings.local_to_global import (
+    PAPERS_START,
+    TrainingSettings,
+    Variant,
+    papers_starts,
+)
 
 KEYS = ["p", "q", "variant"]
 COMPARED = {
     "curvature_where_trapped": Direction(0, 1, kind="analogue"),
     "curvature_before_escape": Direction(0, -1, kind="analogue"),
     "way_closed": Direction(0.5, 1, kind="analogue"),
+    "least_way_closed": Direction(0.5, 1, kind="analogue"),
 }
 
 
@@ -42,6 +50,18 @@ def median(times: np.ndarray) -> dict[str, object]:
     if binom.cdf(least - 1, n, 0.5) <= 0.025 and least > 0:
         row |= {"low": times[least - 1], "high": times[n - least]}
     return {key: value if np.isfinite(value) else np.nan for key, value in row.items()}
+
+
+def _least(rows: Sequence[dict]) -> list[dict]:
+    """Where the paper's start goes least of the way, of the chains but the first, the authors'."""
+    of_papers = [r for r in rows if (r["variant"], r["quantity"]) == (PAPERS_START, "way_closed")]
+    first = (rows[0]["p"], rows[0]["q"])
+    others = [r for r in of_papers if (r["p"], r["q"]) != first]
+    note = f"the least of {len(others)} chains"
+    return [
+        r | {"quantity": "least_way_closed", "note": note}
+        for r in sorted(others, key=lambda r: r["value"])[:1]
+    ]
 
 
 def quantities_of(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
@@ -118,7 +138,7 @@ def trap(curves: pd.DataFrame, training: TrainingSettings, variants: list[Varian
         found["trapped_share"]["note"] = said.get(variant, "as trained")
         rows += [dict(zip(KEYS, (p, q, variant), strict=True)) | {"quantity": name} | row
                  for name, row in found.items()]  # fmt: skip
-    table = tidy(rows, KEYS)
+    table = tidy(rows + _least(rows), KEYS)
     compared = [
         None
         if row.quantity == "way_closed" and row.variant not in from_afar

@@ -58,6 +58,9 @@ VARIANTS = {
     "one_hot": "$W_K$, $W_Q$, $W_V$ all trained",
     "frozen_value": "$W_V$ frozen at stage 1",
     "layer_norm": "all trained, LayerNorm",
+    "residual": "all trained, with a residual stream",
+    "tied": "all and embeddings trained",
+    "tied_residual": "all and embeddings trained, with a residual stream",
 }
 
 

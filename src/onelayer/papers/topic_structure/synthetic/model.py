@@ -7,11 +7,12 @@ n gets U softmax(S[q] + log n) + b. Every tensor has a leading run dimension; d 
 but for `trained` embeddings of fewer dimensions.
 Gradients are written out where autograd would read and write large tensors more often than needed.
 
-Three embeddings. `one_hot`: Z is the identity and so is W_pred. `trained`: W_E, with
-W_pred = W_E^T. `layer_norm`: what the authors' code does when asked for one-hot embeddings: a
-trainable token-type vector is added and a trainable LayerNorm follows, queries and values have
-biases, W_pred is the identity and b_pred is 0. (A bias of the keys moves no softmax and is left
-out.)
+Five embeddings. `one_hot`: Z is the identity and so is W_pred. `trained`: W_E, with
+W_pred = W_E^T. `residual` and `tied_residual`: these two with what a transformer has beside
+attention, a way from a word to the output of its own position: W_R Z, or as in BERT Z itself, is
+added. `layer_norm`: what the authors' code does when asked for one-hot embeddings: a trainable
+token-type vector is added and a trainable LayerNorm follows, queries and values have biases, W_pred
+is the identity and b_pred is 0. (A bias of the keys moves no softmax and is left out.)
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from onelayer.settings.topic_structure_synthetic import LossKind
 
-Embedding = Literal["one_hot", "layer_norm", "trained"]
+Embedding = Literal["one_hot", "residual", "layer_norm", "trained", "tied_residual"]
 Parameters = Mapping[str, Tensor]
 LAYER_NORM_EPSILON = 1e-12  # BERT's
 
@@ -74,7 +75,9 @@ def shapes(embedding: Embedding, D: int, d: int | None = None) -> dict[str, tupl
     square, vector = (d, d), (D,)
     of_kind: dict[str, tuple[int, ...]] = {
         "one_hot": {"b": vector},
+        "residual": {"W_R": square, "b": vector},
         "trained": {"W_E": (d, D), "b": vector},
+        "tied_residual": {"W_E": (d, D), "b": vector},
         "layer_norm": dict.fromkeys(["token_type", "gain", "shift", "b_Q", "b_V"], vector),
     }[embedding]
     return {"W_K": square, "W_Q": square, "W_V": square} | of_kind
@@ -82,28 +85,30 @@ def shapes(embedding: Embedding, D: int, d: int | None = None) -> dict[str, tupl
 
 def images(
     parameters: Parameters, embedding: Embedding
-) -> tuple[Tensor | None, Tensor | None, Tensor]:
-    """Queries, keys and contributions U of every id, each [runs, d, D ids].
+) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor | None]:
+    """Queries, keys, contributions U and what passes attention by, each [runs, d, D ids].
 
     Queries and keys are None without `W_K` and `W_Q` among the parameters: attention is uniform.
-    Without `W_V` (embedding `trained`) W_V is the identity.
+    Without `W_V` (embedding `trained`) W_V is the identity. Without a residual stream the last is
+    None.
     """
     W_Q, W_K, W_V = (parameters.get(name) for name in ("W_Q", "W_K", "W_V"))
-    if embedding == "one_hot":
-        return W_Q, W_K, W_V
-    if embedding == "trained":
+    if embedding in ("one_hot", "residual"):
+        return W_Q, W_K, W_V, parameters.get("W_R")
+    if embedding in ("trained", "tied_residual"):
         W_E = parameters["W_E"]
         U = W_E.mT @ (W_E if W_V is None else W_V @ W_E)
-        return (None, None, U) if W_Q is None else (W_Q @ W_E, W_K @ W_E, U)
+        R = W_E.mT @ W_E if embedding == "tied_residual" else None
+        return (None, None, U, R) if W_Q is None else (W_Q @ W_E, W_K @ W_E, U, R)
     Z = _normalised(parameters)
     queries = _NormalisedImage.apply(W_Q, parameters["b_Q"], *Z)
     values = _NormalisedImage.apply(W_V, parameters["b_V"], *Z)
-    return queries, _NormalisedImage.apply(W_K, None, *Z), values
+    return queries, _NormalisedImage.apply(W_K, None, *Z), values, None
 
 
 def attention_logits(parameters: Parameters, embedding: Embedding) -> Tensor:
     """S, [runs, D queries, D keys]."""
-    queries, keys, _ = images(parameters, embedding)
+    queries, keys, _, _ = images(parameters, embedding)
     return (queries.mT @ keys) * keys.shape[-2] ** -0.5
 
 
@@ -197,9 +202,15 @@ def gradients(
 
 
 def _attention(
-    queries: Tensor, keys: Tensor, U: Tensor, b: Tensor | None, batch: Batch, loss: LossKind
+    queries: Tensor,
+    keys: Tensor,
+    U: Tensor,
+    R: Tensor | None,
+    b: Tensor | None,
+    batch: Batch,
+    loss: LossKind,
 ) -> tuple[Tensor | None, ...]:
-    """Loss of U softmax(S[q] + log n) + b, and its gradients in queries, keys, U and b.
+    """Loss of U softmax(S[q] + log n) + R[:, q] + b, and its gradients in queries, keys, U, R, b.
 
     Whatever has the size [runs, rows, D] is overwritten as soon as it is of no more use: these
     tensors do not fit a processor's cache, and memory is what takes the time.
@@ -211,22 +222,27 @@ def _attention(
     scores = S.index_select(0, place).reshape(runs, -1, D)
     torch.add(batch.log_keys, scores, alpha=d**-0.5, out=scores)
     p = torch.softmax(scores, -1)
-    value, slope, db = _output_loss(torch.bmm(p, U.mT, out=scores), b, batch.targets, loss)
+    f, dR = torch.bmm(p, U.mT, out=scores), None
+    if R is not None:
+        f += R.mT.reshape(runs * D, D).index_select(0, place).reshape(f.shape)
+    value, slope, db = _output_loss(f, b, batch.targets, loss)
+    if R is not None:
+        dR = torch.zeros_like(S).index_add_(0, place, slope.reshape(-1, D)).reshape(runs, D, D).mT
     dU = torch.bmm(slope.mT, p) if U.requires_grad else None
     dp = torch.bmm(slope, U)
     ds = torch.mul(p, dp, out=slope)
     ds.addcmul_(p, ds.sum(-1, keepdim=True), value=-1)
     dS = S.zero_().index_add_(0, place, ds.reshape(-1, D), alpha=d**-0.5).reshape(runs, D, D)
-    return value, torch.bmm(keys, dS.mT), torch.bmm(queries, dS), dU, db
+    return value, torch.bmm(keys, dS.mT), torch.bmm(queries, dS), dU, dR, db
 
 
 def _uniform_attention(
-    queries: None, keys: None, U: Tensor, b: Tensor | None, batch: Batch, loss: LossKind
+    queries: None, keys: None, U: Tensor, R: None, b: Tensor | None, batch: Batch, loss: LossKind
 ) -> tuple[Tensor | None, ...]:
     """The same where every key has the same weight: queries and keys have no gradient."""
     p = batch.log_keys.softmax(-1)
     value, slope, db = _output_loss(p @ U.mT, b, batch.targets, loss)
-    return value, None, None, slope.mT @ p, db
+    return value, None, None, slope.mT @ p, None, db
 
 
 def _output_loss(

@@ -249,7 +249,7 @@ def tidy_attention(
         through = group[~diverged]
         uniform = _uniform(through, evaluated_tokens)
         printed = theirs.iloc[:0]
-        if not by_name[setting["variant"]].frozen_value:
+        if by_name[setting["variant"]].printed:
             place = (setting["optimizer"], setting["learning_rate"])
             printed = theirs[theirs.index.droplevel("quantity") == place].droplevel([0, 1])
         values = {name: group[name] for name in PAIR_CLASSES}
@@ -286,8 +286,9 @@ def _compared(row: tuple, variant: AttentionVariant, evaluated_tokens: int) -> C
         return Number(1 / evaluated_tokens, kind=kind)
     if row.quantity != RATIO:
         return None
-    if variant.frozen_value:
-        return Direction(1.0, 1, MATTERS) if row.accounting == TOPIC_IDS else None
+    if not variant.printed:
+        side = Direction(1.0, 1, MATTERS, "claim" if variant.frozen_value else "analogue")
+        return side if row.accounting == TOPIC_IDS else None
     return Number(kind=kind)
 
 
@@ -386,7 +387,11 @@ def attention_by_optimizer(
         "standard deviation over seeds.",
         "layer norm: what the authors' released code trains when asked for one-hot embeddings: a "
         "token-type vector is added and a trainable LayerNorm follows. one hot: the paper's model. "
-        "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2).",
+        "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2). "
+        "residual: one hot, and a matrix takes each word to the output at its own position, past "
+        "attention, as the residual stream of a transformer does; the paper has none. tied: "
+        "embeddings are trained and are the output layer; tied residual: these, too, past "
+        "attention, as in BERT.",
         "The published table cannot be reproduced from the released code. It looks topics up by "
         "id where it should by word, which shifts them by four words ('shifted' does the same), "
         "it hides masked positions from attention, draws masks once, and never reads the seed of "

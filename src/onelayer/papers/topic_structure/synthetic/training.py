@@ -216,7 +216,7 @@ class Plan:
         steps: updates.
         embedding, loss: the model, as in `model.gradients`.
         trained: names of the trained parameters; None for all that are not frozen, but for b of
-            `one_hot`, which the authors freeze at 0.
+            `one_hot` and `residual`, which the authors freeze at 0.
         frozen: matrices that are not trained, by name, [D, D].
         d: dimensions of `trained` embeddings; D by default.
     """
@@ -267,7 +267,7 @@ def train_runs(
         noise = None if chosen[0].noise is None else [run.noise for run in chosen]
         random = RunRandom(seeds, device)
         start = initial_parameters(random, plan.embedding, rows.keys.shape[1], noise, d=plan.d)
-        fixed = {*frozen, *["b"] * (plan.embedding == "one_hot")}
+        fixed = {*frozen, *["b"] * (plan.embedding in ("one_hot", "residual"))}
         names = plan.trained or tuple(name for name in start if name not in fixed)
         return Ensemble(
             {name: start[name] for name in names},
