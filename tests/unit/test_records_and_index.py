@@ -164,6 +164,12 @@ def test_a_broken_record_is_named(results, text) -> None:
     assert line.startswith("results/records/fit.json: not what a step writes about itself")
 
 
+def test_a_record_that_goes_away_meanwhile_is_that_of_a_step_that_runs_again(results) -> None:
+    known = read_records(results).steps
+    Path("results/records/going.json").symlink_to("gone.json")
+    assert read_records(results).steps == known
+
+
 def test_of_many_files_the_line_names_a_few(results) -> None:
     for number in range(11):
         Path(f"results/tables/p/{number}.csv").touch()

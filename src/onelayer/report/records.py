@@ -4,6 +4,7 @@ A step's record has the sum of each of its inputs and outputs. Nothing is taken 
 project unless a record names its very bytes, and the bytes of all that its step has read.
 """
 
+import contextlib
 import json
 import os
 import shlex
@@ -93,11 +94,14 @@ def read_records(results: Path) -> Records:
     Raises:
         OnelayerError: a record is broken.
     """
-    paths = (results / "records").rglob("[!.]*.json")
+    texts = []
+    for path in (results / "records").rglob("[!.]*.json"):
+        with contextlib.suppress(FileNotFoundError):  # Snakemake has just begun its step again
+            texts.append((path.stat().st_mtime_ns, path, path.read_bytes()))
     found = Records(results)
-    for path in sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path)):
+    for _, path, text in sorted(texts):
         try:
-            found.add(json.loads(path.read_text(encoding="utf-8")))
+            found.add(json.loads(text))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise OnelayerError(
                 f"{path}: not what a step writes about itself; remove it, and `verify` names the "
