@@ -74,8 +74,7 @@ def attention_over_steps(
     """
     variant, steps = block.variant(longer.variant), longer.steps[optimizer]
     count = longer.held_out_documents
-    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    held_out = data.draw(base.model, count, block.N, "attention, held out", **kind)
+    held_out = _masked_documents(base, block, variant, count, "attention, held out")
     unseen = Batches(held_out, [0], count, execution.device)(0)
     rates = [row for row in variant.optimizers if row.optimizer == optimizer]
     looks = _looks(longer.looks, steps, block.steps, released_steps)
@@ -99,6 +98,17 @@ def _looks(per_decade: int, steps: int, *also: int) -> list[int]:
     return sorted(step for step in looks if step <= steps)
 
 
+def _masked_documents(
+    base: SyntheticTraining,
+    block: AttentionTableSettings,
+    variant: AttentionVariant,
+    documents: int,
+    use: str,
+) -> data.Rows:
+    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    return data.draw(base.model, documents, block.N, use, **kind)
+
+
 def _train(
     base: SyntheticTraining,
     block: AttentionTableSettings,
@@ -116,8 +126,7 @@ def _train(
         Averages by pair class, look by look, in each by correct and by shifted topics, run by run.
     """
     vocabulary, tokens = data.Vocabulary(base.model.T, base.model.v), block.evaluated_tokens
-    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    rows = data.draw(base.model, block.documents, block.N, "attention", **kind)
+    rows = _masked_documents(base, block, variant, block.documents, "attention")
     runs = [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
     frozen = None
     if variant.frozen_value:
@@ -134,12 +143,13 @@ def _train(
     of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
     documents = _evaluation_documents(base.model, block)
     counts, parts = attention.evaluation_counts(vocabulary, documents, tokens), []
-    for step, S in zip(trained.observed_at, trained.observed["S"], strict=True):
-        for accounting, topics in (
-            ("correct", attention.correct_topics(vocabulary)),
-            ("shifted", attention.shifted_topics(vocabulary)),
-        ):
-            averages = attention.pair_averages(S.double().numpy(), counts, topics, tokens)
+    accountings = {
+        "correct": attention.correct_topics(vocabulary),
+        "shifted": attention.shifted_topics(vocabulary),
+    }
+    for step, S in zip(trained.observed_at, trained.observed["S"].double().numpy(), strict=True):
+        for accounting, topics in accountings.items():
+            averages = attention.pair_averages(S, counts, topics, tokens)
             looked = of_runs.assign(step=step, accounting=accounting)
             looked[list(attention.PAIR_CLASSES)] = averages
             parts.append(looked)
