@@ -123,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("reference", purpose, "report.reference")
     add("results", **run)
     add("--keep", **flag, help="make this run the reference run first")
+    add("--beside", **flag, help="keep this run, of some targets, beside the reference run first")
 
     add = command("schema", "write the schema of the settings", "run.schema")
     add("--check", **flag, help="write nothing, and fail where it is out of date")

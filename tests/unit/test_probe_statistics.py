@@ -321,8 +321,9 @@ def test_distance_bins_without_both_classes_are_left_out():
 
 def test_z_score_counts_standard_deviations_of_the_null():
     assert uncertainty.z_score(7.0, [1.0, 3.0, 5.0]) == pytest.approx(2.0)
-    with pytest.raises(ValueError, match="does not vary"):
-        uncertainty.z_score(1.0, [2.0, 2.0])
+    for rounding in (0.0, 1e-15):
+        with pytest.raises(ValueError, match="does not vary"):
+            uncertainty.z_score(1.0, [2.0, 2.0 + rounding])
 
 
 def test_z_over_seeds_is_that_of_their_mean():

@@ -31,6 +31,7 @@ from onelayer.evidence.tables import (
     markdown_table,
     read_csv,
     read_tables,
+    write_csv,
 )
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, IN_WORDS, figures_beside
@@ -43,15 +44,17 @@ from onelayer.report.reference import (
     TEXTS,
     as_kept,
     held,
+    keep_beside,
     keep_run,
     minutes,
     predictions,
     requote,
+    said_beside,
     with_blocks,
     with_minutes,
 )
 from onelayer.report.scoreboard import claims
-from onelayer.run.provenance import REPOSITORY
+from onelayer.run.provenance import REPOSITORY, file_sha256
 from tests.oracle.judgement import share_of, verdicts_of
 
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -223,7 +226,7 @@ def test_the_readme_says_that_no_checkpoint_of_the_paper_has_run(tables):
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
 def test_what_is_quoted_is_what_was_found(text, said):
     kept = text.read_text("utf-8")
-    assert requoted(kept, said, short=text == README) == kept
+    assert requoted(kept, said | said_beside(REFERENCE), short=text == README) == kept
 
 
 def test_the_readme_has_no_other_number_that_could_be_measured():
@@ -291,6 +294,32 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     assert kept == {"machine.json", "minutes.csv", "predictions.csv", "tables/paper/one.csv"}
 
 
+def test_a_run_of_some_targets_is_kept_beside_and_quoted_by_its_folder(tmp_path, monkeypatch):
+    results, reference = tmp_path / "runs/longer/results", tmp_path / "reference"
+    table = next(path for path in TABLES if path.stem == "wikipedia_disjoint")
+    own = read_csv(table).query("model == 'minilm'").assign(reference=1.0, value=2.5)
+    path = "results/tables/topic_structure/wikipedia_disjoint.csv"
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OnelayerError, match="no such folder of results"):
+        keep_beside(results, reference)
+    write_record(results, "tabulate", 1, [], [path])
+    write_csv(own, results.parent / path)
+    with pytest.raises(OnelayerError, match=f"^{path}: not what tabulate wrote"):
+        keep_beside(results, reference)
+    assert not reference.exists()
+    write_record(results, "tabulate", 1, [], [path], file_sha256(results.parent / path))
+    write_csv(own, results.parent / path)
+    keep_beside(results, reference)
+    machine = json.loads((reference / "beside/longer/machine.json").read_text("utf-8"))
+    assert machine["started"] == "2026-01-01T00:00:00"
+    beside = said_beside(reference)
+    assert "2.500 [" in beside["longer/attention_minilm"].sentence
+    renewed = requoted("<!-- finding: longer/attention_minilm -->old<!-- end -->", beside)
+    assert quotes(renewed) == [
+        ("longer/attention_minilm", beside["longer/attention_minilm"].sentence)
+    ]
+
+
 def test_a_picture_is_kept_small(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (600, 2000, 3), dtype=np.uint8)
     noise[:300] = 255
@@ -306,7 +335,7 @@ def test_a_picture_is_kept_small(tmp_path):
         assert kept.size == (40, 20) and kept.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
-def write_record(results, step, seconds, inputs, outputs):
+def write_record(results, step, seconds, inputs, outputs, sha256="sum"):
     """A record of a step that took so long, and what it made."""
     for name in outputs:
         (results.parent / name).parent.mkdir(parents=True, exist_ok=True)
@@ -315,7 +344,7 @@ def write_record(results, step, seconds, inputs, outputs):
     record = {
         "step": step, "settings": {}, "code": "", "libraries": {}, "device": "cpu",
         "started": started.isoformat(), "ended": (started + timedelta(seconds=seconds)).isoformat(),
-        "inputs": dict.fromkeys(inputs, "sum"), "outputs": dict.fromkeys(outputs, "sum"),
+        "inputs": dict.fromkeys(inputs, "sum"), "outputs": dict.fromkeys(outputs, sha256),
     }  # fmt: skip
     (results / "records").mkdir(parents=True, exist_ok=True)
     (results / "records" / f"{step}.json").write_text(json.dumps(record))

@@ -1,7 +1,8 @@
 """Keep a run's tables and findings as the reference run, `docs/reference`, with its machine.
 
 README and docs quote the reference run, and `make compare` sets other runs beside it. What is said
-of its tables follows from them alone: `onelayer reference` says it again, without a run.
+of its tables follows from them alone: `onelayer reference` says it again, without a run. Runs of
+some targets with other settings may be kept beside it, in `docs/reference/beside`, and quoted.
 """
 
 import json
@@ -29,7 +30,7 @@ from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA
 from onelayer.report.crate.predictions import SEALED, Sealed, read_predictions
 from onelayer.report.pictures import small_picture
-from onelayer.report.records import read_records, seconds
+from onelayer.report.records import SHOWN, commit, enter, read_records, seconds, verify_results
 from onelayer.report.registry import Result
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
@@ -37,6 +38,7 @@ from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
 
 MINUTES = "minutes.csv"  # of its targets
 PREDICTIONS = "predictions.csv"  # of its claims, and whether they are older than it
+BESIDE = "beside"  # runs of some targets with other settings, a folder each
 BOX, COLOURS = (1000, 2000), 200  # of a picture that is kept
 
 # What quotes it.
@@ -55,24 +57,43 @@ def keep_run(results: Path, reference: Path) -> None:
     described = read_metadata(results / METADATA)
     place = reference / SUMS
     sums = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    shutil.rmtree(reference, ignore_errors=True)
-    for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
-        copy = reference / kept.relative_to(results)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        picture = kept.suffix == ".png"
-        copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
-    write_csv(minutes(results), reference / MINUTES)
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
-    known = machine() | {"commit": described.commit, "started": started}
+    _keep(results, reference, described.commit, started)
+    write_csv(minutes(results), reference / MINUTES)
     begun = dict.fromkeys(TABLES.values(), started)
     sealed = read_predictions(TABLES, begun, described.commit) if described.commit else []
     write_csv(pd.DataFrame(sealed, columns=list(Sealed.__annotations__)), reference / PREDICTIONS)
-    (reference / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     sums.pop("reference run", None)
     if described.portable:
         sums["reference run"] = judged_sums(results)
     if sums:
         place.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+
+
+def keep_beside(results: Path, reference: Path) -> None:
+    """Keep a run of some targets beside the reference run, under the name of the run's folder.
+
+    Raises:
+        OnelayerError: it has no tables or figures, or they are not what its steps wrote.
+    """
+    place, results = reference / BESIDE / results.resolve().parent.name, enter(results)
+    verify_results(results, None)
+    steps = {id(step): step for step in read_records(results).steps.values()}.values()
+    started = min(filter(None, (step["started"] for step in steps)), default="")
+    _keep(results, place, commit(), started)
+
+
+def _keep(results: Path, place: Path, of: str | None, started: str) -> None:
+    """A run's tables and figures, the machine, the commit, and when it began."""
+    for kind in SHOWN:
+        shutil.rmtree(place / kind, ignore_errors=True)
+    for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
+        copy = place / kept.relative_to(results)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        picture = kept.suffix == ".png"
+        copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
+    known = machine() | {"commit": of, "started": started}
+    (place / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 def minutes(results: Path) -> pd.DataFrame:
@@ -166,6 +187,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
+    by_name |= said_beside(reference)
     judged = claims(board)
     renewed = {"score": f"{markdown_table(sentences.scores(judged))}\n\n{held(judged)}"}
     for path in texts:
@@ -174,6 +196,18 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         if (reference / MINUTES).is_file():
             text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
+
+
+def said_beside(reference: Path) -> dict[str, Said]:
+    """What the runs kept beside the reference run found, as `run/finding`."""
+    return {
+        f"{place.name}/{one.finding.name}": one
+        for place in sorted((reference / BESIDE).glob("*"))
+        for found in sentences.all_said(
+            BY_TITLE, read_tables(sorted(place.glob("tables/*/*.csv")))
+        ).values()
+        for one in found
+    }
 
 
 def held(judged: pd.DataFrame) -> str:
@@ -263,8 +297,10 @@ def with_minutes(text: str, known: pd.DataFrame) -> str:
     return _ROW.sub(row, text)
 
 
-def main(results: Path, keep: bool = False) -> None:
+def main(results: Path, keep: bool = False, beside: bool = False) -> None:
     """Say again what follows from the reference run's tables; of `results`, if it is to be kept."""
     if keep:
         keep_run(results, REFERENCE)
+    if beside:
+        keep_beside(results, REFERENCE)
     requote()
