@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.findings import Finding, Published, Remark, check
+from onelayer.evidence.findings import BEYOND, Finding, Published, Remark, check
 from onelayer.evidence.sentences import (
     ANALOGUES,
     AS_CLAIMED,
@@ -254,7 +254,7 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
         ("reproduced", "theory", "reproduced", "smaller larger negligible opposite"),
         ("reproduced", "bound", "reproduced", "opposite"),
         ("opposite", "analogue", "opposite", "reproduced smaller larger negligible"),
-        ("undecided", "analogue", "undecided negligible opposite", "reproduced smaller larger"),
+        ("undecided", "analogue", "negligible opposite", "reproduced smaller larger"),
     ],
 )
 def test_what_becomes_of_a_prediction_follows_from_the_verdict(
@@ -267,7 +267,7 @@ def test_what_becomes_of_a_prediction_follows_from_the_verdict(
     for verdict in otherwise.split():
         assert outcome[verdict] == NOT_AS_PREDICTED, verdict
     assert outcome["not run"] == outcome["not reached"] == NOT_DECIDED
-    assert predicted == "undecided" or outcome["undecided"] == NOT_DECIDED
+    assert outcome["undecided"] == NOT_DECIDED
 
 
 def test_a_prediction_that_is_refuted_unless_shown_is_not_left_open() -> None:
@@ -321,10 +321,13 @@ def test_a_sentence_has_the_published_number_and_the_reason_behind_its_own() -> 
 
 
 def test_analogues_and_controls_are_counted_apart_and_nothing_twice() -> None:
-    kinds = [*KINDS, "analogue"]
+    kinds = [*KINDS, "analogue", "analogue"]
     judged = pd.DataFrame({"paper": "P", "kind": kinds, "verdict": "reproduced"})
+    judged["place"] = ["Fig. 1"] * (len(kinds) - 1) + [BEYOND]
     found = scores(judged).set_index("paper")
-    assert found["claims"].to_dict() == {"P": "4", "P: analogues": "2", "P: controls": "1"}
+    counts = {"P": "4", "P: analogues": "2", f"P: {BEYOND}": "1", "P: controls": "1"}
+    assert found["claims"].to_dict() == counts
+    assert list(found.index) == list(counts)
     assert found["reproduced"].tolist() == found["claims"].tolist()
     assert set(found["smaller"]) == {"0"}
     assert list(scores(judged[:0])) == ["paper", "claims", *VERDICTS]

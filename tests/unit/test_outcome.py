@@ -77,7 +77,7 @@ def test_of_a_whole_run_the_score_is_told_and_not_the_headline(scored):
     assert outcome(scored)[:4] == [
         "Claims, each by the one row that decides it",
         "  P                             2: 1 reproduced, 1 not run",
-        "  P: analogues                  1: 1 smaller",
+        "  All: analogues                1: 1 smaller",
         "",
     ]
     assert not any("attention" in line for line in outcome(scored)[:-3])

@@ -13,6 +13,7 @@ from PIL import Image
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.declarations import read_declarations
+from onelayer.evidence.findings import BEYOND
 from onelayer.evidence.sentences import (
     HOLM,
     NOT_AS_CLAIMED,
@@ -23,12 +24,10 @@ from onelayer.evidence.sentences import (
     page,
     quotes,
     requoted,
-    scores,
 )
 from onelayer.evidence.tables import (
     VALUE_COLUMNS,
     markdown,
-    markdown_table,
     read_csv,
     read_tables,
     write_csv,
@@ -43,13 +42,13 @@ from onelayer.report.reference import (
     SCOREBOARD,
     TEXTS,
     as_kept,
-    held,
     keep_beside,
     keep_run,
     minutes,
     predictions,
     requote,
     said_beside,
+    score,
     with_blocks,
     with_minutes,
 )
@@ -153,9 +152,8 @@ def test_to_say_it_again_changes_nothing(tmp_path):
 
 def test_the_readme_opens_with_the_picture_and_the_score(tables):
     text = README.read_text("utf-8")
-    judged = claims(tables[SCOREBOARD])
-    score = f"{markdown_table(scores(judged))}\n\n{held(judged)}"
-    block = f"<!-- block: score -->\n\n{score}\n\n<!-- end of block -->"
+    counted = score(claims(tables[SCOREBOARD]))
+    block = f"<!-- block: score -->\n\n{counted}\n\n<!-- end of block -->"
     places = ["scoreboard.png", block, "**What did not reproduce**", "## Run it"]
     assert [text.index(place) for place in places] == sorted(map(text.index, places))
     assert len(text.splitlines()) <= 90
@@ -175,9 +173,10 @@ def test_what_reproduced_is_counted_by_paper_of_its_own_objects():
     judged = pd.DataFrame({"paper": list("ABBBBB"), "kind": kinds, "verdict": "reproduced"})
     judged["finding"], judged["claim"] = names, [f"said {place}" for place in range(len(names))]
     judged.loc[[2, 4, 5], "verdict"] = ["opposite", "not run", "not reached"]
-    assert held(judged).splitlines()[2:] == [
+    judged["place"] = ["Fig. 1"] * 5 + [BEYOND]
+    assert score(judged).splitlines()[-2:] == [
         "- *A*: 1 of 1; *said 0*",
-        "- *B*: 1 of 4 (1 not reached, 1 not run)",
+        "- *B*: 1 of 3 (1 not run)",
     ]
 
 

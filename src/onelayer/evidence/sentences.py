@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.findings import Finding, Remark
+from onelayer.evidence.findings import BEYOND, Finding, Remark
 from onelayer.evidence.tables import interval_of, markdown, markdown_table, number
 from onelayer.evidence.verdicts import (
     KINDS,
@@ -35,10 +35,25 @@ NO_ROW = "left out of this run by its settings"
 # Sections of a paper's findings, and of which kinds and verdicts.
 NOT_AS_CLAIMED, AS_CLAIMED = "What did not reproduce", "What did"
 OPEN, ANALOGUES, CONTROLS = "What is not decided", "Analogues", "Controls"
+QUESTIONS = "Beyond the papers"
 REMARKS = "Also measured"
 # What becomes of a prediction.
 AS_PREDICTED, NOT_AS_PREDICTED, NOT_DECIDED = "as predicted", "not as predicted", "not decided"
-SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, CONTROLS, REMARKS]
+SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, QUESTIONS, CONTROLS, REMARKS]
+# What stands apart from the claims on the papers' own objects, and where.
+APART = {"analogues": ANALOGUES, BEYOND: QUESTIONS, "controls": CONTROLS}
+# A sentence on trainings that are so few says how many.
+FEW = 4
+
+
+def apart_from_claims(kind: str, place: str = "") -> str:
+    """Which of `APART` a row is, by its kind and where the paper says it; empty: a paper's claim.
+
+    What no paper says counts as neither a claim nor an analogue of one.
+    """
+    if place == BEYOND:
+        return BEYOND
+    return {"analogue": "analogues", "control": "controls"}.get(kind, "")
 
 
 class Shown:
@@ -129,8 +144,8 @@ class Said:
         """One of `SECTIONS`."""
         if isinstance(self.finding, Remark):
             return REMARKS
-        if self.kind in ("analogue", "control"):
-            return ANALOGUES if self.kind == "analogue" else CONTROLS
+        if apart := apart_from_claims(self.kind, self.finding.place):
+            return APART[apart]
         if self.verdict in NO_DECISION:
             return OPEN
         return AS_CLAIMED if self.verdict == REPRODUCED else NOT_AS_CLAIMED
@@ -140,16 +155,16 @@ def came(said: Said) -> str:
     """What became of what was predicted of a claim, by the verdict that its `predicted` names.
 
     Who predicts an effect is right about one of another size; who predicts a theorem's number is
-    not. Of 'undecided' it is enough that no effect is shown. A prediction that is refuted unless an
-    effect is shown says so in `refuted_if_undecided`.
+    not. Who predicts 'undecided' is refuted by an effect, and right only where there is shown to be
+    none. A prediction that is refuted unless an effect is shown says so in `refuted_if_undecided`.
     """
     shown = {REPRODUCED} if said.kind in ("theory", "bound") else {REPRODUCED, "smaller", "larger"}
     if said.verdict in (NOT_RUN, NOT_REACHED):
         return NOT_DECIDED
-    if said.finding.predicted == UNDECIDED:
-        return NOT_AS_PREDICTED if said.verdict in shown else AS_PREDICTED
     if said.verdict == UNDECIDED:
         return NOT_AS_PREDICTED if said.finding.refuted_if_undecided else NOT_DECIDED
+    if said.finding.predicted == UNDECIDED:
+        return NOT_AS_PREDICTED if said.verdict in shown else AS_PREDICTED
     agrees = shown if said.finding.predicted == REPRODUCED else {said.finding.predicted}
     return AS_PREDICTED if said.verdict in agrees else NOT_AS_PREDICTED
 
@@ -199,6 +214,8 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         text.format(**rows) if measured and said else ""
         for text, said in ((finding.number, True), (finding.why, True), (finding.also, known))
     )
+    if 1 < row["runs"] <= FEW and row["verdict"] != NOT_REACHED:
+        number += f", over {row['runs']:.0f} runs" if number else ""
     kind = row["kind"] or finding.kind
     together = _undecided_together(finding, row["verdict"], tables)
     short, sentence = (
@@ -342,18 +359,19 @@ def _text(value: object) -> str:
 
 
 def scores(judged: pd.DataFrame) -> pd.DataFrame:
-    """A row a paper: the paper's own claims by verdict; analogues and controls below, apart.
+    """A row a paper: the paper's own claims by verdict; below, by `APART`, what is none of these.
 
     Args:
-        judged: a row a claim, with `paper` (its title), `kind` and `verdict`.
+        judged: a row a claim, with `paper` (its title), `kind`, `place` and `verdict`.
 
     Returns:
         Texts: `paper`, `claims`, then a column for every verdict.
     """
     judged = judged[judged["kind"].isin(list(KINDS))]
-    apart = judged["kind"].map({"analogue": ": analogues", "control": ": controls"}).fillna("")
-    papers = judged["paper"] + apart
-    in_order = papers.iloc[apart.argsort(kind="stable")].unique()
+    apart = pd.Series(map(apart_from_claims, judged["kind"], judged["place"]), judged.index)
+    papers = judged["paper"] + apart.map(lambda one: one and f": {one}")
+    order = ["", *APART]
+    in_order = papers.iloc[apart.map(order.index).argsort(kind="stable")].unique()
     counts = pd.crosstab(papers, judged["verdict"])
     counts = counts.reindex(index=in_order, columns=list(VERDICTS), fill_value=0)
     counts.insert(0, "claims", counts.sum(axis=1))
@@ -363,7 +381,8 @@ def scores(judged: pd.DataFrame) -> pd.DataFrame:
 INTRODUCTION = (
     "Every claim has one row that decides it, named where the claim is declared; number and verb "
     "of its sentence come from that row. Brackets hold 95% intervals. An analogue (a smaller or "
-    "other model, another text) says nothing of whether the paper's own result holds."
+    "other model, another text) says nothing of whether the paper's own result holds. What no "
+    "paper says stands apart from its claims."
 )
 
 
@@ -383,8 +402,12 @@ class Places:
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """`results/findings.md`: the score, then what is not as the papers say, then all else."""
     claims = [(title, one) for title, found in said.items() for one in found]
-    rows = [(t, one.kind, one.verdict) for t, one in claims if isinstance(one.finding, Finding)]
-    judged = pd.DataFrame(rows, columns=["paper", "kind", "verdict"])
+    rows = [
+        (title, one.kind, one.finding.place, one.verdict)
+        for title, one in claims
+        if isinstance(one.finding, Finding)
+    ]
+    judged = pd.DataFrame(rows, columns=["paper", "kind", "place", "verdict"])
     text = ["# Findings", "", INTRODUCTION, "", markdown_table(scores(judged)), ""]
     for section in SECTIONS:
         chosen_here = those(said, lambda one, section=section: one.section == section)

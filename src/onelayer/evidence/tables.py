@@ -204,8 +204,8 @@ def latex(text: object) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number for readers; a dash where there is none."""
-    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+    """A number for readers, 0 without a sign; a dash where there is none."""
+    return "–" if value is None or math.isnan(value) else f"{value:z.{digits}f}"
 
 
 def interval(value: float, low: float, high: float, digits: int = 2) -> str:

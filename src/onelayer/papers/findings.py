@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from onelayer.evidence.declarations import read_declarations
-from onelayer.evidence.findings import Finding, Remark
+from onelayer.evidence.findings import BEYOND, Finding, Remark
 from onelayer.papers import PAPERS
 from onelayer.papers.decision_lists.findings import FINDINGS as DECISION_LISTS
 from onelayer.papers.local_to_global.findings import FINDINGS as LOCAL_TO_GLOBAL
@@ -25,14 +25,14 @@ def _values_before_attention(paper: str) -> Finding:
     return Finding(
         f"values_before_attention_{paper}",
         "values come to rest before attention begins",
-        "beyond the paper",
+        BEYOND,
         "analogue",
         "all_papers/value_before_attention",
         case | {"quantity": "doublings_from_values_done"},
         f"{model}, from its usual start and at one rate for all,",
         "has values at rest before attention begins",
-        "attention comes a tenth of its way {it:2} doublings of time after values come to rest, "
-        "{begun.value:.2f} after they come a tenth of theirs",
+        "attention comes a tenth of its way {it:2} doublings of time (negative: before) from where "
+        "values have come nine tenths of theirs, {begun.value:.2f} from where a tenth",
         also="two circuits that move alike have -3.2 to -4.5 and 0; by the end values have taken "
         "back a share of {back.value:.2f} of their way",
         beside={

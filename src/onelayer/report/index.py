@@ -112,7 +112,8 @@ def count_rows(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for name, table in tables.items()
         if name != SCOREBOARD
     ]
-    counted = scores(pd.concat(rows)[["paper", "kind", "verdict"]].query("verdict != ''"))
+    judged = pd.concat(rows)[["paper", "kind", "verdict"]].query("verdict != ''")
+    counted = scores(judged.assign(place=""))
     return counted.rename(columns={"claims": "rows"})
 
 

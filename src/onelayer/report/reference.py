@@ -188,8 +188,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
     by_name |= said_beside(reference)
-    judged = claims(board)
-    renewed = {"score": f"{markdown_table(sentences.scores(judged))}\n\n{held(judged)}"}
+    renewed = {"score": score(claims(board))}
     for path in texts:
         text = with_blocks(path.read_text(encoding="utf-8"), renewed)
         text = sentences.requoted(text, by_name, short=path.name == README.name)
@@ -210,10 +209,12 @@ def said_beside(reference: Path) -> dict[str, Said]:
     }
 
 
-def held(judged: pd.DataFrame) -> str:
-    """How many claims reproduced of the papers' own objects, and one of each in words."""
-    own = judged[~judged["kind"].isin(["analogue", "control"])]
-    told = ["**What reproduced** of claims on the papers' own models and data, with one of them:"]
+def score(judged: pd.DataFrame) -> str:
+    """Verdicts on the claims about the papers' own objects: how many, and one of each in words."""
+    apart = map(sentences.apart_from_claims, judged["kind"], judged["place"])
+    own = judged[[not one for one in apart]]
+    told = [markdown_table(sentences.scores(own)), ""]
+    told.append("**What reproduced** of claims on the papers' own models and data, one in words:")
     told.append("")
     for paper, claimed in own.groupby("paper", sort=False):
         held, counts = claimed[claimed["verdict"] == REPRODUCED], claimed["verdict"].value_counts()
@@ -232,12 +233,13 @@ def predictions(reference: Path) -> dict[str, str]:
 
 
 def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str:
-    """A page: what is not as the papers say, of their own objects first, then of analogues."""
+    """A page: what is not as claimed, of the papers' own objects, of analogues, of what we ask."""
     text = ["# What did not reproduce", ""]
     against = those(said, lambda one: one.verdict not in (REPRODUCED, *NO_DECISION))
     for title, section in (
         ("The papers' own objects", sentences.NOT_AS_CLAIMED),
         ("Smaller or other models, other text", sentences.ANALOGUES),
+        ("What no paper asks", sentences.QUESTIONS),
     ):
         chosen = those(against, lambda one, section=section: one.section == section)
         text += [f"## {title}", "", *by_paper(chosen, places)]

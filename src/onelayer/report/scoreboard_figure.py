@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onelayer.evidence.figures import PALETTE, figure
-from onelayer.evidence.verdicts import KINDS, VERDICTS
+from onelayer.evidence.sentences import APART, apart_from_claims
+from onelayer.evidence.verdicts import VERDICTS
 from onelayer.report.scoreboard import claims
 
 BLUE, RED, GREEN, _, ORANGE, SKY, BLACK = PALETTE
@@ -24,15 +25,12 @@ MARKS = {
     "not reached": ("s", GREY, False),
     "not run": ("_", GREY, True),
 }
-# Which kinds of claims stand in a line of their own, and what it is called.
-LINES = {
-    "the paper's": [kind for kind in KINDS if kind not in ("analogue", "control")],
-    "analogues": ["analogue"],
-    "controls": ["control"],
-}
+# What the lines of a paper are called, by what of `APART` they show.
+LINES = dict(zip(["", *APART], ["the paper's", "analogues", "beyond it", "controls"], strict=True))
 NOTES = (
-    "Analogues: smaller or other models, other texts. Controls:",
-    "random weights, of which negligible is what is expected.",
+    "Analogues: smaller or other models, other texts. Beyond it:",
+    "what the paper does not say. Controls: random weights, of",
+    "which negligible is what is expected.",
 )
 ACROSS = 15  # marks in a line
 WIDTH, LINE = 3.3, 0.17  # inches
@@ -49,9 +47,9 @@ def scoreboard(table: pd.DataFrame) -> Figure:
     rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
-        for label, kinds in LINES.items():
-            found = judged.loc[judged["kind"].isin(kinds), "verdict"]
-            found = sorted(found, key=list(VERDICTS).index)
+        apart = pd.Series(map(apart_from_claims, judged["kind"], judged["place"]), judged.index)
+        for of, label in LINES.items():
+            found = sorted(judged.loc[apart == of, "verdict"], key=list(VERDICTS).index)
             for first in range(0, len(found), ACROSS):
                 rows.append(("" if first else label, found[first : first + ACROSS]))
     legend = math.ceil(len(MARKS) / 3)

@@ -4,7 +4,7 @@ The paper publishes no numbers but two bounds, whose constants γ and δ it leav
 named in the sentences. What a theorem says of all is decided by the worst size, margin or run.
 """
 
-from onelayer.evidence.findings import Finding, Remark
+from onelayer.evidence.findings import BEYOND, Finding, Remark
 
 _CLAIMS = "decision_lists/claims"
 _THEOREM_1, _THEOREM_2 = "section I.C.1 (Theorem 1)", "section I.C.2 (Theorem 2)"
@@ -124,7 +124,7 @@ FINDINGS = [
     Finding(
         "time_inverse_in_gamma",
         "the time to be perfect grows as 1 / γ, as its bound does",
-        "beyond the paper",
+        BEYOND,
         "analogue",
         "all_papers/exponents",
         {"quantity": "exponent_of_gamma"},

@@ -8,7 +8,7 @@ from it, judged by the abstract's last statement; of real text the paper's own o
 and of its common tokens also the training without positions, as the theory has it, and its twin.
 """
 
-from onelayer.evidence.findings import ALL, Finding, Published, Remark, Rows
+from onelayer.evidence.findings import ALL, BEYOND, Finding, Published, Remark, Rows
 
 _CLAIMS = "scan_snap/claims"
 _SYNTHETIC = {"task": "synthetic", "assumption": ""}
@@ -101,7 +101,7 @@ def _rest(name: str, rate: float, control: str) -> Finding:
     return Finding(
         name,
         f"attention comes to rest more than with a decoder {control}",
-        "beyond the paper",
+        BEYOND,
         "analogue",
         "scan_snap/rest",
         {"quantity": "slowing_down_over_control", "lr_Y_multiplier": rate},
@@ -263,7 +263,7 @@ FINDINGS = [
     Finding(
         "rest_with_frozen_decoder",
         "attention does not come to rest with a decoder frozen at its start",
-        "beyond the paper",
+        BEYOND,
         "analogue",
         "scan_snap/rest",
         {"quantity": "entropy_slowing_down", "lr_Y_multiplier": 0.0},
@@ -279,7 +279,7 @@ FINDINGS = [
     Finding(
         "transition_rescales",
         "the exponents of both learning rates add up to -1 where steps are small",
-        "beyond the paper",
+        BEYOND,
         "analogue",
         "all_papers/exponents",
         {"quantity": "sum_of_exponents", "nearest": 1},

@@ -18,6 +18,7 @@ _FAMILIES = {
     "roberta": "RoBERTa",
 }
 _MINILM = "MiniLM (a small BERT tuned on pairs of sentences)"
+_MPNET = "MPNet (as large as the paper's BERT, tuned on pairs of sentences)"
 _SMALL = {
     family: f"a small {name} trained for this comparison" for family, name in _FAMILIES.items()
 }
@@ -75,22 +76,12 @@ def _ratio(
     )
 
 
-def _stand_ins(name: str, small: str, overlap: str = "disjoint") -> list[Finding]:
-    """MiniLM, and models of the five families that the pipeline pretrains."""
+def _small(name: str, overlap: str = "disjoint") -> list[Finding]:
+    """Models of the five families that the pipeline pretrains."""
+    said = {"why": _BUDGET} if name.startswith("attention") else {"also": _BOUNDED}
     return [
-        _ratio(f"{name}_minilm", "minilm", _MINILM, "analogue", "bert", overlap),
-        *(
-            _ratio(
-                f"{small}_{row}",
-                f"{row}-here",
-                subject,
-                "analogue",
-                row,
-                overlap,
-                **{"why": _BUDGET} if name.startswith("attention") else {"also": _BOUNDED},
-            )
-            for row, subject in _SMALL.items()
-        ),
+        _ratio(f"{name}_{row}", f"{row}-here", subject, "analogue", row, overlap, **said)
+        for row, subject in _SMALL.items()
     ]
 
 
@@ -229,16 +220,49 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
     ]
 
 
-def _choice(name: str, quantity: str, subject: str, **texts: str) -> Finding:
+def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
     """Whether what the probe finds depends on how it is done."""
-    return Finding(
-        name=name,
-        place=BEYOND,
-        kind="analogue",
-        table="topic_structure/probe_choices",
-        primary={"model": "minilm", "quantity": quantity},
-        subject=subject,
-        **texts,
+    of = {"place": BEYOND, "kind": "analogue", "table": "topic_structure/probe_choices"}
+    return [
+        Finding(
+            f"every_choice{suffix}",
+            claim="attention follows topics however it is probed",
+            primary={"model": model, "quantity": "least_over_null"},
+            subject=f"{title}, probed in the way whose interval reaches lowest,",
+            does="attends within topics more than permuted topics would have it",
+            does_not="attends within topics no more than permuted topics would have it",
+            number="{it:2} times as much",
+            also="of {above.n} ways a share of {above.value:.3f} lies above them",
+            beside={"above": {"model": model, "quantity": "share_above_null"}},
+            refuted_if_undecided=True,
+            **of,
+        ),
+        Finding(
+            f"authors_choice{suffix}",
+            claim="the authors' ways to probe give a smaller ratio than ours",
+            primary={"model": model, "quantity": "authors_over_ours"},
+            subject=f"{title}, probed as in the authors' code,",
+            does="attends less within topics than probed as here, over the null",
+            does_not="attends no less within topics than probed as here, over the null",
+            **of,
+        ),
+    ]
+
+
+def _heads_of(model: str, title: str) -> Remark:
+    """How many heads of a real model write topics, and how many write other topics."""
+    of = {"model": model, "reading": "embedding layer's output"}
+    return Remark(
+        f"values_of_heads_{model}",
+        "topic_structure/value_circuit",
+        of | {"quantity": "heads_above"},
+        f"Of the {{it.n}} heads of {title} a share of {{it.value:.2f}} writes the topic of the "
+        "word that it attends to more than a permuted one, and a share of {below.value:.2f} less; "
+        "their mean gap is {gap:3} standard deviations.",
+        beside={
+            "below": of | {"quantity": "heads_below"},
+            "gap": of | {"quantity": "value_circuit_gap"},
+        },
     )
 
 
@@ -248,9 +272,15 @@ WIKIPEDIA: list[Finding | Remark] = [
         for what in ("attention", "embeddings")
         for family, name in _FAMILIES.items()
     ),
-    *_stand_ins("attention", "attention_small"),
-    *_stand_ins("embeddings", "embeddings_small"),
-    *_stand_ins("attention_overlapping", "attention_overlapping", "overlapping"),
+    _ratio("attention_minilm", "minilm", _MINILM, "analogue", "bert"),
+    _ratio("attention_mpnet", "mpnet", _MPNET, "analogue", "bert"),
+    *_small("attention_small"),
+    _ratio("embeddings_minilm", "minilm", _MINILM, "analogue", "bert"),
+    _ratio("embeddings_mpnet", "mpnet", _MPNET, "analogue", "bert", also=_BOUNDED),
+    *_small("embeddings_small"),
+    _ratio("attention_overlapping_minilm", "minilm", _MINILM, "analogue", "bert", "overlapping"),
+    _ratio("attention_overlapping_mpnet", "mpnet", _MPNET, "analogue", "bert", "overlapping"),
+    *_small("attention_overlapping", "overlapping"),
     _direction(
         "threshold",
         "tightest_minus_loosest",
@@ -337,26 +367,10 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-drawn-of-4",
         "a small BERT that read words drawn from four topics in each input",
     ),
-    _choice(
-        "every_choice",
-        "least_over_null",
-        f"{_MINILM}, probed in the way whose interval reaches lowest,",
-        claim="attention follows topics however it is probed",
-        number="{it:2} times as much",
-        also="of {above.n} ways a share of {above.value:.3f} lies above them",
-        beside={"above": {"model": "minilm", "quantity": "share_above_null"}},
-        refuted_if_undecided=True,
-        does="attends within topics more than permuted topics would have it",
-        does_not="attends within topics no more than permuted topics would have it",
-    ),
-    _choice(
-        "authors_choice",
-        "authors_over_ours",
-        f"{_MINILM}, probed as in the authors' code,",
-        claim="the authors' ways to probe give a smaller ratio than ours",
-        does="attends less within topics than probed as here, over the null",
-        does_not="attends no less within topics than probed as here, over the null",
-    ),
+    *_choices("minilm", _MINILM),
+    *_choices("mpnet", _MPNET, "_mpnet"),
+    _heads_of("minilm", "MiniLM"),
+    _heads_of("mpnet", "MPNet"),
     Remark(
         "topic_models_minilm",
         "topic_structure/topic_model_robustness",

@@ -147,7 +147,8 @@ FINDINGS: list[Finding | Remark] = [
         table=_STAGES,
         primary=_MAP | _ADAM | {"loss": "cross_entropy"},
         subject="with cross-entropy and Adam two stages, W_V first and then W_K and W_Q,",
-        does="come at more than half of the pairs of learning rate and initial weights",
+        does="come at more than half, a threshold of ours, of the pairs of learning rate and "
+        "initial weights",
         number="a share of {it:2} of the {it.n} that were tried",
         also="with SGD {sgd.value:.2f} of {sgd.n}",
         beside={"sgd": _MAP | _SGD | {"loss": "cross_entropy"}},
@@ -222,7 +223,9 @@ FINDINGS: list[Finding | Remark] = [
         _AUTHORS | _ADAM | {"budget": "released"},
         "At the paper's three learning rates of Adam, trained for as long as the authors' released "
         "configuration says, their model attends {it:2} times as much to other words of a topic as "
-        "to words of other topics (published: {it.printed:2}).",
+        "to words of other topics (published: {it.printed:2}); after the steps of the table, with "
+        "topics looked up as in their code, {shifted:2}.",
+        beside={"shifted": _AUTHORS | _ADAM | {"budget": "table", "accounting": "shifted"}},
     ),
     Remark(
         "attention_short",
@@ -348,7 +351,7 @@ FINDINGS: list[Finding | Remark] = [
     Finding(
         "ratio_linear_in_tau",
         claim="the optimal attention ratio grows in proportion to tau where T / tau is large",
-        place="beyond the paper",
+        place=BEYOND,
         kind="analogue",
         table="all_papers/exponents",
         primary={"quantity": "exponent_of_tau", "nearest": 1},
