@@ -22,7 +22,7 @@ CHECK_CONFIG = for file in $(CONFIG); do test -f "$$file" || \
 help: ## this list; `onelayer targets` lists every table and figure
 	@echo 'Results (CONFIG=config/x.yaml: settings over config.yaml, in runs/x; CORES=2; PORTABLE=1):'
 	@grep -hE '^[a-z-]+:.*[^#]## ' $(MAKEFILE_LIST) | sed -E 's/:.*[^#]## /\t/' | expand -t 14
-	@echo 'For who works on the code:'
+	@echo 'To work on the code:'
 	@grep -hE '^[a-z-]+:.*### ' $(MAKEFILE_LIST) | sed -E 's/:.*### /\t/' | expand -t 14
 
 install: .venv/.installed ## build .venv from requirements.lock
@@ -36,7 +36,7 @@ install: .venv/.installed ## build .venv from requirements.lock
 	touch $@
 
 quick: CONFIG ?= config/quick.yaml
-quick: install ## real MiniLM beside random weights: two tables and a figure, in runs/quick/results
+quick: install ## MiniLM compared with random weights: two tables and a figure, in runs/quick/results
 	@$(CHECK_CONFIG)
 	$(SNAKEMAKE) --cores $(CORES) -- table_wikipedia_disjoint table_wikipedia_overlapping \
 	  figure_wikipedia_ratios
@@ -58,7 +58,7 @@ verify: install ## compare every file in results/ with the record of the step th
 	@$(CHECK_CONFIG)
 	onelayer verify $(RUN)/results
 
-compare: install ## your tables beside those of the reference run, docs/reference; VERBOSE=1: all changes
+compare: install ## compare your tables with the reference run, docs/reference; VERBOSE=1: all changes
 	@$(CHECK_CONFIG)
 	@onelayer compare $(RUN)/results $(if $(VERBOSE),--verbose)
 
@@ -85,7 +85,7 @@ test-faults: install ### kill runs, steps and trainings at random moments; count
 test-slurm: install ### on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ### do the tests notice faults? 340 slips, one at a time: minutes
+mutate: install ### do the tests notice faults? the slips of tests/mutations/table.py, one at a time: minutes
 	python -m tests.mutations
 
 lint: install ### ruff, snakefmt, snakemake --lint, drift of the schema
@@ -110,7 +110,7 @@ docs: install ### the site of the documentation, with the figures of the run: si
 	@$(CHECK_CONFIG)
 	@NO_MKDOCS_2_WARNING=1 RESULTS=$(RUN)/results mkdocs build --strict
 
-bench: install ### speed beside a good user's code, the authors' way and a floor, in one run
+bench: install ### speed compared with a good user's code, the authors' way and a floor, in one run
 	python -m bench
 
 bench-gpu: install ### every training, sweep and probe on the CPU and a GPU: seconds, limits, agreement; ARGS="--default"

@@ -1,0 +1,187 @@
+"""`docs/notes.md`: what it says of the reference run without a quote is what the rows say."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from onelayer.evidence.tables import ALL, read_tables
+from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
+from onelayer.report.comparison import REFERENCE
+from tests.conftest import ROOT
+
+QUOTED = re.compile(r"<!-- finding: .*?<!-- end -->|\]\([^)]*\)", re.DOTALL)
+NOTES = " ".join(QUOTED.sub("", (ROOT / "docs/notes.md").read_text("utf-8")).split())
+OUTPUT = "embedding layer's output"  # as the probe's primary reading of value circuits has it
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pd.DataFrame]:
+    return read_tables(sorted(REFERENCE.glob("tables/*/*.csv")))
+
+
+def rows(table: pd.DataFrame, **keys: object) -> pd.DataFrame:
+    """Rows with these keys; over all seeds, where the table has seeds."""
+    if "seed" in table and "seed" not in keys:
+        table = table[table["seed"].isin([ALL, ""])]
+    for key, value in keys.items():
+        table = table[table[key].astype(str) == str(value)]
+    assert len(table)
+    return table
+
+
+def test_results_are_quotes_and_other_numbers_are_settings():
+    before_speed = NOTES[: NOTES.index("## Speed")]
+    settings = {".003", ".01", ".4", ".5", ".6", ".7", ".8", ".9"}  # rates, alpha and chains
+    assert set(re.findall(r"\d*\.\d+", before_speed)) == settings
+
+
+def test_no_difference_in_attention_after_other_inputs_is_decided(tables):
+    assert "No difference in attention is decided." in NOTES
+    table = tables["topic_structure/topics_per_input"]
+    for quantity in ("over_one_article", "over_words_in_order"):
+        assert set(rows(table, quantity=quantity)["verdict"]) == {"undecided"}
+    assert "although attention lies above its null at both" in NOTES
+    for model in ("bert-of-4", "bert-of-4-longer"):
+        [row] = rows(table, model=model, quantity="attention_ratio", probed="articles").to_dict(
+            "records"
+        )
+        assert row["verdict"] == "reproduced"
+
+
+def test_values_know_topics_after_other_inputs_as_the_verdicts_say(tables):
+    assert "After bags of four it is negligible, after four in one layer undecided" in NOTES
+    gaps = rows(
+        tables["topic_structure/value_circuit"], quantity="value_circuit_gap", reading=OUTPUT
+    ).set_index("model")
+    verdicts = gaps["verdict"]
+    assert verdicts[["bert-bag-of-1", "bert-one-layer-one"]].tolist() == ["reproduced"] * 2
+    assert verdicts[["bert-bag-of-4", "bert-one-layer-of-4"]].tolist() == [
+        "negligible",
+        "undecided",
+    ]
+    assert "the gap of values is the largest here" in NOTES
+    assert gaps["value"].idxmax() == "bert-drawn-of-4"
+
+
+def test_one_training_shows_topics_in_values_and_in_attention(tables):
+    assert "one shows topics in both, a BERT on bags of single articles" in NOTES
+    compared = rows(
+        tables["topic_structure/value_circuit"],
+        quantity="doublings_before_attention",
+        reading=OUTPUT,
+    )
+    undecided = compared[compared["verdict"] != "not reached"].set_index("model")
+    assert undecided["verdict"].to_dict() == {"bert-bag-of-1": "undecided"}
+    assert undecided.loc["bert-bag-of-1", "value"] < 0
+    assert undecided.loc["bert-bag-of-1", "note"].endswith("in the attention of 1")
+
+
+def test_a_residual_stream_leaves_the_ratio_above_1(tables):
+    assert "With the stream the ratio lies above 1 at either rate" in NOTES
+    table = rows(
+        tables["topic_structure/attention_by_optimizer"],
+        quantity="topic_to_different_ratio",
+        budget="table",
+        accounting="correct",
+        optimizer="adam",
+    ).set_index(["variant", "learning_rate"])
+    value = table["value"]
+    assert (table.loc[["residual", "tied_residual"], "low"] > 1).all()
+    tied = value["tied", 0.003] - value["tied_residual", 0.003]
+    taken = {at: value["one_hot", at] - value["residual", at] for at in (0.003, 0.01)}
+    assert taken[0.003] < tied and taken[0.003] < taken[0.01]
+    assert table.loc[("tied", 0.01), "verdict"] == "undecided"
+
+
+def test_topic_models_change_the_size_of_minilms_ratio_and_not_its_side(tables):
+    assert "interval of MiniLM's attention ratio lies above 1, at equal distance too" in NOTES
+    table = tables["topic_structure/topic_model_robustness"]
+    single = table[table["seed"].isin(["0", "1", "2"]) | table["seed"].isin([0, 1, 2])]
+    of_minilm = single[single["model"] == "minilm"]
+    for quantity in ("attention_ratio", "attention_ratio_distance_standardised"):
+        ratios = of_minilm[of_minilm["quantity"] == quantity]
+        assert len(ratios) == 18 and (ratios["low"] > 1).all()
+    ratios = of_minilm[of_minilm["quantity"] == "attention_ratio"]
+    assert ratios.groupby(ratios["topics"].astype(int))["value"].mean().is_monotonic_increasing
+    coherence = single[single["quantity"] == "npmi"]
+    for found in (ratios, coherence):
+        by = found.groupby("backend")["value"].mean()
+        assert by["tomotopy"] > by["gensim"]
+
+
+def test_topics_cohere_in_the_order_that_is_told(tables):
+    assert "tomotopy is best, the settings of `config/coherent.yaml` come second" in NOTES
+    held_out = rows(tables["topic_structure/topic_settings"], quantity="npmi_held_out")
+    best = held_out.sort_values("value", ascending=False)["setting"].tolist()
+    assert best == ["tomotopy", "the settings of config/coherent.yaml", "topics.lda"]
+
+
+def test_electra_has_the_largest_published_attention_ratio(tables):
+    assert "ELECTRA has the largest published attention ratio" in NOTES
+    table = rows(tables["topic_structure/wikipedia_disjoint"], quantity="attention_ratio")
+    published = table[table["model"].isin(CHECKPOINTS)].set_index("model")["published"]
+    assert published.idxmax() == "electra"
+
+
+def test_the_time_of_decision_lists_falls_faster_with_gamma_than_the_bound(tables):
+    assert "The interval of that power excludes -1" in NOTES
+    powers = rows(tables["all_papers/exponents"], paper="decision_lists").set_index("quantity")
+    assert powers.loc["exponent_of_gamma", "high"] < -1
+    assert powers.loc["exponent_of_gamma", "tolerance"] == pytest.approx(0.1)
+    assert powers.loc["exponent_of_M", "high"] < 0 < powers.loc["exponent_of_M", "published"]
+    assert powers.loc["exponent_of_log_L", "verdict"] == "undecided"
+
+
+def test_entropy_falls_first_with_three_query_tokens_or_more(tables):
+    assert "with three query tokens or more entropy falls from a ratio of 1 to 2" in NOTES
+    cells = rows(tables["scan_snap/entropy_sweep"], quantity="entropy")
+    means = cells.groupby(["num_last", "lr_Y_multiplier"])["value"].mean().unstack()
+    assert ((means[2] < means[1]) == (means.index >= 3)).all()
+    assert (means[10] > means[2]).all()
+
+
+def test_longer_trainings_from_the_papers_start_come_nearer_and_not_there(tables):
+    assert "comes nearer to the bigram entropy in longer trainings and does not reach it" in NOTES
+    table = tables["local_to_global/ablation"]
+    variants = "paper's start", "paper's start, twice as long", "paper's start, 4 times as long"
+    above = [
+        rows(table, variant=variant, quantity="final_loss_above_bigram").iloc[0]
+        for variant in variants
+    ]
+    assert above[0]["value"] > above[1]["value"] > above[2]["value"]
+    assert all(row["low"] > 0 for row in above)
+    assert rows(table, variant="SGD", quantity="final_W_1_share").iloc[0]["high"] < 0.5
+
+
+def test_starts_leave_the_unigram_model_on_the_chains_that_are_told(tables):
+    assert "leave the unigram model within this time on every chain but p = .8, q = .4" in NOTES
+    staying = rows(tables["local_to_global/trap"], quantity="trapped_share")
+    staying = staying.set_index(["variant", "p"])["value"]
+    assert {p for p, share in staying["standard start"].items() if share == 1} == {0.8}
+    assert {p for p, share in staying["paper's start"].items() if share == 1} == {0.7, 0.8}
+
+
+def test_machines_change_no_verdict(tables):
+    assert "no verdict changes" in NOTES
+    table = tables["stability/stability"]
+    assert set(table.loc[table["machine"] == "verdicts that change", "value"]) == {0}
+
+
+def test_the_calibration_came_out_as_is_told(tables):
+    assert "Of the small BERT both are undecided." in NOTES
+    table = tables["all_papers/calibration"]
+    shuffled = table[
+        (table["what"] == "shuffled words")
+        & (table["text"] != "as they are")
+        & (table["quantity"] == "attention_ratio")
+    ]
+    assert set(shuffled.loc[shuffled["case"] == "bert-here", "verdict"]) == {"undecided"}
+    assert set(shuffled.loc[shuffled["case"] == "minilm", "verdict"]) == {"reproduced"}
+    permuted = table[table["what"] == "permuted topics"].set_index(["case", "quantity"])["value"]
+    for case in ("minilm", "bert-here"):
+        assert permuted[case, "share_false"] < permuted[case, "share_of_intervals_without_1"] / 5
+    covered = table[table["quantity"] == "coverage"]
+    narrow, wide = (covered[covered["verdict"] == verdict] for verdict in ("smaller", "larger"))
+    assert set(narrow["case"]) == {"mean of runs"} and set(narrow["shape"]) == {"skewed"}
+    assert set(wide["case"]) == {"share of runs"}
