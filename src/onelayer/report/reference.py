@@ -294,7 +294,8 @@ def with_minutes(text: str, known: pd.DataFrame) -> str:
         targets = [name for name in re.findall(r"`(\w+)`", found[2]) if name in by_target]
         if not targets:
             return found[0]
-        return f"{found[1]}{found[2]}{found[3]} {by_target[targets].max():.2g} |"
+        longest = by_target[targets].max()
+        return f"{found[1]}{found[2]}{found[3]} {longest:.{0 if longest >= 10 else 1}f} |"
 
     return _ROW.sub(row, text)
 

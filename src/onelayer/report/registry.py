@@ -9,11 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.declarations import usual_target
+from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.papers import PAPERS
 from onelayer.run.provenance import REPOSITORY
+from onelayer.settings.topics import Overlap
 
 # Where results are shown: under their paper, or under what is said of all of them.
 FOLDERS = {**PAPERS, "all_papers": "All papers", "stability": "Stability"}
@@ -154,10 +156,17 @@ class Registry:
 
 def main() -> str:
     """Every table, figure and animation by its target, with the first sentence of its caption."""
-    captions = sorted((REPOSITORY / "workflow/report").glob("*_*.rst"))
-    lines = [f"{path.stem:<42} {summary(path)}" for path in captions]
-    groups = [f"{folder:<42} all of {title}" for folder, title in FOLDERS.items()]
-    return "\n".join([*lines, "", *groups])
+    captions = (REPOSITORY / "workflow/report").glob("*_*.rst")
+    shown, groups = {path.stem: summary(path) for path in captions}, dict(FOLDERS)
+    for one in read_declarations():
+        if one.wildcards:
+            target, line = usual_target(one.kind, one.name), shown.pop(one.rule)
+            shown |= {target.format(overlap=overlap): line for overlap in get_args(Overlap)}
+        if ":" in one.section:
+            part = one.section.partition(":")[0]
+            groups[f"{one.folder}_{part.lower()}"] = f"{FOLDERS[one.folder]}: {part}"
+    lines = [f"{target:<42} {line}" for target, line in sorted(shown.items())]
+    return "\n".join([*lines, "", *(f"{name:<42} all of {of}" for name, of in groups.items())])
 
 
 def summary(caption: Path) -> str:

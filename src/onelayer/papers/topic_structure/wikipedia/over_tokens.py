@@ -30,7 +30,8 @@ NOTES = [
     "which says whether these trainings tell these topics from permuted ones. Whether others would "
     "is what the interval says.",
     "Snapshots at powers of two of tokens seen, and the finished model; fewer articles than in the "
-    "main tables.",
+    "main tables. Where the learning rate falls until the end, as by default, a snapshot is not "
+    "what a training of that budget would have come to.",
     "Topic information: how far the held-out loss at masked words has come from the loss of words' "
     "frequencies (0) to that of the topic model's posterior given the words shown (1). The "
     "topic model has seen these articles; a model also learns what is no topic, and can pass 1. "
