@@ -1266,6 +1266,20 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/trap_tables.py",
+        "if getattr(other, key) < getattr(own, key)",
+        "if getattr(other, key) > getattr(own, key)",
+        "tests/unit/test_trap.py::test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed",
+        "a rate is compared with the next higher one",
+    ),
+    Fault(
+        "papers/local_to_global/trap_tables.py",
+        "losses[::-1], times[::-1]",
+        "losses, times",
+        "tests/unit/test_trap.py::test_between_two_looks_the_escape_is_where_a_line_crosses",
+        "between two looks a falling loss is read as one that rises",
+    ),
+    Fault(
+        "papers/local_to_global/trap_tables.py",
         "left = [there.iloc[-1] for there in before if len(there)]",
         "left = [there.min() for there in before if len(there)]",
         "tests/unit/test_trap.py::test_the_last_look_at_the_unigram_model_counts_not_the_lowest",
