@@ -2079,6 +2079,14 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/value_circuit.py",
+        "if not abs(z) > FOUND:",
+        "if not z > FOUND:",
+        "tests/unit/test_value_circuit.py"
+        "::test_what_moves_below_its_null_is_found_as_what_moves_above",
+        "a training whose attention moves below its null counts as not moved",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/value_circuit.py",
         "fit = isotonic_regression(distances).x",
         "fit = distances",
         "tests/oracle/test_value_circuit.py::test_half_times_are_those_of_a_fit_that_never_falls",
