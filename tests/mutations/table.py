@@ -1264,6 +1264,20 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/trap_tables.py",
+        "if getattr(other, key) < getattr(own, key)",
+        "if getattr(other, key) > getattr(own, key)",
+        "tests/unit/test_trap.py::test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed",
+        "a rate is compared with the next higher one",
+    ),
+    Fault(
+        "papers/local_to_global/trap_tables.py",
+        "losses[::-1], times[::-1]",
+        "losses, times",
+        "tests/unit/test_trap.py::test_between_two_looks_the_escape_is_where_a_line_crosses",
+        "between two looks a falling loss is read as one that rises",
+    ),
+    Fault(
+        "papers/local_to_global/trap_tables.py",
         "left = [there.iloc[-1] for there in before if len(there)]",
         "left = [there.min() for there in before if len(there)]",
         "tests/unit/test_trap.py::test_the_last_look_at_the_unigram_model_counts_not_the_lowest",
@@ -2060,6 +2074,14 @@ FAULTS = [
         "tests/unit/test_value_circuit.py"
         "::test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit",
         "a gap is judged as if its null were known exactly",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/value_circuit.py",
+        "if not abs(z) > FOUND:",
+        "if not z > FOUND:",
+        "tests/unit/test_value_circuit.py"
+        "::test_what_moves_below_its_null_is_found_as_what_moves_above",
+        "a training whose attention moves below its null counts as not moved",
     ),
     Fault(
         "papers/topic_structure/wikipedia/value_circuit.py",

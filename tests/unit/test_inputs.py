@@ -2,11 +2,13 @@
 
 from collections import Counter, defaultdict
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
+from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES, Labels
@@ -244,3 +246,22 @@ def test_bags_are_compared_with_as_many_articles_in_order():
     assert rows[MORE].to_dict() == pytest.approx(
         {"four": 0.3, "bag-of-one": 0.1, "bag-of-four": 0.5, "bag-of-two": 0.6, "drawn": 0.7}
     )
+
+
+def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():
+    shares = [-8.0, -0.26, -0.2, 0.4]
+    rows = pd.DataFrame(
+        [
+            (100 * 2**place, quantity, value, value - 0.1, value + 0.1)
+            for place, share in enumerate(shares)
+            for quantity, value in ((CORRECTED, 1.0 + place / 10), ("topic_information", share))
+        ],
+        columns=["tokens", "quantity", "value", "low", "high"],
+    ).assign(seed="all")
+    _, axes = plt.subplots(1, 2)
+    pretraining_figures._draw_learned(axes, rows, "black", 4)
+    line, *_, edge = axes[1].lines
+    np.testing.assert_array_equal(line.get_xdata(), [np.nan, np.nan, -0.2, 0.4])
+    assert edge.get_marker() == "<" and edge.get_xdata().tolist() == [-0.25, -0.25]
+    assert edge.get_ydata().tolist() == [1.0, 1.1]
+    assert len(axes[0].lines[0].get_xdata()) == 4

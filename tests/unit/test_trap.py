@@ -9,9 +9,16 @@ import pytest
 import torch
 
 from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.training import one_cycle
 from onelayer.papers.local_to_global.training_tables import escape
 from onelayer.papers.local_to_global.trap import curvature, train_trap
-from onelayer.papers.local_to_global.trap_tables import median, trap
+from onelayer.papers.local_to_global.trap_tables import (
+    by_rate_and_batch,
+    crossing,
+    learning_times,
+    median,
+    trap,
+)
 from onelayer.settings.local_to_global import PAPERS_START as PAPER
 from onelayer.settings.local_to_global import STANDARD_START as START
 from onelayer.settings.local_to_global import TrainingSettings, TrapSettings, Variant
@@ -97,12 +104,14 @@ def test_runs_have_losses_and_curvatures_on_every_chain():
         training={"sequence_length": 8, "batch": 4, "iterations": 20},
         seeds=2,
         evaluate_on=4,
+        everywhere=[{"name": "fast", "lr": 0.008}],
         variants=[{"name": "2 sequences", "batch": 2}],
     )
     curves = train_trap(settings)
     counts = curves.groupby(["p", "variant"])["seed"].nunique().to_dict()
     assert counts == {
-        (0.9, START): 2, (0.9, PAPER): 2, (0.9, "2 sequences"): 2, (0.5, START): 2, (0.5, PAPER): 2
+        (0.9, START): 2, (0.9, PAPER): 2, (0.9, "fast"): 2, (0.9, "2 sequences"): 2,
+        (0.5, START): 2, (0.5, PAPER): 2, (0.5, "fast"): 2,
     }  # fmt: skip
     first = curves[(curves["iteration"] == 0) & (curves["variant"] == START)]
     assert first["curvature"].between(0.9, 1.1).all() and np.isfinite(curves["loss"]).all()
@@ -113,7 +122,11 @@ def test_runs_have_losses_and_curvatures_on_every_chain():
     [
         ({"chains": [{"p": 0.2, "q": 0.3}]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
         ({"variants": [{"name": "rows", "embedding_rows": 2}]}, "rows: embedding_rows must be 1"),
-        ({"variants": [{"name": PAPER}]}, "every chain has this start already"),
+        ({"everywhere": [{"name": PAPER}]}, "everywhere: paper's start: every chain has this row"),
+        (
+            {"everywhere": [{"name": "fast"}], "variants": [{"name": "fast"}]},
+            "variants: fast: every chain has this row already",
+        ),
     ],
 )
 def test_what_has_no_trap_is_refused(given, said):
@@ -143,14 +156,20 @@ def test_the_table_tells_those_that_stay_from_those_that_leave():
             PAPER: [(low, 1.0), (low, 1.0), (low + 1e-4, 1.0)],
         }
     )
-    table = trap(curves, TrainingSettings(), []).table
+    table = trap(curves, TrainingSettings(), [Variant(name="fast", lr=0.008)], []).table
     rows = table.set_index(["variant", "quantity"])
     assert rows.loc[(START, "trapped_share"), "value"] == 1
+    assert rows.loc[(START, "escape_share"), "value"] == 0
     assert rows.loc[(START, "curvature_where_trapped"), "verdict"] == "reproduced"
     assert rows.loc[(START, "curvature_before_escape"), "verdict"] == "not reached"
     assert rows.loc[(START, "escape_iteration"), "verdict"] == "not reached"
     # The escape is at iteration 20, and the run was last at the unigram model at the start.
     assert rows.loc[("fast", "escape_iteration"), "value"] == 20
+    assert rows.loc[("fast", "escape_inputs"), "value"] == 20 * 16 * 256
+    assert rows.loc[("fast", "earlier_by_rate"), "value"] == 1
+    # A tenth of the way down is a fifth of the way from the first look to the second.
+    done = sum(0.008 * one_cycle(500, 0.02)(step) for step in range(4))
+    assert rows.loc[("fast", "escape_time"), "value"] == pytest.approx(done)
     assert rows.loc[("fast", "curvature_before_escape"), "value"] == 1
     assert (PAPER, "curvature_where_trapped") not in rows.index
     assert rows.loc[(PAPER, "way_closed"), "verdict"] == "reproduced"
@@ -164,7 +183,7 @@ def test_what_is_said_of_other_chains_is_decided_by_the_worst_of_them():
         end = chain.unigram_entropy - share * (chain.unigram_entropy - chain.bigram_entropy)
         one = runs(**{START: [(end, 0.8)] * 3, PAPER: [(end, 0.8), (end, 0.8), (end + 1e-5, 0.8)]})
         parts.append(one.assign(p=p, q=q))
-    table = trap(pd.concat(parts), TrainingSettings(), []).table
+    table = trap(pd.concat(parts), TrainingSettings(), [], []).table
     worst = table[table["quantity"] == "least_way_closed"]
     assert worst[["p", "q", "variant", "verdict"]].values.tolist() == [
         [0.7, 0.6, PAPER, "opposite"]
@@ -177,7 +196,7 @@ def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
     low, high = CHAIN.bigram_entropy, CHAIN.unigram_entropy
     curves = runs(**{START: [(high, 0.8)] * 3, "paper, fast": [(low, 1.0)] * 3})
     fast = Variant(name="paper, fast", initialisation="paper", lr=0.008)
-    rows = trap(curves, TrainingSettings(), [fast]).table.set_index(["variant", "quantity"])
+    rows = trap(curves, TrainingSettings(), [], [fast]).table.set_index(["variant", "quantity"])
     assert ("paper, fast", "curvature_where_trapped") not in rows.index
     assert rows.loc[("paper, fast", "way_closed"), "verdict"] == "reproduced"
 
@@ -186,14 +205,14 @@ def test_the_last_look_at_the_unigram_model_counts_not_the_lowest():
     curves = runs(**{START: [(CHAIN.bigram_entropy, 1.0)] * 3})
     curves["loss"] = np.where(curves["iteration"] < 40, CHAIN.unigram_entropy, CHAIN.bigram_entropy)
     curves["curvature"] = curves["iteration"].map({0: -2.0, 20: -0.5, 40: 3.0})
-    rows = trap(curves, TrainingSettings(), []).table.set_index(["variant", "quantity"])
+    rows = trap(curves, TrainingSettings(), [], []).table.set_index(["variant", "quantity"])
     assert rows.loc[(START, "curvature_before_escape"), "value"] == -0.5
 
 
 def test_what_was_never_at_the_unigram_model_has_no_last_look_there():
     curves = runs(**{START: [(CHAIN.bigram_entropy, -1.0)] * 3})
     curves.loc[curves["iteration"] < 20, "loss"] += 1
-    rows = trap(curves, TrainingSettings(), []).table.set_index(["variant", "quantity"])
+    rows = trap(curves, TrainingSettings(), [], []).table.set_index(["variant", "quantity"])
     assert rows.loc[(START, "curvature_before_escape"), "verdict"] == "not reached"
 
 
@@ -210,3 +229,74 @@ def test_the_median_counts_those_that_stay_as_last():
     six = median(np.array([1.0, 2, 3, 4, 5, 6]))
     assert (six["value"], six["low"], six["high"]) == (3.5, 1, 6)
     assert np.isnan(median(np.array([1.0, 2, 3, 4, 5, np.inf]))["high"])
+
+
+def test_between_two_looks_the_escape_is_where_a_line_crosses():
+    """By a search along the line, iteration by hundredth of an iteration."""
+    level = CHAIN.unigram_entropy - 0.1 * (CHAIN.unigram_entropy - CHAIN.bigram_entropy)
+    losses = level + np.array([0.02, 0.03, 0.01, -0.03, -0.02])
+    run = pd.DataFrame({"iteration": [0, 10, 20, 40, 50], "loss": losses})
+    at = 2000
+    while 0.01 - 0.04 * (at / 100 - 20) / 20 > 0:
+        at += 1
+    assert crossing(run, CHAIN) == pytest.approx(at / 100, abs=0.01)
+    assert crossing(run.assign(loss=level + 0.01), CHAIN) == math.inf
+    assert crossing(run.assign(loss=level - 0.01), CHAIN) == 0
+
+
+def test_learning_time_adds_up_the_rates_one_by_one():
+    training = TrainingSettings(iterations=30, warm_up=0.2, lr=0.01)
+    rate = one_cycle(30, 0.2)
+    found = learning_times(np.array([0.0, 7.25, 30.0, np.inf]), training)
+    seven = sum(0.01 * rate(step) for step in range(7)) + 0.25 * 0.01 * rate(7)
+    every = sum(0.01 * rate(step) for step in range(30))
+    assert found.tolist() == pytest.approx([0, seven, every, math.inf])
+
+
+def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
+    base = TrainingSettings(iterations=100, batch=16, lr=0.002)
+    trainings = {
+        "slow": base,
+        "fast": base.model_copy(update={"lr": 0.008}),
+        "faster": base.model_copy(update={"lr": 0.032}),
+        "few": base.model_copy(update={"lr": 0.008, "batch": 4}),
+        "short": base.model_copy(update={"lr": 0.008, "sequence_length": 64}),
+    }
+    inf = math.inf
+    times = {
+        "slow": [inf, inf, 90], "fast": [40, 50, 60], "faster": [10, 20, 5],
+        "few": [60, 50, 20], "short": [1, 1, 1],
+    }  # fmt: skip
+    times = {name: np.array(values, dtype=float) for name, values in times.items()}
+    rows = {(row["variant"], row["quantity"]): row for row in by_rate_and_batch(times, trainings)}
+    assert {key: row["note"] for key, row in rows.items()} == {
+        ("fast", "earlier_by_rate"): "beside: slow",
+        ("fast", "time_by_rate"): "beside: slow",
+        ("faster", "earlier_by_rate"): "beside: fast",
+        ("faster", "time_by_rate"): "beside: fast",
+        ("fast", "earlier_by_batch"): "beside: few",
+    }
+    assert rows["fast", "earlier_by_rate"]["value"] == 1
+    assert (rows["fast", "time_by_rate"]["verdict"], rows["fast", "time_by_rate"]["n"]) == (
+        "not reached", 1,
+    )  # fmt: skip
+    assert rows["fast", "earlier_by_batch"]["value"] == pytest.approx(1 / 3)
+    product = 1.0
+    for seed in range(3):
+        sums = []
+        for name in ("faster", "fast"):
+            rate, steps = one_cycle(100, 0.02), int(times[name][seed])
+            sums.append(sum(trainings[name].lr * rate(step) for step in range(steps)))
+        product *= sums[0] / sums[1]
+    ratio = rows["faster", "time_by_rate"]
+    assert ratio["value"] == pytest.approx(product ** (1 / 3)) and ratio["n"] == 3
+    assert ratio["low"] < ratio["value"] < ratio["high"]
+
+
+def test_where_no_seed_leaves_at_either_nothing_is_earlier():
+    base = TrainingSettings()
+    trainings = {"slow": base, "fast": base.model_copy(update={"lr": 0.008})}
+    stay = dict.fromkeys(trainings, np.array([math.inf, math.inf]))
+    earlier, ratio = by_rate_and_batch(stay, trainings)
+    assert (earlier["verdict"], earlier["n"]) == ("not reached", 0)
+    assert (ratio["verdict"], ratio["n"]) == ("not reached", 0)

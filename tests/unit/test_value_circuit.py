@@ -17,6 +17,7 @@ from onelayer.papers.topic_structure.wikipedia.over_seeds import SEVERAL
 from onelayer.papers.topic_structure.wikipedia.probe import value_circuit as probe
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
+from onelayer.papers.topic_structure.wikipedia.probe.measures import permutations_of
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import TopicSets
 from onelayer.papers.topic_structure.wikipedia.probe.vectors import (
     Embeddings,
@@ -211,7 +212,7 @@ MEASURED = [circuits(0.3, (0, 1, 2)), circuits(0.0, (0, 1))]
 
 def made(attention_z: float = 100) -> pd.DataFrame:
     followed, beside = [snapshots(attention_z, GAPS)], [attention(1.02), attention(1.0)]
-    return table.value_circuit(MEASURED, beside, followed, MODELS, MODELS[:1])
+    return table.value_circuit(MEASURED, beside, followed, MODELS, MODELS[:1], 200).table
 
 
 def test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit() -> None:
@@ -251,7 +252,101 @@ def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:
     assert np.isnan(none.loc[("all", "attention_ratio_half"), "value"])
     shown = table.readable(made(attention_z=1).reset_index())
     assert shown["half of it"].tolist() == ["0k; –", "–; –"]
+    assert shown["found from, tokens: values; attention"].tolist() == ["0k above; –", "–; –"]
     assert shown["share of heads"].tolist() == ["0.50 above, 0.33 below", "0.00 above, 0.25 below"]
+
+
+def upside_down(rows: pd.DataFrame, quantity: str, nothing: float) -> pd.DataFrame:
+    """A quantity on the other side of its null."""
+    rows = rows.copy()
+    for name, centre in ((f"{quantity}_null_corrected", nothing), (f"{quantity}_z", 0.0)):
+        own = rows["quantity"] == name
+        rows.loc[own, ["value", "low", "high"]] = (
+            2 * centre - rows.loc[own, ["value", "high", "low"]].to_numpy()
+        )
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("quantity", "nothing", "note"),
+    [
+        (table.GAP, 0.0, "in the values of 2 of 2 trainings (2 below the null), in the"),
+        (table.ATTENTION, 1.0, "in the attention of 2 (2 below the null)"),
+    ],
+)
+def test_what_moves_below_its_null_is_found_as_what_moves_above(quantity, nothing, note) -> None:
+    above, below = (
+        pd.DataFrame(table.times(rows)).set_index(["seed", "quantity"])
+        for rows in (
+            snapshots(100, GAPS), upside_down(snapshots(100, GAPS), quantity, nothing)
+        )
+    )  # fmt: skip
+    side = ("all", f"{quantity}_side")
+    assert (above.loc[side, "value"], below.loc[side, "value"]) == (1, -1)
+    same = above.index.drop(side)
+    pd.testing.assert_series_equal(above.loc[same, "value"], below.loc[same, "value"])
+    assert note in below.loc[("all", table.EARLIER), "note"]
+    assert "below" not in above.loc[("all", table.EARLIER), "note"]
+
+
+def first_by_a_loop(z: list[float], ends: list[tuple[float, float]]) -> tuple[int | None, int]:
+    """The first place from which on all lie beyond the null on the side of the last; that side."""
+    side, found = (1 if z[-1] > 0 else -1), None
+    for place in reversed(range(len(z))):
+        low, high = ends[place]
+        if not (side * z[place] > 3 and (low > 0 if side > 0 else high < 0)):
+            break
+        found = place
+    return found, side
+
+
+def test_the_first_snapshot_found_agrees_with_a_loop() -> None:
+    rng, seen = np.random.default_rng(0), set()
+    for _ in range(300):
+        z = rng.choice([-1, 1]) * (4 + 3 * rng.standard_normal(4)) * rng.choice([-1, 1, 1], 4)
+        ends = [(one - half, one + half) for one, half in zip(z, rng.uniform(0, 8, 4), strict=True)]
+        of = {"seed": "all", "quantity": table.GAP, "tokens": [100, 200, 400, 800], "z": z}
+        rows = pd.DataFrame(of | {"low": [e[0] for e in ends], "high": [e[1] for e in ends]})
+        place, side = first_by_a_loop(z.tolist(), ends)
+        first, on = table._first_found(rows, table.GAP), table._side_found(rows, table.GAP)
+        if place is None:
+            assert np.isnan(first) and np.isnan(on)
+        else:
+            assert (first, on) == (rows["tokens"][place], side)
+        seen.add((place, side if place is not None else 0))
+    assert {side for _, side in seen} == {-1, 0, 1} and len(seen) > 5
+
+
+def test_heads_stand_one_by_one_beside_their_own_null() -> None:
+    frequencies = np.arange(24) + 1.0
+    own, membership = planted(1.0)
+    measured = probe.measure_circuits([own], VARIANT, membership, frequencies, FEW)
+    rows = table.value_heads([measured], MODELS[:1])
+    assert set(rows["layer"]) == {1} and set(rows["head"]) == {1, 2}
+    by = rows.set_index(["head", "quantity"])
+    sets, moved = TopicSets(membership), permutations_of(membership, frequencies, FEW)
+    [layer] = probe.layer_gaps(own, probe.FIRST, sets, frequencies)
+    for head in (1, 2):
+        null = [layer.gaps(permutation=one)[head - 1] for one in moved]
+        mean = sum(null) / len(null)
+        spread = (sum((one - mean) ** 2 for one in null) / (len(null) - 1)) ** 0.5
+        gap = by.loc[(head, table.GAP)]
+        chance = by.loc[(head, f"{table.GAP}_null")]
+        assert chance["value"] == pytest.approx(mean)
+        assert min(null) <= chance["low"] < mean < chance["high"] <= max(null)
+        assert by.loc[(head, f"{table.GAP}_z"), "value"] == pytest.approx(
+            (gap["value"] - mean) / spread
+        )
+        assert np.isnan(gap["low"]) and gap["verdict"] == ""
+    [shown] = table.readable_heads(rows).to_dict("records")
+    assert shown["layer"] == "1" and shown["gap, head by head"].count(";") == 1
+
+
+def test_the_note_says_on_how_many_articles_snapshots_are_probed() -> None:
+    followed = [snapshots(100, GAPS)]
+    one = MODELS[:1]
+    made = table.value_circuit(MEASURED[:1], [attention(1.0)], followed, one, one, 170)
+    assert "probed on at most 170 articles" in made.notes[-1]
 
 
 def test_the_figure_has_a_line_for_each_layer_and_one_for_all_random_models() -> None:

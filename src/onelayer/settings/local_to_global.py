@@ -249,19 +249,24 @@ class TrapSettings(Computing):
     """Between two looks at losses and curvatures (iterations)."""
     evaluate_on: int = Field(16, ge=1)
     """Held-out sequences on which both are measured (sequences)."""
+    everywhere: Annotated[list[Variant], each_once("name")] = []
+    """Changes of the training from the standard start, on every chain."""
     variants: Annotated[list[Variant], each_once("name")] = []
-    """Changes of the training from the standard start, on the first chain."""
+    """More of them, on the first chain alone."""
 
     @pydantic.model_validator(mode="after")
     def _chains_have_a_trap(self) -> "TrapSettings":
         for chain in self.chains:
             if chain.p + chain.q <= 1:
                 raise ValueError(f"chains: p = {chain.p:g}, q = {chain.q:g}: p + q must exceed 1")
-        for variant in self.variants:
-            if variant.embedding_rows == 2:
-                raise ValueError(f"variants: {variant.name}: embedding_rows must be 1, found 2")
-            if variant.name in (STANDARD_START, PAPERS_START):
-                raise ValueError(f"variants: {variant.name}: every chain has this start already")
+        taken = {STANDARD_START, PAPERS_START}
+        for key in ("everywhere", "variants"):
+            for variant in getattr(self, key):
+                if variant.embedding_rows == 2:
+                    raise ValueError(f"{key}: {variant.name}: embedding_rows must be 1, found 2")
+                if variant.name in taken:
+                    raise ValueError(f"{key}: {variant.name}: every chain has this row already")
+            taken |= {variant.name for variant in self.everywhere}
         return self
 
     def of(self, chain: ChainSettings) -> EnsembleSettings:

@@ -1,5 +1,6 @@
 """Figures of the trained transformers: figures 3, 4, 6 of Makkuva et al. (2024), and our own."""
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -353,18 +354,23 @@ def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
     "Transformers",
     "figure: the trap",
     reads={"curves": "train_trapped.curves"},
-    settings={"variants": "local_to_global.trap.variants"},
+    settings={
+        "everywhere": "local_to_global.trap.everywhere",
+        "variants": "local_to_global.trap.variants",
+    },
 )
-def trap_figure(curves: pd.DataFrame, variants: list[Variant]) -> Figure:
+def trap_figure(curves: pd.DataFrame, everywhere: list[Variant], variants: list[Variant]) -> Figure:
     """Way to the bigram entropy and least curvature against iterations, a column a chain.
 
     A line a seed. Above: 0 is the unigram, 1 the bigram entropy. Below: above 0 the unigram model
     is a minimum, below it has a way out.
     """
     chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
-    from_afar = papers_starts(variants)
-    names = [STANDARD_START, PAPERS_START, *(v.name for v in variants)]
-    looks = zip(names, PALETTE, ["-", (0, (4, 1)), "-.", (0, (2, 1)), ":"] * 2, strict=False)
+    changed = [*everywhere, *variants]
+    from_afar = papers_starts(changed)
+    names = [STANDARD_START, PAPERS_START, *(v.name for v in changed)]
+    dashes = ["-", (0, (4, 1)), "-.", (0, (2, 1)), ":"]
+    looks = zip(names, itertools.cycle(PALETTE), itertools.cycle(dashes), strict=False)
     styles = {name: {"color": colour, "ls": dashes} for name, colour, dashes in looks}
     figure, axes = plt.subplots(
         2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",

@@ -32,6 +32,7 @@ from onelayer.settings.local_to_global import (
     Variant,
 )
 
+STARTS = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
 STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 is right
 
 
@@ -66,16 +67,16 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
 
 
 def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
-    """Both starts on every chain, and the variants on the first.
+    """Both starts and what is trained everywhere on every chain, the variants on the first.
 
     Returns:
         Rows `p`, `q`, `variant`, `seed`, `iteration`, `loss` (population, nats), `curvature`.
     """
-    variants = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
+    every = [*STARTS, *settings.everywhere]
     found = {}
     for place, chain in enumerate(settings.chains):
         found[chain.p, chain.q] = train_variants(
-            variants + settings.variants * (place == 0),
+            every + settings.variants * (place == 0),
             settings.of(chain),
             execution.part(place),
             quantities=("loss", "curvature"),

@@ -155,7 +155,7 @@ checkpoints from elsewhere, against tokens seen.
 Whether values know the topics, the theorem's first stage on text, and before attention does.
     wikipedia.probe.value_circuit, wikipedia.value_circuit, onelayer.text.models.architecture
     -> measure_embeddings, measure_snapshots
-    -> table_value_circuit, figure_value_circuit
+    -> table_value_circuit, table_value_heads, figure_value_circuit
 Whether attention shows topics where inputs have several, as the stage-2 theorem has it: models
 pretrained on inputs of several articles, on bags of their words, and on words drawn from topics.
     onelayer.text.pretraining.inputs, wikipedia.probe.packed, wikipedia.topics_per_input

@@ -45,6 +45,10 @@ PANELS = (
     ("replaced_tokens_loss", "replaced words\n(nats a word)", None),
 )
 
+# The share of topic information starts at 0. Of inputs of several articles topics tell so little
+# that a loss somewhat above that of frequencies makes it -8, which would press the rest together.
+LEAST_LEARNED = -0.25
+
 
 def colour_of(model: ModelSettings, place: int) -> str:
     """That of the published row beside which a model stands."""
@@ -244,8 +248,9 @@ def figure_topics_per_input(
     A row for each family and depth. First: dots are means over seeds with 95% intervals, small dots
     each seed; on articles and on inputs of the training (words of different articles open); the
     theory's optimum is on its own axis. Second and third: the mean over seeds at every snapshot, on
-    articles, against tokens seen and against the share of topic information learned. Last: the gap
-    of value circuits over its null, against tokens.
+    articles, against tokens seen and against the share of topic information learned; open
+    triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits over
+    its null, against tokens.
     """
     found, known = assemble(articles, inputs, models), by_name(models)
     colours = dict(zip(ORDERS, PALETTE, strict=False))
@@ -266,6 +271,7 @@ def figure_topics_per_input(
         for axis, nothing in zip(axes, (1, 1, 1, 0), strict=True):
             axis.axhline(nothing, color="0.5", linewidth=0.8, zorder=0)
             despine(axis)
+        axes[2].axvspan(2 * LEAST_LEARNED, 0, color="0.94", linewidth=0, zorder=-1)
         for axis in axes[1:3]:
             axis.sharey(axes[0])
             axis.tick_params(labelleft=False)
@@ -276,7 +282,8 @@ def figure_topics_per_input(
     panels[-1, 0].set_xlabel(r"articles (topics) an input, $\tau$")
     panels[-1, 1].set_xscale("log", base=2)
     panels[-1, 1].set_xlabel("tokens seen (logarithmic)")
-    panels[-1, 2].set_xlabel("share learned")
+    panels[-1, 2].set_xlabel("share learned\n(grey: worse than frequencies)")
+    panels[-1, 2].set_xlim(left=1.15 * LEAST_LEARNED)
     panels[0, 3].set_title("values: gap over its null", loc="left", fontsize=9)
     panels[-1, 3].set_xscale("log", base=2)
     panels[-1, 3].set_xlabel("tokens seen (logarithmic)")
@@ -290,7 +297,11 @@ def figure_topics_per_input(
         Line2D([], [], label="on inputs, one article", **square),
         Line2D([], [], label="on inputs, across articles", markerfacecolor="white", **square),
         Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
-    ]
+        Line2D(
+            [], [], color="0.3", marker="<", linestyle="", markerfacecolor="white",
+            label=f"share learned below {LEAST_LEARNED:g}",
+        ),
+    ]  # fmt: skip
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
 
@@ -318,12 +329,20 @@ def _draw_against_tau(axis: plt.Axes, found: pd.DataFrame, colours: Mapping[str,
 
 
 def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: int) -> None:
-    """A model's mean over seeds at every snapshot, against tokens and topic information."""
+    """A model's mean over seeds at every snapshot, against tokens and topic information.
+
+    What lies far below the start of topic information stands at the edge, apart from the line.
+    """
     means = rows[rows[SEED] == ALL].set_index("tokens").sort_index()
     ratio = means[means["quantity"] == CORRECTED]
     learned = means.loc[means["quantity"] == INFORMATION, "value"].reindex(ratio.index)
-    for axis, at in zip(axes, (ratio.index, learned), strict=True):
-        _draw_line(axis, at, ratio, colour, count)
+    _draw_line(axes[0], ratio.index, ratio, colour, count)
+    _draw_line(axes[1], learned.where(learned >= LEAST_LEARNED), ratio, colour, count)
+    beyond = ratio.loc[learned < LEAST_LEARNED, "value"]
+    axes[1].plot(
+        np.full(len(beyond), LEAST_LEARNED), beyond, "<", color=colour, markersize=4,
+        markerfacecolor="white",
+    )  # fmt: skip
 
 
 def _draw_values(axis: Axes, rows: pd.DataFrame, colour: str, count: int) -> None:

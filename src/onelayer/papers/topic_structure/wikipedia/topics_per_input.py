@@ -140,7 +140,9 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "order, as in the theory. Drawn: words of several topics of the fitted topic model, each "
         "as likely: the positive control, which must show topics if the training and the probe can "
         "show any.",
-        "Every article is read as often as one by one; budget and model are the same.",
+        "Every article is read as often as one by one; budget and model are the same. Budgets are "
+        "tokens seen, not text: where they are several times the corpus, articles are read again "
+        "and again, and models can overfit them.",
         "Probed on the articles of the other tables, and on inputs as in the training (after "
         "single articles: as in the first training on several), pairs of words of one article and "
         "pairs across articles apart. Words drawn from one topic count as of one article.",

@@ -5,14 +5,14 @@ The theorem's two stages, asked of trained transformers on text: no claim of Li,
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import isotonic_regression
 
 from onelayer.evidence import intervals
-from onelayer.evidence.tables import ALL, interval_of, number, row_per, table, tidy
+from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import (
     DIFFERENCE,
     NOT_REACHED,
@@ -56,13 +56,20 @@ NOTES = [
     "checkpoint has them; through the layer norm's gain: that behind each layer's attention, where "
     "a norm stands there. Biases and the feed-forward part are in none.",
     "Found from: the first snapshot from which on the mean over trainings lies more than "
-    f"{FOUND:g} standard deviations above its null, which its interval excludes. Half: tokens at "
-    "which an isotonic fit over snapshots (noise can make no early crossing) comes to half of "
-    "where it ends, of trainings whose finished model is found. Doublings: log2 of attention's "
+    f"{FOUND:g} standard deviations from its null, on the side on which it ends and which is named "
+    "(above, below), and its interval excludes the null. Half: tokens at which an isotonic fit "
+    "over snapshots (noise can make no early crossing) comes to half of where it ends, above the "
+    "null or below it, of trainings whose finished model is found. Doublings: log2 of attention's "
     "tokens minus that of the values', over the trainings that came to both: what is not found may "
     "have come and be too small to see. A crossing before the first snapshot counts as at it.",
     over_seeds.NOTE,
 ]
+SNAPSHOTS = (
+    "Snapshots of models pretrained here are probed on at most {} articles, fewer than finished "
+    "models: what is found there from some tokens on may have come earlier and be too small to see."
+)
+HEAD_KEYS = ["model", "reading", "layer", "head", "overlap", "threshold", SEED]
+SIDES = {1.0: "above", -1.0: "below"}
 
 
 @row_per("model", "reading")
@@ -73,10 +80,15 @@ def readable(rows: pd.DataFrame, model: str, reading: str) -> dict[str, str]:
     def value(quantity: str, digits: int = 2) -> str:
         return number(by[quantity]["value"], digits) if quantity in by else "–"
 
-    def tokens(what: str) -> str:
-        both = (by.get(f"{quantity}_{what}", {"value": math.nan}) for quantity in (GAP, ATTENTION))
-        seen = [row["value"] for row in both]
-        return "; ".join("–" if math.isnan(one) else tokens_shown(one) for one in seen)
+    def tokens(what: str, sides: bool = False) -> str:
+        seen = []
+        for quantity in (GAP, ATTENTION):
+            one, side = (
+                by.get(f"{quantity}_{of}", {"value": math.nan})["value"] for of in (what, "side")
+            )
+            named = f" {SIDES[side]}" if sides and side in SIDES else ""
+            seen.append("–" if math.isnan(one) else tokens_shown(one) + named)
+        return "; ".join(seen)
 
     heads = [f"{value(f'heads_{side}')} {side}" for side in ("above", "below")]
     return {
@@ -89,7 +101,7 @@ def readable(rows: pd.DataFrame, model: str, reading: str) -> dict[str, str]:
         "verdict": worded(by[GAP]) if GAP in by else "–",
         "share of heads": ", ".join(heads) if "heads_above" in by else "–",
         "attention: ratio / null [95%]": interval_of(by.get(f"{ATTENTION}_null_corrected"), 3),
-        "found from, tokens: values; attention": tokens("first"),
+        "found from, tokens: values; attention": tokens("first", sides=True),
         "half of it": tokens("half"),
         "doublings before attention [95%]": interval_of(by.get(EARLIER), 2),
         "verdict on first": worded(by[EARLIER]) if EARLIER in by else "–",
@@ -100,15 +112,16 @@ def readable(rows: pd.DataFrame, model: str, reading: str) -> dict[str, str]:
     "topic_structure/value_circuit",
     "Wikipedia: results",
     "table: values",
-    title="Value circuits: do heads write the topic of what they attend to?",
-    notes=NOTES,
-    readable=readable,
     reads={
         "circuits": "circuits_of_models",
         "attention": "attention_of_models",
         "snapshots": "values_over_tokens",
     },
-    settings={"models": "valued_models", "followed": "valued_over_tokens"},
+    settings={
+        "models": "valued_models",
+        "followed": "valued_over_tokens",
+        "documents": "topic_structure.wikipedia.over_tokens.documents",
+    },
 )
 def value_circuit(
     circuits: list[pd.DataFrame],
@@ -116,12 +129,14 @@ def value_circuit(
     snapshots: list[pd.DataFrame],
     models: list[NamedModel],
     followed: list[NamedModel],
-) -> pd.DataFrame:
+    documents: int,
+) -> Report:
     """Gaps of value circuits beside their nulls, and whether they come before attention's.
 
     Args:
         circuits, attention: rows of `measure_circuits` and `probe.measures`, model by model.
         snapshots: rows of `measure_snapshots`, in the order of `followed`.
+        documents: articles on which snapshots are probed, at most.
     """
     known, parts = by_name(models), []
     for name, rows in measures_by_model(models, circuits).items():
@@ -143,7 +158,57 @@ def value_circuit(
     rows["runs"] = [over_seeds.runs(*one) for one in of]
     notes = pd.Series([over_seeds.note(*one) for one in of], rows.index)
     rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
-    return _judged(tidy(rows, KEYS), known)
+    made = _judged(tidy(rows, KEYS), known)
+    title = "Value circuits: do heads write the topic of what they attend to?"
+    return Report(made, readable(made), title, [*NOTES, SNAPSHOTS.format(documents)])
+
+
+@row_per("model", SEED, "layer")
+def readable_heads(rows: pd.DataFrame, model: str, seed: str, layer: int) -> dict[str, str]:
+    """One row per layer of a checkpoint, its heads side by side."""
+
+    def heads(quantity: str, digits: int) -> str:
+        return "; ".join(number(value, digits) for value in rows.loc[[quantity], "value"])
+
+    null = rows.loc[[f"{GAP}_null"]]
+    return {
+        "model": model,
+        "seed": seed,
+        "layer": str(layer),
+        "gap, head by head": heads(GAP, 2),
+        "null, head by head": heads(f"{GAP}_null", 2),
+        "95% of nulls, at most": f"{number(null['low'].min())} to {number(null['high'].max())}",
+        "z, head by head": heads(f"{GAP}_z", 1),
+    }
+
+
+@table(
+    "topic_structure/value_heads",
+    "Wikipedia: results",
+    "table: values, head by head",
+    title="Value circuits, head by head",
+    notes=[
+        "Finished models, a row for each layer of each training; heads in their order, which means "
+        f"nothing across trainings. Gap, null and z as in `table_value_circuit`, {FIRST}, "
+        "tightest threshold, first overlap mode: the head's own gap in its own standard "
+        "deviations, the mean of its gaps with topics permuted within frequency strata with the "
+        "95% of them, and the distance between the two in standard deviations of the permutations. "
+        "Chance alone puts one head in twenty beyond those 95%.",
+    ],
+    readable=readable_heads,
+    reads={"circuits": "circuits_of_models"},
+    settings={"models": "valued_models"},
+)
+def value_heads(circuits: list[pd.DataFrame], models: list[NamedModel]) -> pd.DataFrame:
+    """The gap of every head of the finished models beside its own null; nothing is judged."""
+    parts = [
+        rows[rows["layer"] > 0].assign(model=name)
+        for name, rows in measures_by_model(models, circuits).items()
+    ]
+    rows = tidy(pd.concat(parts, ignore_index=True), HEAD_KEYS)
+    # Of the gap's own row the ends of its null, which stand with the null.
+    rows.loc[rows["quantity"] == GAP, ["low", "high"]] = math.nan
+    return rows
 
 
 def _judged(rows: pd.DataFrame, models: Mapping[str, ModelSettings]) -> pd.DataFrame:
@@ -212,8 +277,9 @@ def times(rows: pd.DataFrame) -> Iterator[dict]:
     Returns:
         Of each training `<quantity>_half`, NaN where it did not come to it, and `EARLIER`. Over
         them the geometric mean of those that did, n their number; `<quantity>_first`, the first
-        snapshot from which on the mean is `FOUND` and its interval excludes the null; and the mean
-        of `EARLIER` with Student's interval.
+        snapshot from which on the mean is `FOUND` on the side on which it ends and its interval
+        excludes the null, and `<quantity>_side`, that side: 1 above, -1 below, NaN where it is not
+        found; and the mean of `EARLIER` with Student's interval.
     """
     rows = over_tokens(rows)
     trainings = [seed for seed in rows[SEED].unique() if seed != ALL] or [ALL]
@@ -226,15 +292,22 @@ def times(rows: pd.DataFrame) -> Iterator[dict]:
         yield place | {SEED: ALL, "quantity": f"{quantity}_half", "value": mean, "n": len(came)}
         first = {"quantity": f"{quantity}_first", "value": _first_found(rows, quantity)}
         yield place | {SEED: ALL} | first
+        side = {"quantity": f"{quantity}_side", "value": _side_found(rows, quantity)}
+        yield place | {SEED: ALL} | side
     # A training whose attention is not found says nothing: it may come, and be too small to see.
     apart = {
         seed: math.log2(halves[ATTENTION][seed] / halves[GAP][seed])
         for seed in trainings
         if not any(math.isnan(by_seed[seed]) for by_seed in halves.values())
     }
-    found = [sum(not math.isnan(t) for t in halves[quantity].values()) for quantity in halves]
-    came = "topics are found in the values of {} of {} trainings, in the attention of {}"
-    came = came.format(found[0], len(trainings), found[1])
+    values, attention = (
+        [seed for seed, tokens in of.items() if not math.isnan(tokens)] for of in halves.values()
+    )
+    came = (
+        f"topics are found in the values of {len(values)} of {len(trainings)} trainings"
+        f"{_below(rows, GAP, values)}, in the attention of {len(attention)}"
+        f"{_below(rows, ATTENTION, attention)}"
+    )
     earlier = {SEED: ALL, "quantity": EARLIER, "note": came}
     yield place | earlier | intervals.mean(list(apart.values()))
     if len(trainings) > 1:
@@ -262,15 +335,32 @@ def over_tokens(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _half(rows: pd.DataFrame, quantity: str, seed: str) -> float:
-    """`half_time` of one training, NaN where its finished model is not `FOUND`."""
+    """`half_time` of one training, on its side; NaN where its finished model is not `FOUND`."""
     own = rows[(rows["quantity"] == quantity) & (rows[SEED] == seed)]
-    if not own["z"].iloc[-1] > FOUND:
+    z = own["z"].iloc[-1]
+    if not abs(z) > FOUND:
         return math.nan
-    return half_time(own["tokens"].to_numpy(float), own["value"].to_numpy())
+    return half_time(own["tokens"].to_numpy(float), np.sign(z) * own["value"].to_numpy())
 
 
 def _first_found(rows: pd.DataFrame, quantity: str) -> float:
     """The first snapshot from which on the mean over trainings is beyond its null; NaN: none."""
     own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
-    since = ((own["z"] > FOUND) & (own["low"] > 0))[::-1].cummin()[::-1]
+    side = np.sign(own["z"].iloc[-1])
+    excludes = own["low"] > 0 if side > 0 else own["high"] < 0
+    since = ((side * own["z"] > FOUND) & excludes)[::-1].cummin()[::-1]
     return float(own["tokens"][since].min())
+
+
+def _below(rows: pd.DataFrame, quantity: str, seeds: Sequence[str]) -> str:
+    """How many of the trainings that are found end below their null, where any does."""
+    ends = rows[rows["quantity"] == quantity].groupby(SEED)["z"].last()
+    below = int((ends[seeds] < 0).sum())
+    return f" ({below} below the null)" if below else ""
+
+
+def _side_found(rows: pd.DataFrame, quantity: str) -> float:
+    """Whether the mean over trainings ends above its null (1) or below it (-1); NaN: not found."""
+    own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
+    found = not math.isnan(_first_found(rows, quantity))
+    return float(np.sign(own["z"].iloc[-1])) if found else math.nan

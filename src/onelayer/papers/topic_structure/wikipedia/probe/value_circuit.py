@@ -216,7 +216,7 @@ def measure_circuits(
     Returns:
         Rows of `COLUMNS`, none where the architecture's heads are not known. The mean over heads
         has the rows of `Sampled`, `_null_corrected` being the gap minus the mean of its null; a
-        head has, for each checkpoint, its gap between the 95% ends of its null, and `_z`.
+        head has, for each checkpoint, its gap between the 95% ends of its null, `_null`, and `_z`.
 
     """
     sets, rng = TopicSets(membership), generator("words", settings.seed)
@@ -272,7 +272,7 @@ def measure_vectors(
 
 
 def _of_heads(places: Sequence[tuple[int, int]], values: np.ndarray, null: np.ndarray):
-    """Gap, ends of the null and z of every head of a checkpoint: `values` [H], `null` [P, H]."""
+    """Gap, null and z of every head of a checkpoint: `values` [H], `null` [P, H]."""
     low, high = uncertainty.percentile_interval(null)
     rows = []
     for number, (layer, head) in enumerate(places):
@@ -280,5 +280,7 @@ def _of_heads(places: Sequence[tuple[int, int]], values: np.ndarray, null: np.nd
         z = uncertainty.z_score(values[number], null[:, number])
         ends = {"low": low[number], "high": high[number]}
         rows.append(of | ends | {"quantity": GAP, "value": values[number]})
+        chance = {"quantity": f"{GAP}_null", "value": null[:, number].mean()}
+        rows.append(of | ends | chance)
         rows.append(of | {"quantity": f"{GAP}_z", "value": z})
     return pd.DataFrame(rows)
