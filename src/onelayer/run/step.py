@@ -1,7 +1,7 @@
 """What every pipeline step shares: command line, log, settings, threads, atomic outputs, record.
 
 A step is a small command-line program, `scripts/<step>.py`. It runs under Snakemake and by hand
-alike: `python scripts/fit_lda.py --counts IN --topics OUT --settings '{"lda": {"topics": 50}}'`.
+alike: `python scripts/init_random_model.py --like IN --models OUT --settings '{"seeds": [0]}'`.
 """
 
 import argparse

@@ -37,6 +37,10 @@ class Block(pydantic.BaseModel):
         """What another block has of these fields, but for those that are given."""
         return cls(**{n: getattr(other, n) for n in cls.model_fields.keys() - own} | own)
 
+    def but(self, **own: object) -> Self:
+        """The same with other values, which are checked."""
+        return self.of_fields(self, **own)
+
 
 class Credited(Block):
     """Somebody's work: whose it is, and what may be done with it; empty where it is not known."""
@@ -144,6 +148,7 @@ def part_names(parts: int) -> list[str]:
     return [f"{part:0{digits}}-of-{parts}" for part in range(parts)] if parts > 1 else []
 
 
+Positive = Annotated[float, Field(gt=0)]
 Title = Annotated[str, Field(min_length=1, max_length=80)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
