@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import pydantic
 from pydantic import Field
@@ -23,7 +23,7 @@ class Block(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _name_unknown_keys(cls, values: Any) -> Any:
+    def _name_unknown_keys(cls, values: object) -> object:
         # pydantic would refuse them too, but without saying what is known here.
         known = cls.model_fields
         for key in values if isinstance(values, dict) else ():
