@@ -10,9 +10,12 @@ from gensim.models import LdaModel, ldamodel
 
 from bench.case import Case, Numbers, Way, Work
 from onelayer.compute.seeds import generator
+from onelayer.settings.root import default_settings
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.topics.bags import BagOfWords
 from onelayer.text.topics.lda import fit_lda
+
+LDA = default_settings().topics.lda
 
 
 def cases(small: bool = False) -> Iterator[Case]:
@@ -23,7 +26,7 @@ def cases(small: bool = False) -> Iterator[Case]:
 
 
 def _case(bag: BagOfWords, topics: int) -> Case:
-    settings = LdaSettings(topics=topics, passes=1, chunksize=1000)
+    settings = LDA.but(topics=topics, passes=1, chunksize=1000)
     order = generator("document order", settings.seed).permutation(bag.size)
     rows = [bag.counts[place] for place in order]
     documents = [list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in rows]

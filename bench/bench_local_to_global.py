@@ -21,13 +21,10 @@ from onelayer.papers.local_to_global.training import (
     sequences,
     train_group,
 )
-from onelayer.settings.local_to_global import (
-    ChainSettings,
-    EnsembleSettings,
-    TrainingSettings,
-    Variant,
-)
+from onelayer.settings.local_to_global import ChainSettings, EnsembleSettings, Variant
+from onelayer.settings.root import default_settings
 
+LTG = default_settings().local_to_global
 CHAIN = Chain(0.9, 0.9)
 TOLERANCE, AT_REST = 1e-8, 1e-7
 
@@ -159,9 +156,10 @@ def _population_gradient(runs: int, steps: int, rate: float = 0.01) -> Case:
 
 
 def _transformers(seeds: int, T: int, batch: int, iterations: int) -> Case:
-    training = TrainingSettings(sequence_length=T, batch=batch, iterations=iterations)
+    training = LTG.transformer.training.but(sequence_length=T, batch=batch, iterations=iterations)
     group = [Variant(name=start, initialisation=start) for start in STARTS]
-    settings = EnsembleSettings(
+    settings = EnsembleSettings.of_fields(
+        LTG.transformer,
         chain=ChainSettings(p=CHAIN.p, q=CHAIN.q),
         training=training,
         seeds=seeds,

@@ -17,13 +17,15 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers.utils import is_accelerate_available
 
 from bench.case import Case, Numbers, Way, Work, counted_flops
-from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, SizeSettings
+from onelayer.settings.pretraining import PretrainModelSettings, SizeSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.families import FAMILIES
 from onelayer.text.pretraining.objectives import Objective, Words, new_objective
 from onelayer.text.pretraining.text import Batch, Segments, plan_batches
 from onelayer.text.pretraining.training import learning_rate, train
 from onelayer.text.pretraining.vocabulary import SPECIAL
 
+PRETRAINING = default_settings().pretraining
 IGNORED = -100
 Inputs = dict[str, Tensor]
 
@@ -64,7 +66,7 @@ def cases(small: bool = False) -> Iterator[Case]:
     """One case a family."""
     size = SizeSettings(layers=1, width=16, heads=2, longest=128) if small else SizeSettings()
     tokens = 400 if small else 8_000
-    settings = PretrainingSettings(
+    settings = PRETRAINING.but(
         size=size,
         tokens=tokens,
         batch_tokens=200 if small else 1024,

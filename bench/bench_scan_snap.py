@@ -14,14 +14,17 @@ from bench.case import Case, Numbers, Way, Work
 from onelayer.papers.scan_snap import model
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, TOKEN_CHANCES, Task, draw_counts
 from onelayer.papers.scan_snap.simulation import simulate
+from onelayer.settings.root import default_settings
 from onelayer.settings.scan_snap import SimulationSettings
 from tests.oracle.scan_snap import full_matrices
+
+SCAN_SNAP = default_settings().scan_snap
 
 
 def cases(small: bool = False) -> Iterator[Case]:
     """A part of the sweep's iterations, all of its settings."""
     yield _case(
-        SimulationSettings(
+        SCAN_SNAP.entropy_sweep.but(
             num_last=[1, 2] if small else [1, 3, 5, 10],
             next_per_last=2,
             lr_Z=[0.5] if small else [0.5, 1.0, 2.0, 3.0],

@@ -13,7 +13,10 @@ from onelayer.papers.scan_snap import language_model
 from onelayer.papers.scan_snap.language_model import Reader, positions
 from onelayer.papers.scan_snap.text import Text
 from onelayer.papers.scan_snap.text_training import train_language_model
+from onelayer.settings.root import default_settings
 from onelayer.settings.scan_snap import LanguageModelSettings, TextTrainingSettings
+
+SCAN_SNAP = default_settings().scan_snap
 
 
 def cases(small: bool = False) -> Iterator[Case]:
@@ -25,7 +28,7 @@ def cases(small: bool = False) -> Iterator[Case]:
 
 def _case(dropout: float, iterations: int, sizes: dict[str, int]) -> Case:
     training = TextTrainingSettings(name="adam", optimizer="adam", lr=1e-3, lr_feed_forward=1e-3)
-    settings = LanguageModelSettings(
+    settings = SCAN_SNAP.language_model.but(
         **({"vocabulary": 1000, "width": 200, "hidden": 200} | sizes),
         dropout=dropout,
         clip=0.5,

@@ -26,9 +26,10 @@ from onelayer.papers.topic_structure.synthetic.training import (
     initial_parameters,
     train_runs,
 )
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.settings.root import default_settings
 from tests.oracle.topic_structure_sequences import BertStyle
 
+SYNTHETIC = default_settings().topic_structure.synthetic
 RATE = 0.003
 IGNORED = -100  # a label that cross_entropy leaves out
 STEPS = (
@@ -70,7 +71,7 @@ class Task:
 
 def cases(small: bool = False) -> Iterator[Case]:
     """The authors' model, then the paper's one-hot model."""
-    rng, masking = np.random.default_rng(0), MaskingSettings()
+    rng, masking = np.random.default_rng(0), SYNTHETIC.model
     vocabulary = data.Vocabulary(3, 4) if small else data.Vocabulary(10, 10)
     documents, lengths = (40, (15, 20)) if small else (2000, (100, 150))
     weights = rng.dirichlet(np.full(vocabulary.T, 0.1), documents)

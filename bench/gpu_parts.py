@@ -18,8 +18,11 @@ from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings import local_to_global, scan_snap
 from onelayer.settings.decision_lists import SampledRun
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.settings.root import default_settings
 
+SCAN_SNAP = default_settings().scan_snap
+SYNTHETIC = default_settings().topic_structure.synthetic
+LTG = default_settings().local_to_global
 FLOAT = 4  # bytes
 MOMENTUM, ADAM = 5, 7  # numbers read and written for each parameter
 FEWEST = 3  # iterations of the language model
@@ -51,7 +54,7 @@ def phase_map(small: bool) -> Part:
 
 def _sweep(name: str, sizes: dict, small: bool) -> Part:
     common = {"next_per_last": 2, "initial": "uniform", "seeds": 2 if small else 10}
-    settings = scan_snap.SimulationSettings(**sizes, **common, iterations=100)
+    settings = SCAN_SNAP.entropy_sweep.but(**sizes, **common, iterations=100)
     pairs = len(settings.rates("lr_Z")) * len(settings.rates("lr_Y_multiplier"))
     tasks = [Task(num_last, settings.next_per_last) for num_last in settings.num_last]
 
@@ -75,7 +78,7 @@ def synthetic_topics(small: bool) -> Part:
     count, runs = (40, 2) if small else (10_000, 30)
     weights = rng.dirichlet(np.full(vocabulary.T, 0.1), count)
     tokens = data.draw_documents(rng, vocabulary, weights, (15, 20), framed=True)
-    shown, selected = data.mask_documents(rng, vocabulary, tokens, MaskingSettings())
+    shown, selected = data.mask_documents(rng, vocabulary, tokens, SYNTHETIC.model)
     rows = data.count_rows(vocabulary, tokens, shown, selected, masked_attended=False)
     D = vocabulary.size
 
@@ -96,10 +99,11 @@ def transformers(small: bool) -> Part:
     group = [local_to_global.Variant(name=one, initialisation=one) for one in training.STARTS]
 
     def run(device: str, steps: int) -> Numbers:
-        own = local_to_global.TrainingSettings(
+        own = LTG.transformer.training.but(
             sequence_length=T, batch=2 if small else 16, iterations=steps
         )
-        settings = local_to_global.EnsembleSettings(
+        settings = local_to_global.EnsembleSettings.of_fields(
+            LTG.transformer,
             chain=local_to_global.ChainSettings(p=0.5, q=0.8),
             training=own,
             seeds=seeds,
@@ -153,7 +157,7 @@ def language_model(small: bool) -> Part:
     own = scan_snap.TextTrainingSettings(name="sgd", optimizer="sgd", lr=5, lr_feed_forward=10)
 
     def settings(steps: int) -> scan_snap.LanguageModelSettings:
-        return scan_snap.LanguageModelSettings(
+        return SCAN_SNAP.language_model.but(
             **({"vocabulary": 1000, "width": 200, "hidden": 200} | sizes),
             iterations=steps,
             measure_every=steps,

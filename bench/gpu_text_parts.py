@@ -10,11 +10,13 @@ from bench.bench_pretraining import Task
 from bench.gpu import Numbers, Part
 from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_articles
-from onelayer.settings.pretraining import PretrainingSettings, SizeSettings
-from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.settings.pretraining import SizeSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.pretraining.training import train
 from onelayer.text.pretraining.vocabulary import SPECIAL, word_level_tokenizer
 
+PRETRAINING = default_settings().pretraining
+PROBED = default_settings().probe.attention
 ADAM_BYTES = 28  # read and written for each weight
 
 
@@ -24,7 +26,7 @@ def pretraining(family: str, small: bool) -> Part:
     batch_tokens = 200 if small else 4096
 
     def task(steps: int) -> Task:
-        settings = PretrainingSettings(
+        settings = PRETRAINING.but(
             size=size,
             tokens=steps * batch_tokens,
             batch_tokens=batch_tokens,
@@ -78,7 +80,7 @@ def probe(small: bool) -> Part:
 
     def run(device: str, steps: int) -> Numbers:
         articles = pd.DataFrame({"id": [str(i) for i in range(steps)], "text": texts[:steps]})
-        settings = AttentionProbeSettings(documents=steps, max_tokens=128)
+        settings = PROBED.but(documents=steps, max_tokens=128)
         sums = probe_articles(model.to(device), tokenizer, articles, kept, settings)
         return {"exactly by head": sums.head_sums, "exactly pairs": sums.word_pairs.sums}
 

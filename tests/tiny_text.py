@@ -19,6 +19,7 @@ TOPICS = {
 }
 SETTINGS = PretrainingSettings.model_validate(
     {
+        "corpus": "made-up",
         "text": {"min_documents": 2, "held_out_share": 0.2},
         "size": {"width": 16, "heads": 2, "factorised_width": 8, "longest": 32},
         "objective": {"generator_width": 8, "predictable_document_share": 0.5},

@@ -180,11 +180,9 @@ def _planned(parsed: argparse.Namespace, overlay: str, targets: Sequence[str]) -
 
 def _check_name(name: str) -> None:
     """Refuse the name of a model of the settings, or of a checkpoint of one: `bert-here-0`."""
-    import yaml  # no other command needs it
+    from onelayer.settings.root import default_settings  # no other command needs it
 
-    from onelayer.settings.root import load_settings
-
-    settings = load_settings(yaml.safe_load((REPOSITORY / "config.yaml").read_text("utf-8")))
+    settings = default_settings()
     made = (name for model in settings.models for name in settings.checkpoints(model))
     if name in {*settings.models, *made}:
         raise OnelayerError(f"{name} is a model of the settings: give yours another --name")

@@ -89,7 +89,9 @@ def probe_topic_structure(
         variants, labels, frequencies = probed_words(kept, occurrences, [pieces])
         check_words(labels, kept)
         articles = pd.DataFrame({"id": [str(place) for place in range(len(texts))], "text": texts})
-        cut = AttentionProbeSettings(documents=len(texts), max_tokens=max_tokens)
+        cut = AttentionProbeSettings(
+            documents=len(texts), parts=1, max_tokens=max_tokens, reference_length=100, seed=0
+        )
         sums = probe_attention(model, tokenizer, articles, labels, variants, cut, progress)
         vectors = extract_embeddings(model, tokenizer, labels.words).of(labels.words)
         measures = [

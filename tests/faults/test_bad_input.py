@@ -21,8 +21,9 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_atte
 from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, write_attention_sums
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.root import load_settings
+from onelayer.run.provenance import settings_json
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.root import default_settings, load_settings
 from onelayer.text.corpus.storage import write_articles
 from onelayer.text.models.checkpoints import forward, load_checkpoint
 from onelayer.text.models.folder import check_folders
@@ -33,6 +34,8 @@ from tests.faults.conftest import error_line
 from tests.tiny_models import edit_config, save_tiny_bert
 from tests.workflow.conftest import merged_config
 
+DEFAULT = default_settings()
+PROBED = DEFAULT.probe.attention
 WORDS = ["frog", "toad", "newt", "fugue", "sonata", "cello"]
 
 
@@ -204,7 +207,7 @@ def test_settings_that_keep_no_word_are_named(articles, tmp_path):
         "count_words",
         *("--articles", articles, "--vocabulary", tmp_path / "out" / "words.parquet"),
         *("--counts", tmp_path / "out" / "counts.npz"),
-        *("--settings", '{"words": {"min_documents": 30}}'),
+        *("--settings", settings_json(words=DEFAULT.topics.words.but(min_documents=30))),
     )
     assert "topics.words: no word of 41 articles has min_letters 3, min_documents 30" in line
     assert not list(tmp_path.glob("out/*"))
@@ -272,13 +275,13 @@ def probe(tmp_path: Path, articles: Path, model: Path) -> Callable[..., str]:
 
     def run(**settings: object) -> str:
         out = tmp_path / "probe"
-        attention = {"max_tokens": 16, "device": "cpu"} | settings
+        attention = PROBED.but(**{"max_tokens": 16, "device": "cpu"} | settings)
         line = step_line(
             "probe_attention",
             *("--articles", articles, "--kept-words", kept_words(tmp_path, TWO_TOPICS)),
             *("--model", model, "--by-head", out / "h", "--by-distance", out / "d"),
             *("--by-words", out / "w", "--words", out / "p", "--vectors", out / "v"),
-            *("--settings", json.dumps({"attention": attention, "words": []})),
+            *("--settings", settings_json(attention=attention, words=[])),
         )
         assert not list(out.glob("*"))
         return line
@@ -319,7 +322,7 @@ def attention_sums(tmp_path: Path, model: Path, topics: list[int], text: str) ->
         pd.DataFrame({"id": list("abc"), "text": text}),
         labels_of(kept, [WORDS]),
         variants_of(kept),
-        AttentionProbeSettings(max_tokens=16),
+        PROBED.but(max_tokens=16),
     )
 
 

@@ -8,10 +8,15 @@ from pathlib import Path
 import numpy as np
 from transformers import BertConfig
 
+from onelayer.run.provenance import settings_json
 from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.settings.root import default_settings
 from onelayer.text.corpus.storage import write_articles
 from tests.conftest import ROOT, run_step
 from tests.faults.conftest import PACKAGE, VERSION, WHEEL, build_wheel, error_line, sha256
+
+TOPICS = default_settings().topics
+ALL_WORDS = settings_json(words=TOPICS.words.but(min_documents=1, max_document_share=1))
 
 
 def assert_disk_full(run: subprocess.CompletedProcess, folder: Path) -> None:
@@ -74,7 +79,7 @@ def test_a_vocabulary_and_its_counts(disk, tmp_path):
         "count_words",
         *("--articles", articles, "--vocabulary", disk / "words.parquet"),
         *("--counts", disk / "counts.npz"),
-        *("--settings", '{"words": {"min_documents": 1, "max_document_share": 1}}'),
+        *("--settings", ALL_WORDS),
     )
     assert_disk_full(run, disk)
 
@@ -88,14 +93,14 @@ def test_topics_as_safetensors(disk, tmp_path):
         ROOT,
         "count_words",
         *("--articles", articles, "--vocabulary", vocabulary, "--counts", counts),
-        *("--settings", '{"words": {"min_documents": 1, "max_document_share": 1}}'),
+        *("--settings", ALL_WORDS),
     )
     assert run.returncode == 0, run.stderr
     run = run_step(
         ROOT,
         "fit_lda",
         *("--vocabulary", vocabulary, "--counts", counts, "--topics", disk / "lda.safetensors"),
-        *("--settings", '{"lda": {"topics": 4, "passes": 1}}'),
+        *("--settings", settings_json(lda=TOPICS.lda.but(topics=4, passes=1))),
     )
     assert_disk_full(run, disk)
 

@@ -12,8 +12,9 @@ import pytest
 import safetensors.numpy
 
 from onelayer.run.portable import SWITCHES
-from onelayer.run.provenance import code_digest, file_sha256, library_versions
+from onelayer.run.provenance import code_digest, file_sha256, library_versions, settings_json
 from onelayer.run.step import atomic_outputs
+from onelayer.settings.root import default_settings
 from onelayer.text.corpus.storage import read_articles
 from tests.conftest import ROOT, run_script, run_step
 from tests.faults.conftest import error_line
@@ -121,7 +122,7 @@ def test_an_unforeseen_error_leaves_its_traceback_in_the_log(tmp_path):
         ROOT,
         "fit_lda",
         *("--vocabulary", words, "--counts", words, "--topics", tmp_path / "out" / "lda"),
-        *("--settings", '{"lda": {}}', "--log", log),
+        *("--settings", settings_json(lda=default_settings().topics.lda), "--log", log),
     )
     assert run.returncode == 1
     assert re.search(r"^ERROR fit_lda failed: \w+: ", log.read_text(), re.MULTILINE)
@@ -233,14 +234,14 @@ def test_tables_are_read_and_written_and_several_folders_stay_in_their_order(mod
 THREADS = """
 import json, torch
 from threadpoolctl import threadpool_info
-from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.settings.block import Computing
 from onelayer.run.step import run
 
 def main(step):
     pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
     step.outputs.threads.write_text(json.dumps({"torch": torch.get_num_threads()} | pools))
 
-run(main, settings=AttentionProbeSettings, outputs=["threads"])
+run(main, settings=Computing, outputs=["threads"])
 """
 
 

@@ -32,8 +32,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_arti
 from onelayer.settings import local_to_global, scan_snap
 from onelayer.settings.decision_lists import DescentRun, SampledRun
 from onelayer.settings.pretraining import AdamWSettings
-from onelayer.settings.probe import AttentionProbeSettings
-from onelayer.settings.topic_structure_synthetic import MaskingSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.families import FAMILIES
 from onelayer.text.models.tokenizer import load_tokenizer
@@ -44,6 +43,10 @@ from tests.fake_gpu import DEVICE, FakeGpu, Graph, fake_gpu
 from tests.tiny_models import save_tiny
 from tests.tiny_text import task
 
+LTG = default_settings().local_to_global
+SCAN_SNAP = default_settings().scan_snap
+SYNTHETIC = default_settings().topic_structure.synthetic
+PROBED = default_settings().probe.attention
 ASKED = {"copy to the host": 1}
 GPU = Execution(DEVICE)
 GENERATOR = torch.Generator
@@ -217,13 +220,14 @@ def test_trajectories_on_a_gpu_end_where_they_do_on_the_cpu(gpu, waits):
 
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_transformers_train_to_the_same_on_a_gpu(gpu, waits, layer_norm):
-    own = local_to_global.TrainingSettings(
+    own = LTG.transformer.training.but(
         sequence_length=12, batch=4, iterations=12, layer_norm=layer_norm
     )
     group = [
         local_to_global.Variant(name=start, initialisation=start) for start in ("standard", "paper")
     ]
-    settings = local_to_global.EnsembleSettings(
+    settings = local_to_global.EnsembleSettings.of_fields(
+        LTG.transformer,
         chain=local_to_global.ChainSettings(p=0.5, q=0.8),
         training=own,
         seeds=2,
@@ -252,7 +256,7 @@ def test_attention_in_large_pieces_is_attention_in_small_ones(gpu, monkeypatch):
 
 @pytest.mark.parametrize("num_last", [1, 3])
 def test_scan_and_snap_is_the_same_on_a_gpu_in_few_products(gpu, waits, num_last):
-    settings = scan_snap.SimulationSettings(
+    settings = SCAN_SNAP.entropy_sweep.but(
         num_last=[num_last],
         next_per_last=2,
         lr_Z=[0.5, 2.0],
@@ -269,7 +273,7 @@ def test_scan_and_snap_is_the_same_on_a_gpu_in_few_products(gpu, waits, num_last
 
 
 def test_scan_and_snap_with_positions_is_the_same_on_a_gpu(gpu, waits):
-    settings = scan_snap.SimulationSettings(
+    settings = SCAN_SNAP.entropy_sweep.but(
         num_last=[2], next_per_last=1, length=16, batch=8, lr_Z=[1.0], lr_Y_multiplier=[2.0],
         initial="uniform", seeds=2, iterations=12,
     )  # fmt: skip
@@ -285,7 +289,7 @@ def test_synthetic_topics_train_to_the_same_on_a_gpu(gpu, waits, embedding):
     rng, vocabulary = np.random.default_rng(0), data.Vocabulary(3, 4)
     weights = rng.dirichlet(np.full(vocabulary.T, 0.1), 30)
     tokens = data.draw_documents(rng, vocabulary, weights, (15, 20), framed=True)
-    shown, selected = data.mask_documents(rng, vocabulary, tokens, MaskingSettings())
+    shown, selected = data.mask_documents(rng, vocabulary, tokens, SYNTHETIC.model)
     rows = data.count_rows(vocabulary, tokens, shown, selected, masked_attended=False)
     runs = [Run(seed, kind, 0.01) for kind in ("adam", "sgd") for seed in (0, 1)]
     plan = Plan(8, 3, 12, embedding, "cross_entropy")
@@ -305,7 +309,7 @@ def test_the_language_model_trains_to_the_same_on_a_gpu(gpu, waits):
     training = scan_snap.TextTrainingSettings(
         name="a", optimizer="sgd", lr=0.5, lr_feed_forward=0.5
     )
-    settings = scan_snap.LanguageModelSettings(
+    settings = SCAN_SNAP.language_model.but(
         vocabulary=100,
         width=8,
         hidden=8,
@@ -374,7 +378,7 @@ def test_the_probe_on_a_gpu_gives_the_cpus_sums_and_copies_no_attention(gpu, nam
             load_tokenizer(folder),
             articles,
             kept,
-            AttentionProbeSettings(max_tokens=32, reference_length=10),
+            PROBED.but(max_tokens=32, reference_length=10),
         )
 
     theirs = probed("cpu")

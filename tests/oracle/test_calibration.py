@@ -29,12 +29,14 @@ from onelayer.settings.calibration import (
     ProbeCalibrationSettings,
     TextCalibration,
 )
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.root import default_settings
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from tests.tiny_models import save_tiny_bert
 
+PROBED = default_settings().probe.attention
 TEXTS = [
     "The frog, the toad; the pond. A froglet, a toad!",
     "Bach, Mozart. Opera, opera! The toad.",
@@ -48,7 +50,7 @@ KEPT = pd.DataFrame(
     columns=["overlap", "threshold", "topic", "word", "probability"],
 )
 VOCABULARY = pd.DataFrame({"word": list(TOPICS), "occurrences": [9, 8, 7, 6, 5, 4]})
-ATTENTION = AttentionProbeSettings(documents=5, max_tokens=32)
+ATTENTION = PROBED.but(documents=5, max_tokens=32)
 
 
 @pytest.fixture(scope="module")

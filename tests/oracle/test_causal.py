@@ -14,12 +14,14 @@ from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     permuted_attention,
     standardised_means,
 )
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.checkpoints import is_causal, load_checkpoint, save_random_checkpoint
 from onelayer.text.models.tokenizer import encode, load_tokenizer
 from tests.oracle import attention_loops, cases, null_loops
 from tests.tiny_models import CAUSAL, ENCODERS, save_tiny
 
+PROBED = default_settings().probe.attention
 LENGTH = 10
 TEXTS = [
     "The frog, the toad; the pond. A froglet! Bach",
@@ -42,7 +44,7 @@ def uniform(tokens: int) -> np.ndarray:
 def probed(folder, texts: list[str]):
     tokenizer = load_tokenizer(folder)
     labels = labels_of(KEPT, [set(KEPT["word"])])
-    settings = AttentionProbeSettings(max_tokens=32, reference_length=LENGTH)
+    settings = PROBED.but(max_tokens=32, reference_length=LENGTH)
     articles = pd.DataFrame({"id": [str(i) for i in range(len(texts))], "text": texts})
     model = load_checkpoint(folder)
     sums = probe_attention(model, tokenizer, articles, labels, variants_of(KEPT), settings)

@@ -13,13 +13,14 @@ from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     conditions_of,
     read_without,
 )
-from onelayer.settings.topic_structure import HeadRemovalSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.head_removal import HeadSwitch
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.models.word_heads import WordModel, load_word_model
 from tests.oracle.head_hooks import loss_of_each_word
 from tests.tiny_models import FAMILIES, WORDS, save_tiny
 
+STRUCTURE = default_settings().topic_structure
 TEXT = "the frog, the toad! bach mozart opera. pond the frog, opera."
 
 
@@ -37,7 +38,7 @@ def folder(family: str, tmp_path: Path) -> Path:
 def asked(folder: Path, mask: int | None) -> Questions:
     vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": 1})
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
-    settings = HeadRemovalSettings(documents=2, asked_share=0.5)
+    settings = STRUCTURE.wikipedia.head_removal.but(documents=2, asked_share=0.5)
     tokenizer = load_tokenizer(folder)
     questions = Questioner(tokenizer, vocabulary, topics, settings, 32, mask).ask("a", TEXT)
     assert questions is not None and len(questions.positions) >= 2

@@ -7,11 +7,13 @@ import scipy.sparse
 from gensim.models import LdaModel
 
 from onelayer.compute.seeds import generator
+from onelayer.settings.root import default_settings
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.topics.bags import BagOfWords, StoredBag, write_counts
 from onelayer.text.topics.lda import fit_lda
 from onelayer.text.topics.online_lda import document_topics
 
+LDA = default_settings().topics.lda
 WORDS = 90
 
 
@@ -36,7 +38,7 @@ def stored(bag, tmp_path_factory) -> StoredBag:
 
 
 def settings(topics: int, chunksize: int = 20) -> LdaSettings:
-    return LdaSettings(topics=topics, passes=2, chunksize=chunksize, eta=0.3, seed=3)
+    return LDA.but(topics=topics, passes=2, chunksize=chunksize, eta=0.3, seed=3)
 
 
 def gensim_model(bag: BagOfWords, lda: LdaSettings, documents: list) -> LdaModel:

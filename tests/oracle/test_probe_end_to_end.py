@@ -29,11 +29,13 @@ from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
     document_weights,
 )
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from tests.tiny_models import save_tiny_bert
 
+PROBED = default_settings().probe.attention
 TEXTS = [
     "The frog, the toad; the pond. A froglet!",
     "Bach, Mozart. Opera, opera! The toad.",
@@ -105,7 +107,7 @@ def by_hand(folder, overlap: str) -> dict:
 def probed(tmp_path_factory):
     folder = save_tiny_bert(tmp_path_factory.mktemp("model") / "tiny")
     articles = pd.DataFrame({"id": [str(i) for i in range(len(TEXTS))], "text": TEXTS})
-    settings = AttentionProbeSettings(documents=4, max_tokens=64, reference_length=LENGTH)
+    settings = PROBED.but(documents=4, max_tokens=64, reference_length=LENGTH)
     sums = probe_attention(
         load_checkpoint(folder),
         load_tokenizer(folder),

@@ -9,7 +9,9 @@ import torch
 
 from onelayer.papers.scan_snap import language_model, text, text_training
 from onelayer.papers.scan_snap.language_model import Windows
-from onelayer.settings.scan_snap import LanguageModelSettings
+from onelayer.settings.root import default_settings
+
+SCAN_SNAP = default_settings().scan_snap
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +176,7 @@ def test_text_is_split_numbered_and_cut_into_windows():
     rows = [" ".join(words[: 2 + n % 138]) for n in range(800)]
     articles = pd.DataFrame({"text": rows})
     training = {"name": "sgd", "optimizer": "sgd", "lr": 1.0, "lr_feed_forward": 1.0}
-    settings = LanguageModelSettings(
+    settings = SCAN_SNAP.language_model.but(
         corpus="made-up", vocabulary=100, held_out_share=0.1, held_out_sequences=5, length=8,
         trainings=[training],
     )  # fmt: skip

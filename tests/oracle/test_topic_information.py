@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onelayer.settings.topics import LdaSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.pretraining.objectives import new_objective
 from onelayer.text.pretraining.topic_information import (
     HIDDEN,
@@ -20,6 +20,7 @@ from onelayer.text.pretraining.vocabulary import MASK_ID
 from onelayer.text.topics.model import Topics
 from tests.tiny_text import TOPICS, encoded, task
 
+LDA = default_settings().topics.lda
 WORDS = sorted(["absent", *(word for words in TOPICS.values() for word in words)])
 
 
@@ -29,7 +30,7 @@ def known_topics(forgotten: str = "frog") -> KnownTopics:
     weights = [[500.0 if word in words else 0.1 for word in kept] for words in TOPICS.values()]
     topics = Topics(np.array(weights), np.full(len(TOPICS), 0.1), np.full(len(kept), 0.1))
     vocabulary, *_ = encoded()
-    settings = LdaSettings(topics=len(TOPICS))
+    settings = LDA.but(topics=len(TOPICS))
     return KnownTopics.of(topics, pd.DataFrame({"word": kept}), settings, vocabulary["piece"])
 
 

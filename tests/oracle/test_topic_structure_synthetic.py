@@ -9,11 +9,12 @@ from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.data import draw
 from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
-from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
+from onelayer.settings.root import default_settings
 from tests.oracle.topic_structure_sequences import BertStyle, sequence_loss
 
+SYNTHETIC = default_settings().topic_structure.synthetic
 VOCABULARY = data.Vocabulary(T=3, v=4)
-MASKING = MaskingSettings(p_m=0.3, p_c=0.2, p_r=0.3)
+MASKING = SYNTHETIC.model.but(p_m=0.3, p_c=0.2, p_r=0.3)
 DOCUMENTS, BATCH = 24, 6
 
 
@@ -231,7 +232,7 @@ def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shar
 
 def test_gaps_of_drawn_documents_spread_as_the_share_of_words_that_show_themselves() -> None:
     """Long documents, each word selected or not: many draws against the derived interval."""
-    model = TopicModelSettings(T=5, v=4)
+    model = SYNTHETIC.model.but(T=5, v=4)
     vocabulary, documents, N = data.Vocabulary(5, 4), 400, (800, 800)
     gaps = []
     for seed in range(40):

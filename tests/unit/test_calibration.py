@@ -12,9 +12,8 @@ from onelayer.calibration.figure import figure_calibration
 from onelayer.evidence.tables import read_csv, reported
 from onelayer.run.provenance import REPOSITORY
 from onelayer.settings.models import HubModel, RandomModel
-from onelayer.settings.root import load_settings
+from onelayer.settings.root import default_settings, load_settings
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.settings.topics import AmbiguitySettings
 
 HUB = HubModel(
     source="hub",
@@ -24,7 +23,7 @@ HUB = HubModel(
 OTHER = RandomModel(source="random", like="bert", published_as=None)
 # Which has an attention ratio of 1.32 for BERT at .0005.
 PUBLISHED = REPOSITORY / "workflow/reference/topic_structure_wikipedia.csv"
-AMBIGUITY = AmbiguitySettings.model_validate({"thresholds": [{"count": 20, "beside": 0.0005}]})
+AMBIGUITY = default_settings().topics.ambiguity.but(thresholds=[{"count": 20, "beside": 0.0005}])
 COVERAGE = pd.DataFrame(
     [
         (simulation.MEAN, "normal", 3, math.nan, math.nan, math.nan, 950, 1000),

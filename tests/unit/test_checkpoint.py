@@ -9,8 +9,9 @@ import torch
 from onelayer.compute import checkpoint
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.run.step import Step
-from onelayer.settings.topics import LdaSettings
+from onelayer.settings.root import default_settings
 
+LDA = default_settings().topics.lda
 STATE = {"x": torch.arange(3.0)}
 
 
@@ -44,7 +45,7 @@ def test_a_steps_state_is_of_its_settings_its_device_and_its_inputs(tmp_path: Pa
 
     def identity(device: str = "cpu", portable: bool = False, **settings: int) -> str:
         nothing = types.SimpleNamespace()
-        block = LdaSettings(**settings)
+        block = LDA.but(**settings)
         step = Step("fit_lda", block, nothing, nothing, (source,), device, portable=portable)
         return step.identity()
 

@@ -12,16 +12,19 @@ from onelayer.papers.topic_structure.wikipedia.probe import choices
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
-from onelayer.settings.probe import AttentionProbeSettings, ProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import ChoicesSettings
-from onelayer.settings.topics import LdaSettings, WordSettings
+from onelayer.settings.probe import ProbeSettings, UncertaintySettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.checkpoints import forward
 from onelayer.text.models.tokenizer import encode
 from onelayer.text.topics.bag_of_words import count_words
 from onelayer.text.topics.bags import TfIdf
 from tests.unit.test_topic_models import ARTICLES, TEXTS, VOCABULARY, kept, tiny  # noqa: F401
 
-ALL_OF_IT = ChoicesSettings(
+STRUCTURE = default_settings().topic_structure
+PROBED = default_settings().probe.attention
+SEEN_WORDS = default_settings().topics.words
+LDA = default_settings().topics.lda
+ALL_OF_IT = STRUCTURE.choices.but(
     models=["tiny"],
     weights=["counts", "tf-idf"],
     schedules=["ours", "authors"],
@@ -35,7 +38,7 @@ ALL_OF_IT = ChoicesSettings(
 )
 KEPT = kept("frog toad pond", "bach opera mozart")
 OURS = choices.Choice("counts", "ours", 2, 0, 3, "disjoint")
-SEEN = AttentionProbeSettings(documents=12, max_tokens=64)
+SEEN = PROBED.but(documents=12, max_tokens=64)
 UNSURE = UncertaintySettings(document_resamples=100, permutations=50, word_resamples=50)
 PROBE = ProbeSettings(attention=SEEN, uncertainty=UNSURE)
 
@@ -48,7 +51,7 @@ def measured(tiny):  # noqa: F811
 
 def test_weights_are_those_of_gensim() -> None:
     texts = ["frog frog toad", "frog pond", "", "opera bach bach bach toad"]
-    bag = count_words(texts, WordSettings(min_documents=1, max_document_share=1.0))
+    bag = count_words(texts, SEEN_WORDS.but(min_documents=1, max_document_share=1.0))
     corpus = [[(int(w), int(c)) for w, c in entries] for entries in bag.documents()]
     theirs = TfidfModel(corpus, normalize=True)
     order = [3, 0, 1, 2]
@@ -57,9 +60,9 @@ def test_weights_are_those_of_gensim() -> None:
 
 
 def test_the_authors_schedule_is_one_pass_of_gensims_defaults() -> None:
-    lda = ALL_OF_IT.lda(LdaSettings(passes=6, seed=3), "authors", 100)
+    lda = ALL_OF_IT.lda(LDA.but(passes=6, seed=3), "authors", 100)
     assert (lda.topics, lda.passes, lda.decay, lda.offset, lda.seed) == (100, 1, 0.5, 1.0, 3)
-    assert ALL_OF_IT.lda(LdaSettings(passes=6), "ours", 20).passes == 6
+    assert ALL_OF_IT.lda(LDA.but(passes=6), "ours", 20).passes == 6
 
 
 def by_a_slow_loop(tiny, pooling: str, length: str) -> float:  # noqa: F811

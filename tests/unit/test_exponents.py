@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from onelayer.evidence.claims import tabulated
 from onelayer.evidence.power_laws import exponents, jackknifed
@@ -16,11 +15,12 @@ from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_se
 from onelayer.papers.scan_snap import rescaling
 from onelayer.papers.scan_snap.simulation import simulate, simulate_slower
 from onelayer.papers.topic_structure.synthetic.claims import ratio_exponents
-from onelayer.settings.decision_lists import Size, WorstCaseSettings
-from onelayer.settings.scan_snap import SimulationSettings, SlowSettings
-from tests.conftest import ROOT
+from onelayer.settings.decision_lists import Size
+from onelayer.settings.root import default_settings
 
-SMALL = WorstCaseSettings(sizes=[Size(L=5, n=3, m=3)], climbs=2, rounds=3, heaviest=4)
+LISTS = default_settings().decision_lists
+SCAN_SNAP = default_settings().scan_snap
+SMALL = LISTS.worst_case.but(sizes=[Size(L=5, n=3, m=3)], climbs=2, rounds=3, heaviest=4)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,8 @@ def test_the_jackknife_equals_slow_loops():
 
 
 def test_slower_trainings_are_those_of_smaller_rates_for_as_many_more_iterations():
-    block = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["scan_snap"]
-    transition = SimulationSettings(**block["transition"] | {"iterations": 10, "batch": 8})
-    slow = SlowSettings(
+    transition = SCAN_SNAP.transition.but(iterations=10, batch=8)
+    slow = SCAN_SNAP.slow_transition.but(
         slower=[1, 65], lr_Z=[0.5, 2], lr_Y_multiplier=[1, 3], seeds=2, iterations=1
     )
     found = simulate_slower(transition, slow)

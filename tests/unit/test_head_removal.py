@@ -20,8 +20,9 @@ from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     unseen_articles,
 )
 from onelayer.settings.models import PretrainedModel
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import HeadRemovalSettings, NamedModel
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.root import default_settings
+from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.text.models.folder import published_bare
 from onelayer.text.models.tokenizer import load_tokenizer
@@ -29,6 +30,8 @@ from onelayer.text.models.word_heads import load_word_model
 from onelayer.text.pretraining.text import ENCODED
 from tests.tiny_models import WORDS, save_tiny
 
+STRUCTURE = default_settings().topic_structure
+PROBED = default_settings().probe.attention
 RATIOS = np.array([[1.0, 4.0, 0.5, 0.9], [3.0, 1.1, 1.0, 0.8]])
 
 
@@ -58,7 +61,7 @@ def bert(tmp_path: Path) -> Path:
 def asked(folder: Path, text: str, share: float, mask: int | None, seed: int = 0):
     vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": range(1, len(WORDS))})
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
-    settings = HeadRemovalSettings(documents=3, asked_share=share, seed=seed)
+    settings = STRUCTURE.wikipedia.head_removal.but(documents=3, asked_share=share, seed=seed)
     questioner = Questioner(load_tokenizer(folder), vocabulary, topics, settings, 32, mask)
     return questioner.ask("a", text)
 
@@ -131,16 +134,16 @@ def corpus(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_no_article_is_measured_that_was_probed_or_trained_on(corpus: tuple[Path, Path]) -> None:
     articles, encoded = corpus
-    attention = AttentionProbeSettings(documents=10)
+    attention = PROBED.but(documents=10)
     probed = set(sample_articles([articles], attention)["id"])
     held_out = {str(i) for i in range(0, 40, 2)}
-    settings = HeadRemovalSettings(documents=30)
+    settings = STRUCTURE.wikipedia.head_removal.but(documents=30)
     found = unseen_articles([articles], [articles], [encoded], attention, settings)
     assert set(found["id"]) == held_out - probed and probed & held_out
     few = settings.model_copy(update={"documents": 4})
     assert set(unseen_articles([articles], [], [], attention, few)["id"]).isdisjoint(probed)
     assert len(unseen_articles([articles], [articles], [encoded], attention, few)) == 4
-    everything = AttentionProbeSettings(documents=40)
+    everything = PROBED.but(documents=40)
     assert not len(unseen_articles([articles], [articles], [encoded], everything, settings))
 
 
@@ -159,13 +162,13 @@ def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Pat
     ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
     tables = (articles, kept, vocabulary, ratios)
     given = list(folders.values()), list(map(int, folders))
-    found = measure_removal(*given, *tables, HeadRemovalSettings(documents=3), 32)
+    found = measure_removal(*given, *tables, STRUCTURE.wikipedia.head_removal.but(documents=3), 32)
     assert set(found) == set(head_removal.COLUMNS)
     assert set(found["loss_of"]) == {"masked words"} and set(found["missing"]) == {""}
     one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
     assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
-    few = articles[:1], *tables[1:], HeadRemovalSettings(documents=3)
+    few = articles[:1], *tables[1:], STRUCTURE.wikipedia.head_removal.but(documents=3)
     missing = measure_removal(*given, *few, 32)
     assert missing["missing"].item().startswith("articles neither probed nor trained on: 1")
     # As many other heads of one layer are left, so that every kind of heads is there.
@@ -256,8 +259,11 @@ def test_a_file_keeps_what_the_loss_is_and_why_there_is_none(tmp_path: Path) -> 
 
 
 def test_notes_say_how_many_heads_are_removed() -> None:
-    assert "a share of 0.25 of all heads" in head_removal.notes(HeadRemovalSettings(documents=3))[0]
-    fewer = HeadRemovalSettings(documents=3, heads_share=0.1)
+    assert (
+        "a share of 0.25 of all heads"
+        in head_removal.notes(STRUCTURE.wikipedia.head_removal.but(documents=3))[0]
+    )
+    fewer = STRUCTURE.wikipedia.head_removal.but(documents=3, heads_share=0.1)
     assert "a share of 0.1 of all heads" in head_removal.notes(fewer)[0]
 
 

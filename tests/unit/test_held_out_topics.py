@@ -6,12 +6,16 @@ import pytest
 import scipy.sparse
 
 from onelayer.papers.topic_structure.wikipedia import topic_tables
+from onelayer.settings.root import default_settings
 from onelayer.settings.topics import NamedLda
 from onelayer.text.topics.bags import BagOfWords
 from onelayer.text.topics.variation import halves, held_out_coherence
 
-SMALL = {"topics": 2, "passes": 30, "chunksize": 20}
-MODELS = [NamedLda(name="topics.lda", **SMALL), NamedLda(name="sparse", eta=0.01, **SMALL)]
+SMALL = default_settings().topics.lda.but(topics=2, passes=30, chunksize=20)
+MODELS = [
+    NamedLda.of_fields(SMALL, name="topics.lda"),
+    NamedLda.of_fields(SMALL, name="sparse", eta=0.01),
+]
 
 
 @pytest.fixture(scope="module")

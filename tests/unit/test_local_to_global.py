@@ -15,11 +15,9 @@ from onelayer.papers.local_to_global.theory import (
     critical_points_with_attention,
     outcome_with_attention,
 )
-from onelayer.settings.local_to_global import (
-    AttentionFlowSettings,
-    FlowSettings,
-    IntegrationSettings,
-)
+from onelayer.settings.root import default_settings
+
+LTG = default_settings().local_to_global
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 ENTROPIES = [
@@ -158,9 +156,8 @@ def test_critical_points_with_attention_are_what_they_are_called(chain):
 
 
 def test_independent_symbols_flow_to_the_one_entropy_with_attention_and_without():
-    settings = AttentionFlowSettings(draws=20, independent=[0.3])
-    flow = IntegrationSettings.model_construct(chains=[])
-    found = attention_starts(settings, flow)
+    settings = LTG.attention_flow.but(draws=20, independent=[0.3])
+    found = attention_starts(settings, LTG.flow.model_copy(update={"chains": []}))
     assert found.groupby("model").size().to_dict() == {"(e, w)": 20, "(e, w, a)": 20}
     chain = Chain(0.3, 0.7)
     loss = canonical.loss(canonical.logit_gap(found["e"], found["w"], found["a"]), chain)
@@ -172,7 +169,7 @@ def test_independent_symbols_flow_to_the_one_entropy_with_attention_and_without(
 
 
 def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
-    settings = FlowSettings(
+    settings = LTG.flow.but(
         chains=[{"p": chain.p, "q": chain.q} for chain in (BELOW, ABOVE)],
         sigmas=[0.1, 1.0],
         frames=3,

@@ -8,15 +8,13 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import tidy
 from onelayer.papers.local_to_global import claims, open_problem_tables, open_problems
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.settings.local_to_global import (
-    OpenProblemsSettings,
-    SourceSettings,
-    TrainingSettings,
-)
+from onelayer.settings.local_to_global import SourceSettings
+from onelayer.settings.root import default_settings
 
+LTG = default_settings().local_to_global
 STICKY = SourceSettings(name="sticky", transitions=[[0.8, 0.2], [0.2, 0.8]])
 RESTLESS = SourceSettings(name="restless", transitions=[[0.1, 0.9], [0.9, 0.1]], depths=[1, 2])
-TRAINING = TrainingSettings()
+TRAINING = LTG.transformer.training
 ABOVE = Chain(0.5, 0.8)
 GAP = ABOVE.unigram_entropy - ABOVE.bigram_entropy
 
@@ -136,7 +134,7 @@ def test_flows_of_all_chains_are_counted_together_and_the_largest_error_stands_f
 
 
 def test_held_out_sequences_that_lack_a_context_are_refused():
-    settings = OpenProblemsSettings(
+    settings = LTG.open_problems.but(
         sources=[{"name": "stuck", "transitions": [[0.9999, 0.0001], [0.0001, 0.9999]]}],
         sequence_length=8, evaluate_on=1, iterations=1, batch=1, seeds=2,
     )  # fmt: skip

@@ -10,9 +10,11 @@ from onelayer.papers.local_to_global import basins, flow_tables, training_tables
 from onelayer.papers.local_to_global.canonical import W_SADDLE
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
-from onelayer.settings.local_to_global import TrainingSettings, Variant
+from onelayer.settings.local_to_global import Variant
+from onelayer.settings.root import default_settings
 from tests.conftest import ROOT
 
+LTG = default_settings().local_to_global
 ABOVE = Chain(0.5, 0.8)
 UNIGRAM, BIGRAM = ABOVE.unigram_entropy, ABOVE.bigram_entropy
 
@@ -87,7 +89,7 @@ def test_independent_symbols_have_no_global_share_of_their_own():
     assert table["value"].iloc[0] == 1 and table["value"].iloc[2] < 1e-12
 
 
-TRAINING = TrainingSettings()
+TRAINING = LTG.transformer.training
 TENTH = (UNIGRAM - BIGRAM) / 10
 
 
@@ -162,7 +164,7 @@ def test_entropies_that_lie_close_are_told_apart_by_a_tenth_of_their_distance():
 
 
 def test_only_the_authors_training_on_their_chain_is_their_own_object():
-    own = TrainingSettings(sequence_length=1024, weight_decay=1e-3)
+    own = LTG.transformer.training.but(sequence_length=1024, weight_decay=1e-3)
     assert training_tables.kind_of(own, ABOVE) == "claim"
     assert training_tables.kind_of(own, Chain(0.5, 0.7)) == "analogue"
     for change in ({"sequence_length": 256}, {"iterations": 2000}, {"layer_norm": True}):

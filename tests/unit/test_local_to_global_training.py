@@ -15,8 +15,10 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import canonical, initialisation, training
 from onelayer.papers.local_to_global.attention import attention
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import EnsembleSettings, Variant
+from onelayer.settings.root import default_settings
 
+LTG = default_settings().local_to_global
 CHAIN = {"p": 0.5, "q": 0.8}
 
 
@@ -24,8 +26,10 @@ STANDARD, PAPER = Variant(name="a"), Variant(name="b", initialisation="paper")
 
 
 def small(**changes) -> EnsembleSettings:
-    base = TrainingSettings(sequence_length=16, batch=4, iterations=6, **changes)
-    return EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=3)
+    base = LTG.transformer.training.but(sequence_length=16, batch=4, iterations=6, **changes)
+    return EnsembleSettings.of_fields(
+        LTG.transformer, chain=CHAIN, training=base, seeds=2, evaluate_every=3
+    )
 
 
 def test_the_paper_start_with_a_quarter_is_the_canonical_point():
@@ -67,7 +71,7 @@ def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else():
-    base = TrainingSettings()
+    base = LTG.transformer.training
     shorter = Variant(name="x", sequence_length=64, weight_decay=0.1)
     changed = shorter.applied(base)
     assert changed == base.model_copy(update={"sequence_length": 64, "weight_decay": 0.1})
@@ -128,8 +132,10 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
 
 
 def test_held_out_sequences_of_one_symbol_are_refused():
-    short = TrainingSettings(sequence_length=8)
-    rare = EnsembleSettings(chain={"p": 1e-6, "q": 0.5}, training=short, evaluate_on=1)
+    short = LTG.transformer.training.but(sequence_length=8)
+    rare = EnsembleSettings.of_fields(
+        LTG.transformer, chain={"p": 1e-6, "q": 0.5}, training=short, evaluate_on=1
+    )
     with pytest.raises(OnelayerError, match=r"evaluate_on = 1: .* hold one symbol only"):
         training.train_group([STANDARD], rare)
 
@@ -137,8 +143,10 @@ def test_held_out_sequences_of_one_symbol_are_refused():
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():
     """At a sixteenth of the published sequence length; both end with W_1 of rank one."""
     chain = Chain(**CHAIN)
-    base = TrainingSettings(sequence_length=64, batch=16, iterations=400)
-    settings = EnsembleSettings(chain=CHAIN, training=base, seeds=2, evaluate_every=100)
+    base = LTG.transformer.training.but(sequence_length=64, batch=16, iterations=400)
+    settings = EnsembleSettings.of_fields(
+        LTG.transformer, chain=CHAIN, training=base, seeds=2, evaluate_every=100
+    )
     group = [STANDARD, PAPER]
     curves = training.curves(group, training.train_group(group, settings), 2)
     last = curves[curves["iteration"] == 400]

@@ -13,8 +13,8 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_art
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
 from onelayer.papers.topic_structure.wikipedia.probe.sums import AttentionSums, merge_attention_sums
 from onelayer.settings.corpus import CorpusSettings, PartSettings, Slice
-from onelayer.settings.probe import AttentionProbeSettings
-from onelayer.settings.topics import LdaSettings, WordSettings
+from onelayer.settings.root import default_settings
+from onelayer.settings.topics import WordSettings
 from onelayer.text.corpus import bzip2
 from onelayer.text.corpus.bzip2 import read_blocks
 from onelayer.text.corpus.formats import articles_of, whole
@@ -35,6 +35,9 @@ from onelayer.text.topics.bags import write_counts
 from onelayer.text.topics.lda import fit_lda
 from onelayer.text.topics.quality import measure_topics
 
+SEEN_WORDS = default_settings().topics.words
+LDA = default_settings().topics.lda
+PROBED = default_settings().probe.attention
 PAGE = """<page><title>T{id}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>
 <text xml:space="preserve">{text}</text></revision></page>
 """
@@ -180,7 +183,7 @@ def stored(texts: list[str], settings: WordSettings, parts: int, folder: Path):
 @pytest.mark.parametrize("parts", [1, 3, 60, 70])
 @pytest.mark.parametrize("most", [None, 11])
 def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
-    settings = WordSettings(min_documents=3, max_document_share=0.3, max_words=most)
+    settings = SEEN_WORDS.but(min_documents=3, max_document_share=0.3, max_words=most)
     whole = count_words(texts, settings)
     assert len(whole.words) == (most or len(whole.words)) > 10
     bag = stored(texts, settings, parts, tmp_path)
@@ -197,13 +200,13 @@ def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
 
 def test_the_most_widespread_words_are_kept_and_ties_are_alphabetical():
     texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee eee eee", "ddd"]
-    settings = WordSettings(min_documents=1, max_document_share=1, max_words=3)
+    settings = SEEN_WORDS.but(min_documents=1, max_document_share=1, max_words=3)
     assert count_words(texts, settings).words == ["bbb", "ccc", "ddd"]
 
 
 def test_topics_of_parts_are_those_of_the_whole_to_the_last_bit(texts, tmp_path):
-    settings = WordSettings(min_documents=2, max_document_share=0.5)
-    lda = LdaSettings(topics=3, passes=2, chunksize=7)
+    settings = SEEN_WORDS.but(min_documents=2, max_document_share=0.5)
+    lda = LDA.but(topics=3, passes=2, chunksize=7)
     whole, bag = count_words(texts, settings), stored(texts, settings, 4, tmp_path)
     topics = fit_lda(whole, lda)
     assert (fit_lda(bag, lda).dirichlet == topics.dirichlet).all()
@@ -214,9 +217,9 @@ def test_topics_of_parts_are_those_of_the_whole_to_the_last_bit(texts, tmp_path)
 
 
 def test_gibbs_sampling_refuses_a_corpus_in_parts(texts, tmp_path):
-    bag = stored(texts, WordSettings(min_documents=2, max_document_share=0.5), 2, tmp_path)
+    bag = stored(texts, SEEN_WORDS.but(min_documents=2, max_document_share=0.5), 2, tmp_path)
     with pytest.raises(OnelayerError, match="for one in parts use gensim"):
-        fit_lda(bag, LdaSettings(backend="tomotopy", topics=2))
+        fit_lda(bag, LDA.but(backend="tomotopy", topics=2))
 
 
 def test_articles_are_found_by_their_place_in_all_parts(tmp_path):
@@ -232,7 +235,7 @@ def test_articles_are_found_by_their_place_in_all_parts(tmp_path):
 def test_probed_articles_come_from_the_whole_corpus_and_from_each_place_once(tmp_path):
     path = tmp_path / "articles.arrow"
     write_articles([(f"{place:03}", "", "text", None) for place in range(200)], path, "here")
-    settings = AttentionProbeSettings(documents=50, parts=2)
+    settings = PROBED.but(documents=50, parts=2)
     drawn = sample_articles([path], settings)["id"].tolist()
     assert drawn == sorted(set(drawn)) and len(drawn) == 50
     assert drawn[0] < "050" and drawn[-1] >= "150"

@@ -15,12 +15,8 @@ from transformers import AutoModel, AutoTokenizer
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.settings.pretraining import (
-    AdamWSettings,
-    PretrainingSettings,
-    SizeSettings,
-    TextSettings,
-)
+from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.text.models.checkpoints import load_checkpoint, word_embeddings
 from onelayer.text.models.families import FAMILIES
@@ -36,6 +32,8 @@ from onelayer.text.pretraining.text import Batch, encode_articles, plan_batches,
 from onelayer.text.pretraining.training import Training, learning_rate, train
 from onelayer.text.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
+
+PRETRAINING = default_settings().pretraining
 
 each_family = pytest.mark.parametrize("family", sorted(FAMILIES))
 
@@ -355,9 +353,9 @@ def test_an_article_of_two_corpora_is_held_out_of_both_or_of_none() -> None:
     alone = encode_articles(one, tokenizer, SETTINGS.text)["held_out"]
     rows = encode_articles(Dataset.from_pandas(both), tokenizer, SETTINGS.text, drawn_by="title")
     assert rows["held_out"][:] == [*alone, *alone]
-    several = PretrainingSettings(corpus=["vital-articles", "dump-excerpt"])
+    several = PRETRAINING.but(corpus=["vital-articles", "dump-excerpt"])
     assert several.text_name == "vital-articles+dump-excerpt"
-    assert PretrainingSettings().text_name == "vital-articles"
+    assert PRETRAINING.text_name == "vital-articles"
 
 
 def test_biases_and_norms_do_not_decay() -> None:

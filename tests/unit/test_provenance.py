@@ -12,9 +12,10 @@ from onelayer.compute.seeds import generator, stable_seed
 from onelayer.evidence.declarations import read_declarations
 from onelayer.run import provenance
 from onelayer.run.provenance import code_closure, code_digest, library_versions, settings_json
-from onelayer.settings.topics import LdaSettings
+from onelayer.settings.root import default_settings
 from tests.conftest import ROOT, clean_environment
 
+LDA = default_settings().topics.lda
 STEPS = sorted(path.stem for path in (ROOT / "scripts").glob("*.py"))
 
 
@@ -194,7 +195,7 @@ def test_a_digest_changes_with_the_code(tmp_path) -> None:
 
 
 def test_settings_travel_as_one_string_with_sorted_keys() -> None:
-    text = settings_json(LdaSettings(), overlap="disjoint")
+    text = settings_json(LDA, overlap="disjoint")
     keys = list(json.loads(text))
     assert keys == sorted(keys)
     assert json.loads(text)["overlap"] == "disjoint"

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from onelayer.papers.topic_structure.wikipedia import reading
-from onelayer.settings.topic_structure import ReadingSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.models.checkpoints import forward, load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from tests.conftest import ROOT
 from tests.tiny_models import save_tiny
 from tests.workflow.browser import Page
 
+STRUCTURE = default_settings().topic_structure
 TEMPLATE = (ROOT / "workflow/report/reading.html").read_text(encoding="utf-8")
 KEPT = pd.DataFrame(
     {
@@ -41,7 +42,9 @@ def test_articles_that_begin_with_most_words_of_topics_are_shown() -> None:
             "text": ["a b c d e f g h frog toad", "The Frog, a toad.", "Mozart and others"],
         }
     )
-    chosen = reading.choose_articles(articles, KEPT, ReadingSettings(articles=2, words=8))
+    chosen = reading.choose_articles(
+        articles, KEPT, STRUCTURE.wikipedia.reading.but(articles=2, words=8)
+    )
     assert [one["title"] for one in chosen] == ["two", "one"]
     assert chosen[0]["words"] == ["The", "Frog", ",", "a", "toad", "."]
     assert chosen[0]["topics"] == [None, 0, None, None, 0, None]

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import scipy.stats
 import torch
-import yaml
 
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
@@ -22,18 +21,13 @@ from onelayer.papers.scan_snap.findings import FINDINGS
 from onelayer.papers.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.papers.scan_snap.simulation import chunk_size, simulate, simulate_changes
 from onelayer.papers.scan_snap.text import Text
-from onelayer.settings.root import load_settings
-from onelayer.settings.scan_snap import (
-    AssumptionSettings,
-    LanguageModelSettings,
-    SimulationSettings,
-    TextTrainingSettings,
-)
+from onelayer.settings.root import default_settings
+from onelayer.settings.scan_snap import TextTrainingSettings
 from tests.conftest import ROOT, StoppedError, stopping_at
 
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+SCAN_SNAP = default_settings().scan_snap
 PUBLISHED = entropy_sweep.read_published(ROOT / "workflow/reference/scan_snap_figure6.csv")
-SCAN = SimulationSettings(
+SCAN = SCAN_SNAP.scan.but(
     num_last=[2],
     next_per_last=1,
     lr_Z=[1.0],
@@ -43,7 +37,7 @@ SCAN = SimulationSettings(
     every=1,
     longer=2,
 )
-SWEEP = SimulationSettings(
+SWEEP = SCAN_SNAP.entropy_sweep.but(
     num_last=[3],
     next_per_last=2,
     lr_Z=[0.5, 3.0],
@@ -288,7 +282,7 @@ def test_a_training_without_positions_stands_beside_its_twin():
 
 
 def test_a_training_has_its_own_corpus_seeds_and_iterations():
-    block = load_settings(DEFAULT).scan_snap.language_model
+    block = SCAN_SNAP.language_model
     own = {"seeds": 5, "iterations": 700, "corpus": "dump-excerpt", "positions": False}
     training = GENTLE.model_copy(update=own)
     block = block.model_copy(update={"trainings": [*block.trainings, training]})
@@ -363,7 +357,7 @@ def test_claims_on_drops_transitions_and_changed_assumptions(scan, sweep, tmp_pa
     rates = {"lr_Z": [0.5, 2.0], "lr_Y_multiplier": [0.5, 2.0], "iterations": 40, "longer": 1}
     both = simulate(SCAN.model_copy(update=rates | {"seeds": 3}))
     short = {"seeds": 2, "length": 32, "batch": 64}
-    changed = AssumptionSettings(lengths=[8], lr_Y_multiplier=[0.1])
+    changed = SCAN_SNAP.assumptions.but(lengths=[8], lr_Y_multiplier=[0.1])
     execution = Execution(checkpoint=Checkpoint(tmp_path / "checkpoint"))
     changes = simulate_changes(SCAN.model_copy(update=short), changed, execution)
     assert set(changes["assumption"]) == {"length", "decoder", "positions"}
@@ -454,7 +448,7 @@ def test_the_published_cells_fall_with_ten_query_tokens():
 
 
 def test_only_sgd_on_wikitext_is_the_papers_own_training():
-    block = load_settings(DEFAULT).scan_snap.language_model
+    block = SCAN_SNAP.language_model
     assert block.of_the_paper([]) == []
     assert block.of_the_paper([block.corpus]) == ["aggressive"]
     elsewhere = block.trainings[0].model_copy(update={"name": "far", "corpus": "wiki"})
@@ -466,7 +460,7 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
     words = np.arange(2000) % 28 + 2  # a text in which the next word is certain
     text = Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
     training = {"name": "adam", "optimizer": "adam", "lr": 0.01, "lr_feed_forward": 0.01}
-    settings = LanguageModelSettings(
+    settings = SCAN_SNAP.language_model.but(
         corpus="made-up", width=8, hidden=8, length=8, batch=4, seeds=2, iterations=12,
         measure_every=6, maps_at=[0], trainings=[training],
     )  # fmt: skip
@@ -491,7 +485,7 @@ def test_training_on_text_is_measured_and_goes_on_after_an_interruption(tmp_path
 
 
 def test_grids_and_observed_iterations():
-    settings = load_settings(DEFAULT).scan_snap
+    settings = SCAN_SNAP
     rates = settings.phase_map.rates("lr_Z")
     assert len(rates) == 20 and rates[0] == 0.1 and rates[-1] == pytest.approx(10)
     assert np.allclose(np.diff(np.log(rates)), np.log(100) / 19)

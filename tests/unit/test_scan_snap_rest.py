@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from onelayer.evidence.findings import ALL
 from onelayer.papers.scan_snap import model
@@ -13,11 +12,10 @@ from onelayer.papers.scan_snap.data import Task
 from onelayer.papers.scan_snap.measures import ATTENTION
 from onelayer.papers.scan_snap.rest import rest, slowing_by_seed
 from onelayer.papers.scan_snap.simulation import _ensemble, simulate
-from onelayer.settings.scan_snap import ScanSnapSettings, SimulationSettings
-from tests.conftest import ROOT
+from onelayer.settings.root import default_settings
 
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["scan_snap"]
-BLOCK = SimulationSettings(**DEFAULT["rest"] | {"seeds": 3, "longer": 2, "iterations": 40})
+DEFAULT = default_settings().scan_snap
+BLOCK = DEFAULT.rest.but(seeds=3, longer=2, iterations=40)
 
 
 @pytest.fixture(scope="module")
@@ -102,4 +100,4 @@ def test_controls_are_judged_on_the_side_that_was_predicted_and_paired_by_seed(r
 )
 def test_settings_that_have_no_control_are_refused(block, update, said):
     with pytest.raises(ValueError, match=said):
-        ScanSnapSettings(**DEFAULT | {block: DEFAULT[block] | update})
+        DEFAULT.but(**{block: getattr(DEFAULT, block).but(**update)})

@@ -3,12 +3,22 @@
 import copy
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.block import Block
+from onelayer.settings.block import Block, Computing, Threaded
+from onelayer.settings.pretraining import (
+    AdamWSettings,
+    ObjectiveSettings,
+    PretrainingSettings,
+    SizeSettings,
+    TextSettings,
+    TrainingSettings,
+)
+from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.root import Settings, load_settings
 from onelayer.settings.topics import Threshold
 from tests.conftest import ROOT, snakemake
@@ -118,8 +128,9 @@ topic_structure.synthetic.theory.tau: 12 =>
 topic_structure.synthetic.stage_two.taus: [2, 10] =>
     topic_structure.synthetic: stage_two.taus: 10 must be below T = 10
 topic_structure.synthetic.stage_gradients.settings: [b] => @: unknown name 'b'
-topic_structure.synthetic.model: {p_c: 0.6, p_r: 0.6} => @: p_c + p_r = 1.2: at most 1
-topic_structure.synthetic.model: {v: 1} => @.v: ... greater than or equal to 2, found 1
+{topic_structure.synthetic.model.p_c: 0.6, topic_structure.synthetic.model.p_r: 0.6} =>
+    topic_structure.synthetic.model: p_c + p_r = 1.2: at most 1
+topic_structure.synthetic.model.v: 1 => @: ... greater than or equal to 2, found 1
 topic_structure.synthetic.attention.N: [150, 100] =>
     topic_structure.synthetic.attention: words N = [150, 100]: fewest, then most
 topic_structure.synthetic.attention.documents: 10 =>
@@ -215,7 +226,7 @@ local_to_global.open_problems: {sources: [{name: x, transitions: [&row [0.5, 0.5
     @.sources.0: ... 3 rows ... 2 rows, or 4
 local_to_global.open_problems: {sources: [&x {name: x, transitions: [&r [0.5, 0.5], *r]}, *x]} =>
     @.sources: x is given twice
-local_to_global.attention_flow: {independent: [1.0]} => @.independent.0: ... less than 1
+local_to_global.attention_flow.independent: [1.0] => @.0: ... less than 1
 
 # Calibration and stability.
 calibration.texts.shuffles: 1 => @: ... greater than or equal to 2
@@ -290,23 +301,39 @@ def test_the_default_is_valid() -> None:
     assert settings.checkpoints("minilm") == ["minilm"]
 
 
-# Blocks that config.yaml leaves to their classes: how every small model is trained, no experiment.
-UNSAID = ["size", "objective", "optimizer", "text"]
+# Blocks whose defaults stand in the class, as do those of entries of lists and maps, of which each
+# may leave out some; all others stand in config.yaml.
+TRAINED = "how every small model is trained, no experiment"
+IN_THE_CLASS = {
+    Threaded: "how a step computes, not what",
+    Computing: "how a step computes, not what",
+    UncertaintySettings: "those of onelayer.probe_topic_structure",
+    Threshold: "entries of topics.ambiguity.thresholds",
+    **dict.fromkeys([TrainingSettings, PretrainingSettings, SizeSettings], TRAINED),
+    **dict.fromkeys([ObjectiveSettings, AdamWSettings, TextSettings], TRAINED),
+}
 
 
-def unsaid(block: type[Block], said: dict, path: str = "") -> Iterator[str]:
-    """Places of the blocks below a block that a configuration does not name."""
-    for name, field in block.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Block):
-            if name not in said:
-                yield path + name
-            yield from unsaid(field.annotation, said.get(name, {}), f"{path}{name}.")
+def misplaced(found: object, said: Any, path: str = "", entry: bool = False) -> Iterator[str]:
+    """Keys with a default in the class that belongs in config.yaml, or stands there again."""
+    entries = dict(enumerate(found)) if isinstance(found, list) else found
+    for key, one in entries.items() if isinstance(entries, dict) else ():
+        yield from misplaced(one, said[key], f"{path}{key}.", True)
+    for name, field in type(found).model_fields.items() if isinstance(found, Block) else ():
+        owner = next(one for one in type(found).__mro__ if name in one.__annotations__)
+        if not field.is_required() and not entry and owner not in IN_THE_CLASS:
+            yield f"{path}{name}: has a default in {owner.__name__}"
+        if name in said:
+            if said[name] == field.get_default():
+                yield f"{path}{name}: {said[name]} is the default of {owner.__name__}"
+            yield from misplaced(getattr(found, name), said[name], f"{path}{name}.", entry)
 
 
-def test_the_default_names_every_experiment() -> None:
-    assert {*unsaid(Settings, DEFAULT)} == {f"pretraining.{name}" for name in UNSAID}
-    cut = changed("topic_structure.synthetic: {}", copy.deepcopy(DEFAULT))
-    assert "topic_structure.synthetic.gap_grid" in {*unsaid(Settings, cut)}
+def test_a_default_stands_in_one_place_and_config_yaml_shows_every_experiment() -> None:
+    assert [*misplaced(Settings.model_validate(DEFAULT), DEFAULT)] == []
+    again = changed("probe.attention.device: auto", copy.deepcopy(DEFAULT))
+    [found] = misplaced(Settings.model_validate(again), again)
+    assert found == "probe.attention.device: auto is the default of Computing"
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,10 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_att
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
 from onelayer.settings.models import RandomModel
-from onelayer.settings.probe import AttentionProbeSettings, ProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
-from onelayer.settings.topics import LdaSettings, Threshold, WordSettings
+from onelayer.settings.probe import ProbeSettings, UncertaintySettings
+from onelayer.settings.root import default_settings
+from onelayer.settings.topic_structure import NamedModel
+from onelayer.settings.topics import Threshold
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.topics.bag_of_words import count_words
@@ -32,14 +33,19 @@ from onelayer.text.topics.variation import fit_topic_models
 from tests.tiny_models import save_tiny_bert
 from tests.unit.test_topics import planted
 
+SEEN_WORDS = default_settings().topics.words
+LDA = default_settings().topics.lda
+PROBED = default_settings().probe.attention
+STRUCTURE = default_settings().topic_structure
+
 # Fitting
 
 
 @pytest.fixture(scope="module")
 def fitted():
     texts, labels = planted(60)
-    bag = count_words(texts, WordSettings(min_documents=2, max_document_share=1.0))
-    lda = LdaSettings(topics=2, passes=2, chunksize=30)
+    bag = count_words(texts, SEEN_WORDS.but(min_documents=2, max_document_share=1.0))
+    lda = LDA.but(topics=2, passes=2, chunksize=30)
     return fit_topic_models(bag, [str(label) for label in labels], lda, ["gensim"], [3, 12], 5)
 
 
@@ -86,7 +92,7 @@ TEXTS = [
     "pond frog bach mozart toad opera the frog pond",
 ] * 4
 ARTICLES = pd.DataFrame({"id": [str(i) for i in range(len(TEXTS))], "text": TEXTS})
-ATTENTION = AttentionProbeSettings(documents=12, max_tokens=64)
+ATTENTION = PROBED.but(documents=12, max_tokens=64)
 UNCERTAINTY = UncertaintySettings(document_resamples=100, permutations=50, word_resamples=50)
 PROBE = ProbeSettings(attention=ATTENTION, uncertainty=UNCERTAINTY)
 
@@ -234,7 +240,7 @@ def test_checkpoints_that_know_different_words_are_not_measured_together(tiny) -
 
 # The table
 
-SETTINGS = RobustnessSettings(
+SETTINGS = STRUCTURE.robustness.but(
     models=["real", "random"],
     backends=["tomotopy", "gensim"],
     topics=[50, 100],

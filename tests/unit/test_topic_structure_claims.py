@@ -15,29 +15,17 @@ from onelayer.papers.topic_structure.synthetic.gap_grid import gap_grid
 from onelayer.papers.topic_structure.synthetic.norms import stage_gradients
 from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
 from onelayer.papers.topic_structure.synthetic.stages import half_times
-from onelayer.settings.topic_structure_synthetic import (
-    ComponentSettings,
-    ComponentsOverStepsSettings,
-    DescentSettings,
-    DyckSettings,
-    GapGridSettings,
-    MaskingSettings,
-    RatioOverTSettings,
-    StageGradientsSettings,
-    StageSetting,
-    SyntheticTraining,
-    TheorySettings,
-    TopicModelSettings,
-    TwoStageSettings,
-)
+from onelayer.settings.root import default_settings
+from onelayer.settings.topic_structure_synthetic import StageSetting
 
+SYNTHETIC = default_settings().topic_structure.synthetic
 SELECTIONS = ("proportion", "independent")
-SMALL = SyntheticTraining(model=TopicModelSettings(T=4, v=4))
+SMALL = SYNTHETIC.in_common.but(model=SYNTHETIC.model.but(T=4, v=4))
 
 
 def test_the_proportion_is_exact_in_every_document() -> None:
     rng, vocabulary = np.random.default_rng(0), data.Vocabulary(3, 4)
-    masking = MaskingSettings(p_m=0.15, p_c=0.1, p_r=0.1, selection="proportion")
+    masking = SYNTHETIC.model.but(p_m=0.15, p_c=0.1, p_r=0.1, selection="proportion")
     weights = data.uniform_weights(rng, 3, 2, 200)
     tokens = data.draw_documents(rng, vocabulary, weights, (8, 60), framed=True)
     shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
@@ -51,7 +39,7 @@ def test_the_proportion_is_exact_in_every_document() -> None:
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_the_gap_at_a_length_is_that_of_enumerated_documents(selection) -> None:
     """Two topics of two words, one topic a document, three or four words: every case counted."""
-    model = TopicModelSettings(T=2, v=2, p_m=0.3, p_c=0.25, p_r=0.25, selection=selection)
+    model = SYNTHETIC.model.but(T=2, v=2, p_m=0.3, p_c=0.25, p_r=0.25, selection=selection)
     squares, products, weights = 0.0, 0.0, 0.0
     for N in (3, 4):
         for chosen in range(1, 2**N):
@@ -82,7 +70,7 @@ def test_the_gap_at_a_length_is_that_of_enumerated_documents(selection) -> None:
 
 def test_infinitely_long_documents_have_the_theorems_gap_in_every_setting() -> None:
     for T, v, p_m, p_c, tau in ((10, 10, 0.15, 0.1, 2), (4, 3, 0.5, 0.6, 3), (6, 5, 0.3, 0, 1)):
-        model = TopicModelSettings(T=T, v=v, p_m=p_m, p_c=p_c)
+        model = SYNTHETIC.model.but(T=T, v=v, p_m=p_m, p_c=p_c)
         W_V = closed_form.ridge_value(closed_form.limit_moments(model, tau), 0.0)
         theory = closed_form.theory_gap(model)
         assert closed_form.gap(data.Vocabulary(T, v), W_V) == pytest.approx(theory, rel=1e-9)
@@ -91,7 +79,7 @@ def test_infinitely_long_documents_have_the_theorems_gap_in_every_setting() -> N
 
 
 def test_moments_of_long_documents_are_near_those_of_infinite_ones() -> None:
-    model = TopicModelSettings(T=4, v=3)
+    model = SYNTHETIC.model.but(T=4, v=3)
     rows = draw(model, 200, (4000, 4000), "a test", tau=2)
     drawn = closed_form.moments(rows)
     limit = closed_form.limit_moments(model, 2)
@@ -101,7 +89,7 @@ def test_moments_of_long_documents_are_near_those_of_infinite_ones() -> None:
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 def test_small_embeddings_lose_a_contrast_for_every_missing_dimension(d) -> None:
-    model = TopicModelSettings(T=4, v=3, p_m=0.2)
+    model = SYNTHETIC.model.but(T=4, v=3, p_m=0.2)
     E = closed_form.ridge_embedding(closed_form.limit_moments(model, 2), 0.0, d)
     assert np.linalg.matrix_rank(E, tol=1e-6) <= d
     expected = closed_form.theory_gap_of_rank(model, d)
@@ -111,7 +99,7 @@ def test_small_embeddings_lose_a_contrast_for_every_missing_dimension(d) -> None
 def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
     grid = {"N": [400, 500], "documents": 150, "seeds": 2, "taus": [1], "v": [3], "T": [4]}
     grid |= {"p_m": [0.4], "p_c": [0.6], "d": [3, 5]}  # 5 is T, which is there anyway
-    found = gap_grid(TopicModelSettings(T=5, v=4), GapGridSettings(**grid))
+    found = gap_grid(SYNTHETIC.model.but(T=5, v=4), SYNTHETIC.gap_grid.but(**grid))
     assert set(found["varied"]) == {"base", "v", "T", "p_m", "p_c", "tau", "selection", "d"}
     for varied, own in found[~found["varied"].isin(["base", "selection", "d"])].groupby("varied"):
         assert len(set(own[varied])) == 1
@@ -122,8 +110,8 @@ def test_the_grid_varies_one_number_at_a_time_and_is_near_the_theory() -> None:
 
 
 def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> None:
-    block = RatioOverTSettings(documents=300, T=[4, 8], taus=[1, 2], seeds=2)
-    found = ratio_over_topics(TopicModelSettings(v=5), block)
+    block = SYNTHETIC.ratio_over_T.but(documents=300, T=[4, 8], taus=[1, 2], seeds=2)
+    found = ratio_over_topics(SYNTHETIC.model.but(v=5), block)
     assert len(found) == (2 + 1) * 2 * 2
     least = found["beta"].min()
     assert found["at_bound"].equals(np.isclose(found["beta"], np.exp(-6)) | (found["beta"] < least))
@@ -135,9 +123,9 @@ def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> Non
 @pytest.fixture(scope="module")
 def descent() -> pd.DataFrame:
     return stage_one_descent(
-        TopicModelSettings(T=3, v=3),
-        TheorySettings(documents=200, N=(200, 220), tau=2),
-        DescentSettings(starts=2, steps=300, weight_decays=[0, 0.01]),
+        SYNTHETIC.model.but(T=3, v=3),
+        SYNTHETIC.theory.but(documents=200, N=(200, 220), tau=2),
+        SYNTHETIC.descent.but(starts=2, steps=300, weight_decays=[0, 0.01]),
     )
 
 
@@ -169,8 +157,8 @@ def test_the_gradient_of_keys_is_proportional_to_the_queries() -> None:
     panel = {"name": "m", "embedding": "one_hot", "loss": "squared", "optimizer": "adam"}
     panel |= {"learning_rates": [0.1], "noises": [0.1]}
     other = one | {"name": "b"}
-    stages = TwoStageSettings(documents=80, steps=20, settings=[one, other], maps=[panel])
-    followed = StageGradientsSettings(settings=["a"], seeds=2, every=10)
+    stages = SYNTHETIC.two_stages.but(documents=80, steps=20, settings=[one, other], maps=[panel])
+    followed = SYNTHETIC.stage_gradients.but(settings=["a"], seeds=2, every=10)
     found = stage_gradients(SMALL, stages, followed)
     assert set(found["name"]) == {"a"}
     assert sorted(found["step"].unique()) == [0, 10, 20]
@@ -182,8 +170,8 @@ def test_the_gradient_of_keys_is_proportional_to_the_queries() -> None:
 def test_components_are_followed_for_every_size_of_the_embeddings() -> None:
     found = all_components(
         SMALL,
-        ComponentSettings(documents=80, rates={"squared": {"adam": 0.01}}),
-        ComponentsOverStepsSettings(d=[6], steps=40, every=20, seeds=2),
+        SYNTHETIC.components.but(documents=80, rates={"squared": {"adam": 0.01}}),
+        SYNTHETIC.components_over_steps.but(d=[6], steps=40, every=20, seeds=2),
     )
     assert sorted(found["d"].unique()) == [6, 20]
     assert sorted(found["step"].unique()) == [0, 20, 40]
@@ -217,7 +205,7 @@ def brackets(tokens: np.ndarray) -> int:
 
 
 def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
-    block = DyckSettings(types=3, depth=4, documents=300, N=(9, 21))
+    block = SYNTHETIC.dyck.but(types=3, depth=4, documents=300, N=(9, 21))
     tokens = dyck.bracket_words(np.random.default_rng(0), block)
     assert {brackets(word) for word in tokens} >= {2, 3, 4}
     assert max(brackets(word) for word in tokens) == 4
@@ -226,8 +214,8 @@ def test_bracket_words_are_well_nested_and_no_deeper_than_asked() -> None:
 
 
 def test_brackets_have_the_expected_gaps_and_partners() -> None:
-    block = DyckSettings(documents=4000, types=3, N=(30, 40), steps=2, seeds=2)
-    found, _ = dyck.dyck(SyntheticTraining(), block)
+    block = SYNTHETIC.dyck.but(documents=4000, types=3, N=(30, 40), steps=2, seeds=2)
+    found, _ = dyck.dyck(SYNTHETIC.in_common, block)
     values = found[found["quantity"].str.startswith("W_V")]
     assert len(values) == 4
     np.testing.assert_allclose(values["value"], values["expected"], rtol=0.1)
@@ -260,7 +248,7 @@ def test_a_gap_is_granted_what_the_shortest_documents_take_off_and_no_more() -> 
         [
             one
             for one in synthetic.gap_claims(
-                pd.concat([near, far, each]), TopicModelSettings(), (1000, 1200)
+                pd.concat([near, far, each]), SYNTHETIC.model, (1000, 1200)
             )
             if one.quantity in ("gap_of_setting", "farthest_gap_to_theory_ratio")
         ]
@@ -348,8 +336,8 @@ def test_what_the_paper_only_asks_is_not_judged_and_brackets_are_analogues() -> 
     assert set(by.loc["attention_ratio", "verdict"]) == {""}
     assert by.loc["least_gap_without_diagonal", "verdict"] == "reproduced"
     assert by.loc["least_gap_of_small_embeddings", "verdict"] == "opposite"
-    block = DyckSettings(documents=80, types=3, N=(30, 40), steps=2, seeds=2)
-    found, norms = dyck.dyck(SyntheticTraining(), block)
+    block = SYNTHETIC.dyck.but(documents=80, types=3, N=(30, 40), steps=2, seeds=2)
+    found, norms = dyck.dyck(SYNTHETIC.in_common, block)
     brackets = tabulated(synthetic.dyck_claims(found, norms))
     judged = brackets[(brackets["seed"] == ALL) & (brackets["verdict"] != "")]
     assert set(judged["place"]) == {BEYOND}

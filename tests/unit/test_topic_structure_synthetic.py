@@ -5,12 +5,14 @@ import pytest
 
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, tied
 from onelayer.papers.topic_structure.synthetic.training import Batches
-from onelayer.settings.topic_structure_synthetic import MaskingSettings, TopicModelSettings
+from onelayer.settings.root import default_settings
+from onelayer.settings.topic_structure_synthetic import MaskingSettings
 
+SYNTHETIC = default_settings().topic_structure.synthetic
 SMALL = data.Vocabulary(T=3, v=4)
 CONFIGURATIONS = [
-    pytest.param(TopicModelSettings(), id="default"),
-    pytest.param(TopicModelSettings(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
+    pytest.param(SYNTHETIC.model, id="default"),
+    pytest.param(SYNTHETIC.model.but(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
 ]
 
 
@@ -53,7 +55,7 @@ def test_masking_keeps_randomises_and_hides_the_stated_shares() -> None:
     rng = np.random.default_rng(2)
     tokens = data.draw_documents(rng, SMALL, np.full((800, 3), 1 / 3), (100, 100), framed=True)
     shown, selected = data.mask_documents(
-        rng, SMALL, tokens, MaskingSettings(p_m=0.2, p_c=0.3, p_r=0.4)
+        rng, SMALL, tokens, SYNTHETIC.model.but(p_m=0.2, p_c=0.3, p_r=0.4)
     )
     assert not selected[tokens < data.SPECIAL].any()
     assert (shown[~selected] == tokens[~selected]).all()
@@ -65,7 +67,7 @@ def test_masking_keeps_randomises_and_hides_the_stated_shares() -> None:
 
 
 def test_rows_hold_every_key_and_every_target_once() -> None:
-    rows = masked_rows(SMALL, MaskingSettings(p_m=0.3, p_c=0.1, p_r=0.1), 2, (20, 30), 40)
+    rows = masked_rows(SMALL, SYNTHETIC.model.but(p_m=0.3, p_c=0.1, p_r=0.1), 2, (20, 30), 40)
     shares, targets = rows.averages()
     assert (rows.keys.sum(axis=1) >= 20).all() and (rows.keys.sum(axis=1) <= 30).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -76,7 +78,7 @@ def test_rows_hold_every_key_and_every_target_once() -> None:
 
 
 def test_every_epoch_shows_every_document_once_in_another_order() -> None:
-    rows = masked_rows(SMALL, MaskingSettings(p_m=0.3, p_c=0.1, p_r=0.1), 2, (20, 30), 40)
+    rows = masked_rows(SMALL, SYNTHETIC.model.but(p_m=0.3, p_c=0.1, p_r=0.1), 2, (20, 30), 40)
     batches = Batches(rows, [0, 1, 0], 10)
     epochs = [
         np.concatenate([batches.drawn(seed, step) for step in range(4 * epoch, 4 * epoch + 4)])
@@ -117,7 +119,7 @@ def test_the_gap_counts_only_words_and_the_diagonal_unless_told_not_to() -> None
 
 
 def test_the_optimal_ratio_grows_with_tau_and_is_one_for_one_topic() -> None:
-    vocabulary, masking = data.Vocabulary(10, 10), MaskingSettings(p_m=0.15, p_c=0.1, p_r=0.1)
+    vocabulary, masking = data.Vocabulary(10, 10), SYNTHETIC.model.but(p_m=0.15, p_c=0.1, p_r=0.1)
     ratios = []
     for tau in (1, 2, 3, 5):
         rows = masked_rows(vocabulary, masking, tau, (100, 150), 2000)

@@ -14,17 +14,15 @@ from onelayer.papers.topic_structure.synthetic.trained_attention import (
     topic_attention,
 )
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
+from onelayer.settings.root import default_settings
 from onelayer.settings.topic_structure_synthetic import (
-    AttentionTableSettings,
     AttentionVariant,
     SyntheticSettings,
-    SyntheticTraining,
-    TheorySettings,
-    TopicModelSettings,
     TwoStageSettings,
 )
 from tests.conftest import ROOT
 
+SYNTHETIC = default_settings().topic_structure.synthetic
 PUBLISHED = ROOT / "workflow/reference/topic_structure_attention.csv"
 STEPS = ROOT / "workflow/reference/topic_structure_stages.csv"
 
@@ -47,14 +45,14 @@ def attention_table(averages: pd.DataFrame, **variant: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(TopicModelSettings(), id="default"),
-        pytest.param(TopicModelSettings(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
+        pytest.param(SYNTHETIC.model, id="default"),
+        pytest.param(SYNTHETIC.model.but(T=20, v=5, p_m=0.3), id="T=20, v=5, p_m=.3"),
     ],
 )
 def test_trained_gaps_are_the_theorems_within_one_percent(words) -> None:
     vocabulary = data.Vocabulary(words.T, words.v)
     rows = gaps.draw(words, 600, (1000, 1100), "a test", tau=2)
-    theory, rates = closed_form.theory_gap(words), TheorySettings()
+    theory, rates = closed_form.theory_gap(words), SYNTHETIC.theory
     for parameter, rate in (("W_V", rates.sgd_rate_value), ("E", rates.sgd_rate_embedding)):
         runs = [Run(seed, "sgd", rate) for seed in range(2)]
         embedding, alone = gaps.ALONE[parameter]
@@ -65,7 +63,7 @@ def test_trained_gaps_are_the_theorems_within_one_percent(words) -> None:
 
 
 def test_a_run_is_the_same_whatever_else_is_trained() -> None:
-    rows = gaps.draw(TopicModelSettings(), 100, (50, 60), "a test", tau=2, masked_attended=False)
+    rows = gaps.draw(SYNTHETIC.model, 100, (50, 60), "a test", tau=2, masked_attended=False)
     runs = [Run(seed, o, 0.01) for o in ("adam", "sgd") for seed in (3, 1)]
     plan = Plan(batch=20, chunk=2, steps=8, loss="cross_entropy", embedding="layer_norm")
     together = train_runs(rows, runs, plan, lambda p: {"W_K": p["W_K"]}).observed["W_K"]
@@ -74,7 +72,7 @@ def test_a_run_is_the_same_whatever_else_is_trained() -> None:
         np.testing.assert_allclose(together[0, place], alone[0, 0], rtol=1e-4, atol=1e-6)
 
 
-SMALL = SyntheticTraining(model=TopicModelSettings(T=3, v=4), batch=20)
+SMALL = SYNTHETIC.in_common.but(model=SYNTHETIC.model.but(T=3, v=4), batch=20)
 
 
 def train_attention(
@@ -83,7 +81,7 @@ def train_attention(
     """Two runs of the one-hot model with SGD."""
     own = {"embedding": "one_hot", "loss": loss, "optimizers": [SGD | {"learning_rate": rate}]}
     few = {"documents": 60, "steps": 40, "seeds": 2}
-    block = AttentionTableSettings(variants=[variant_of(**own)], **few)
+    block = SYNTHETIC.attention.but(variants=[variant_of(**own)], **few)
     return topic_attention(SMALL, block, "one_hot")
 
 
@@ -153,12 +151,13 @@ def over_steps_settings(**changes: object) -> SyntheticSettings:
         "optimizers": [{"optimizer": "adam", "learning_rate": 0.01}],
     }
     longer = {"variant": "one_hot", "steps": {"adam": 60}, "seeds": {"adam": 2}, "epochs": 10}
-    return SyntheticSettings(
+    longer["held_out_documents"] = 50
+    return SYNTHETIC.but(
         batch=20,
-        attention={"variants": [variant], "documents": 60, "steps": 40, "seeds": 2},
-        attention_over_steps=longer | {"held_out_documents": 50} | changes,
+        attention=SYNTHETIC.attention.but(variants=[variant], documents=60, steps=40, seeds=2),
+        attention_over_steps=SYNTHETIC.attention_over_steps.but(**longer | changes),
         two_stages=stages_block(),
-        stage_gradients={"settings": ["a"]},
+        stage_gradients=SYNTHETIC.stage_gradients.but(settings=["a"]),
     )
 
 
@@ -311,7 +310,7 @@ def stages_block(*changes: dict) -> TwoStageSettings:
     own = one | {"learning_rate": 1.0, "noise": 0.1}
     panel = one | {"name": "m", "learning_rates": [1.0, 2.0], "noises": [0.1]}
     named = [own | {"name": "abc"[place]} | change for place, change in enumerate(changes or [{}])]
-    return TwoStageSettings(settings=named, maps=[panel])
+    return SYNTHETIC.two_stages.but(settings=named, maps=[panel])
 
 
 IN_ORDER = history([0.1, 0.95, 1.0], [0.1, 0.1, 0.2])
@@ -395,7 +394,7 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
     panel = common | {"name": "m", "loss": "mean_squared", "noises": [1e-3]}
     panel["learning_rates"] = [panel.pop("learning_rate")]
     del panel["noise"]
-    block = TwoStageSettings(
+    block = SYNTHETIC.two_stages.but(
         # With a tenth of them W_V never stops growing: it learns them by heart.
         documents=4000,
         steps=300,
@@ -403,7 +402,7 @@ def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not()
         settings=[common | {"name": loss, "loss": loss} for loss in ("mean_squared", "squared")],
         maps=[panel],
     )
-    norms = two_stages(SyntheticTraining(), block)
+    norms = two_stages(SYNTHETIC.in_common, block)
     times = stage_times(norms).set_index(["kind", "name"])
     assert times.loc[("setting", "mean_squared"), "in_order"]
     assert not times.loc[("setting", "squared"), "in_order"]
@@ -440,14 +439,14 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
 
 def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> None:
     few, many, long = (
-        tables.gap_tolerance(TopicModelSettings(), TheorySettings(N=N, documents=documents))
+        tables.gap_tolerance(SYNTHETIC.model, SYNTHETIC.theory.but(N=N, documents=documents))
         for N, documents in (
             ((1000, 1200), 500),
             ((1000, 1200), 50_000_000),
             ((100_000, 100_000), 50_000_000),
         )
     )
-    theory = closed_form.theory_gap(TopicModelSettings())
+    theory = closed_form.theory_gap(SYNTHETIC.model)
     assert few > many > 50 * long
     assert many / theory == pytest.approx(0.000617, rel=0.01)  # exact for 1,000 words
     # Of 500 documents the words that show themselves are 432,500 give or take 241.
@@ -456,7 +455,7 @@ def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> 
 
 def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
     one = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd", "name": "m"}
-    block = TwoStageSettings(
+    block = SYNTHETIC.two_stages.but(
         documents=60,
         steps=20,
         seeds=1,

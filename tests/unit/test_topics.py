@@ -13,12 +13,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.topics import (
-    AmbiguitySettings,
-    LdaSettings,
-    Threshold,
-    WordSettings,
-)
+from onelayer.settings.root import default_settings
+from onelayer.settings.topics import AmbiguitySettings, Threshold
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
 from onelayer.text.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
 from onelayer.text.topics.bags import BagOfWords
@@ -32,8 +28,10 @@ from onelayer.text.topics.quality import (
     topics_used,
 )
 
+SEEN_WORDS = default_settings().topics.words
+LDA = default_settings().topics.lda
 TEXTS = ["frog toad frog pond", "toad frog the pond", "bach mozart opera", "mozart opera ox bach"]
-LOOSE = WordSettings(min_documents=2, max_document_share=1.0)
+LOOSE = SEEN_WORDS.but(min_documents=2, max_document_share=1.0)
 
 
 def planted(documents: int = 400, seed: int = 0):
@@ -45,7 +43,7 @@ def planted(documents: int = 400, seed: int = 0):
 
 
 def test_a_word_has_letters_enough_is_no_stop_word_and_is_neither_rare_nor_everywhere() -> None:
-    bag = count_words(TEXTS, WordSettings(min_documents=2, max_document_share=0.5))
+    bag = count_words(TEXTS, SEEN_WORDS.but(min_documents=2, max_document_share=0.5))
     assert bag.words == ["bach", "frog", "mozart", "opera", "pond", "toad"]
     assert bag.counts.toarray()[0].tolist() == [0, 2, 0, 0, 1, 1]
     frog = bag.vocabulary.set_index("word").loc["frog"]
@@ -77,7 +75,7 @@ BACKENDS = ["gensim", pytest.param("tomotopy", marks=NEEDS_TOMOTOPY)]
 def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tmp_path) -> None:
     texts, labels = planted()
     bag = count_words(texts, LOOSE)
-    settings = LdaSettings(backend=backend, topics=2, passes=3, chunksize=50, sweeps=30)
+    settings = LDA.but(backend=backend, topics=2, passes=3, chunksize=50, sweeps=30)
     topics = fit_lda(bag, settings)
     assert topics.word_probability.dtype == np.float64
     assert topics.word_probability.sum(axis=1) == pytest.approx(1, abs=1e-12)
@@ -100,7 +98,7 @@ def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tm
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_both_backends_take_their_priors_from_the_settings(backend) -> None:
     bag = count_words(planted(40)[0], LOOSE)
-    settings = LdaSettings(backend=backend, topics=4, passes=1, sweeps=2)
+    settings = LDA.but(backend=backend, topics=4, passes=1, sweeps=2)
     topics = fit_lda(bag, settings)
     assert topics.alpha == pytest.approx(np.full(4, 0.25))
     assert topics.eta == pytest.approx(np.full(20, 0.25))
@@ -121,16 +119,14 @@ def test_the_sampler_keeps_the_priors_to_its_last_sweep(monkeypatch) -> None:
             models.append(self)
 
     monkeypatch.setattr(tomotopy, "LDAModel", Watched)
-    fit_lda(
-        count_words(planted(40)[0], LOOSE), LdaSettings(backend="tomotopy", topics=4, sweeps=30)
-    )
+    fit_lda(count_words(planted(40)[0], LOOSE), LDA.but(backend="tomotopy", topics=4, sweeps=30))
     assert models[0].alpha == pytest.approx(np.full(4, 0.25))
 
 
 @NEEDS_TOMOTOPY
 def test_a_gibbs_sample_assigns_every_word_of_the_corpus_to_a_topic() -> None:
     bag = count_words(planted(40)[0], LOOSE)
-    topics = fit_lda(bag, LdaSettings(backend="tomotopy", topics=3, sweeps=2, eta=0.01))
+    topics = fit_lda(bag, LDA.but(backend="tomotopy", topics=3, sweeps=2, eta=0.01))
     assigned = topics.dirichlet - topics.eta
     assert assigned == pytest.approx(np.rint(assigned), abs=1e-9)
     assert assigned.sum(axis=0) == pytest.approx(bag.counts.toarray().sum(axis=0))
@@ -139,21 +135,21 @@ def test_a_gibbs_sample_assigns_every_word_of_the_corpus_to_a_topic() -> None:
 @NEEDS_TOMOTOPY
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="instruction sets of x86-64")
 def test_the_sampler_runs_on_instructions_that_every_processor_has() -> None:
-    fit_lda(count_words(TEXTS, LOOSE), LdaSettings(backend="tomotopy", topics=2, sweeps=1))
+    fit_lda(count_words(TEXTS, LOOSE), LDA.but(backend="tomotopy", topics=2, sweeps=1))
     assert sys.modules["tomotopy"].isa == "sse2"
 
 
 def test_a_backend_that_is_not_installed_is_named_with_its_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "tomotopy", None)
     with pytest.raises(OnelayerError, match=r"not installed.* onelayer\[tomotopy\]: pip install"):
-        fit_lda(count_words(TEXTS, LOOSE), LdaSettings(backend="tomotopy", topics=2))
+        fit_lda(count_words(TEXTS, LOOSE), LDA.but(backend="tomotopy", topics=2))
 
 
 def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
     texts, labels = planted()
     ordered = [texts[i] for i in np.argsort(labels, kind="stable")]
     bag = count_words(ordered, LOOSE)
-    settings = LdaSettings(topics=2, passes=1, chunksize=50)
+    settings = LDA.but(topics=2, passes=1, chunksize=50)
     found = np.concatenate(list(document_topics(fit_lda(bag, settings), bag, settings)))
     assert (
         agreement_with_labels(found.argmax(axis=1), [str(label) for label in sorted(labels)]) > 0.9
@@ -169,7 +165,7 @@ def test_online_lda_reads_a_corpus_in_another_order_than_its_own() -> None:
             return super().documents(order)
 
     bag = count_words(planted(40)[0], LOOSE)
-    fit_lda(Watched(bag.vocabulary, bag.counts), LdaSettings(topics=2, passes=2))
+    fit_lda(Watched(bag.vocabulary, bag.counts), LDA.but(topics=2, passes=2))
     own = list(range(40))
     assert len(orders) > 0
     assert all(sorted(order) == own and list(order) != own for order in orders)

@@ -21,8 +21,10 @@ from onelayer.papers.local_to_global.trap_tables import (
 )
 from onelayer.settings.local_to_global import PAPERS_START as PAPER
 from onelayer.settings.local_to_global import STANDARD_START as START
-from onelayer.settings.local_to_global import TrainingSettings, TrapSettings, Variant
+from onelayer.settings.local_to_global import Variant
+from onelayer.settings.root import default_settings
 
+LTG = default_settings().local_to_global
 CHAIN = Chain(0.5, 0.8)
 T, D = 4, 3
 
@@ -99,9 +101,9 @@ def test_without_weights_it_is_what_the_theorem_gives():
 
 
 def test_runs_have_losses_and_curvatures_on_every_chain():
-    settings = TrapSettings(
+    settings = LTG.trap.but(
         chains=[{"p": 0.9, "q": 0.9}, {"p": 0.5, "q": 0.8}],
-        training={"sequence_length": 8, "batch": 4, "iterations": 20},
+        training=LTG.trap.training.but(sequence_length=8, batch=4, iterations=20),
         seeds=2,
         evaluate_on=4,
         everywhere=[{"name": "fast", "lr": 0.008}],
@@ -131,7 +133,7 @@ def test_runs_have_losses_and_curvatures_on_every_chain():
 )
 def test_what_has_no_trap_is_refused(given, said):
     with pytest.raises(ValueError, match=said):
-        TrapSettings(**({"chains": [{"p": 0.5, "q": 0.8}]} | given))
+        LTG.trap.but(**({"chains": [{"p": 0.5, "q": 0.8}]} | given))
 
 
 def runs(**by_variant: list[tuple[float, float]]) -> pd.DataFrame:
@@ -156,7 +158,7 @@ def test_the_table_tells_those_that_stay_from_those_that_leave():
             PAPER: [(low, 1.0), (low, 1.0), (low + 1e-4, 1.0)],
         }
     )
-    table = trap(curves, TrainingSettings(), [Variant(name="fast", lr=0.008)], []).table
+    table = trap(curves, LTG.transformer.training, [Variant(name="fast", lr=0.008)], []).table
     rows = table.set_index(["variant", "quantity"])
     assert rows.loc[(START, "trapped_share"), "value"] == 1
     assert rows.loc[(START, "escape_share"), "value"] == 0
@@ -183,7 +185,7 @@ def test_what_is_said_of_other_chains_is_decided_by_the_worst_of_them():
         end = chain.unigram_entropy - share * (chain.unigram_entropy - chain.bigram_entropy)
         one = runs(**{START: [(end, 0.8)] * 3, PAPER: [(end, 0.8), (end, 0.8), (end + 1e-5, 0.8)]})
         parts.append(one.assign(p=p, q=q))
-    table = trap(pd.concat(parts), TrainingSettings(), [], []).table
+    table = trap(pd.concat(parts), LTG.transformer.training, [], []).table
     worst = table[table["quantity"] == "least_way_closed"]
     assert worst[["p", "q", "variant", "verdict"]].values.tolist() == [
         [0.7, 0.6, PAPER, "opposite"]
@@ -196,7 +198,10 @@ def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
     low, high = CHAIN.bigram_entropy, CHAIN.unigram_entropy
     curves = runs(**{START: [(high, 0.8)] * 3, "paper, fast": [(low, 1.0)] * 3})
     fast = Variant(name="paper, fast", initialisation="paper", lr=0.008)
-    rows = trap(curves, TrainingSettings(), [], [fast]).table.set_index(["variant", "quantity"])
+    table = trap(curves, LTG.transformer.training, [], [fast]).table
+    rows = table.set_index(["variant", "quantity"])
+        ["variant", "quantity"]
+    )
     assert ("paper, fast", "curvature_where_trapped") not in rows.index
     assert rows.loc[("paper, fast", "way_closed"), "verdict"] == "reproduced"
 
@@ -205,14 +210,14 @@ def test_the_last_look_at_the_unigram_model_counts_not_the_lowest():
     curves = runs(**{START: [(CHAIN.bigram_entropy, 1.0)] * 3})
     curves["loss"] = np.where(curves["iteration"] < 40, CHAIN.unigram_entropy, CHAIN.bigram_entropy)
     curves["curvature"] = curves["iteration"].map({0: -2.0, 20: -0.5, 40: 3.0})
-    rows = trap(curves, TrainingSettings(), [], []).table.set_index(["variant", "quantity"])
+    rows = trap(curves, LTG.transformer.training, [], []).table.set_index(["variant", "quantity"])
     assert rows.loc[(START, "curvature_before_escape"), "value"] == -0.5
 
 
 def test_what_was_never_at_the_unigram_model_has_no_last_look_there():
     curves = runs(**{START: [(CHAIN.bigram_entropy, -1.0)] * 3})
     curves.loc[curves["iteration"] < 20, "loss"] += 1
-    rows = trap(curves, TrainingSettings(), [], []).table.set_index(["variant", "quantity"])
+    rows = trap(curves, LTG.transformer.training, [], []).table.set_index(["variant", "quantity"])
     assert rows.loc[(START, "curvature_before_escape"), "verdict"] == "not reached"
 
 
@@ -245,7 +250,7 @@ def test_between_two_looks_the_escape_is_where_a_line_crosses():
 
 
 def test_learning_time_adds_up_the_rates_one_by_one():
-    training = TrainingSettings(iterations=30, warm_up=0.2, lr=0.01)
+    training = LTG.transformer.training.but(iterations=30, warm_up=0.2, lr=0.01)
     rate = one_cycle(30, 0.2)
     found = learning_times(np.array([0.0, 7.25, 30.0, np.inf]), training)
     seven = sum(0.01 * rate(step) for step in range(7)) + 0.25 * 0.01 * rate(7)
@@ -254,7 +259,7 @@ def test_learning_time_adds_up_the_rates_one_by_one():
 
 
 def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
-    base = TrainingSettings(iterations=100, batch=16, lr=0.002)
+    base = LTG.transformer.training.but(iterations=100, batch=16, lr=0.002)
     trainings = {
         "slow": base,
         "fast": base.model_copy(update={"lr": 0.008}),
@@ -294,7 +299,7 @@ def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
 
 
 def test_where_no_seed_leaves_at_either_nothing_is_earlier():
-    base = TrainingSettings()
+    base = LTG.transformer.training
     trainings = {"slow": base, "fast": base.model_copy(update={"lr": 0.008})}
     stay = dict.fromkeys(trainings, np.array([math.inf, math.inf]))
     earlier, ratio = by_rate_and_batch(stay, trainings)

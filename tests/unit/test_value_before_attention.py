@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
 
 from onelayer.compute.circuits import Model, follow, times
 from onelayer.papers.decision_lists import circuits as decision_lists
@@ -24,12 +23,10 @@ from onelayer.report.value_before_attention import (
     settled,
     value_before_attention,
 )
-from onelayer.settings.circuits import CircuitSettings, FollowedSettings
-from tests.conftest import ROOT
+from onelayer.settings.circuits import FollowedSettings
+from onelayer.settings.root import default_settings
 
-SETTINGS = CircuitSettings(
-    **yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))["value_before_attention"]
-)
+SETTINGS = default_settings().value_before_attention
 MODELS = {
     "topic_structure": lambda: topic_structure.model(
         SETTINGS.topic_structure.model_copy(update={"documents": 60})

@@ -20,13 +20,14 @@ from onelayer.settings.models import (
     WheelFolder,
     WheelModel,
 )
+from onelayer.settings.root import default_settings
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.settings.topics import AmbiguitySettings, Threshold
+from onelayer.settings.topics import Threshold
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "workflow/reference/topic_structure_wikipedia.csv"
 PUBLISHED = wikipedia.read_published(REFERENCE)
-AMBIGUITY = AmbiguitySettings(
+AMBIGUITY = default_settings().topics.ambiguity.but(
     thresholds=[Threshold(count=20, beside=0.0005), Threshold(fraction=0.001)]
 )
 FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")

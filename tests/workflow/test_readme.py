@@ -11,12 +11,14 @@ import pytest
 import yaml
 
 from onelayer.__main__ import _parser
-from onelayer.settings.topics import WordSettings
+from onelayer.settings.root import default_settings
 from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
 from tests.conftest import ROOT, copy_project, run_command
 from tests.steps import forking
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import made_up_articles
+
+SEEN_WORDS = default_settings().topics.words
 
 pytestmark = pytest.mark.workflow
 
@@ -69,7 +71,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
         (home / name).write_text('{"body": "text"}\n')
     topics = project / "results/topics/vital-articles"
     topics.mkdir(parents=True)
-    bag = count_words(list(made_up_articles()["text"]), WordSettings(max_document_share=1))
+    bag = count_words(list(made_up_articles()["text"]), SEEN_WORDS.but(max_document_share=1))
     write_bag_of_words(bag, topics / "vocabulary.parquet", topics / "counts.npz")
 
     def run(command: str) -> str:

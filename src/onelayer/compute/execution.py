@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -22,7 +21,7 @@ class Execution:
 
     device: str = "cpu"  # or `cuda`
     checkpoint: Checkpoint = field(default_factory=Checkpoint)  # by default nothing is kept
-    progress: Callable[..., Iterable[Any]] = progress_bar  # called as `tqdm` is
+    progress: Callable[..., Iterable] = progress_bar  # called as `tqdm` is
 
     def part(self, name: object, identity: object = "") -> "Execution":
         """The same for one of several trainings in a row: a state file of its own."""

@@ -52,7 +52,7 @@ class Graphed:
         graph.replay()
         return outputs
 
-    def _write_down(self, key: Hashable, inputs: Any) -> bool:
+    def _write_down(self, key: Hashable, inputs: object) -> bool:
         """Whether there is a graph for this shape now."""
         self._seen[key] = self._seen.get(key, 0) + 1
         if len(self._seen) > MOST_SHAPES:
@@ -81,10 +81,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
 }
 
 
-def _leaves(held: Any) -> Iterator[Any]:
+def _leaves(held: object) -> Iterator[object]:
     """Every tensor, and every other value, in what holds them; always in one order."""
     if isinstance(held, tuple | list):
-        parts: Iterable[Any] = held
+        parts: Iterable = held
     elif isinstance(held, dict):
         parts = held.values()
     elif is_dataclass(held):
@@ -111,11 +111,11 @@ def _in_own_memory(held: Any) -> Any:
     return held
 
 
-def _tensors(held: Any) -> list[Tensor]:
+def _tensors(held: object) -> list[Tensor]:
     return [leaf for leaf in _leaves(held) if isinstance(leaf, Tensor)]
 
 
-def _shape_of(inputs: Any) -> Hashable:
+def _shape_of(inputs: object) -> Hashable:
     """What inputs share that one graph can serve: shapes and types, and all else by value."""
     return tuple(
         (leaf.shape, leaf.dtype) if isinstance(leaf, Tensor) else repr(leaf)

@@ -61,7 +61,8 @@ def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
             if node.module and node.level == 0:
                 yield node.module
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        else:  # an import stands in no expression: most of the tree is left alone
+        elif not isinstance(node, ast.If) or ast.unparse(node.test) != "TYPE_CHECKING":
+            # An import stands in no expression: most of the tree is left alone.
             for block in ("body", "orelse", "finalbody", "handlers", "cases"):
                 yield from _imported(getattr(node, block, ()))
 

@@ -1,7 +1,7 @@
 """What every pipeline step shares: command line, log, settings, threads, atomic outputs, record.
 
 A step is a small command-line program, `scripts/<step>.py`. It runs under Snakemake and by hand
-alike: `python scripts/fit_lda.py --counts IN --topics OUT --settings '{"lda": {"topics": 50}}'`.
+alike: `python scripts/init_random_model.py --like IN --models OUT --settings '{"seeds": [0]}'`.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pydantic
 from threadpoolctl import threadpool_limits
@@ -34,6 +34,9 @@ from onelayer.run.progress import log as progress_log
 from onelayer.run.progress import watched
 from onelayer.run.provenance import REPOSITORY, code_digest, library_versions, sums
 from onelayer.settings.block import Block, check_plain, describe, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 log = logging.getLogger("onelayer")
 
@@ -48,7 +51,7 @@ class Step:
     """
 
     name: str  # the script's, without `.py`
-    settings: Any  # the validated block
+    settings: Block
     inputs: types.SimpleNamespace
     outputs: types.SimpleNamespace
     files: tuple[Path, ...] = ()  # every input file, those of folders too
@@ -67,15 +70,15 @@ class Step:
         """
         return output.with_name(f".part-checkpoint-{output.name.removeprefix('.part-')}")
 
-    def read(self, name: str) -> Any:
-        """The `pandas` table that the input of a name holds as Parquet; of several files a list."""
-        # An import statement would make pandas a library of steps that read no table, too.
+    def read(self, name: str) -> "pd.DataFrame | list[pd.DataFrame]":
+        """The table that the input of a name holds as Parquet; of several files a list."""
+        # An import that runs would make pandas a library of steps that read no table, too.
         read_parquet = importlib.import_module("pandas").read_parquet
         place = getattr(self.inputs, name)
         return list(map(read_parquet, place)) if isinstance(place, list) else read_parquet(place)
 
-    def write(self, **contents: Any) -> None:
-        """Write texts, and `pandas` tables as Parquet without index, each to its named output."""
+    def write(self, **contents: "str | pd.DataFrame") -> None:
+        """Write texts, and tables as Parquet without index, each to its named output."""
         for name, content in contents.items():
             place = getattr(self.outputs, name)
             if isinstance(content, str):

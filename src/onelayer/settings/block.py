@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import pydantic
 from pydantic import Field
@@ -23,7 +23,7 @@ class Block(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _name_unknown_keys(cls, values: Any) -> Any:
+    def _name_unknown_keys(cls, values: object) -> object:
         # pydantic would refuse them too, but without saying what is known here.
         known = cls.model_fields
         for key in values if isinstance(values, dict) else ():
@@ -36,6 +36,10 @@ class Block(pydantic.BaseModel):
     def of_fields(cls, other: "Block", **own: object) -> Self:
         """What another block has of these fields, but for those that are given."""
         return cls(**{n: getattr(other, n) for n in cls.model_fields.keys() - own} | own)
+
+    def but(self, **own: object) -> Self:
+        """The same with other values, which are checked."""
+        return self.of_fields(self, **own)
 
 
 class Credited(Block):
@@ -144,6 +148,7 @@ def part_names(parts: int) -> list[str]:
     return [f"{part:0{digits}}-of-{parts}" for part in range(parts)] if parts > 1 else []
 
 
+Positive = Annotated[float, Field(gt=0)]
 Title = Annotated[str, Field(min_length=1, max_length=80)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]

@@ -1,17 +1,18 @@
 """Settings of one question in the models of all four papers: do values learn before attention?"""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, each_once
+from onelayer.settings.block import Block, Computing, Positive, each_once
 from onelayer.settings.decision_lists import Size
 from onelayer.settings.local_to_global import ChainSettings
-from onelayer.settings.topic_structure_synthetic import DocumentSettings, TopicModelSettings
-
-Positive = Annotated[float, Field(gt=0)]
-OptimizerKind = Literal["sgd", "adam"]
+from onelayer.settings.topic_structure_synthetic import (
+    DocumentSettings,
+    OptimizerKind,
+    TopicModelSettings,
+)
 
 
 class FollowedSettings(Block):
@@ -28,9 +29,9 @@ class FollowedTopics(FollowedSettings, DocumentSettings):
 
     model: TopicModelSettings
     """Words and masking."""
-    tau: int = Field(2, ge=1)
+    tau: int = Field(ge=1)
     """Topics in a document."""
-    batch: int = Field(20, ge=1)
+    batch: int = Field(ge=1)
     """Documents in a step (documents)."""
 
     @pydantic.model_validator(mode="after")
@@ -45,11 +46,11 @@ class FollowedTopics(FollowedSettings, DocumentSettings):
 class FollowedTokens(FollowedSettings):
     """Tian et al. (2023): the next token, decoder Y and attention logits Z."""
 
-    num_last: int = Field(2, ge=1, le=100)
+    num_last: int = Field(ge=1, le=100)
     """Query tokens."""
-    length: int = Field(128, ge=2)
+    length: int = Field(ge=2)
     """Tokens of a sequence (tokens)."""
-    batch: int = Field(128, ge=1)
+    batch: int = Field(ge=1)
     """Sequences in a step (sequences)."""
 
 
@@ -65,24 +66,24 @@ class FollowedChain(FollowedSettings):
 
     chain: ChainSettings
     """The chain that produces the sequences."""
-    sequence_length: int = Field(32, ge=8, le=4096)
+    sequence_length: int = Field(ge=8, le=4096)
     """Inputs per sequence (tokens)."""
-    batch: int = Field(16, ge=1)
+    batch: int = Field(ge=1)
     """Sequences in a step (sequences)."""
-    d: int = Field(8, ge=1, le=64)
+    d: int = Field(ge=1, le=64)
     """Dimensions of embedding and residual stream."""
 
 
 class CircuitSettings(Computing):
     """Every scale with every ratio of rates, optimiser and seed, in each paper's model."""
 
-    scales: Annotated[list[Positive], Field(min_length=1), each_once()] = [0.1, 1.0, 10.0]
+    scales: Annotated[list[Positive], Field(min_length=1), each_once()]
     """By how much the values' and attention's usual random start is multiplied."""
-    ratios: Annotated[list[Positive], Field(min_length=1), each_once()] = [0.1, 1.0, 10.0]
+    ratios: Annotated[list[Positive], Field(min_length=1), each_once()]
     """Attention's learning rate over that of all else."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Runs of each combination (seeds)."""
-    observed: int = Field(150, ge=10)
+    observed: int = Field(ge=10)
     """Times at which the distances are kept, denser at the beginning."""
     topic_structure: FollowedTopics
     """The topic-structure paper's model."""

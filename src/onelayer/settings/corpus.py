@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -122,7 +122,7 @@ class DatasetPart(HubDataset, Part):
     """As of the corpus."""
 
 
-def _kind_of_source(source: Any) -> str:
+def _kind_of_source(source: object) -> str:
     keys = vars(source) if isinstance(source, Block) else source
     if not isinstance(keys, dict):  # which is said of a wheel
         return "wheel"

@@ -11,12 +11,11 @@ from typing import Annotated, Literal, Self
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Seed, Threaded, each_once
+from onelayer.settings.block import Block, Computing, Positive, Seed, Threaded, each_once
 
 MOST_SHOWN = 64  # tokens of a matrix W that is drawn
 MOST_TOKENS = 50_000_000  # of all sequences together: what enumeration keeps in memory
 LISTS = ("L", "n", "m", "shortest")  # what tells two problems apart
-Positive = Annotated[float, Field(gt=0)]
 Seeds = Annotated[list[Seed], Field(min_length=1), each_once()]
 
 
@@ -123,7 +122,7 @@ class Theorem1Settings(Block):
 
     grids: list[Grid] = Field(min_length=1)
     """Settings of the table and of the figure of t*."""
-    max_steps: int = Field(200_000, ge=1)
+    max_steps: int = Field(ge=1)
     """Where a flow gives up (steps)."""
 
 
@@ -132,18 +131,18 @@ class WorstCaseSettings(Block):
 
     sizes: Annotated[list[Size], each_once("L", "n", "m")] = Field(min_length=1)
     """Problems; lists of 1 to m tokens."""
-    climbs: int = Field(16, ge=1)
+    climbs: int = Field(ge=1)
     """Random lists and distributions, from each of which one climb starts (climbs)."""
-    rounds: int = Field(20, ge=1)
+    rounds: int = Field(ge=1)
     """Changes tried in each climb, one at a time (changes)."""
-    heaviest: float = Field(10.0, ge=1)
+    heaviest: float = Field(ge=1)
     """Tokens' weights lie between this and its inverse."""
-    seed: Seed = 0
+    seed: Seed
     """Of starts and changes."""
-    step: float = Field(0.2, gt=0)
+    step: float = Field(gt=0)
     """Step of Heun's method in the search (units of n / c); what it finds is solved again with that
     of `theorem_1`."""
-    max_steps: int = Field(20_000, ge=1)
+    max_steps: int = Field(ge=1)
     """Where a flow gives up (steps)."""
 
     @pydantic.model_validator(mode="after")
@@ -208,7 +207,7 @@ class FactoredRun(_Run, EnumeratedSize):
     """All sequences are listed; W is W_K^T W_Q."""
     step: float = Field(0.05, gt=0)
     """Step of Heun's method (units of n / c)."""
-    deviation: float = Field(0.1, gt=0)
+    deviation: Positive
     """Standard deviation of the initial entries of W_K and W_Q: at 0 the gradient of both is 0."""
 
 
@@ -229,13 +228,13 @@ class ValueSettings(Threaded):
 
     sizes: Annotated[list[EnumeratedSize], each_once(*LISTS)] = Field(min_length=1)
     """Problems; the first is shown as a heat map."""
-    seeds: Seeds = [0, 1, 2, 3]
+    seeds: Seeds
     """Seeds of lists and permutation; one run each."""
-    eta: float = Field(10.0, gt=0)
+    eta: float = Field(gt=0)
     """Learning rate of gradient descent."""
-    steps: int = Field(200, ge=1)
+    steps: int = Field(ge=1)
     """Steps of gradient descent (steps)."""
-    record_every: int = Field(2, ge=1)
+    record_every: int = Field(ge=1)
     """Steps between two points of the history (steps)."""
 
 

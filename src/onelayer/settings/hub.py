@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -73,7 +73,7 @@ class Commit(Block):
 
     @model_validator(mode="before")
     @classmethod
-    def _say_what_a_revision_is(cls, values: Any) -> Any:
+    def _say_what_a_revision_is(cls, values: object) -> object:
         if isinstance(values, dict) and values.get("revision") is None:
             raise ValueError(f"no revision is given: {PINNED}")
         return values

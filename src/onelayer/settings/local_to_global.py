@@ -51,32 +51,32 @@ class IntegrationSettings(Computing):
     chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=2)
     """Chains in the order of rows; the first with p + q < 1 and the first with p + q > 1 are shown
     in the figures."""
-    tolerance: float = Field(1e-8, gt=0, le=1e-3)
+    tolerance: float = Field(gt=0, le=1e-3)
     """Error of an integration step, relative to each variable."""
-    at_rest: float = Field(1e-7, gt=0, le=1e-3)
+    at_rest: float = Field(gt=0, le=1e-3)
     """A trajectory ends when its speed falls and the way left is below this."""
-    seed: Seed = 0
+    seed: Seed
     """Seed of the starts."""
 
 
 class FlowSettings(IntegrationSettings):
     """Gradient flow of the canonical model from many starts at once."""
 
-    extent: float = Field(3.0, gt=0.8, le=10)
+    extent: float = Field(gt=0.8, le=10)
     """Basin maps cover [-extent, extent] in e and w."""
-    points: int = Field(200, ge=10, le=2000)
+    points: int = Field(ge=10, le=2000)
     """Grid points per axis of a basin map."""
     sigmas: list[Annotated[float, Field(gt=0, le=4)]] = Field(min_length=2)
     """Standard deviations of the Gaussian starts, ascending."""
-    wide: float = Field(1.0, gt=0, le=2)
+    wide: float = Field(gt=0, le=2)
     """Starts of the wide view with the attention scalar: uniform in [-wide, wide]^3."""
-    near: float = Field(0.1, gt=0, le=1)
+    near: float = Field(gt=0, le=1)
     """The same near the origin."""
-    draws: int = Field(2000, ge=20)
+    draws: int = Field(ge=20)
     """Gaussian starts per chain and standard deviation (draws)."""
-    trajectories: int = Field(64, ge=4, le=1000)
+    trajectories: int = Field(ge=4, le=1000)
     """Trajectories shown per chain and panel (trajectories)."""
-    frames: int = Field(60, ge=2, le=500)
+    frames: int = Field(ge=2, le=500)
     """Times at which the shown trajectories are kept; frames of the animation."""
 
     @pydantic.model_validator(mode="after")
@@ -92,11 +92,11 @@ class FlowSettings(IntegrationSettings):
 class AttentionFlowSettings(Block):
     """Gradient flow of (e, w, a) from Gaussian starts, integrated as `flow` says."""
 
-    sigmas: list[Annotated[float, Field(gt=0, le=1)]] = Field([0.02, 0.1, 0.3, 1.0], min_length=1)
+    sigmas: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     """Standard deviations of the starts, the same for e, w and a."""
-    draws: int = Field(500, ge=20)
+    draws: int = Field(ge=20)
     """Starts per chain and standard deviation (draws)."""
-    independent: list[Annotated[float, Field(gt=0, lt=1)]] = [0.5, 0.3]
+    independent: list[Annotated[float, Field(gt=0, lt=1)]]
     """Each p of a chain with q = 1 - p, on which the theorems are silent; from the largest of the
     standard deviations, with the attention scalar and without it."""
 
@@ -104,25 +104,25 @@ class AttentionFlowSettings(Block):
 class TrainingSettings(Block):
     """How one-layer transformers are trained on a chain."""
 
-    sequence_length: int = Field(256, ge=8, le=4096)
+    sequence_length: int = Field(ge=8, le=4096)
     """Inputs per sequence (tokens)."""
-    batch: int = Field(16, ge=1)
+    batch: int = Field(ge=1)
     """Sequences per iteration (sequences)."""
-    d: int = Field(8, ge=1, le=64)
+    d: int = Field(ge=1, le=64)
     """Dimensions of embedding and residual stream; one head, 4 d hidden units."""
-    iterations: int = Field(500, ge=1)
+    iterations: int = Field(ge=1)
     """Length of the training and of its learning-rate schedule (iterations)."""
-    optimizer: Literal["adamw", "sgd"] = "adamw"
+    optimizer: Literal["adamw", "sgd"]
     """AdamW with betas .9, .95, or SGD with momentum .9."""
-    lr: float = Field(2e-3, gt=0)
+    lr: float = Field(gt=0)
     """Largest learning rate of the one-cycle cosine schedule."""
-    warm_up: Share = 0.02
+    warm_up: Share
     """Share of the iterations in which the learning rate rises."""
-    weight_decay: float = Field(0.0, ge=0, lt=1)
+    weight_decay: float = Field(ge=0, lt=1)
     """Decoupled weight decay of embeddings and matrices."""
-    layer_norm: bool = False
+    layer_norm: bool
     """The LayerNorms of a GPT block: before attention, before the MLP, before the logit."""
-    embedding_rows: Literal[1, 2] = 1
+    embedding_rows: Literal[1, 2]
     """One embedding vector times the symbol, or a row per symbol."""
 
     @property
@@ -138,20 +138,20 @@ class EnsembleSettings(Computing):
 
     chain: ChainSettings
     """The chain that produces the sequences."""
-    training: TrainingSettings = TrainingSettings()
+    training: TrainingSettings
     """How every run is trained."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Runs per initialisation (runs)."""
-    evaluate_every: int = Field(5, ge=1)
+    evaluate_every: int = Field(ge=1)
     """Between two evaluations on held-out sequences (iterations)."""
-    evaluate_on: int = Field(16, ge=1)
+    evaluate_on: int = Field(ge=1)
     """Held-out sequences (sequences)."""
 
 
 class InitialisationSettings(EnsembleSettings):
     """Standard, rank-one and the paper's initialisation, trained alike."""
 
-    snapshots: list[Annotated[int, Field(ge=1)]] = Field([1, 100, 200], min_length=1)
+    snapshots: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
     """Iterations at which the weights are shown; the authors saved 1, 100 and 200."""
 
     @pydantic.model_validator(mode="after")
@@ -212,9 +212,9 @@ class Variant(Block):
 class AblationSettings(Block):
     """What keeps a standard start at the unigram model, and what lets it escape."""
 
-    iterations: int = Field(500, ge=1)
+    iterations: int = Field(ge=1)
     """Length of each training (iterations)."""
-    seeds: int = Field(6, ge=2)
+    seeds: int = Field(ge=2)
     """Runs per variant (runs); fewer than six can decide no share."""
     variants: Annotated[list[Variant], each_once("name")] = Field(min_length=1)
     """Variants in the order of rows."""
@@ -241,17 +241,17 @@ class TrapSettings(Computing):
 
     chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=1)
     """Chains with p + q > 1, each trained from both starts."""
-    training: TrainingSettings = TrainingSettings(sequence_length=64)
+    training: TrainingSettings
     """How every run is trained."""
-    seeds: int = Field(6, ge=2)
+    seeds: int = Field(ge=2)
     """Runs of each (runs); fewer than six can decide no share."""
-    evaluate_every: int = Field(20, ge=1)
+    evaluate_every: int = Field(ge=1)
     """Between two looks at losses and curvatures (iterations)."""
-    evaluate_on: int = Field(16, ge=1)
+    evaluate_on: int = Field(ge=1)
     """Held-out sequences on which both are measured (sequences)."""
-    everywhere: Annotated[list[Variant], each_once("name")] = []
+    everywhere: Annotated[list[Variant], each_once("name")]
     """Changes of the training from the standard start, on every chain."""
-    variants: Annotated[list[Variant], each_once("name")] = []
+    variants: Annotated[list[Variant], each_once("name")]
     """More of them, on the first chain alone."""
 
     @pydantic.model_validator(mode="after")
@@ -309,23 +309,23 @@ class OpenProblemsSettings(Block):
 
     sources: Annotated[list[SourceSettings], each_once("name")] = Field(min_length=1)
     """Sources in the order of rows."""
-    sequence_length: int = Field(64, ge=8, le=4096)
+    sequence_length: int = Field(ge=8, le=4096)
     """Inputs per sequence (tokens)."""
-    batch: int = Field(16, ge=1)
+    batch: int = Field(ge=1)
     """Sequences per iteration (sequences)."""
-    iterations: int = Field(400, ge=1)
+    iterations: int = Field(ge=1)
     """Length of the training and of its learning-rate schedule (iterations)."""
-    d: int = Field(8, ge=1, le=64)
+    d: int = Field(ge=1, le=64)
     """Dimensions; one head, 4 d hidden units."""
-    lr: float = Field(2e-3, gt=0)
+    lr: float = Field(gt=0)
     """Largest learning rate of the one-cycle cosine schedule."""
-    warm_up: Share = 0.02
+    warm_up: Share
     """Share of the iterations in which the learning rate rises."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Runs per source and depth (runs)."""
-    evaluate_every: int = Field(10, ge=1)
+    evaluate_every: int = Field(ge=1)
     """Between two evaluations on held-out sequences (iterations)."""
-    evaluate_on: int = Field(16, ge=1)
+    evaluate_on: int = Field(ge=1)
     """Held-out sequences (sequences)."""
 
 
@@ -334,7 +334,7 @@ class LocalToGlobalSettings(Block):
 
     flow: FlowSettings
     """The canonical model."""
-    attention_flow: AttentionFlowSettings = AttentionFlowSettings()
+    attention_flow: AttentionFlowSettings
     """The canonical model with the attention scalar."""
     transformer: InitialisationSettings
     """The transformer from three initialisations."""

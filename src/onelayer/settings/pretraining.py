@@ -122,12 +122,12 @@ class TrainingSettings(Computing):
 class PretrainingSettings(TrainingSettings):
     """Small models of the five families, each pretrained with its family's objective."""
 
-    corpus: Name | Annotated[list[Name], Field(min_length=1), each_once()] = "vital-articles"
+    corpus: Name | Annotated[list[Name], Field(min_length=1), each_once()]
     """A corpus of `corpora`, or several: the articles of all under one vocabulary. What is held out
     follows from ids, of several corpora from titles."""
     text: TextSettings = TextSettings()
     """Its vocabulary, and what is held out."""
-    tokens: Tokens | dict[FamilyName, Tokens] = 3_000_000
+    tokens: Tokens | dict[FamilyName, Tokens]
     """Budget of each family, or of all alike: training ends with the batch that reaches it (tokens
     seen, special ones included)."""
 

@@ -8,15 +8,15 @@ from onelayer.settings.block import Block, Computing, Seed, Threaded, part_names
 class AttentionProbeSettings(Computing):
     """One forward pass per document; all thresholds and both overlap modes at once."""
 
-    documents: int = Field(500, ge=2)
+    documents: int = Field(ge=2)
     """Articles probed, drawn without replacement (documents)."""
-    parts: int = Field(1, ge=1, le=9999)
+    parts: int = Field(ge=1, le=9999)
     """Probe them in so many parts, each by a job of its own."""
-    max_tokens: int = Field(128, ge=8, le=4096)
+    max_tokens: int = Field(ge=8, le=4096)
     """Articles are cut after the last whole word that fits (tokens, special ones included)."""
-    reference_length: int = Field(100, ge=1)
+    reference_length: int = Field(ge=1)
     """Weights are multiplied by length / this, so that documents of any length compare (tokens)."""
-    seed: Seed = 0
+    seed: Seed
     """Seed of the draw of articles."""
 
     @model_validator(mode="after")

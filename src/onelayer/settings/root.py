@@ -1,9 +1,11 @@
 """The whole of `config.yaml` as one typed model, and readable errors for what does not fit."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pydantic
+import yaml
 from pydantic import Field
 
 from onelayer.errors import OnelayerError
@@ -25,13 +27,14 @@ from onelayer.settings.stability import ClaimsAgainSettings, Machine, StabilityS
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
 
+DEFAULT = Path(__file__).resolve().parents[3] / "config.yaml"
 MOST_PROBLEMS = 5  # named at once
 
 
 class Settings(Block):
     """Everything that `config.yaml` and its overlays may say."""
 
-    portable: bool = False
+    portable: bool
     """The same bytes on every x86-64 processor that has AVX2: docs/bytes.md."""
     corpora: dict[Name, CorpusSettings] = Field(min_length=1)
     """Corpora by name."""
@@ -123,6 +126,12 @@ class Settings(Block):
             pretraining=again.pretraining.of(self.pretraining, machine),
             probe=again.pretraining.probe_of(self.probe, machine),
         )
+
+
+@cache
+def default_settings() -> Settings:
+    """What `config.yaml` says without an overlay."""
+    return load_settings(yaml.safe_load(DEFAULT.read_text(encoding="utf-8")))
 
 
 def load_settings(config: Mapping) -> Settings:

@@ -46,26 +46,26 @@ class SimulationSettings(Computing):
     """Numbers of query tokens, each its own panel."""
     next_per_last: Count
     """Next tokens, and so sequence classes, of each query token."""
-    length: int = Field(128, ge=2, le=100_000)
+    length: int = Field(ge=2, le=100_000)
     """Tokens in a sequence, the query token included (L)."""
-    batch: Count = 128
+    batch: Count
     """Sequences in a batch."""
     lr_Z: Rates
     """Learning rates of the attention logits Z: a list, or a grid."""
     lr_Y_multiplier: Annotated[list[MaybeFrozen], Field(min_length=1)] | RateGrid
     """lr_Y / lr_Z, where lr_Y is the learning rate of the decoder Y: a list, or a grid; 0, a
     decoder that is frozen at its start, in `rest` alone."""
-    momentum: float = Field(0.9, ge=0, lt=1)
+    momentum: float = Field(ge=0, lt=1)
     """Momentum of SGD."""
     initial: Literal["zero", "uniform"]
     """Start of Y and Z: zeros, or U(-1/sqrt(M), 1/sqrt(M)), torch's default for a Linear layer."""
     seeds: int = Field(ge=2, le=10_000)
     """Seeds of data and start (runs of every setting)."""
-    iterations: int = Field(100, ge=10)
+    iterations: int = Field(ge=10)
     """Iterations of the paper's figure."""
-    every: Count | None = None
+    every: Count | None
     """Keep attention every so many iterations up to `iterations`; null: only at their end."""
-    longer: Count = 1
+    longer: Count
     """Train so many times `iterations` in all, keeping attention every half of `iterations`."""
 
     def rates(self, name: Literal["lr_Z", "lr_Y_multiplier"]) -> list[float]:
@@ -87,28 +87,28 @@ class AssumptionSettings(Block):
     That there are no positions is changed in any case: to learned ones.
     """
 
-    lengths: list[Annotated[int, Field(ge=2, le=100_000)]] = Field([8, 32, 512], min_length=1)
+    lengths: list[Annotated[int, Field(ge=2, le=100_000)]] = Field(min_length=1)
     """Tokens in a sequence, the query token included, in place of `scan.length`."""
-    lr_Y_multiplier: list[Rate] = Field([0.1, 0.3, 3.0, 10.0], min_length=1)
+    lr_Y_multiplier: list[Rate] = Field(min_length=1)
     """lr_Y / lr_Z, where the decoder learns slower or faster than in `scan`."""
-    seeds: int = Field(10, ge=2, le=10_000)
+    seeds: int = Field(ge=2, le=10_000)
     """Seeds of data and start (runs of every change)."""
-    longer: int = Field(4, ge=2)
+    longer: int = Field(ge=2)
     """Train so many times `scan.iterations` in all, to see whether attention stays."""
 
 
 class SlowSettings(Block):
     """The transition again at smaller rates, for as many more iterations; else as `transition`."""
 
-    slower: Annotated[list[Count], Field(min_length=1), each_once()] = [1, 16, 256]
+    slower: Annotated[list[Count], Field(min_length=1), each_once()]
     """By how much the rates are divided; one set of trainings each."""
-    lr_Z: list[Rate] = Field([0.5, 2.0], min_length=2)
+    lr_Z: list[Rate] = Field(min_length=2)
     """Learning rates of the attention logits, before they are divided."""
-    lr_Y_multiplier: list[Rate] = Field([0.5, 2.0], min_length=2)
+    lr_Y_multiplier: list[Rate] = Field(min_length=2)
     """lr_Y / lr_Z."""
-    seeds: int = Field(8, ge=2, le=10_000)
+    seeds: int = Field(ge=2, le=10_000)
     """Seeds of data and start (runs of every setting)."""
-    iterations: Count = 8
+    iterations: Count
     """Train for those of `transition`, and this times `slower` more."""
 
 
@@ -138,33 +138,33 @@ class LanguageModelSettings(Computing):
 
     corpus: Name
     """A corpus of `corpora`."""
-    max_articles: Count | None = None
+    max_articles: Count | None
     """Articles used, chosen by a hash of their ids; null: all (articles)."""
-    vocabulary: int = Field(2000, ge=100, le=200_000)
+    vocabulary: int = Field(ge=100, le=200_000)
     """Most frequent tokens kept; the decoder's cost grows with it (tokens)."""
-    width: int = Field(200, ge=2, multiple_of=2)
+    width: int = Field(ge=2, multiple_of=2)
     """Embedding size (emsize)."""
-    hidden: int = Field(200, ge=1)
+    hidden: int = Field(ge=1)
     """Hidden size of the feed-forward layer (d_hid)."""
-    length: int = Field(35, ge=2, le=2048)
+    length: int = Field(ge=2, le=2048)
     """Tokens in a sequence (bptt)."""
-    batch: Count = 20
+    batch: Count
     """Sequences in a batch."""
-    dropout: float = Field(0.3, ge=0, lt=1)
+    dropout: float = Field(ge=0, lt=1)
     """Share of activations dropped in training."""
-    clip: float = Field(0.5, gt=0)
+    clip: float = Field(gt=0)
     """Largest norm of the gradient."""
-    iterations: int = Field(1500, ge=3)
+    iterations: int = Field(ge=3)
     """Updates."""
-    measure_every: Count = 50
+    measure_every: Count
     """Attention on held-out text is measured every so many iterations."""
-    maps_at: list[Annotated[int, Field(ge=0)]] = Field([0, 500, 1000, 1500], min_length=1)
+    maps_at: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     """Iterations of the attention maps."""
-    held_out_share: Share = 0.05
+    held_out_share: Share
     """Share of articles that are not trained on."""
-    held_out_sequences: Count = 64
+    held_out_sequences: Count
     """Held-out sequences that attention is measured on."""
-    seeds: int = Field(3, ge=1)
+    seeds: int = Field(ge=1)
     """Seeds of start, place in the text and dropout (runs of every training)."""
     trainings: Annotated[list[TextTrainingSettings], each_once("name")] = Field(min_length=1)
     """Ways to train it, in the order of the figures' rows."""
@@ -204,7 +204,7 @@ class LanguageModelSettings(Computing):
             "maps_at": maps_at,
             "trainings": [training],
         }
-        return LanguageModelSettings.model_validate(vars(self) | own)
+        return self.but(**own)
 
     @property
     def observed(self) -> list[int]:

@@ -118,7 +118,7 @@ class PretrainingAgain(Block):
     """Budget of each (tokens seen)."""
     seeds: Seeds
     """Models of each (seeds)."""
-    probed: bool = False
+    probed: bool
     """Measure the ratios of the finished models too, on the articles of `probe`."""
 
     def of(self, common: PretrainingSettings, machine: Machine) -> list[PretrainModelSettings]:

@@ -28,7 +28,7 @@ class OverTokensSettings(Block):
     documents: int = Field(ge=2)
     """Articles whose attention is probed at every snapshot of a model pretrained here; a series'
     checkpoints are probed on as many as other models (documents)."""
-    series: list[Name] = []
+    series: list[Name]
     """Models of `models` of source `series`."""
 
 
@@ -38,11 +38,11 @@ class HeadRemovalSettings(Block):
     documents: int = Field(ge=2)
     """Articles on which the loss is measured, at most so many of those on which nothing was trained
     and nothing probed (documents)."""
-    asked_share: Share = 0.3
+    asked_share: Share
     """Share of the topic model's words of a text that are hidden and asked for."""
-    heads_share: float = Field(0.25, gt=0, le=0.5)
+    heads_share: float = Field(gt=0, le=0.5)
     """Share of all heads that are removed, at least one."""
-    seed: Seed = 0
+    seed: Seed
     """Seed of articles, hidden words and other heads."""
 
 
@@ -53,7 +53,7 @@ class ReadingSettings(Block):
     """Probed articles that it shows, those that begin with most words of topics."""
     words: int = Field(ge=8, le=64)
     """Of each the first words and punctuation marks."""
-    models: Annotated[list[Name], each_once()] = []
+    models: Annotated[list[Name], each_once()]
     """Models that it shows, of those of the tables; where the tables have none of them, their first
     four."""
 
@@ -72,7 +72,7 @@ class ShownCheckpoint(Block):
 class TopicsPerInputSettings(Block):
     """Do topics earn attention where an input has several of them? As the theory says."""
 
-    models: Annotated[list[Name], each_once()] = []
+    models: Annotated[list[Name], each_once()]
     """Models of source `pretrain`; the first with one article an input is what the others of its
     family, depth and budget are compared with."""
     documents: int = Field(ge=2)
@@ -125,9 +125,9 @@ class ChoicesSettings(Block):
     """Seeds of the topic model, of those of `robustness.seeds`."""
     words: Annotated[list[Annotated[int, Field(ge=1)]], each_once()] = Field(min_length=1)
     """Words kept per topic (words)."""
-    fractions: Annotated[list[Share], each_once()] = []
+    fractions: Annotated[list[Share], each_once()]
     """Shares f of the V words of the vocabulary: int(V f) + 1 words are kept, the authors' rule."""
-    authors_words: int = Field(51, ge=1)
+    authors_words: int = Field(ge=1)
     """Words kept per topic in the authors' choice: what their rule gives at f = .0005 for the
     100,000 words that gensim's script keeps at most (words)."""
     overlaps: Annotated[list[Overlap], each_once()] = Field(min_length=1)
@@ -156,7 +156,7 @@ class RobustnessSettings(Block):
     All else is as in `topics.lda`, `topics.words` and `probe.attention`.
     """
 
-    corpus: Name | None = None
+    corpus: Name | None
     """A corpus of `corpora`; null: the tables' own."""
     models: Annotated[list[Name], each_once()] = Field(min_length=1)
     """Models of `models`; of one with several checkpoints the first."""

@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Name, Title, each_once
+from onelayer.settings.block import Block, Computing, Name, Positive, Title, each_once
 
-Positive = Annotated[float, Field(gt=0)]
 WordRange = Annotated[tuple[int, int], Field(description="Fewest and most words of a document.")]
 EmbeddingKind = Literal["one_hot", "residual", "trained", "tied_residual", "layer_norm"]
 OptimizerKind = Literal["adam", "sgd"]
@@ -18,13 +17,13 @@ SelectionKind = Literal["independent", "proportion"]
 class MaskingSettings(Block):
     """How words are masked."""
 
-    p_m: float = Field(0.15, gt=0, lt=1)
+    p_m: float = Field(gt=0, lt=1)
     """Share of the words that are selected to be predicted."""
-    p_c: float = Field(0.1, ge=0, le=1)
+    p_c: float = Field(ge=0, le=1)
     """Of these, share that stays as it is."""
-    p_r: float = Field(0.1, ge=0, le=1)
+    p_r: float = Field(ge=0, le=1)
     """Of these, share that shows a random word; the rest shows [MASK]."""
-    selection: SelectionKind = "independent"
+    selection: SelectionKind
     """`independent`: each word is selected with probability p_m, as usual code does; `proportion`:
     exactly p_m of each document's words, rounded and at least one, as the paper defines it."""
 
@@ -43,18 +42,18 @@ class MaskingSettings(Block):
 class TopicModelSettings(MaskingSettings):
     """The words and how they are masked."""
 
-    T: int = Field(10, ge=2)
+    T: int = Field(ge=2)
     """Topics."""
-    v: int = Field(10, ge=2)
+    v: int = Field(ge=2)
     """Words in each topic, none in two (words)."""
 
 
 class DocumentSettings(Block):
     """Documents of an experiment."""
 
-    N: WordRange = (100, 150)
+    N: WordRange
     """Fewest and most words of a document (words)."""
-    documents: int = Field(10_000, ge=2)
+    documents: int = Field(ge=2)
     """Documents (documents)."""
 
     @pydantic.model_validator(mode="after")
@@ -76,39 +75,34 @@ class OptimizerSettings(Block):
 class TheorySettings(DocumentSettings):
     """Uniform attention: W_V alone, and the embeddings alone, against the theorems' gap."""
 
-    N: WordRange = (1000, 1200)
+    N: WordRange
     """Fewest and most words of a document; the theorems are about long ones (words)."""
-    documents: int = Field(2000, ge=2)
-    """Documents (documents)."""
-    tau: int = Field(2, ge=1)
+    tau: int = Field(ge=1)
     """Topics in a document."""
-    weight_decays: list[Annotated[float, Field(ge=0)]] = Field([0.0, 1e-4, 1e-3], min_length=1)
+    weight_decays: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
     """Weight decays: the gradient of half of it times the squared norm."""
-    adam_rate: Positive = 0.001
+    adam_rate: Positive
     """Adam's learning rate under squared loss."""
-    sgd_rate_value: Positive = 10.0
+    sgd_rate_value: Positive
     """SGD's learning rate for W_V under squared loss."""
-    sgd_rate_embedding: Positive = 2.0
+    sgd_rate_embedding: Positive
     """SGD's learning rate for W_E under squared loss."""
-    steps: int = Field(1000, ge=1)
+    steps: int = Field(ge=1)
     """Updates (steps)."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Runs of each setting (seeds)."""
-    cross_entropy_rates: dict[OptimizerKind, Positive] = {"adam": 0.003, "sgd": 10.0}
+    cross_entropy_rates: dict[OptimizerKind, Positive]
     """Learning rates of W_V and W_E under cross-entropy."""
 
 
 class ComponentSettings(DocumentSettings):
     """All components trained together: the four heat maps of the paper's Figure 1."""
 
-    tau: int = Field(2, ge=1)
+    tau: int = Field(ge=1)
     """Topics in a document."""
-    rates: dict[LossKind, dict[OptimizerKind, Positive]] = {
-        "squared": {"adam": 0.001, "sgd": 0.3},
-        "cross_entropy": {"adam": 0.001, "sgd": 1.0},
-    }
+    rates: dict[LossKind, dict[OptimizerKind, Positive]]
     """Learning rates by loss and optimiser."""
-    steps: int = Field(1500, ge=1)
+    steps: int = Field(ge=1)
     """Updates (steps)."""
 
 
@@ -141,17 +135,17 @@ class AttentionVariant(Block):
 class AttentionTableSettings(DocumentSettings):
     """The published table of attention by optimiser and learning rate."""
 
-    concentration: Positive = 0.1
+    concentration: Positive
     """Dirichlet concentration of the topic weights."""
     variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     """Ways to train."""
-    steps: int = Field(1500, ge=1)
+    steps: int = Field(ge=1)
     """Updates (steps)."""
-    seeds: int = Field(10, ge=2)
+    seeds: int = Field(ge=2)
     """Runs of each row (seeds)."""
-    evaluated_documents: int = Field(300, ge=1)
+    evaluated_documents: int = Field(ge=1)
     """Fresh, unmasked documents on which attention is averaged (documents)."""
-    evaluated_tokens: int = Field(100, ge=8)
+    evaluated_tokens: int = Field(ge=8)
     """Tokens that documents are cut to, START included (tokens)."""
 
     def variant(self, name: str) -> AttentionVariant:
@@ -162,17 +156,17 @@ class AttentionTableSettings(DocumentSettings):
 class OverStepsSettings(Block):
     """One variant of the attention table trained for longer, and looked at on the way."""
 
-    variant: Name = "layer_norm"
+    variant: Name
     """A name of `attention.variants`."""
-    steps: dict[OptimizerKind, Annotated[int, Field(ge=1)]] = {"adam": 10_000, "sgd": 60_000}
+    steps: dict[OptimizerKind, Annotated[int, Field(ge=1)]]
     """Updates by optimiser (steps)."""
-    seeds: dict[OptimizerKind, Annotated[int, Field(ge=2)]] = {"adam": 5, "sgd": 3}
+    seeds: dict[OptimizerKind, Annotated[int, Field(ge=2)]]
     """Runs of each learning rate by optimiser (seeds)."""
-    epochs: int = Field(20, ge=1)
+    epochs: int = Field(ge=1)
     """The released configuration's passes over the documents, where the table looks (epochs)."""
-    looks: int = Field(8, ge=1)
+    looks: int = Field(ge=1)
     """Looks in every factor of ten of steps, from 10 steps on."""
-    held_out_documents: int = Field(1000, ge=1)
+    held_out_documents: int = Field(ge=1)
     """Masked documents that no run trains on (documents)."""
 
 
@@ -217,17 +211,17 @@ class StageMap(Block):
 class TwoStageSettings(DocumentSettings):
     """Norms of W_K, W_Q and W_V from near-zero initial values on."""
 
-    concentration: Positive = 0.1
+    concentration: Positive
     """Dirichlet concentration of the topic weights."""
     settings: Annotated[list[StageSetting], each_once("name")] = Field(min_length=1)
     """What is trained."""
     maps: Annotated[list[StageMap], each_once("name")] = Field(min_length=1)
     """Panels of the map."""
-    steps: int = Field(1000, ge=10)
+    steps: int = Field(ge=10)
     """Updates (steps)."""
-    seeds: int = Field(10, ge=1)
+    seeds: int = Field(ge=1)
     """Runs of each setting that names no number of its own (seeds)."""
-    map_seeds: int = Field(1, ge=1)
+    map_seeds: int = Field(ge=1)
     """Runs of each cell of the map (seeds)."""
 
     @pydantic.model_validator(mode="after")
@@ -240,66 +234,64 @@ class TwoStageSettings(DocumentSettings):
 class StageTwoSettings(DocumentSettings):
     """The optimal attention when W_V is frozen at the optimum of stage 1, against tau."""
 
-    taus: list[Annotated[int, Field(ge=1)]] = Field([1, 2, 3, 5, 7], min_length=2)
+    taus: list[Annotated[int, Field(ge=1)]] = Field(min_length=2)
     """Topics in a document; T itself is degenerate."""
-    N_long: WordRange = (1000, 1200)
+    N_long: WordRange
     """Fewest and most words of long documents (words)."""
-    documents_long: int = Field(1500, ge=2)
+    documents_long: int = Field(ge=2)
     """Long documents (documents)."""
-    learning_rate: Positive = 0.003
+    learning_rate: Positive
     """Adam's learning rate for W_K and W_Q."""
-    steps: int = Field(1000, ge=1)
+    steps: int = Field(ge=1)
     """Updates (steps)."""
-    seeds: int = Field(3, ge=1)
+    seeds: int = Field(ge=1)
     """Draws of documents, and runs, for each tau (seeds)."""
 
 
 class GapGridSettings(DocumentSettings):
     """The theorems' gap in other settings: each value of a list beside the model's own."""
 
-    N: WordRange = (1000, 1200)
-    """Fewest and most words of a document (words)."""
-    documents: int = Field(500, ge=2)
+    documents: int = Field(ge=2)
     """Documents of each seed (documents)."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Draws of documents for each setting (seeds)."""
-    tau: int = Field(2, ge=1)
+    tau: int = Field(ge=1)
     """Topics in a document where they do not vary."""
-    taus: list[Annotated[int, Field(ge=1)]] = [1, 3, 5]
+    taus: list[Annotated[int, Field(ge=1)]]
     """Topics in a document."""
-    v: list[Annotated[int, Field(ge=2)]] = [5, 20]
+    v: list[Annotated[int, Field(ge=2)]]
     """Words in each topic (words)."""
-    T: list[Annotated[int, Field(ge=2)]] = [5, 20]
+    T: list[Annotated[int, Field(ge=2)]]
     """Topics."""
-    p_m: list[Annotated[float, Field(gt=0, lt=1)]] = [0.05, 0.3, 0.5]
+    p_m: list[Annotated[float, Field(gt=0, lt=1)]]
     """Shares of the words that are selected."""
-    p_c: list[Annotated[float, Field(ge=0, le=1)]] = [0.0, 0.5, 0.9]
+    p_c: list[Annotated[float, Field(ge=0, le=1)]]
     """Of these, shares that stay as they are."""
-    d: list[Annotated[int, Field(ge=2)]] = [2, 4, 6, 8, 10, 20]
+    d: list[Annotated[int, Field(ge=2)]]
     """Dimensions of embeddings that are smaller than the vocabulary."""
 
 
 class RatioOverTSettings(DocumentSettings):
     """The optimal attention of stage 2 over the number of topics there are."""
 
-    documents: int = Field(2000, ge=2)
+    documents: int = Field(ge=2)
     """Documents of each seed (documents)."""
-    T: list[Annotated[int, Field(ge=2)]] = Field([10, 20, 40], min_length=2)
+    T: list[Annotated[int, Field(ge=2)]] = Field(min_length=2)
     """Topics."""
-    taus: list[Annotated[int, Field(ge=1)]] = Field([1, 3, 7], min_length=2)
+    taus: list[Annotated[int, Field(ge=1)]] = Field(min_length=2)
     """Topics in a document; less than T, which is degenerate."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Draws of documents for each setting (seeds)."""
 
 
 class DescentSettings(Block):
     """Stage 1 by gradient descent on documents as those of `theory`, from many starts."""
 
-    weight_decays: list[Annotated[float, Field(ge=0)]] = Field([0.0, 1e-3], min_length=1)
+    weight_decays: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
     """Weight decays."""
-    starts: int = Field(5, ge=2)
+    starts: int = Field(ge=2)
     """Random starts (seeds)."""
-    steps: int = Field(1000, ge=10)
+    steps: int = Field(ge=10)
     """Updates (steps)."""
 
 
@@ -308,87 +300,87 @@ class StageGradientsSettings(Block):
 
     settings: list[str] = Field(min_length=1)
     """Names under `two_stages.settings`."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Runs of each (seeds)."""
-    every: int = Field(50, ge=1)
+    every: int = Field(ge=1)
     """Updates between looks (steps)."""
 
 
 class ComponentsOverStepsSettings(Block):
     """All components trained, over steps; documents and rates are those of `components`."""
 
-    d: list[Annotated[int, Field(ge=2)]] = []
+    d: list[Annotated[int, Field(ge=2)]]
     """Dimensions of the embeddings, beside as many as there are words."""
-    steps: int = Field(400, ge=10)
+    steps: int = Field(ge=10)
     """Updates (steps)."""
-    every: int = Field(25, ge=1)
+    every: int = Field(ge=1)
     """Updates between looks (steps)."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Runs of each setting (seeds)."""
 
 
 class DyckSettings(DocumentSettings):
     """Well-nested bracket words in place of documents of topics."""
 
-    documents: int = Field(2000, ge=2)
+    documents: int = Field(ge=2)
     """Documents of each seed (documents)."""
-    types: int = Field(10, ge=2)
+    types: int = Field(ge=2)
     """Types of brackets."""
-    depth: int = Field(10, ge=1)
+    depth: int = Field(ge=1)
     """Most brackets that are open at once."""
-    learning_rate: Positive = 0.003
+    learning_rate: Positive
     """Adam's learning rate."""
-    noise: Positive = 0.001
+    noise: Positive
     """W_K, W_Q and W_V start uniform in [0, noise) for the two stages."""
-    steps: int = Field(500, ge=1)
+    steps: int = Field(ge=1)
     """Updates (steps)."""
-    seeds: int = Field(5, ge=2)
+    seeds: int = Field(ge=2)
     """Draws of documents, and runs (seeds)."""
 
 
 class SyntheticTraining(Computing):
     """What all trainings on synthetic documents have in common."""
 
-    model: TopicModelSettings = TopicModelSettings()
+    model: TopicModelSettings
     """The words and their masking."""
-    batch: int = Field(40, ge=1)
+    batch: int = Field(ge=1)
     """Documents in a training step (documents)."""
-    chunk: int = Field(20, ge=1)
+    chunk: int = Field(ge=1)
     """Most runs in one tensor program on a CPU; a GPU takes what its memory holds (runs)."""
 
 
 class SyntheticSettings(SyntheticTraining):
     """The synthetic experiments."""
 
-    theory: TheorySettings = TheorySettings()
+    theory: TheorySettings
     """The gap of W_V and of the embeddings."""
-    gap_grid: GapGridSettings = GapGridSettings()
+    gap_grid: GapGridSettings
     """The gap over settings."""
-    descent: DescentSettings = DescentSettings()
+    descent: DescentSettings
     """Descent from many starts."""
-    components: ComponentSettings = ComponentSettings()
+    components: ComponentSettings
     """Heat maps with all components trained."""
-    components_over_steps: ComponentsOverStepsSettings = ComponentsOverStepsSettings()
+    components_over_steps: ComponentsOverStepsSettings
     """The same over steps."""
     attention: AttentionTableSettings
     """Attention by optimiser."""
-    attention_over_steps: OverStepsSettings = OverStepsSettings()
+    attention_over_steps: OverStepsSettings
     """Attention against steps."""
     two_stages: TwoStageSettings
     """Two-stage dynamics."""
     stage_gradients: StageGradientsSettings
     """Gradients of the two stages."""
-    stage_two: StageTwoSettings = StageTwoSettings()
+    stage_two: StageTwoSettings
     """Optimal attention against tau."""
-    ratio_over_T: RatioOverTSettings = RatioOverTSettings()
+    ratio_over_T: RatioOverTSettings
     """The optimal attention over T."""
-    dyck: DyckSettings = DyckSettings()
+    dyck: DyckSettings
     """Bracket words."""
 
     @property
     def in_common(self) -> SyntheticTraining:
         """What all trainings have in common."""
-        return SyntheticTraining(**{n: getattr(self, n) for n in SyntheticTraining.model_fields})
+        return SyntheticTraining.of_fields(self)
 
     @property
     def over_steps_variant(self) -> AttentionVariant:

@@ -2,28 +2,27 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from onelayer.settings.block import Block, Name, Seed, Share, Threads, Title, each_once
+from onelayer.settings.block import Block, Name, Positive, Seed, Share, Threads, Title, each_once
 
 Overlap = Literal["disjoint", "overlapping"]
 Backend = Literal["gensim", "tomotopy"]
 Weights = Literal["counts", "tf-idf"]
-Prior = Annotated[float, Field(gt=0)]
 
 
 class WordSettings(Block):
     """Which words of the corpus the topic model sees."""
 
-    min_letters: int = Field(3, ge=1)
+    min_letters: int = Field(ge=1)
     """Shortest word (letters)."""
-    min_documents: int = Field(5, ge=1)
+    min_documents: int = Field(ge=1)
     """A word must occur in at least this many articles."""
-    max_document_share: Share = 0.1
+    max_document_share: Share
     """A word must occur in at most this share of the articles."""
-    max_words: Annotated[int, Field(ge=1)] | None = None
+    max_words: Annotated[int, Field(ge=1)] | None
     """Keep those that occur in the most articles (words); null: all."""
-    single_piece_in: list[Name] = []
+    single_piece_in: list[Name]
     """Models whose tokenizer must hold each word as exactly one piece; any other model is measured
     on those words that are one piece in its own."""
 
@@ -31,30 +30,30 @@ class WordSettings(Block):
 class LdaSettings(Block):
     """Latent Dirichlet allocation by a seeded backend."""
 
-    backend: Backend = "gensim"
+    backend: Backend
     """`gensim`: online variational Bayes (Hoffman, Blei & Bach 2010), float64; `tomotopy`:
     collapsed Gibbs sampling (the optional extra `onelayer[tomotopy]`)."""
-    topics: int = Field(50, ge=2, le=10_000)
+    topics: int = Field(ge=2, le=10_000)
     """Number of topics."""
-    alpha: Prior | None = None
+    alpha: Positive | None
     """Symmetric Dirichlet prior of a document's topics; null: 1 / topics."""
-    eta: Prior | None = None
+    eta: Positive | None
     """Symmetric Dirichlet prior of a topic's words; null: 1 / topics."""
-    passes: int = Field(6, ge=1)
+    passes: int = Field(ge=1)
     """Passes over the corpus (the paper: 6); gensim."""
-    chunksize: int = Field(500, ge=1)
+    chunksize: int = Field(ge=1)
     """Documents per update; gensim."""
-    decay: float = Field(0.7, ge=0.5, le=1)
+    decay: float = Field(ge=0.5, le=1)
     """kappa: how fast old updates are forgotten; gensim."""
-    offset: float = Field(10.0, gt=0)
+    offset: float = Field(gt=0)
     """tau_0: how much early updates are slowed down (updates); gensim."""
-    iterations: int = Field(50, ge=1)
+    iterations: int = Field(ge=1)
     """Most E-step iterations per document; gensim, and document topics of both backends."""
-    sweeps: int = Field(200, ge=1)
+    sweeps: int = Field(ge=1)
     """Sweeps of the sampler over the corpus; tomotopy."""
-    seed: Seed = 0
+    seed: Seed
     """Seed of the initial topics, and of the sampler."""
-    workers: Threads = 1
+    workers: Threads
     """Processes that fit and measure it together; the numbers are the same for any; gensim."""
 
     @property
@@ -64,10 +63,9 @@ class LdaSettings(Block):
 
 
 class NamedLda(LdaSettings):
-    """One of several topic models whose coherence is compared.
+    """One of several topic models whose coherence is compared."""
 
-    What it does not say has its key's own default, not what `topics.lda` says.
-    """
+    model_config = ConfigDict(json_schema_extra={"required": ["name"]})  # the rest is that of `lda`
 
     name: Title
     """What the table calls it."""
@@ -107,7 +105,7 @@ class Threshold(Block):
 class AmbiguitySettings(Block):
     """Li, Li & Risteski (2023), 'Ambiguity filtering'."""
 
-    overlaps: list[Overlap] = Field(["disjoint", "overlapping"], min_length=1)
+    overlaps: list[Overlap] = Field(min_length=1)
     """`disjoint`: a word stays only in its most probable topic; `overlapping`: in several."""
     thresholds: Annotated[list[Threshold], each_once("label")] = Field(min_length=1)
     """One or more thresholds, tightest first."""
@@ -120,12 +118,22 @@ class TopicSettings(Block):
     """The vocabulary."""
     lda: LdaSettings
     """The topic model."""
-    held_out_seeds: list[Seed] = Field([0], min_length=1)
+    held_out_seeds: list[Seed] = Field(min_length=1)
     """Seeds: of each a random half of the articles, to which the topic model is fitted once more;
     its topics are judged by how coherent they are in the other half."""
-    compared: list[NamedLda] = []
-    """Other topic models judged in the same way, in a table of their own."""
+    compared: list[NamedLda]
+    """Other topic models judged in the same way, in a table of their own; what one does not say is
+    as in `lda`."""
     ambiguity: AmbiguitySettings
     """The ambiguity filter."""
-    top_words: int = Field(10, ge=2, le=100)
+    top_words: int = Field(ge=2, le=100)
     """Words per topic in tables, in the figure and in NPMI (words)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _compared_change_lda(cls, values: object) -> object:
+        match values:
+            case {"lda": {**lda}, "compared": [*models]}:
+                changed = [lda | one if isinstance(one, dict) else one for one in models]
+                return values | {"compared": changed}
+        return values

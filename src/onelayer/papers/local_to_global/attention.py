@@ -12,10 +12,11 @@ matrices large enough for BLAS; fused attention has neither with d = 8.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from onelayer.compute.device import on_gpu
 
@@ -46,7 +47,7 @@ class _Attention(torch.autograd.Function):
     """Keeps sums; its exponentials are made again on the way back."""
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
         d = q.shape[-1]
         holds = torch.stack([~x, x], -1).permute(0, 2, 3, 1).to(q.dtype)  # [R, T, 2, B]
         M = holds.unsqueeze(-1) * torch.cat([v, torch.ones_like(v[..., :1])], -1).unsqueeze(-2)
@@ -61,7 +62,7 @@ class _Attention(torch.autograd.Function):
         return mixed.transpose(1, 2)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: FunctionCtx, above: Tensor) -> tuple[Tensor | None, ...]:
         q, k, holds, M, denominator, mixed = ctx.saved_tensors
         d = q.shape[-1]
         slope = above.transpose(1, 2) / denominator

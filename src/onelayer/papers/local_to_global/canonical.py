@@ -10,13 +10,16 @@ Every function takes NumPy arrays or torch tensors of any shape, element by elem
 import math
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from onelayer.papers.local_to_global.chain import Chain
 
-Array = Any  # numpy.ndarray or torch.Tensor
+if TYPE_CHECKING:
+    import torch
+
+Array: TypeAlias = "np.ndarray | torch.Tensor"
 W_SADDLE = -1 / math.sqrt(2)  # the saddle is (e, w) = (0, -1/sqrt 2)
 E_SADDLE = -(1 + math.log(2)) / 2  # its energy
 # exp(s) stays finite up to here; D and everything made of it has long reached its limit.
@@ -29,7 +32,7 @@ def _namespace(x: Array) -> ModuleType:
     return torch if torch is not None and isinstance(x, torch.Tensor) else np
 
 
-def logit_gap(e: Array, w: Array, a: Array | float = 0.0) -> Array:
+def logit_gap(e: Array, w: Array, a: "Array | float" = 0.0) -> Array:
     """The logit difference s = e^2 (1 + 2 w|w|)(1 + a e^2)."""
     square = e * e
     return square * (1 + 2 * w * abs(w)) * (1 + a * square)
@@ -88,7 +91,7 @@ def flow(theta: Array, chain: Chain) -> Array:
     return stack([-2 * h * e * g * (1 + 2 * gain), along_w, -h * square * square * g])
 
 
-def energy(e: Array, w: Array, a: Array | float = 0.0) -> Array:
+def energy(e: Array, w: Array, a: "Array | float" = 0.0) -> Array:
     """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none (NaN).
 
     Lemma 1 gives it without a. With the attention scalar -2 a^2 joins it, because

@@ -17,10 +17,11 @@ is the identity and b_pred is 0. (A bias of the keys moves no softmax and is lef
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from onelayer.settings.topic_structure_synthetic import LossKind
 
@@ -140,7 +141,9 @@ class _NormalisedImage(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, W: Tensor, b: Tensor | None, a: Tensor, C: Tensor, B: Tensor) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, W: Tensor, b: Tensor | None, a: Tensor, C: Tensor, B: Tensor
+    ) -> Tensor:
         WC = C @ W.mT  # [runs, 2, d_out]
         if b is not None:
             WC[:, 1] += b
@@ -148,7 +151,7 @@ class _NormalisedImage(torch.autograd.Function):
         return (W * a.unsqueeze(-2)).baddbmm_(WC.mT, B)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: FunctionCtx, above: Tensor) -> tuple[Tensor | None, ...]:
         W, a, C, B, WC = ctx.saved_tensors
         dWC = B @ above.mT
         dW = (above * a.unsqueeze(-2)).baddbmm_(dWC.mT, C)
