@@ -389,7 +389,7 @@ def test_the_band_with_one_topic_a_document_is_another_than_without() -> None:
 def test_targets_of_a_document_are_summed_and_those_without_any_are_zero() -> None:
     targets = np.array([[1, 0, 2], [0, 1, 0], [3, 0, 0]], dtype=np.float32)
     first, keys = np.array([0, 0, 2, 2, 3, 3]), np.ones((5, 3), dtype=np.float32)
-    rows = data.Rows(keys, first, np.zeros(3, dtype=np.int64), targets)
+    rows = data.CountRows(keys, first, np.zeros(3, dtype=np.int64), targets)
     shares, summed = rows.averages()
     np.testing.assert_allclose(shares, 1 / 3)
     np.testing.assert_array_equal(summed, [[0, 0, 0], [1, 1, 2], [0, 0, 0], [3, 0, 0], [0, 0, 0]])

@@ -68,7 +68,7 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlo
         factors = rng.normal(0.0, block.deviation, (2, block.L, block.L))
         training = full.FactoredTraining(source, *dynamics, factors)
     else:
-        of_device = full.GpuTraining if on_gpu(source.device) else full.Training
+        of_device = full.GpuTraining if on_gpu(source.device) else full.TrainingOfW
         chunks = block.chunks if block.method == "sampled" else 1
         training = of_device(source, *dynamics, chunks)
     return full.follow(training, block, execution)

@@ -19,8 +19,8 @@ from onelayer.compute.execution import Execution
 from onelayer.compute.graphs import Graphed
 from onelayer.papers.decision_lists.data import DecisionLists, Sequences, inclusion_chances
 from onelayer.papers.decision_lists.model import (
-    Batch,
     Columns,
+    SequenceBatch,
     batch_of,
     gradient_w,
     loss_w,
@@ -60,7 +60,7 @@ class AllSequences:
         self._batch = batch_of(lists, sequences)
         self._query = torch.from_numpy(sequences.tokens).reshape(-1)
 
-    def draw(self) -> Batch:
+    def draw(self) -> SequenceBatch:
         """All of them."""
         return self._batch
 
@@ -147,12 +147,12 @@ class Sampler:
             return taken.T.long().argsort(dim=1, descending=True, stable=True)[:, : self.n]
         return taken.T.nonzero()[:, 1].reshape(self.batch, self.n)
 
-    def draw(self) -> Batch:
+    def draw(self) -> SequenceBatch:
         """A fresh batch."""
         tokens = self.tokens()
         key, query = tokens[:, None, :], tokens[:, :, None]
         target = self.rank[key, query].argmin(dim=2, keepdim=True)
-        return Batch(key * self.L + query, target, self.weight, self.L)
+        return SequenceBatch(key * self.L + query, target, self.weight, self.L)
 
     def margins(self, W: Tensor) -> Tensor:
         """Those of `model.Columns`: what holds for all sequences, float64 [L]."""
@@ -171,7 +171,7 @@ def euler(W: Tensor, h: float, gradient: Callable[[Tensor], Tensor]) -> Tensor:
     return W - h * gradient(W)
 
 
-class Training:
+class TrainingOfW:
     """W on its way from 0.
 
     Args:
@@ -248,7 +248,7 @@ class Training:
         time = torch.tensor(self.h * self.steps, dtype=torch.float64, device=self.source.device)
         self.history.append(self.measured(self._batches, time).tolist())
 
-    def measured(self, batches: Iterable[Batch], time: Tensor) -> Tensor:
+    def measured(self, batches: Iterable[SequenceBatch], time: Tensor) -> Tensor:
         """A row of the history, float64 [columns]."""
         W, columns = self.W, self.source.columns
         losses = torch.stack([loss_w(W, self.c, batch) for batch in batches])
@@ -284,7 +284,7 @@ class Training:
         self._batches = [self.source.draw() for _ in range(self.chunks)]
 
 
-class GpuTraining(Training):
+class GpuTraining(TrainingOfW):
     """The same on a GPU, where no step waits for the host.
 
     Whether every query is right stays on the device: from then on steps change nothing, and the
@@ -315,7 +315,7 @@ class GpuTraining(Training):
         if self.steps % LOOK_EVERY == 0:
             self.settle(record_every)
 
-    def _advance(self, drawn: list[Batch]) -> None:
+    def _advance(self, drawn: list[SequenceBatch]) -> None:
         """One step on these sequences unless every query is right; changes tensors alone."""
         active = (self._above <= 0).any()
         for held, new in zip(self._held, drawn, strict=True):
@@ -357,7 +357,7 @@ class GpuTraining(Training):
         self._taken.fill_(steps)
 
 
-class FactoredTraining(Training):
+class FactoredTraining(TrainingOfW):
     """W_K and W_Q on their way; `W` is W_K^T W_Q.
 
     The gradient of W_K is W_Q G^T and that of W_Q is W_K G, with G that of W: both are 0 at W_K =
@@ -397,7 +397,7 @@ class FactoredTraining(Training):
         self.W = factors[0].T @ factors[1]
 
 
-def follow(training: Training, run: Run, execution: Execution) -> FullFlow:
+def follow(training: TrainingOfW, run: Run, execution: Execution) -> FullFlow:
     """Take steps until every query is strictly right, or `run.max_steps` of them.
 
     Goes on from the state of a killed run, if there is one. Where sequences are drawn the last

@@ -13,7 +13,7 @@ import pandas as pd
 from onelayer.evidence.intervals import mean, share
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
-from onelayer.papers.local_to_global.chain import Source
+from onelayer.papers.local_to_global.chain import MarkovSource
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.settings.local_to_global import SourceSettings
 
@@ -27,7 +27,7 @@ def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> 
     Columns `closed`, the share of the way to the entropy of the best model, whose memory is the
     source's order, and `above_best` (nats).
     """
-    known = {one.name: Source.of(one.transitions) for one in sources}
+    known = {one.name: MarkovSource.of(one.transitions) for one in sources}
     unigram = curves["source"].map({name: source.entropy(0) for name, source in known.items()})
     best = curves["source"].map({name: one.entropy(one.order) for name, one in known.items()})
     closed = (unigram - curves["loss"]) / (unigram - best)
@@ -50,7 +50,7 @@ def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFra
 
     Nothing is published of these: the way closed is compared with the half of it.
     """
-    known = {one.name: Source.of(one.transitions) for one in sources}
+    known = {one.name: MarkovSource.of(one.transitions) for one in sources}
     compared = []
     for row in table.itertuples():
         source = known[row.source]
@@ -105,7 +105,7 @@ def open_problems(
     final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
     rows = []
     for one in sources:
-        source = Source.of(one.transitions)
+        source = MarkovSource.of(one.transitions)
         entropies = [source.entropy(memory) for memory in range(source.order + 1)]
         seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
         within = TENTH * (entropies[0] - entropies[-1])

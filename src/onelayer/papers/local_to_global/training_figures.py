@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
-from onelayer.papers.local_to_global.chain import Chain, Source
+from onelayer.papers.local_to_global.chain import Chain, MarkovSource
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.training_tables import read_published
 from onelayer.settings.local_to_global import (
@@ -328,7 +328,7 @@ def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
     simple, others = panels.values()
     for source in sources:
         for depth in source.depths:
-            one_layer = depth == 1 and Source.of(source.transitions).order == 1
+            one_layer = depth == 1 and MarkovSource.of(source.transitions).order == 1
             (simple if one_layer else others).append((source.name, depth))
     figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.1), sharey=True)
     for axis, (title, shown) in zip(axes, panels.items(), strict=True):

@@ -7,8 +7,12 @@ from torch import Tensor
 from onelayer.compute.circuits import Model
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic.data import draw
-from onelayer.papers.topic_structure.synthetic.model import Batch, attention_logits, gradients
-from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
+from onelayer.papers.topic_structure.synthetic.model import (
+    DocumentBatch,
+    attention_logits,
+    gradients,
+)
+from onelayer.papers.topic_structure.synthetic.training import DocumentBatches, initial_parameters
 from onelayer.settings.circuits import FollowedTopics
 
 MATRICES = ("W_K", "W_Q", "W_V")
@@ -24,7 +28,9 @@ def model(settings: FollowedTopics, device: str = "cpu") -> Model:
         made = initial_parameters(RunRandom(seeds, device), "one_hot", rows.keys.shape[1])
         return {name: made[name] for name in MATRICES}
 
-    def of_batch(parameters: dict[str, Tensor], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def of_batch(
+        parameters: dict[str, Tensor], batch: DocumentBatch
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         return gradients(parameters, batch, "one_hot", "cross_entropy")
 
     return Model(
@@ -32,6 +38,6 @@ def model(settings: FollowedTopics, device: str = "cpu") -> Model:
         scaled=MATRICES,
         attention=("W_K", "W_Q"),
         circuits=lambda now: (now["W_V"], attention_logits(now, "one_hot")),
-        batch=lambda seeds: Batches(rows, seeds, settings.batch, device),
+        batch=lambda seeds: DocumentBatches(rows, seeds, settings.batch, device),
         objective={"gradients": of_batch},
     )

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from onelayer.papers.topic_structure.synthetic.data import (
     MASK,
     SPECIAL,
-    Rows,
+    CountRows,
     Vocabulary,
     selected_words,
 )
@@ -32,7 +32,7 @@ class Moments(NamedTuple):
     """Mean of x y^T, float64 [D, D], entry [key, word]."""
 
 
-def moments(rows: Rows) -> Moments:
+def moments(rows: CountRows) -> Moments:
     """Moments of masked documents, each weighted by its masked positions."""
     x, y = rows.averages()
     weight = y.sum(axis=1)
@@ -212,7 +212,7 @@ def theory_gap_hidden(v: int, words: float) -> float:
     return (words + 2) / words / v
 
 
-def stage_one_optimum(vocabulary: Vocabulary, rows: Rows) -> np.ndarray:
+def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
     """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 
     The means over same-topic and different-topic pairs of words, and over the [MASK] column;

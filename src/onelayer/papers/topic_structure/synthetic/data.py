@@ -6,7 +6,7 @@ topics (the theory) or Dirichlet (the authors' released data).
 
 Without positions, the output at a query depends on its token and on how often each key occurs, so
 a document is its key counts n and the targets of each distinct query token: a few rows instead of
-a sequence. `Rows` keeps exactly that.
+a sequence. `CountRows` keeps exactly that.
 """
 
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ def mask_documents(
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CountRows:
     """Documents as counts: one row per distinct (document, query token) with a target.
 
     Attributes:
@@ -152,11 +152,11 @@ class Rows:
             targets[some] = np.add.reduceat(rows, self.first[:-1][some])
         return shares, targets
 
-    def by_document(self) -> "Rows":
+    def by_document(self) -> "CountRows":
         """One row per document, whatever the query: enough for uniform attention."""
         documents = len(self.keys)
         targets = self.averages()[1].astype(np.float32)
-        return Rows(self.keys, np.arange(documents + 1), np.full(documents, MASK), targets)
+        return CountRows(self.keys, np.arange(documents + 1), np.full(documents, MASK), targets)
 
 
 def count_rows(
@@ -165,7 +165,7 @@ def count_rows(
     shown: np.ndarray,
     selected: np.ndarray,
     masked_attended: bool = True,
-) -> Rows:
+) -> CountRows:
     """Reduce masked documents to counts.
 
     Args:
@@ -181,7 +181,7 @@ def count_rows(
     place, index = np.unique((row * D + shown)[selected], return_inverse=True)
     targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
     first = np.searchsorted(place, np.arange(documents + 1) * D)
-    return Rows(
+    return CountRows(
         keys.astype(np.float32),
         first,
         place % D,
@@ -199,7 +199,7 @@ def draw(
     concentration: float | None = None,
     masked_attended: bool = True,
     seed: int = 0,
-) -> Rows:
+) -> CountRows:
     """Masked documents as counts: uniform over tau topics, or Dirichlet.
 
     Args:

@@ -101,7 +101,7 @@ def partner_minus_self(matrix: np.ndarray) -> float:
 
 
 def _optima(
-    block: DyckSettings, masking: MaskingSettings, rows: data.Rows, seed: int
+    block: DyckSettings, masking: MaskingSettings, rows: data.CountRows, seed: int
 ) -> Iterator[tuple[str, int, float, float]]:
     vocabulary, moments = data.Vocabulary(block.types, 2), closed_form.moments(rows)
     words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)

@@ -44,7 +44,7 @@ class Targets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Batch:
+class DocumentBatch:
     """Rows of a few documents for each of several groups of runs.
 
     Attributes:
@@ -60,13 +60,13 @@ class Batch:
     targets: Targets
     group: Tensor | None
 
-    def of_runs(self) -> "Batch":
+    def of_runs(self) -> "DocumentBatch":
         """The same with a group for each run, [runs, ...], where groups are not in order."""
         if self.group is None:
             return self
         parts = (self.log_keys, self.query, *self.targets)
         log_keys, query, *targets = (part.index_select(0, self.group) for part in parts)
-        return Batch(log_keys, query, Targets(*targets), None)
+        return DocumentBatch(log_keys, query, Targets(*targets), None)
 
 
 def shapes(embedding: Embedding, D: int, d: int | None = None) -> dict[str, tuple[int, ...]]:
@@ -158,7 +158,7 @@ class _NormalisedImage(torch.autograd.Function):
 
 def gradients(
     parameters: Parameters,
-    batch: Batch,
+    batch: DocumentBatch,
     embedding: Embedding,
     loss: LossKind,
     frozen: Parameters | None = None,
@@ -201,7 +201,7 @@ def _attention(
     U: Tensor,
     R: Tensor | None,
     b: Tensor | None,
-    batch: Batch,
+    batch: DocumentBatch,
     loss: LossKind,
 ) -> tuple[Tensor | None, ...]:
     """Loss of U softmax(S[q] + log n) + R[:, q] + b, and its gradients in queries, keys, U, R, b.
@@ -231,7 +231,13 @@ def _attention(
 
 
 def _uniform_attention(
-    queries: None, keys: None, U: Tensor, R: None, b: Tensor | None, batch: Batch, loss: LossKind
+    queries: None,
+    keys: None,
+    U: Tensor,
+    R: None,
+    b: Tensor | None,
+    batch: DocumentBatch,
+    loss: LossKind,
 ) -> tuple[Tensor | None, ...]:
     """The same where every key has the same weight: queries and keys have no gradient."""
     p = batch.log_keys.softmax(-1)

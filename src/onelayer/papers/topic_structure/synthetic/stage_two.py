@@ -79,7 +79,7 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
 
 def attention_with_frozen_value(
     vocabulary: data.Vocabulary,
-    rows: data.Rows,
+    rows: data.CountRows,
     W_V: np.ndarray,
     runs: Sequence[Run],
     plan: Plan,

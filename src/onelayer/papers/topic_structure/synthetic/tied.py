@@ -9,7 +9,7 @@ affected. The theorem: at the optimum (v-1)/v alpha + beta/v lies in (lambda_1 t
 import numpy as np
 from scipy.optimize import minimize
 
-from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, Rows, Vocabulary
+from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary
 
 # Between this and its inverse alpha and beta are looked for: far beyond any optimum, and finite
 # where the loss does not depend on one of them.
@@ -33,7 +33,7 @@ class TiedLoss:
         W_V: [D, D], constant on blocks: between words of two topics, and the [MASK] column.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> None:
+    def __init__(self, vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> None:
         shows_word = rows.query >= SPECIAL
         keys = rows.keys[rows.document[shows_word]].astype(np.float64)
         query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
@@ -66,7 +66,7 @@ class TiedLoss:
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> dict[str, float]:
+def optimal_attention(vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> dict[str, float]:
     """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
     most = -float(np.log(LEAST))
     found = minimize(

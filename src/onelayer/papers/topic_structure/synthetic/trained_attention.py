@@ -11,7 +11,12 @@ from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
-from onelayer.papers.topic_structure.synthetic.training import Batches, Plan, Run, train_runs
+from onelayer.papers.topic_structure.synthetic.training import (
+    DocumentBatches,
+    Plan,
+    Run,
+    train_runs,
+)
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
     AttentionVariant,
@@ -75,7 +80,7 @@ def attention_over_steps(
     variant, steps = block.variant(longer.variant), longer.steps[optimizer]
     count = longer.held_out_documents
     held_out = _masked_documents(base, block, variant, count, "attention, held out")
-    unseen = Batches(held_out, [0], count, execution.device)(0)
+    unseen = DocumentBatches(held_out, [0], count, execution.device)(0)
     rates = [row for row in variant.optimizers if row.optimizer == optimizer]
     looks = _looks(longer.looks, steps, block.steps, released_steps)
 
@@ -104,7 +109,7 @@ def _masked_documents(
     variant: AttentionVariant,
     documents: int,
     use: str,
-) -> data.Rows:
+) -> data.CountRows:
     kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
     return data.draw(base.model, documents, block.N, use, **kind)
 

@@ -16,9 +16,9 @@ from onelayer.compute.device import fitting, on_gpu, to_device
 from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
-from onelayer.papers.topic_structure.synthetic.data import Rows
+from onelayer.papers.topic_structure.synthetic.data import CountRows
 from onelayer.papers.topic_structure.synthetic.model import (
-    Batch,
+    DocumentBatch,
     Embedding,
     Targets,
     gradients,
@@ -70,7 +70,7 @@ def initial_parameters(
     return start
 
 
-class Batches:
+class DocumentBatches:
     """Draws the documents of every step, epoch by epoch without replacement, per seed.
 
     There is a seed per run; a batch has `documents`, at most as many as there are in `rows`.
@@ -78,7 +78,7 @@ class Batches:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: CountRows,
         seeds: Sequence[int],
         documents: int,
         device: str = "cpu",
@@ -111,14 +111,14 @@ class Batches:
         first = place * self.documents
         return self._order(int(seed), epoch)[first : first + self.documents]
 
-    def __call__(self, step: int) -> Batch:
+    def __call__(self, step: int) -> DocumentBatch:
         """The batch of a step."""
         row, target, cell, real_row, real = self._places(step)
         # What pads a group is some row without targets, and some target that is counted 0 times.
         weight = _rows(self.weight, row) * real_row.unsqueeze(-1)
         targets = Targets(cell, _rows(self.count, target) * real, weight)
         log_keys = _rows(self.log_keys, _rows(self.document, row))
-        return Batch(log_keys, _rows(self.query, row), targets, self.group)
+        return DocumentBatch(log_keys, _rows(self.query, row), targets, self.group)
 
     def _places(self, step: int) -> tuple[Tensor, ...]:
         """`_of_steps` of one step, on the device; a GPU gets those of many steps together."""
@@ -228,7 +228,7 @@ class Plan:
 
 
 def train_runs(
-    rows: Rows,
+    rows: CountRows,
     runs: Sequence[Run],
     plan: Plan,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
@@ -254,7 +254,9 @@ def train_runs(
         count = len(next(iter(parameters.values())))
         return {name: matrix.expand(count, -1, -1) for name, matrix in frozen.items()}
 
-    def of_batch(parameters: dict[str, Tensor], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def of_batch(
+        parameters: dict[str, Tensor], batch: DocumentBatch
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         return gradients(parameters, batch, plan.embedding, plan.loss, given(parameters))
 
     def build(part: slice) -> Ensemble:
@@ -267,7 +269,7 @@ def train_runs(
         names = plan.trained or tuple(name for name in start if name not in fixed)
         return Ensemble(
             {name: start[name] for name in names},
-            Batches(rows, seeds, plan.batch, device),
+            DocumentBatches(rows, seeds, plan.batch, device),
             Optimizer(
                 [run.optimizer for run in chosen],
                 lr=[run.learning_rate for run in chosen],
@@ -289,7 +291,7 @@ def train_runs(
     )
 
 
-def _most_runs(rows: Rows, plan: Plan, device: str) -> int:
+def _most_runs(rows: CountRows, plan: Plan, device: str) -> int:
     """Runs of one tensor program: what the plan says, on a GPU what its memory holds.
 
     A run has matrices D x D, among them three with gradient and two moments, and a batch's rows.

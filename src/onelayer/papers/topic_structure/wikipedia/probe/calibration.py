@@ -126,7 +126,7 @@ def calibrate(
 
     plain = read(texts)
     read_again = {AS_THEY_ARE: [plain], ACROSS: again(across=True), WITHIN: again(across=False)}
-    measured = Measured(labels, variant, frequencies, settings)
+    measured = ArticleRatios(labels, variant, frequencies, settings)
     try:
         parts = [
             measured.topics(pairs).assign(text=text, permuted=False, runs=len(pairs))
@@ -140,7 +140,7 @@ def calibrate(
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ArticleRatios:
     """Measures articles under one variant of the topics, in which every word has some topic."""
 
     labels: Labels
