@@ -39,7 +39,7 @@ def asked(folder: Path, mask: int | None) -> Questions:
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
     settings = HeadRemovalSettings(documents=2, asked_share=0.5)
     tokenizer = load_tokenizer(folder)
-    questions = Questioner(tokenizer, vocabulary, topics, settings, 32, mask).ask("a", TEXT)
+    questions = Questioner(tokenizer, vocabulary, topics, settings, 32).ask("a", TEXT, mask)
     assert questions is not None and len(questions.positions) >= 2
     return questions
 
