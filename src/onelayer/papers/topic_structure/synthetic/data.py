@@ -195,28 +195,49 @@ def draw(
     N: tuple[int, int],
     use: str,
     *,
-    tau: int | None = None,
-    concentration: float | None = None,
+    tau: int,
     masked_attended: bool = True,
     seed: int = 0,
 ) -> CountRows:
-    """Masked documents as counts: uniform over tau topics, or Dirichlet.
+    """Masked documents as counts, each uniform over tau topics.
 
     Args:
         settings: words and masking.
         documents, N: how many, and their fewest and most words.
         use: what they are for; another use gives other documents, the same use the same ones.
-        tau, concentration: one of the two.
+        tau: topics of a document.
         masked_attended: False as in the authors' code: START and END frame the words, and selected
             positions are no keys.
         seed: of the documents.
     """
-    vocabulary = Vocabulary(settings.T, settings.v)
     rng = generator("topic documents", use, tau, seed)
-    if tau is not None:
-        weights = uniform_weights(rng, vocabulary.T, tau, documents)
-    else:
-        weights = rng.dirichlet(np.full(vocabulary.T, concentration), documents)
+    weights = uniform_weights(rng, settings.T, tau, documents)
+    return _masked(rng, settings, weights, N, masked_attended)
+
+
+def draw_dirichlet(
+    settings: TopicModelSettings,
+    documents: int,
+    N: tuple[int, int],
+    use: str,
+    *,
+    concentration: float,
+    masked_attended: bool,
+) -> CountRows:
+    """`draw` with topic weights of a symmetric Dirichlet distribution, as the authors release."""
+    rng = generator("topic documents", use, None, 0)
+    weights = rng.dirichlet(np.full(settings.T, concentration), documents)
+    return _masked(rng, settings, weights, N, masked_attended)
+
+
+def _masked(
+    rng: np.random.Generator,
+    settings: TopicModelSettings,
+    weights: np.ndarray,
+    N: tuple[int, int],
+    masked_attended: bool,
+) -> CountRows:
+    vocabulary = Vocabulary(settings.T, settings.v)
     tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
     shown, selected = mask_documents(rng, vocabulary, tokens, settings)
     return count_rows(vocabulary, tokens, shown, selected, masked_attended)
