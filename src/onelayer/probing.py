@@ -127,11 +127,11 @@ def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     if not isinstance(topics, Mapping):
         found = type(topics).__name__
         raise OnelayerError(f"topics: words by topic, or a table, are needed, found {found}")
-    if single := [name for name, own in topics.items() if isinstance(own, str)]:
+    if single := [name for name, words in topics.items() if isinstance(words, str)]:
         raise OnelayerError(f"topics: {single[0]}: one word was given; a list of words is needed")
     if len(topics) < 2:
         raise OnelayerError(f"topics: {', '.join(topics) or 'none'}; at least 2 are needed")
-    words = [(place, word.lower()) for place, own in enumerate(topics.values()) for word in own]
+    words = [(place, word.lower()) for place, words in enumerate(topics.values()) for word in words]
     kept = pd.DataFrame(words, columns=["topic", "word"]).drop_duplicates(ignore_index=True)
     kept["overlap"] = "overlapping" if kept["word"].duplicated().any() else "disjoint"
     return kept.assign(threshold="given")

@@ -74,9 +74,9 @@ def results(table: str, *, run: str | None = None, folder: str | Path | None = N
     place = _folder(run, folder)
     paths = _paths(place)
     path = paths[_name(table, list(paths), place)]
-    found, readable = Table(_typed(read_csv(path))), path.with_suffix(".md")
-    found.shown = readable.read_text("utf-8") if readable.is_file() else ""
-    return found
+    result, readable = Table(_typed(read_csv(path))), path.with_suffix(".md")
+    result.shown = readable.read_text("utf-8") if readable.is_file() else ""
+    return result
 
 
 def compare(
@@ -117,7 +117,7 @@ def compare(
     if not names:
         raise OnelayerError(f"{place} and {reference} have no table in common")
     rows = {name: rows_beside(read_csv(mine[name]), read_csv(other[name])) for name in names}
-    parts = [own.assign(table=name) for name, own in rows.items()]
+    parts = [part.assign(table=name) for name, part in rows.items()]
     return _typed(pd.concat(parts, ignore_index=True).set_index("table").reset_index())
 
 
@@ -133,13 +133,13 @@ def _folder(run: str | None, folder: str | Path | None) -> Path:
 
 def _paths(folder: Path) -> dict[str, Path]:
     """Tables of a run by `<paper>/<table>`."""
-    found = sorted(folder.glob("tables/*/*.csv"))
-    if not found:
+    paths = sorted(folder.glob("tables/*/*.csv"))
+    if not paths:
         hint = "`make results` makes them, run= or folder= names another"
         if folder == REFERENCE:  # an installed package has no docs/
             hint = "the reference run is docs/reference of a checkout; name that folder"
         raise OnelayerError(f"{folder}: no tables here; {hint}")
-    return by_table(found)
+    return by_table(paths)
 
 
 def _name(table: str, names: list[str], folder: Path) -> str:
@@ -157,8 +157,8 @@ def _name(table: str, names: list[str], folder: Path) -> str:
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """The same rows, each of the columns of all tables with its type, whatever stands in it."""
-    typed, own = {}, {column: str(column).removesuffix("_reference") for column in table}
-    for column, name in own.items():
+    typed, names = {}, {column: str(column).removesuffix("_reference") for column in table}
+    for column, name in names.items():
         if name in NUMBERS:
             typed[column] = table[column].astype("float64")
         elif name in CATEGORIES:

@@ -313,8 +313,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "verdict == UNDECIDED and found not in",
-        "verdict == UNDECIDED and found in",
+        "verdict == UNDECIDED and outcome not in",
+        "verdict == UNDECIDED and effect in",
         "tests/unit/test_verdicts.py::test_a_row_that_rests_on_one_training_stays_undecided",
         "one training decides",
     ),
@@ -393,7 +393,7 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "abs(unit) <= self._known(ours) * _EXACT",
+        "abs(unit) <= self._rounding(ours) * _EXACT",
         "abs(unit) < 0",
         "tests/unit/test_verdicts.py::test_what_was_rounded_away_is_no_difference",
         "an effect that was rounded away has shares",
@@ -407,7 +407,7 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "return REPRODUCED if (high - low) / 2 <= TENTH * found.effect + slack else UNDECIDED",
+        "return REPRODUCED if (high - low) / 2 <= TENTH * effect.effect + slack else UNDECIDED",
         "return REPRODUCED",
         "tests/unit/test_verdicts.py::test_where_nothing_means_no_effect_the_interval_must_be_narrow",
         "an interval as wide as you like reproduces a theorem's number",
@@ -435,8 +435,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "(kind or own.kind) if compares",
-        "own.kind if compares",
+        "(kind or comparison.kind) if compares",
+        "comparison.kind if compares",
         "tests/unit/test_verdicts.py::test_every_row_says_what_it_was_compared_with",
         "a smaller model counts as the paper's own",
     ),

@@ -112,8 +112,8 @@ def few_colours(pixels: np.ndarray) -> tuple[np.ndarray, list[int]]:
     A colour counts as the root of how often it comes: colour bars stay smooth beside all the white.
     """
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-    found, which, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    colours = (found[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
+    distinct, which, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    colours = (distinct[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
     often = np.ceil(np.sqrt(counts)).astype(int)
     sample = Image.fromarray(np.repeat(colours, often, axis=0)[None])
     palette = [255, 255, 255, *sample.quantize(254, kmeans=2).getpalette()]
