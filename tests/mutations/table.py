@@ -1613,8 +1613,8 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/language_model.py",
-        "(total.log() + top - own)",
-        "(total.log() - own)",
+        "(total.log() + top - of_target)",
+        "(total.log() - of_target)",
         "tests/oracle/test_scan_snap_text.py"
         "::test_the_decoders_loss_by_blocks_equals_torchs_cross_entropy",
         "the largest logit is taken out and not put back",
@@ -1745,8 +1745,8 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/worst_case.py",
-        "probabilities.append(sequences.probability[own] * L / n)",
-        "probabilities.append(sequences.probability[own])",
+        "probabilities.append(sequences.probability[asked] * L / n)",
+        "probabilities.append(sequences.probability[asked])",
         "tests/unit/test_exponents.py::test_any_weights_and_lists_go_as_the_full_matrix_does",
         "sequences are L / n times too rare",
     ),
@@ -2364,8 +2364,8 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/full.py",
-        "own.copy_(new)\n        self._taken += active",
-        "own.copy_(new)\n        self._taken += 1",
+        "held.copy_(new)\n        self._taken += active",
+        "held.copy_(new)\n        self._taken += 1",
         "tests/gpu/test_fake_gpu.py::test_decision_lists_are_learned_to_the_same_on_a_gpu",
         "steps after the last query is right count on a GPU",
     ),

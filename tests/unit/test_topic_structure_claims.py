@@ -280,8 +280,10 @@ def test_the_farthest_of_many_gaps_is_judged_by_an_interval_for_all_of_them() ->
     among = synthetic.farthest(
         [(name, seeds * (1 if name == "a" else 1.005), 0.0) for name in "abcdefghij"]
     )
-    assert among.setting == "a" and among.found["value"] == alone.found["value"]
-    wider = (among.found["high"] - among.found["low"]) / (alone.found["high"] - alone.found["low"])
+    assert among.setting == "a" and among.estimate["value"] == alone.estimate["value"]
+    wider = (among.estimate["high"] - among.estimate["low"]) / (
+        alone.estimate["high"] - alone.estimate["low"]
+    )
     assert wider == pytest.approx(7.453 / 3.182, rel=0.01)  # t with 3 degrees, .05 / 10 and .05
     granted = synthetic.farthest([("far but granted", seeds, 0.02), ("b", seeds + 0.01, 0.0)])
     assert granted.setting == "b"

@@ -327,8 +327,8 @@ class GpuTraining(TrainingOfW):
         rose = (below <= 0) & (above > 0) & active
         time = self.h * (self._taken - below / (above - below))
         crossing = torch.where(rose, time, self._crossing).masked_fill(above <= 0, torch.nan)
-        for own, new in ((self.W, W), (self._above, above), (self._crossing, crossing)):
-            own.copy_(new)
+        for held, new in ((self.W, W), (self._above, above), (self._crossing, crossing)):
+            held.copy_(new)
         self._taken += active
 
     def _measured(self) -> Tensor:

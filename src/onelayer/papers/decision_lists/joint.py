@@ -337,7 +337,7 @@ def small_runs(
         `argmax_accuracy` and `centred_cosine` of V; and their histories with `step`, `loss`,
         `accuracy`.
     """
-    found, histories = [], []
+    runs, histories = [], []
     for start in progress(starts, unit="start"):
         for problem in (Problem(start, seed) for seed in start.seeds):
             lists = problem.lists
@@ -354,5 +354,5 @@ def small_runs(
                 "order": float(Columns(lists).order(torch.from_numpy(run.W[0]))),
                 **_beside_permutation(run.V[0], lists),
             }
-            found.append(problem.columns | how | end)
-    return pd.DataFrame(found), pd.concat(histories, ignore_index=True)
+            runs.append(problem.columns | how | end)
+    return pd.DataFrame(runs), pd.concat(histories, ignore_index=True)

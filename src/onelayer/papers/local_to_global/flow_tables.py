@@ -63,8 +63,8 @@ def _critical_points(
             speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
             bends = [np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points]
             exact = of_all | {"tolerance": ROUNDING}
-            found = returned.loc[(chain.p, chain.q, name)]
-            returning = share(int(found["back"]), int(found["starts"]))
+            flows = returned.loc[(chain.p, chain.q, name)]
+            returning = share(int(flows["back"]), int(flows["starts"]))
             returning |= {"published": RETURNS.get(name, np.nan)}
             rows += [
                 exact | {"quantity": "loss", "value": worst, "published": entropy},

@@ -27,9 +27,9 @@ def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> 
     Columns `closed`, the share of the way to the entropy of the best model, whose memory is the
     source's order, and `above_best` (nats).
     """
-    known = {one.name: MarkovSource.of(one.transitions) for one in sources}
-    unigram = curves["source"].map({name: source.entropy(0) for name, source in known.items()})
-    best = curves["source"].map({name: one.entropy(one.order) for name, one in known.items()})
+    source_of = {one.name: MarkovSource.of(one.transitions) for one in sources}
+    unigram = curves["source"].map({name: source.entropy(0) for name, source in source_of.items()})
+    best = curves["source"].map({name: one.entropy(one.order) for name, one in source_of.items()})
     closed = (unigram - curves["loss"]) / (unigram - best)
     return curves.assign(closed=closed, above_best=curves["loss"] - best)
 
@@ -50,10 +50,10 @@ def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFra
 
     Nothing is published of these: the way closed is compared with the half of it.
     """
-    known = {one.name: MarkovSource.of(one.transitions) for one in sources}
+    source_of = {one.name: MarkovSource.of(one.transitions) for one in sources}
     compared = []
     for row in table.itertuples():
-        source = known[row.source]
+        source = source_of[row.source]
         carried_over = source.order == 1 and row.depth == 1 and row.quantity == "way_closed"
         side = 1 if carried_over and source.second_eigenvalue > 0 else -1
         compared.append(Direction(0.5, side, kind="analogue") if carried_over else None)

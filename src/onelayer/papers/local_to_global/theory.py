@@ -71,19 +71,19 @@ def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
     Near e = 0 the growth rate of log|e| is -2 h(0) (1 + 2 w|w|) whatever a is: the same half-lines,
     now half-planes, are minima and maxima.
     """
-    found = {
+    with_attention = {
         kind: [np.append(point, a) for point in points for a in _ATTENTION]
         for kind, points in critical_points(chain).items()
     }
-    found["global minimum"] = [
+    with_attention["global minimum"] = [
         np.array([e, w, a])
         for w in (*_INNER, *_OUTER)
         for a in _ATTENTION
         for e in _e_on_locus(w, a, chain)
     ]
-    found["saddle, e = 0"] = found.pop("saddle")
+    with_attention["saddle, e = 0"] = with_attention.pop("saddle")
     of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
-    return found | {"saddle, a e^2 = -1": of_attention}
+    return with_attention | {"saddle, a e^2 = -1": of_attention}
 
 
 def _e_on_locus(w: float, a: float, chain: Chain) -> list[float]:

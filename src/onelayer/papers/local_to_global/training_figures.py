@@ -137,10 +137,10 @@ def all_matrices(curves: pd.DataFrame, published: Path) -> Figure:
     axes[0].set(ylim=(0, 1.05), xlim=(0, last))
     axes[1].set_xlabel("iteration")
     theirs = set(read_published(published)["matrix"])
-    ours, known = {"lw": 1.5, "marker": ""}, {"ls": "", "ms": 5}
+    ours, authors = {"lw": 1.5, "marker": ""}, {"ls": "", "ms": 5}
     handles = [
         Line2D([], [], **style | given, label=f"{whose}${name}$")
-        for whose, given in (("", ours), ("authors, ", known))
+        for whose, given in (("", ours), ("authors, ", authors))
         for name, style in MATRIX_STYLES.items()
         if not whose or name in theirs
     ]

@@ -126,12 +126,12 @@ def transition_times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
     They are of one size, observed at iterations equally far apart.
     """
     whole = simulated[simulated["diverged_at"] < 0]
-    found = []
+    parts = []
     for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):
         row = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
         row["seed"] = np.unique(runs["seed"])  # in the order of `trajectories`
-        found.append(pd.DataFrame(row | {"time": transition_times(*trajectories(runs))}))
-    return pd.concat(found, ignore_index=True)
+        parts.append(pd.DataFrame(row | {"time": transition_times(*trajectories(runs))}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:

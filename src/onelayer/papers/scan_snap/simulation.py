@@ -73,8 +73,8 @@ def simulate_changes(
     }
     alone = execution.part("positions")
     tables["positions", "learned"] = simulate(scan, alone, with_positions=True)
-    found = pd.concat(tables, names=["assumption", "changed"])
-    return found.reset_index(["assumption", "changed"]).reset_index(drop=True)
+    simulated = pd.concat(tables, names=["assumption", "changed"])
+    return simulated.reset_index(["assumption", "changed"]).reset_index(drop=True)
 
 
 def simulate_slower(

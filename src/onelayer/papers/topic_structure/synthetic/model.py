@@ -180,10 +180,10 @@ def gradients(
         made = images(given, embedding)
     attention = _uniform_attention if made[0] is None else _attention
     with torch.no_grad():
-        value, *found, db = attention(*made, given.get("b"), batch.of_runs(), loss)
+        value, *of_images, db = attention(*made, given.get("b"), batch.of_runs(), loss)
     moving = [
         (image, slope)
-        for image, slope in zip(made, found, strict=True)
+        for image, slope in zip(made, of_images, strict=True)
         if image is not None and image.requires_grad
     ]
     names = [name for name in trained if name != "b"]

@@ -57,9 +57,10 @@ def over_runs(
     return independent(mean(values[~lost], least, most)) | {"note": note, "verdict": verdict}
 
 
-def independent(found: dict) -> dict:
+def independent(estimate: dict) -> dict:
     """A mean or a share of independent runs, with their number where an interval rests on them."""
-    return found | {"runs": found["n"] if not math.isnan(found.get("low", math.nan)) else math.nan}
+    alone = math.isnan(estimate.get("low", math.nan))
+    return estimate | {"runs": math.nan if alone else estimate["n"]}
 
 
 def joined(*notes: str) -> str:

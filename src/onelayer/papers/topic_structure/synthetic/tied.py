@@ -69,7 +69,7 @@ class TiedLoss:
 def optimal_attention(vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> dict[str, float]:
     """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
     most = -float(np.log(LEAST))
-    found = minimize(
+    least = minimize(
         TiedLoss(vocabulary, rows, W_V),
         np.zeros(2),
         jac=True,
@@ -77,4 +77,4 @@ def optimal_attention(vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) 
         bounds=[(-most, most)] * 2,
         options={"ftol": 1e-14, "gtol": 1e-10},
     )
-    return ratios(vocabulary, *np.exp(found.x))
+    return ratios(vocabulary, *np.exp(least.x))
