@@ -1767,7 +1767,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "apart = table - np.diag(own)",
+        "apart = table - np.diag(same_topic)",
         "apart = table",
         "tests/oracle/test_uncertainty.py::test_topics_drawn_anew_agree",
         "pairs of one topic count as pairs of two",
@@ -1782,8 +1782,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/similarity.py",
-        "own = multiplicity * multiplicity",
-        "own = multiplicity",
+        "with_itself = multiplicity * multiplicity",
+        "topics = multiplicity",
         "tests/oracle/test_similarity.py::test_weighted_means_agree",
         "a resampled word pairs with its own copies",
     ),
@@ -1853,8 +1853,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/labels.py",
-        'whole = whole[whole["word"].isin(set(known))]',
-        'whole = kept[kept["word"].isin(set(known))]',
+        'whole = whole[whole["word"].isin(set(pieces))]',
+        'whole = kept[kept["word"].isin(set(pieces))]',
         "tests/unit/test_vectors.py"
         "::test_words_of_several_pieces_are_left_out_of_a_models_measures",
         "only the last checkpoint's pieces count",
@@ -1921,8 +1921,8 @@ FAULTS = [
     # Topic structure: the tables
     Fault(
         "papers/topic_structure/wikipedia/choices.py",
-        'known.loc[known["low"].idxmin()]',
-        'known.loc[known["value"].idxmin()]',
+        'measured.loc[measured["low"].idxmin()]',
+        'measured.loc[measured["value"].idxmin()]',
         "tests/unit/test_choices.py::test_all_choices_are_counted_and_the_least_is_named",
         "the least favourable choice is not the one whose interval begins lowest",
     ),

@@ -98,8 +98,8 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
 )
 def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Report:
     """The ratios of pretrained models against tokens seen."""
-    table, known = ratios_over_tokens(measures, models), by_name(models)
-    return Report(table, readable(table), title(known), notes(known))
+    table, settings_of = ratios_over_tokens(measures, models), by_name(models)
+    return Report(table, readable(table), title(settings_of), notes(settings_of))
 
 
 def ratios_over_tokens(

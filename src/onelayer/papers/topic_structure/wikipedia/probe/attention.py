@@ -98,13 +98,13 @@ def probe_attention(
     texts, sums = articles["text"].tolist(), SumsOfDocuments(len(articles), labels)
     for place, one in sums_by_document(model, tokenizer, texts, labels, settings, progress):
         sums.add(place, one)
-    found = sums.total(articles["id"], variants)
-    if not len(found.word_pairs.counts):
+    totals = sums.total(articles["id"], variants)
+    if not len(totals.word_pairs.counts):
         raise OnelayerError(
             f"none of {len(articles)} articles holds two different words of any topic within "
             f"{settings.max_tokens} tokens"
         )
-    return found
+    return totals
 
 
 def sums_by_document(

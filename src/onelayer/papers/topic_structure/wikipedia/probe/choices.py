@@ -168,7 +168,7 @@ def measure_choices(
     readings, n = list(product(choices.pooling, choices.lengths)), len(texts)
     marks = {choice: name for name, choice in named(choices).items()}
     column = {word: place for place, word in enumerate(words)}
-    found, replicates = [], {}
+    measures, replicates = [], {}
     for choice, rows in progress(kept.items(), unit="choice"):
         rows = rows[rows["word"].isin(column)]
         membership = np.zeros((len(words), choice.topics), dtype=bool)
@@ -184,17 +184,17 @@ def measure_choices(
                 (f"{RATIO}_null", centre, uncertainty.percentile_interval(null)),
                 (CORRECTED, over[0], uncertainty.bootstrap_interval(over[1], n)),
             ):
-                found.append((*read, mark, quantity, value, *spread, n))
+                measures.append((*read, mark, quantity, value, *spread, n))
         ratio, null = _cosine(vectors, membership, moved)
         spread = uncertainty.percentile_interval(null)
-        found.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
-        found.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
+        measures.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
+        measures.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
     if {"ours", "authors"} <= replicates.keys():
         value, drawn = map(np.divide, replicates["authors"], replicates["ours"])
         ends, of_none = uncertainty.bootstrap_interval(drawn, n), [np.nan] * (len(columns) - 5)
-        found.append((*of_none, AUTHORS_OVER_OURS, value, *ends, n))
-    return pd.DataFrame(found, columns=columns)
+        measures.append((*of_none, AUTHORS_OVER_OURS, value, *ends, n))
+    return pd.DataFrame(measures, columns=columns)
 
 
 def _attention(

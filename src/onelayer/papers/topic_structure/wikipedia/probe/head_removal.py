@@ -63,8 +63,8 @@ def unseen_articles(
     for path in encoded:
         held_out = open_rows(path).data.column("held_out").to_numpy()
         seen.update(np.array(list(read_column(trained_on, "id")))[~held_out])
-    left = ~ids.isin(seen).to_numpy()
-    places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(left))
+    unseen = ~ids.isin(seen).to_numpy()
+    places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(unseen))
     return at(read_articles(paths), np.sort(places[: settings.documents])).to_pandas()
 
 
@@ -183,11 +183,11 @@ class Questioner:
         """Whether a different word of its topic is not hidden, of each of some words, bool."""
         visible = {word for place, word in enumerate(encoded.words) if place not in hidden}
         topics = {word: self.topics[word] for word in visible if word in self.topics}
-        own = [(word, self.topics.get(word, frozenset())) for word in encoded.words]
+        asked_words = [(word, self.topics.get(word, frozenset())) for word in encoded.words]
         return np.array(
             [
                 any(other != word and shown & asked for other, shown in topics.items())
-                for word, asked in (own[place] for place in of)
+                for word, asked in (asked_words[place] for place in of)
             ]
         )
 

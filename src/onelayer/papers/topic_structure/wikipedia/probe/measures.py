@@ -220,7 +220,7 @@ def measure_heads(checkpoints: Sequence[AttentionSums], seeds: Sequence[int] = (
         if len(ratios) > 1:
             ranked = -np.sort(-np.array(ratios), axis=-1)  # [S, layers, heads]
             by_seed = {ALL: ranked.mean(axis=0)}
-            by_seed |= {str(seed): own for seed, own in zip(seeds, ratios, strict=True)}
+            by_seed |= {str(seed): grid for seed, grid in zip(seeds, ratios, strict=True)}
         rows = [
             (seed, variant.overlap, variant.threshold, layer + 1, head + 1, ratio)
             for seed, grid in by_seed.items()
