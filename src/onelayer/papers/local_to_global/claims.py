@@ -165,7 +165,7 @@ def _near_origin(rows: pd.DataFrame, place: str, model: str) -> Claim:
     """Where small starts end, on both sides of p + q = 1."""
     below = rows["p"] + rows["q"] < 1
     as_said = rows.assign(value=rows["value"].where(below, 1 - rows["value"]))
-    scales = " and ".join(f"{sigma:g}" for sigma in sorted(set(rows["sigma"])))
+    scales = " and ".join(f"{sigma:.15g}" for sigma in sorted(set(rows["sigma"])))
     setting = _setting(model, rows, f"normal starts of scale {scales}")
     claim = "starts around the origin reach a global minimum for p + q < 1, a local one for > 1"
     note = "flows that end at a global minimum for p + q < 1, and elsewhere for p + q > 1"

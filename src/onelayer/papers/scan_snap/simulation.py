@@ -157,8 +157,8 @@ def _ensemble(
         Optimizer("sgd", lr=rates, momentum=settings.momentum),
         **objective,
         labels=[
-            f"num_last {task.num_last}, lr_Z {row.lr_Z:g}, lr_Y/lr_Z {row.lr_Y_multiplier:g}, "
-            f"seed {row.seed}"
+            f"num_last {task.num_last}, lr_Z {row.lr_Z:.15g}, "
+            f"lr_Y/lr_Z {row.lr_Y_multiplier:.15g}, seed {row.seed}"
             for row in runs.itertuples()
         ],
     )

@@ -44,7 +44,7 @@ def train_language_model(
         Reader(text.training, seeds, settings.batch, settings.length, device),
         Optimizer(training.optimizer, lr=rates, clip=settings.clip),
         loss=functools.partial(language_model.loss, **options),
-        labels=[f"{training.optimizer}, lr {training.lr:g}, seed {seed}" for seed in seeds],
+        labels=[f"{training.optimizer}, lr {training.lr:.15g}, seed {seed}" for seed in seeds],
     )
     return train(
         ensemble,

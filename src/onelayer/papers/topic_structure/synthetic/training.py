@@ -197,9 +197,9 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What a message calls the run."""
-        noise = "" if self.noise is None else f", noise {self.noise:g}"
-        return f"{self.optimizer} {self.learning_rate:g}{noise}, seed {self.seed}"
+        """What messages call the run, and a state file is known by: every digit of its rates."""
+        noise = "" if self.noise is None else f", noise {self.noise:.15g}"
+        return f"{self.optimizer} {self.learning_rate:.15g}{noise}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
