@@ -55,7 +55,7 @@ def probe_topic_structure(
         `low`, `high` over texts or words, `n` texts or words. `attention_ratio` and
         `embedding_cosine_ratio` are same-topic over different-topic; `_null` is what permuted
         topics give, `_null_corrected` the ratio over it, `_z` its distance in standard deviations
-        of the null. docs/tables.md tells the others.
+        of the null. docs/tables.md lists the others.
 
     Raises:
         OnelayerError: fewer than two texts or two topics; so few words of them are one piece that
@@ -96,7 +96,7 @@ def probe_topic_structure(
             measure_attention([sums], labels, frequencies, uncertainty),
             measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
         ]
-    except OnelayerError as error:  # what a run's settings are called says nothing here
+    except OnelayerError as error:  # names of a run's settings mean nothing here
         raise OnelayerError(_WITHOUT_KEYS.sub("", str(error))) from None
     return pd.concat(measures, ignore_index=True).drop(columns="seed")
 

@@ -16,7 +16,7 @@ CATEGORIES = {"kind": list(KINDS), "verdict": list(VERDICTS), "outcome": OUTCOME
 
 
 class Table(pd.DataFrame):
-    """A table that shows itself as readers know it; whatever is done with it is a plain one.
+    """A table that shows itself as readers see it; any operation on it gives a plain one.
 
     Attributes:
         shown: Markdown; empty where a run keeps none, as the reference run does.
@@ -49,7 +49,7 @@ def tables(*, run: str | None = None, folder: str | Path | None = None) -> list[
 
 
 def results(table: str, *, run: str | None = None, folder: str | Path | None = None) -> Table:
-    """A table of a run, which shows itself as readers know it.
+    """A table of a run, which shows itself as readers see it.
 
     Args:
         table: its name, `wikipedia_disjoint`; or with its paper's, `scan_snap/claims`.

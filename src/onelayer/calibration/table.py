@@ -40,7 +40,7 @@ LEVEL, BAND, MOST_FALSE = 0.95, 0.02, 0.05
 
 
 def is_false(verdict: str, effect: float) -> bool:
-    """Whether a verdict is not so, of a true effect in published ones; 'undecided' never is."""
+    """Whether a verdict is false, of a true effect in published ones; 'undecided' never is."""
     return {
         REPRODUCED: effect != 1,
         "smaller": not 0 < effect < 1,
@@ -53,7 +53,7 @@ def is_false(verdict: str, effect: float) -> bool:
 def _probed(
     name: str, rows: pd.DataFrame, kind: str, published: float, tolerance: float
 ) -> Iterator[pd.DataFrame]:
-    """Rows of one model: of each text, and of permuted topics; words shuffled: an analogue."""
+    """Rows of one model: of each text, and of permuted topics; shuffled words are analogues."""
     groups = rows.groupby(["permuted", "shuffled", "text"], sort=False)
     for (permuted, shuffled, text), part in groups:
         judged = _judged(part, kind, published, tolerance)
@@ -119,7 +119,7 @@ def _coverage(coverage: pd.DataFrame) -> pd.DataFrame:
         estimate = _share(int(held), trials) if trials > 1 else {"value": held}
         keys |= {"what": COVERAGE, "truth": row["share"], "quantity": COVERED}
         rows.append(keys | estimate | {"published": LEVEL, "tolerance": BAND})
-    # Coverage counts as known to twice the band, where it is measured at all.
+    # A coverage is judged where half of its interval is at most twice the band.
     nominal = Number(None, kind="theory", unit=BAND / TENTH)
     return judge(_tidy(rows), [None if case == PLAIN else nominal for case in coverage["case"]])
 

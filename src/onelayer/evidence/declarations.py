@@ -146,7 +146,7 @@ def _literals(call: ast.Call, where: str) -> dict[str, object]:
 
 
 def keep(function: Callable, reads: Mapping[str, str], **shown: object) -> Callable:
-    """Leave at a function what its step needs of its declaration, as `reads` and `shown`."""
+    """Attach to a function what its step needs of its declaration, as `reads` and `shown`."""
     function.reads, function.shown = dict(reads or {}), shown
     return function
 
@@ -192,9 +192,9 @@ def _read(place: Path | list[Path], annotation: object) -> object:
 
 
 def _contents(place: Path) -> object:
-    """A file of a step, read by its suffix; of others the function takes the `Path`.
+    """A file of a step, read by its suffix; for others the function takes the `Path`.
 
-    Who reads declarations alone needs no library that reads files.
+    Libraries are imported here because reading declarations needs none of them.
     """
     if place.suffix == ".parquet":
         import pandas as pd

@@ -131,7 +131,7 @@ class Link:
 
 
 def page(title: str, body: Iterable[str], script: str = "", clicked: str = "") -> str:
-    """A whole page, which the report can also take up: its style is for `.onelayer` alone.
+    """A whole page, which the report can also embed: its style applies to `.onelayer` alone.
 
     `script` runs once the page is there, `clicked` at every click in it.
     """

@@ -5,7 +5,7 @@ how many independent runs that covers (`runs`), what it was compared with (`kind
 published number still counts as it (`tolerance`), our effect in units of the published one from the
 value of no effect (`reference`), and the verdict, which follows from these. A quantity without a
 counterpart has an empty verdict and kind; one that was not measured has the verdict `not run`, one
-that a run did not come to `not reached`, and a reason.
+that a run did not get to `not reached`, and a reason.
 """
 
 import functools
@@ -152,7 +152,7 @@ _MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
 def markdown(text: object) -> str:
     """Text as Markdown shows it, in one line: no cell, element, link or picture begins in it.
 
-    Only of a `Link` it is one.
+    Only a `Link` becomes a link.
     """
     if isinstance(text, Link):
         return f"[{markdown(text.text)}]({text.to}.md)"

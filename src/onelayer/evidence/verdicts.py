@@ -1,4 +1,4 @@
-"""The one rule that judges a measured number, told in one paragraph.
+"""The one rule that judges a measured number, in one paragraph.
 
 An effect is measured in units of the published one: e = (ours - reference) / (published -
 reference). The reference is the number's own null where one is measured, with the null's spread,
@@ -321,10 +321,10 @@ DIFFERENCE = ["difference_low", "difference_high"]
 def judge(
     table: pd.DataFrame, compared: Compared, differences: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Fill what a table's rows are compared with, and the verdict, of one that has all else.
+    """Fill in what a table's rows are compared with, and their verdicts.
 
-    A row that comes with the verdict `not reached` keeps it, and has no effect: what stood still
-    shows nothing by it. One that comes with `undecided` keeps it where it is compared with
+    A row that comes with the verdict `not reached` keeps it, and has no effect: a run that stood
+    still shows nothing. One that comes with `undecided` keeps it where it is compared with
     something: it rests on one training. A row that comes with a kind keeps that. The kind is empty
     where nothing is compared.
 

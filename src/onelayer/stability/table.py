@@ -65,7 +65,7 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
 def standard_error(value: float, low: float, high: float, runs: float) -> float:
     """What a 95% interval of a mean of runs (Student's t) says of the mean's standard deviation.
 
-    NaN for an interval that has not the mean in its middle: that of a share, or one that was cut.
+    NaN for an interval whose middle is not the mean: that of a share, or one that was cut.
     """
     centred = math.isclose(low + high, 2 * value, rel_tol=1e-9)
     return float((high - low) / 2 / stdtrit(runs - 1, 0.975)) if centred and runs > 1 else math.nan

@@ -179,8 +179,8 @@ def _worst(
     """The largest of some times in units of their bounds, `ratios`, and the least of some shares.
 
     A time above its bound decides, whatever became of those that were not perfect in time. Shares
-    must all be 1, and count, so that no tolerance is due; `shares_of` are their claim, place and
-    quantity, and what they are. `names` are of both.
+    must all be 1, and are counts, so that no tolerance is due; `shares_of` are their claim, place
+    and quantity, and what they are. `names` are of both.
     """
     claim, of_shares, quantity, what = shares_of
     missing, shares = _unreached(by["t_star"]), by[quantity]["value"]

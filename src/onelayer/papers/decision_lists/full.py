@@ -122,7 +122,7 @@ class Sampler:
             tokens[repeats] = torch.randint(self.L, (again, self.n), **self._drawn())
 
     def _unwatched_draws(self) -> Tensor:
-        """Uniform subsets of which the host reads nothing, by Floyd's algorithm.
+        """Uniform subsets, of which the host need not read anything, by Floyd's algorithm.
 
         Bentley & Floyd (1987), 'A sample of brilliance': token j is uniform among the first L - n +
         j + 1, or the last of these where it repeats one.
@@ -188,7 +188,7 @@ class TrainingOfW:
         above: float64 [L], the columns' margins at W.
         crossing: float64 [L], times at which they became positive; NaN while they are not.
         history: rows of `HISTORY`.
-        settled: whether all of this is known to the host.
+        settled: whether the host has all of this.
     """
 
     settled = True
@@ -278,7 +278,7 @@ class TrainingOfW:
         self.steps = steps
 
     def settle(self, record_every: int) -> None:
-        """Let the host know where the training is."""
+        """Bring the host up to date."""
 
     def _draw(self) -> None:
         self._batches = [self.source.draw() for _ in range(self.chunks)]

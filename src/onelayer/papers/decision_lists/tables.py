@@ -241,8 +241,8 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
 def _observed(runs: pd.DataFrame, holds: bool, population: bool) -> list[dict[str, object]]:
     """First perfect steps: the mean over the seeds that got there, and the latest of all.
 
-    A seed that was not perfect within the steps allowed took longer than those: so many count where
-    they reach into the window, and else its latest step is not known.
+    A seed that was not perfect within the steps allowed took longer: these count as its step where
+    they reach into the window; otherwise its step is unknown.
     """
     perfect = runs["first_perfect"].notna()
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"

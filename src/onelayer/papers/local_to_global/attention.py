@@ -43,7 +43,7 @@ class _Block(NamedTuple):
 
 
 class _Attention(torch.autograd.Function):
-    """Keeps sums; its exponentials are made again on the way back."""
+    """Keeps sums; exponentials are computed again in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:

@@ -122,7 +122,7 @@ def _flow_share(
 
 
 def _pooled(rows: pd.DataFrame) -> dict[str, float]:
-    """The share of all rows together, and how sure it is by the starts of one row.
+    """The share of all rows together, with the interval that the starts of one row give.
 
     All chains and scales have the same starts: on one side of p + q = 1 they mostly fail together.
     """
@@ -249,7 +249,7 @@ def _flows_with_attention(
 
 
 def _untrained(table: pd.DataFrame) -> dict[str, str]:
-    """By start, what a claim on it says in place of a number: nothing, where all of it trained."""
+    """By start, why a claim on it is not judged; empty where every run trained."""
     means = table[(table["quantity"] == "final_loss") & (table["seed"] == ALL)]
     verdicts = means.set_index("initialisation")["verdict"]
     return verdicts.eq(NOT_REACHED).map({True: "a run did not train", False: ""}).to_dict()

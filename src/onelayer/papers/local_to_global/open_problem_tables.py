@@ -3,7 +3,7 @@
 The paper says nothing of these. Its sentence on two states is carried over to chains of the first
 order under one layer: 1 - p - q is the second eigenvalue of a chain of two states, and where it is
 positive a small start reaches the bigram model, where it is negative the unigram model. All of them
-are analogues: of two states, too, the embedding has a row a state, which the paper's has not.
+are analogues: with two states, too, the embedding has a row per state, unlike the paper's.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def _unreached(fell: pd.Series) -> dict[str, str]:
 def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
     """Verdicts of a table of the open problems that has its values: of chains under one layer.
 
-    Nothing is published of these: the way closed is compared with the half of it.
+    Nothing is published of these: the share of the way closed is compared with one half.
     """
     source_of = {one.name: MarkovSource.of(one.transitions) for one in sources}
     compared = []

@@ -6,8 +6,8 @@ g = 0 with a e^2 = -1, which the model without a does not have. On the last s = 
 two factors that change sign there: saddles, at the loss of the unigram model.
 
 The bounds of the errors are known before a flow is integrated. They bound the sum of the errors of
-all steps, as if each was as large as the tolerance allows and none undid another; found are far
-smaller ones.
+all steps, as if each was as large as the tolerance allows and none undid another; actual errors are
+far smaller.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from onelayer.settings.local_to_global import ChainSettings
 
 MODELS = {2: "(e, w)", 3: "(e, w, a)"}  # by the number of variables
 UNFINISHED = -1
-REACHED = 1e-3  # a limit is told apart from the other by much more than this
+REACHED = 1e-3  # limits differ by much more than this
 MAX_STEPS = 5_000  # after which a trajectory is given up
 SLOW_AT_REST = 1e-5  # with p + q = 1 no flow comes to rest faster than by a power of time
 STANDARD_DEVIATIONS = 4.0  # how far out a normal start lies: one in 16,000 is beyond

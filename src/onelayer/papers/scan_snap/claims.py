@@ -151,7 +151,7 @@ def _claim(
     holds: Direction | None = None,
     **keys: object,
 ) -> Claim:
-    """A claim on the mean over seeds, of `HOLDS` where it has not its own direction."""
+    """A claim on the mean over seeds, in the direction of `HOLDS` unless one is given."""
     name = quantity.partition("[")[0]
     estimate = of_seeds(seeds, *ENDS.get(name, (-1, 1) if name.endswith("_spearman") else ()))
     missing = "" if estimate["n"] else "no run went through"
@@ -239,7 +239,7 @@ def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
         median = f", median {np.median(times):g}" if len(times) else ""
         note = f"first iteration at which c is 1% below its start, where it is so{median}"
         claim = _claim(*where, f"drop_time[{rank + 1}]", times, note, **keys)
-        claims.append(claim._replace(missing=""))  # none drops: that is what was found
+        claims.append(claim._replace(missing=""))  # that none drops is a result
     for rank in range(RAREST - 1):
         quantity = f"drop_delay[{rank + 1} to {rank + 2}]"
         delay = drops[:, rank + 1] - drops[:, rank]
@@ -490,11 +490,11 @@ def _text_claims(
              "change of attention on the most frequent tokens, uniform = 1"),
             (RARE_GAIN, "abstract", rarest, Direction(0, 1, TENTH),
              "change of attention on the rarest tokens, uniform = 1"),
-            # Whoever gains more than half of all attention has most of it.
+            # A token that gains more than half of all attention has most of it.
             (NO_WINNER, "abstract", "top1", Direction(0.5, -1, TENTH * 0.5), weight),
         )
     ]  # fmt: skip
-    claims[-1] = claims[-1]._replace(seeds=None)  # each stands with the other claim on it
+    claims[-1] = claims[-1]._replace(seeds=None)  # they stand with the other claim on it
     if not (change["loss"] < 0).all():
         claims = [claim._replace(missing=STILL) for claim in claims]
     return claims

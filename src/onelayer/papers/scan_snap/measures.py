@@ -83,8 +83,8 @@ def way_after(c: np.ndarray, iterations: int) -> np.ndarray:
 def slowing_down(top: np.ndarray, iterations: int) -> np.ndarray:
     """Log10 of the speed of the top token's c early over its speed at the end, [runs].
 
-    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms is of
-    all of them, a mean of ratios of the one that is most at rest. NaN where it has not moved.
+    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms counts
+    all of them, a mean of ratios only the one most at rest. NaN where it has not moved.
     `top` [times, runs] is of every iteration until `iterations`.
     """
     speed = np.abs(np.diff(top, axis=0))

@@ -1,4 +1,4 @@
-"""How the time of the phase transition scales with the learning rates: a sum that is not free.
+"""How the time of the phase transition scales with the learning rates: its exponents' fixed sum.
 
 Tian et al. (2023) say that the transition is controllable by both rates, and give no exponents.
 Their sum follows from time alone. In the limit of small steps SGD with momentum m is the flow

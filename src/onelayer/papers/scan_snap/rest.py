@@ -1,8 +1,8 @@
 """Whether it is the decoder that brings attention to rest: controls of 'snapping'.
 
 Tian et al. (2023): after the phase transition attention is (almost) fixed because the decoder has
-learned and the errors that drive attention die. What slows down with a slower or frozen decoder,
-too, says nothing of that.
+learned and the errors that drive attention die. Attention that slows down with a slower or frozen
+decoder, too, does not show that.
 """
 
 import numpy as np
@@ -101,7 +101,7 @@ def rest(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
                 add(rate, "what the top token keeps", quantity, measured[quantity], None, note)
                 continue
             side, words = HOLDS[quantity.removeprefix("entropy_")], "attention comes to rest"
-            if rate != fastest:  # predicted not to: the side on which that is so
+            if rate != fastest:  # predicted not to come to rest: the other side
                 still = side.reference + side.matters
                 side, words = Direction(still, -side.side), "attention does not come to rest"
             add(rate, words, quantity, measured[quantity], side, note)

@@ -206,8 +206,8 @@ def _attention(
 ) -> tuple[Tensor | None, ...]:
     """Loss of U softmax(S[q] + log n) + R[:, q] + b, and its gradients in queries, keys, U, R, b.
 
-    Whatever has the size [runs, rows, D] is overwritten as soon as it is of no more use: these
-    tensors do not fit a processor's cache, and memory is what takes the time.
+    Tensors of the size [runs, rows, D] are overwritten once they are no longer needed: they do not
+    fit a processor's cache, and memory takes most of the time.
     """
     runs, d, D = queries.shape
     S = torch.bmm(queries.mT, keys).reshape(runs * D, D)  # times sqrt(d_a)

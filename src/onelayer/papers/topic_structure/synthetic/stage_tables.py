@@ -78,7 +78,7 @@ def tidy_stages(
 
 
 def _times(runs: pd.DataFrame) -> Iterator[dict]:
-    """Means, medians and quartiles of a setting's times, of the runs that came to them."""
+    """Means, medians and quartiles of a setting's times, of the runs that reached them."""
     diverged = runs["diverged_at"] >= 0
     for quantity, most in TIMES.items():
         lost = diverged | runs[quantity].isna()

@@ -91,7 +91,7 @@ def _summary(rows: pd.DataFrame) -> list[dict]:
 
 
 def variance_share(values: pd.Series, factor: pd.Series) -> float:
-    """Eta squared: the sum of squares between a factor's values, of the whole one.
+    """Eta squared: the sum of squares between a factor's values, as a share of the whole.
 
     Main effects alone; where all choices were measured the design is balanced, and they add up to
     at most 1.

@@ -319,7 +319,7 @@ def word_groups(
 
 
 def scaled_dots(dots: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], float]:
-    """Dot products over each model's largest, and the largest size of all beside the diagonals."""
+    """Dot products over each model's largest, and the largest of all off the diagonals, in size."""
     scaled = {name: matrix / np.nanmax(np.abs(matrix)) for name, matrix in dots.items()}
     off_diagonal = ~np.eye(len(next(iter(scaled.values()))), dtype=bool)
     return scaled, max(float(np.nanmax(np.abs(matrix[off_diagonal]))) for matrix in scaled.values())

@@ -334,7 +334,7 @@ def _draw_values(axis: Axes, rows: pd.DataFrame, colour: str, count: int) -> Non
 
 
 def _draw_line(axis: Axes, at: pd.Index, means: pd.DataFrame, colour: str, count: int) -> None:
-    """Means with their intervals; dashed: of one article an input."""
+    """Means with their intervals; dashed: one article an input."""
     axis.plot(
         at, means["value"], color=colour, marker="o", markersize=3,
         linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",

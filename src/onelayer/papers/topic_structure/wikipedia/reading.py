@@ -32,7 +32,7 @@ MOST = 255  # a weight of 1, stored as one byte
 def choose_articles(
     articles: pd.DataFrame, kept: pd.DataFrame, settings: ReadingSettings
 ) -> list[dict]:
-    """The articles that begin with most words of topics, with each word's topic.
+    """The articles whose beginnings have the most words of topics, with each word's topic.
 
     Args:
         kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is shown.
@@ -134,6 +134,6 @@ def head_ratios(heads: pd.DataFrame, seed: str) -> list[list[float | None]]:
 
 
 def page(template: str, data: Mapping[str, object]) -> str:
-    """The page with its data in it, as text that no word of an article can end."""
+    """The page with its data in it, escaped so that no word of an article can end it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return template.replace("/*DATA*/", text.replace("<", "\\u003c"))

@@ -71,7 +71,7 @@ def read_published(path: Path) -> pd.DataFrame:
 def kind(model: ModelSettings) -> str:
     """Whether a model is the paper's own checkpoint, an analogue of it or a control.
 
-    The paper's own comes from a hub, out of the repository that its published row is of. A random
+    The paper's own comes from a hub, from the repository of its published row. A random
     model is a control, whatever was published.
     """
     if isinstance(model, RandomModel):

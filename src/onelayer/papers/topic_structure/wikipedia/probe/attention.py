@@ -88,8 +88,8 @@ def probe_attention(
 ) -> AttentionSums:
     """Run the model over the articles (see `sample_articles`) and sum its attention by pair class.
 
-    Of a causal model, in which no token attends to a later one, those of the lower triangle; see
-    `PairCounter`. What a model is, its weights show.
+    Of a causal model, in which no token attends to a later one, only the lower triangle; see
+    `PairCounter`. Whether a model is causal is seen from its weights.
 
     Raises:
         OnelayerError: `max_tokens` exceeds what the model can read, or no article holds two

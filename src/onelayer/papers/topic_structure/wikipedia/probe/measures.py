@@ -396,7 +396,7 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
 
 
 def _empty(variant: Variant, error: ValueError, membership: np.ndarray) -> OnelayerError:
-    """What is missing, behind how many words there were to find it: too few are a usual cause."""
+    """What is missing, behind how many words there were: too few are a common cause."""
     words, topics = (int(membership.any(axis=axis).sum()) for axis in (1, 0))
     return OnelayerError(
         f"topics.ambiguity: threshold {variant}: {words} words of {topics} topics are one piece in "
