@@ -63,26 +63,10 @@ def probe_topic_structure(
             no attention or cannot read `max_tokens`. One line that names the argument.
     """
     uncertainty = UncertaintySettings() if uncertainty is None else uncertainty
-    for name, value, wanted in (
-        ("model", model, PreTrainedModel),
-        ("tokenizer", tokenizer, Tokenizer),
-        ("uncertainty", uncertainty, UncertaintySettings),
-    ):
-        if not isinstance(value, wanted):
-            needed, found = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
-            raise OnelayerError(f"{name}: {needed} is needed, found {found}")
+    _check_types(model, tokenizer, uncertainty)
     texts = _checked_texts(texts)
-    longest = longest_text(model)
-    if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
-        raise OnelayerError(
-            f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
-            f"{longest} tokens that this model reads"
-        )
-    kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
-    if missing := ", ".join(name for name in _COLUMNS if name not in kept):
-        raise OnelayerError(
-            f"topics: no column {missing}; its columns: {', '.join(map(str, kept))}"
-        )
+    _check_length(model, max_tokens)
+    kept = _kept_words(topics)
     try:
         pieces = piece_ids(tokenizer, kept["word"].unique())
         occurrences = _occurrences(texts, list(pieces))
@@ -109,6 +93,26 @@ _WITHOUT_KEYS = re.compile(
 _COLUMNS = ["overlap", "threshold", "topic", "word"]
 
 
+def _check_types(model: object, tokenizer: object, uncertainty: object) -> None:
+    for name, value, wanted in (
+        ("model", model, PreTrainedModel),
+        ("tokenizer", tokenizer, Tokenizer),
+        ("uncertainty", uncertainty, UncertaintySettings),
+    ):
+        if not isinstance(value, wanted):
+            needed, found = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
+            raise OnelayerError(f"{name}: {needed} is needed, found {found}")
+
+
+def _check_length(model: PreTrainedModel, max_tokens: object) -> None:
+    longest = longest_text(model)
+    if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
+        raise OnelayerError(
+            f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
+            f"{longest} tokens that this model reads"
+        )
+
+
 def _checked_texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str | bytes):
         raise OnelayerError("texts: one text was given; a list of at least 2 is needed")
@@ -122,8 +126,13 @@ def _checked_texts(texts: Iterable[str]) -> list[str]:
     return texts
 
 
-def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:
-    """Topics given by hand in the form of the ambiguity filter's table."""
+def _kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFrame:
+    """Topics in the form of the ambiguity filter's table, in which a run's words are already."""
+    if isinstance(topics, pd.DataFrame):
+        if missing := ", ".join(name for name in _COLUMNS if name not in topics):
+            there = ", ".join(map(str, topics))
+            raise OnelayerError(f"topics: no column {missing}; its columns: {there}")
+        return topics
     if not isinstance(topics, Mapping):
         found = type(topics).__name__
         raise OnelayerError(f"topics: words by topic, or a table, are needed, found {found}")

@@ -2018,7 +2018,7 @@ FAULTS = [
         "readers see the raw ratio under 'ratio / null'",
     ),
     Fault(
-        "text/models/head_removal.py",
+        "text/models/head_switch.py",
         "off = self._off[:, self._layer, None, :, None]",
         "off = self._off[:, 0, None, :, None]",
         "tests/oracle/test_head_removal.py"

@@ -14,7 +14,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     read_without,
 )
 from onelayer.settings.topic_structure import HeadRemovalSettings
-from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.head_switch import HeadSwitch
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.models.word_heads import WordModel, load_word_model
 from tests.oracle.head_hooks import loss_of_each_word

@@ -134,7 +134,7 @@ def calibrate(
         ]
         permuted = measured.permuted(plain).assign(text=AS_THEY_ARE, permuted=True, runs=1)
     except ValueError as error:
-        raise OnelayerError(f"calibration.texts.documents: {error}; more of them") from None
+        raise OnelayerError(f"calibration.texts.documents: {error}; more are needed") from None
     rows = pd.concat([*parts, permuted], ignore_index=True)
     return rows.assign(shuffled=rows["text"] != AS_THEY_ARE)
 

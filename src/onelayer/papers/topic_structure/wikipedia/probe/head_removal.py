@@ -34,7 +34,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_art
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.text.corpus.storage import at, open_rows, read_articles, read_column
-from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.head_switch import HeadSwitch
 from onelayer.text.models.tokenizer import EncodedText, encode, piece_ids
 from onelayer.text.models.word_heads import WordModel, load_word_model
 
