@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, by_table, read_csv
+from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, by_table, read_csv, tables_in
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.report.comparison import OUTCOMES, REFERENCE, rows_beside
 
@@ -133,13 +133,10 @@ def _folder(run: str | None, folder: str | Path | None) -> Path:
 
 def _paths(folder: Path) -> dict[str, Path]:
     """Tables of a run by `<paper>/<table>`."""
-    paths = sorted(folder.glob("tables/*/*.csv"))
-    if not paths:
-        hint = "`make results` makes them, run= or folder= names another"
-        if folder == REFERENCE:  # an installed package has no docs/
-            hint = "the reference run is docs/reference of a checkout; name that folder"
-        raise OnelayerError(f"{folder}: no tables here; {hint}")
-    return by_table(paths)
+    hint = "`make results` makes them, run= or folder= names another"
+    if folder == REFERENCE:  # an installed package has no docs/
+        hint = "the reference run is docs/reference of a checkout; name that folder"
+    return by_table(tables_in(folder, hint))
 
 
 def _name(table: str, names: list[str], folder: Path) -> str:

@@ -125,15 +125,15 @@ def by_table(paths: Iterable[Path]) -> dict[str, Path]:
     return {f"{path.parent.name}/{path.stem}": path for path in paths}
 
 
-def tables_in(folder: Path) -> list[Path]:
+def tables_in(folder: Path, hint: str = "`make results` makes them") -> list[Path]:
     """Files of all tables (CSV) in a run's folder `results`.
 
     Raises:
-        OnelayerError: there is none.
+        OnelayerError: there is none; `hint` says what to do.
     """
     if paths := sorted(folder.glob("tables/*/*.csv")):
         return paths
-    raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    raise OnelayerError(f"{folder}: no tables here; {hint}")
 
 
 def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:

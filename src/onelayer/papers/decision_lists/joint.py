@@ -112,7 +112,6 @@ def train_joint(
 
     Args:
         W, V: float64 [R, L, L], the starts; left as they are.
-        rows: the sequences.
         eta: learning rate. The abstract gives none but 1 / lambda_max near cP. From small random
             starts with n = 4, 10 (gd) and 0.1 (adam) are perfect in about 20-40 steps for L of 12
             and 16; eta = 1 (gd) takes 210-350: gradients carry P(s_j = a) = 1/L.

@@ -51,11 +51,11 @@ class StreamBatch:
 
 
 class StreamBatches:
-    """The batches of streams with these seeds; a GPU gets those of `STEPS_AT_ONCE` together."""
+    """The batches, a stream for each seed; a GPU gets those of `STEPS_AT_ONCE` together."""
 
     def __init__(self, task: Task, seeds: Sequence[int], dtype: torch.dtype, device: str) -> None:
-        self.task, self.seeds, self.dtype, self.device = task, seeds, dtype, device
-        self.steps = range(0)
+        self.task, self.dtype, self.device = task, dtype, device
+        self.seeds, self.steps = list(dict.fromkeys(seeds)), range(0)
 
     def __call__(self, step: int) -> StreamBatch:
         """The batch of a step."""

@@ -146,7 +146,7 @@ def _ensemble(
         batch = functools.partial(positions.write_sequences, task, seeds, device=device)
     else:
         start, objective = model.initial_parameters, {"gradients": model.gradients}
-        batch = model.StreamBatches(task, list(dict.fromkeys(seeds)), DTYPE, device)
+        batch = model.StreamBatches(task, seeds, DTYPE, device)
     parameters = start(task, seeds, settings.initial, DTYPE, device)
     lr_Z = torch.tensor(runs["lr_Z"].to_numpy())
     lr_Y = lr_Z * torch.tensor(runs["lr_Y_multiplier"].to_numpy())

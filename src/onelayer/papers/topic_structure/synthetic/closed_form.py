@@ -91,7 +91,6 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np
     """Mean over same-topic pairs of words minus mean over different topics.
 
     Args:
-        vocabulary: topics and words.
         matrix: [..., D, D], such as W_V or E.
         diagonal: each word with itself counts as a same-topic pair, as in the theorems; without it
             random embeddings, which are as long as they are, have no gap.

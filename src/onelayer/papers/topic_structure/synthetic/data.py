@@ -23,12 +23,7 @@ SPECIAL = 4  # ids below are no words
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """T topics of v words each, after the special ids; topic of id t is (t - 4) // v.
-
-    Attributes:
-        T: topics.
-        v: words per topic.
-    """
+    """T topics of v words each, after the special ids; topic of id t is (t - 4) // v."""
 
     T: int
     v: int
@@ -65,7 +60,6 @@ def draw_documents(
     """Draw documents word by word.
 
     Args:
-        rng, vocabulary: randomness, topics and words.
         weights: topic weights, [documents, T]; rows sum to 1.
         lengths: fewest and most words of a document; uniform between them.
         framed: put START before and END after the words, as the authors' data has them.
@@ -169,7 +163,6 @@ def count_rows(
     """Reduce masked documents to counts.
 
     Args:
-        vocabulary: topics and words.
         tokens, shown, selected: [documents, longest], as drawn and masked.
         masked_attended: selected positions are keys too; the authors' code hides them, and keeps
             START and END.
@@ -202,13 +195,10 @@ def draw(
     """Masked documents as counts, each uniform over tau topics.
 
     Args:
-        settings: words and masking.
         documents, N: how many, and their fewest and most words.
         use: what they are for; another use gives other documents, the same use the same ones.
-        tau: topics of a document.
         masked_attended: False as in the authors' code: START and END frame the words, and selected
             positions are no keys.
-        seed: of the documents.
     """
     rng = generator("topic documents", use, tau, seed)
     weights = uniform_weights(rng, settings.T, tau, documents)

@@ -222,7 +222,6 @@ def tidy_attention(
     Args:
         averages: rows of `trained_attention.topic_attention`, a table per variant.
         published: `read_published`.
-        variants: what was trained.
         evaluated_tokens: length of the evaluated documents (tokens).
         budgets: `at_budgets`, rows that follow; None for none.
     """

@@ -28,7 +28,6 @@ class TiedLoss:
     The output for a word depends on its topic alone, so a row is T topic masses.
 
     Args:
-        vocabulary: topics and words.
         rows: masked documents, masked positions attended.
         W_V: [D, D], constant on blocks: between words of two topics, and the [MASK] column.
     """

@@ -69,9 +69,7 @@ def attention_over_steps(
     Args:
         base, block: of the trainings of the table, of which it is one.
         longer: which of its variants, and for how long.
-        optimizer: of the runs.
         released_steps: updates of the released configuration, after which it looks, too (steps).
-        execution: how the training runs.
 
     Returns:
         Rows as `topic_attention`, with `held_out_loss`; what a diverged run was frozen at stands in
@@ -130,11 +128,8 @@ def _train(
     """Train a variant; keep its logits `S` and what `observe` returns at each of the looks.
 
     Args:
-        base, block, variant: what is trained.
-        runs: optimisers, rates and seeds.
         looks: updates after which it looks, ascending; training ends at the last.
         observe: parameters -> tensors to keep beside `S`.
-        execution: how the training runs.
 
     Returns:
         Averages by pair class, look by look, in each by correct and by shifted topics, run by run.

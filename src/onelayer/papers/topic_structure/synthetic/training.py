@@ -47,7 +47,6 @@ def initial_parameters(
         noise: width of near-zero matrices, one per run: uniform in [0, noise) with biases at 0, as
             the authors' code starts its two-stage runs. None: PyTorch's default for a linear
             layer, uniform in +-1/sqrt(d), biases too; W_E is standard normal / sqrt(d).
-        dtype: of the tensors.
         d: dimensions of `trained` embeddings; D by default.
 
     A token-type vector is standard normal, as an `nn.Embedding` starts in the authors' code.
@@ -240,7 +239,6 @@ def train_runs(
     Runs of one optimiser should stand together: then no step copies their parameters.
 
     Args:
-        rows: masked documents.
         runs, plan: what is trained; initial noise either for all or for none.
         observe: parameters, frozen ones too, -> tensors to keep.
         observe_at: after how many updates; the end by default.
@@ -253,11 +251,6 @@ def train_runs(
     def given(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         count = len(next(iter(parameters.values())))
         return {name: matrix.expand(count, -1, -1) for name, matrix in frozen.items()}
-
-    def of_batch(
-        parameters: dict[str, Tensor], batch: DocumentBatch
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        return gradients(parameters, batch, plan.embedding, plan.loss, given(parameters))
 
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
@@ -275,7 +268,7 @@ def train_runs(
                 lr=[run.learning_rate for run in chosen],
                 weight_decay=[run.weight_decay for run in chosen],
             ),
-            gradients=of_batch,
+            gradients=lambda p, batch: gradients(p, batch, plan.embedding, plan.loss, given(p)),
             labels=[run.label for run in chosen],
         )
 

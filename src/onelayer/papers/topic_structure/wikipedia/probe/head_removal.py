@@ -49,7 +49,6 @@ def unseen_articles(
     """Articles on which no ratio was measured, and which no model pretrained here was trained on.
 
     Args:
-        paths: the corpus's articles.
         trained_on: the articles of the corpus that models are pretrained on here, and
         encoded: their text as it is trained on, which says what is held out; none of either where
             no model is.
@@ -126,7 +125,6 @@ class Questioner:
     Only words of the topic model's vocabulary that are one piece are asked for.
 
     Args:
-        tokenizer: of the models.
         vocabulary: rows `word`, `occurrences`; words that may be asked for.
         topics: topics of each word that has some.
         settings: share of the words, and the seed of the draws.
@@ -153,7 +151,6 @@ class Questioner:
 
         Args:
             document: the article's id; the draws depend on the seed and on it.
-            text: the article.
             mask: id of the mask; None: words are not hidden but replaced by others, drawn by their
                 occurrences, and of every word it is asked whether it was. About the share of them
                 that a discriminator meets in pretraining is then replaced.
@@ -280,11 +277,9 @@ def measure_removal(
 
     Args:
         folders: of the checkpoints, which have one tokenizer.
-        seeds: of the checkpoints.
         articles: see `unseen_articles`.
         questioner: asks with that tokenizer.
         ratios: rows of `probe.measures.measure_heads`.
-        execution: where the checkpoints run.
 
     Returns:
         Rows of `removal_losses` with `seed`, `loss_of`, what the loss is, and `missing`, empty; or
