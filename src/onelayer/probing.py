@@ -65,7 +65,12 @@ def probe_topic_structure(
     uncertainty = UncertaintySettings() if uncertainty is None else uncertainty
     _check_types(model, tokenizer, uncertainty)
     texts = _checked_texts(texts)
-    _check_length(model, max_tokens)
+    longest = longest_text(model)
+    if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
+        raise OnelayerError(
+            f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
+            f"{longest} tokens that this model reads"
+        )
     kept = _kept_words(topics)
     try:
         pieces = piece_ids(tokenizer, kept["word"].unique())
@@ -102,15 +107,6 @@ def _check_types(model: object, tokenizer: object, uncertainty: object) -> None:
         if not isinstance(value, wanted):
             needed, found = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
             raise OnelayerError(f"{name}: {needed} is needed, found {found}")
-
-
-def _check_length(model: PreTrainedModel, max_tokens: object) -> None:
-    longest = longest_text(model)
-    if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
-        raise OnelayerError(
-            f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
-            f"{longest} tokens that this model reads"
-        )
 
 
 def _checked_texts(texts: Iterable[str]) -> list[str]:

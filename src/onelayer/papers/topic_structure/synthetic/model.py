@@ -178,9 +178,8 @@ def gradients(
     given = trained | dict(frozen or {})
     with torch.enable_grad():
         made = images(given, embedding)
-    attention = _uniform_attention if made[0] is None else _attention
     with torch.no_grad():
-        value, *of_images, db = attention(*made, given.get("b"), batch.of_runs(), loss)
+        value, *of_images, db = _attention(*made, given.get("b"), batch.of_runs(), loss)
     moving = [
         (image, slope)
         for image, slope in zip(made, of_images, strict=True)
@@ -196,8 +195,8 @@ def gradients(
 
 
 def _attention(
-    queries: Tensor,
-    keys: Tensor,
+    queries: Tensor | None,
+    keys: Tensor | None,
     U: Tensor,
     R: Tensor | None,
     b: Tensor | None,
@@ -206,9 +205,14 @@ def _attention(
 ) -> tuple[Tensor | None, ...]:
     """Loss of U softmax(S[q] + log n) + R[:, q] + b, and its gradients in queries, keys, U, R, b.
 
-    Tensors of the size [runs, rows, D] are overwritten once they are no longer needed: they do not
-    fit a processor's cache, and memory takes most of the time.
+    Without queries every key has the same weight. Tensors of the size [runs, rows, D] are
+    overwritten once they are no longer needed: they do not fit a processor's cache, and memory
+    takes most of the time.
     """
+    if queries is None:
+        p = batch.log_keys.softmax(-1)
+        value, slope, db = _output_loss(p @ U.mT, b, batch.targets, loss)
+        return value, None, None, slope.mT @ p, None, db
     runs, d, D = queries.shape
     S = torch.bmm(queries.mT, keys).reshape(runs * D, D)  # times sqrt(d_a)
     first = D * torch.arange(runs, device=S.device).unsqueeze(-1)
@@ -228,21 +232,6 @@ def _attention(
     ds.addcmul_(p, ds.sum(-1, keepdim=True), value=-1)
     dS = S.zero_().index_add_(0, place, ds.reshape(-1, D), alpha=d**-0.5).reshape(runs, D, D)
     return value, torch.bmm(keys, dS.mT), torch.bmm(queries, dS), dU, dR, db
-
-
-def _uniform_attention(
-    queries: None,
-    keys: None,
-    U: Tensor,
-    R: None,
-    b: Tensor | None,
-    batch: DocumentBatch,
-    loss: LossKind,
-) -> tuple[Tensor | None, ...]:
-    """The same where every key has the same weight: queries and keys have no gradient."""
-    p = batch.log_keys.softmax(-1)
-    value, slope, db = _output_loss(p @ U.mT, b, batch.targets, loss)
-    return value, None, None, slope.mT @ p, None, db
 
 
 def _output_loss(
