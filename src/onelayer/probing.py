@@ -105,8 +105,8 @@ def _check_types(model: object, tokenizer: object, uncertainty: object) -> None:
         ("uncertainty", uncertainty, UncertaintySettings),
     ):
         if not isinstance(value, wanted):
-            needed, found = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
-            raise OnelayerError(f"{name}: {needed} is needed, found {found}")
+            needed, given = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
+            raise OnelayerError(f"{name}: {needed} is needed, found {given}")
 
 
 def _checked_texts(texts: Iterable[str]) -> list[str]:
@@ -130,8 +130,8 @@ def _kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFr
             raise OnelayerError(f"topics: no column {missing}; its columns: {there}")
         return topics
     if not isinstance(topics, Mapping):
-        found = type(topics).__name__
-        raise OnelayerError(f"topics: words by topic, or a table, are needed, found {found}")
+        given = type(topics).__name__
+        raise OnelayerError(f"topics: words by topic, or a table, are needed, found {given}")
     if single := [name for name, words in topics.items() if isinstance(words, str)]:
         raise OnelayerError(f"topics: {single[0]}: one word was given; a list of words is needed")
     if len(topics) < 2:

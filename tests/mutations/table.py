@@ -2195,7 +2195,7 @@ FAULTS = [
     ),
     Fault(
         "evidence/tables.py",
-        'return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\\\{found[0]}", plain)',
+        'return _MARKUP.sub(lambda match: "&lt;" if match[0] == "<" else f"\\\\{match[0]}", plain)',
         "return plain",
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "a title may hold markup and cells of its own in Markdown",

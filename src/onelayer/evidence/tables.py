@@ -157,7 +157,7 @@ def markdown(text: object) -> str:
     if isinstance(text, Link):
         return f"[{markdown(text.text)}]({text.to}.md)"
     plain = " ".join(str(text).split())
-    return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", plain)
+    return _MARKUP.sub(lambda match: "&lt;" if match[0] == "<" else f"\\{match[0]}", plain)
 
 
 def markdown_table(table: pd.DataFrame) -> str:

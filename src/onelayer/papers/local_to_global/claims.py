@@ -153,11 +153,11 @@ def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]
         back = _pooled(rows)
         away = back | {"value": 1 - back["value"]}
         away |= {"low": 1 - back["high"], "high": 1 - back["low"]}
-        for quantity, found, verb in (
+        for quantity, estimate, verb in (
             ("share_that_returns", back, "end at it"),
             ("share_that_leaves", away, "do not end at it"),
         ):
-            claims.append(Claim(some, *where, quantity, found, f"{near} {verb}", some_of_them))
+            claims.append(Claim(some, *where, quantity, estimate, f"{near} {verb}", some_of_them))
     return claims
 
 
@@ -309,13 +309,13 @@ def _rank_one(
         Claim(
             claim,
             place,
-            f"{run}, iteration {found['iteration']}",
-            "smallest_top_share" + "_of_the_authors" * (found is theirs),
-            found,
-            "" if reason else (one_run if found is theirs else note).format(found["matrix"]),
+            f"{run}, iteration {row['iteration']}",
+            "smallest_top_share" + "_of_the_authors" * (row is theirs),
+            row,
+            "" if reason else (one_run if row is theirs else note).format(row["matrix"]),
             compared=compared,
             published=expected,
             missing=reason,
         )
-        for claim, place, run, found, compared, expected, reason in claims
+        for claim, place, run, row, compared, expected, reason in claims
     ]

@@ -175,9 +175,9 @@ def read_published(path: Path) -> pd.DataFrame:
     `tolerance` is half a unit of the last digit of `published`.
     """
     table = pd.read_csv(path, dtype={f"{name}_mean": str for name in PAIR_CLASSES})
-    known = table[["learning_rate"]].assign(optimizer=table["optimizer"].str.lower())
+    keys = table[["learning_rate"]].assign(optimizer=table["optimizer"].str.lower())
     parts = [
-        known.assign(
+        keys.assign(
             quantity=name,
             published=table[f"{name}_mean"].astype(float),
             published_std=table[f"{name}_std"],

@@ -42,8 +42,8 @@ class TiedLoss:
         self.weight = targets.sum(1)
         self.topic = vocabulary.topic[query]
         self.row = np.arange(len(query))
-        self.own = keys[self.row, query]
-        self.same = self.masses[self.row, self.topic] - self.own
+        self.same_word = keys[self.row, query]
+        self.same = self.masses[self.row, self.topic] - self.same_word
         self.total = keys.sum(1)
         first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
         self.blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
@@ -54,14 +54,14 @@ class TiedLoss:
         """Loss and gradient at (log alpha, log beta)."""
         alpha, beta = np.exp(logs)
         column = self.blocks.T[self.topic]  # what one more unit of the query's topic adds
-        more = (alpha - 1) * self.same + (beta - 1) * self.own
+        more = (alpha - 1) * self.same + (beta - 1) * self.same_word
         Z = self.total + more
         f = (self.plain + more[:, None] * column) / Z[:, None]
         residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
         loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
         slope = (residual * (column - f)).sum(1) / Z  # d loss / d more
         n = self.weight.sum()
-        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.own)])
+        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
         return loss.sum() / n, gradient / n
 
 

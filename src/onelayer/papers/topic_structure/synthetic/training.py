@@ -125,9 +125,9 @@ class DocumentBatches:
             return tuple(to_device(array, self.device) for array in self._of_steps([step]))
         first = step - step % STEPS_AT_ONCE
         if first != self._first_of_block:
-            found = self._of_steps(range(first, first + STEPS_AT_ONCE), (ROWS, TARGETS))
+            arrays = self._of_steps(range(first, first + STEPS_AT_ONCE), (ROWS, TARGETS))
             shape = (STEPS_AT_ONCE, len(self.seeds), -1)
-            self._block = [to_device(array.reshape(shape), self.device) for array in found]
+            self._block = [to_device(array.reshape(shape), self.device) for array in arrays]
             self._first_of_block = first
         return tuple(array[step - first] for array in self._block)
 

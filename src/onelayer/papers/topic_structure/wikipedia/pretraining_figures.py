@@ -378,8 +378,8 @@ def value_circuits(
         if isinstance(settings_of[name], RandomModel):
             random.append(heads)
             continue
-        for layer, own in heads.groupby("layer"):
-            lines[f"{name}, layer {layer}" if len(own) < len(heads) else name] = own
+        for layer, of_layer in heads.groupby("layer"):
+            lines[f"{name}, layer {layer}" if len(of_layer) < len(heads) else name] = of_layer
     if random:
         lines["random weights"] = pd.concat(random)
     drawn = [
@@ -429,9 +429,11 @@ def _draw_over_tokens(
         zip(drawn, itertools.cycle(MARKERS), strict=False)
     ):
         colour = colour_of(model.settings, place)
-        own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
-        axis.fill_between(own.index, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
-        axis.plot(own["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
+        means = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
+        axis.fill_between(
+            means.index, means["low"], means["high"], color=colour, alpha=0.15, linewidth=0
+        )
+        axis.plot(means["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_formatter(tokens_shown)
     axis.set_title(label, loc="left", fontsize=9)

@@ -326,13 +326,13 @@ def _topics(
     """
     if (membership.sum(axis=1) > 1).any():
         return None, 0
-    known = membership[:, membership.any(axis=0)]
-    topics = known.shape[1]
+    with_words = membership[:, membership.any(axis=0)]
+    topics = with_words.shape[1]
     weights = uncertainty.document_weights(
         topics, settings.document_resamples, generator("topics", settings.seed)
     )
-    sums = [uncertainty.topic_sums(one.word_pairs, known) for one in checkpoints]
-    drawn = [uncertainty.resampled_topics(*own, weights).ratio for own in sums]
+    sums = [uncertainty.topic_sums(one.word_pairs, with_words) for one in checkpoints]
+    drawn = [uncertainty.resampled_topics(*tables, weights).ratio for tables in sums]
     return np.array(drawn), topics
 
 
