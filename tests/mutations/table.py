@@ -435,8 +435,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "(kind or comparison.kind) if compares",
-        "comparison.kind if compares",
+        "(kind or rule.kind) if compares",
+        "rule.kind if compares",
         "tests/unit/test_verdicts.py::test_every_row_says_what_it_was_compared_with",
         "a smaller model counts as the paper's own",
     ),

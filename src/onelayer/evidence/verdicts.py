@@ -345,27 +345,25 @@ def judge(
     ):
         ours = Measured(*numbers[place])
         if isinstance(compared, Mapping):
-            comparison = compared.get(quantity)
+            rule = compared.get(quantity)
         else:
-            comparison = compared if isinstance(compared, Comparison) else compared[place]
-        judged.append(_judged(ours, comparison, verdict, kind))
+            rule = compared if isinstance(compared, Comparison) else compared[place]
+        judged.append(_judged(ours, rule, verdict, kind))
     return table.assign(**pd.DataFrame(judged, index=table.index))
 
 
-def _judged(
-    ours: Measured, comparison: Comparison | None, verdict: str, kind: str
-) -> dict[str, object]:
-    compares = comparison is not None and comparison.compares(ours)
-    outcome = comparison.verdict(ours) if compares else ""
+def _judged(ours: Measured, rule: Comparison | None, verdict: str, kind: str) -> dict[str, object]:
+    compares = rule is not None and rule.compares(ours)
+    outcome = rule.verdict(ours) if compares else ""
     unreached = verdict == NOT_REACHED
     if unreached or (verdict == UNDECIDED and outcome not in ("", NOT_RUN)):
         outcome = verdict
     measured = compares and not unreached and not math.isnan(ours.value)
     return {
-        "tolerance": comparison.tolerance(ours) if compares else math.nan,
-        "kind": (kind or comparison.kind) if compares else "",
+        "tolerance": rule.tolerance(ours) if compares else math.nan,
+        "kind": (kind or rule.kind) if compares else "",
         "verdict": outcome,
-    } | (comparison.effect(ours) if measured else Effect())._asdict()
+    } | (rule.effect(ours) if measured else Effect())._asdict()
 
 
 def rounding(printed: str) -> float:
