@@ -16,7 +16,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     conditions_of,
     read_without,
 )
-from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.head_switch import HeadSwitch
 from onelayer.text.models.word_heads import WordModel
 from tests.oracle.head_hooks import loss_of_each_word
 

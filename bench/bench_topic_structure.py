@@ -20,7 +20,7 @@ from bench.case import Case, Numbers, Way, Work
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import (
-    Batches,
+    DocumentBatches,
     Plan,
     Run,
     initial_parameters,
@@ -51,7 +51,7 @@ class Task:
     tokens: Tensor
     shown: Tensor
     selected: Tensor
-    rows: data.Rows
+    rows: data.CountRows
     runs: int
     batch: int
     steps: int
@@ -65,7 +65,7 @@ class Task:
 
     def documents(self) -> list[np.ndarray]:
         """Documents of each of its steps."""
-        batches = Batches(self.rows, [0], self.batch)
+        batches = DocumentBatches(self.rows, [0], self.batch)
         return [batches.drawn(0, step) for step in range(self.steps)]
 
 

@@ -5,7 +5,7 @@ from onelayer.settings.block import Seed
 from onelayer.settings.topics import Backend, LdaSettings, Weights
 from onelayer.text.corpus.storage import read_column
 from onelayer.text.topics.bag_of_words import read_bag_of_words
-from onelayer.text.topics.model import write_topic_models
+from onelayer.text.topics.model import Fit, write_topic_models
 from onelayer.text.topics.variation import fit_topic_models
 
 
@@ -20,7 +20,8 @@ def main(
 ) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
     labels = list(read_column(step.inputs.articles, "label"))
-    how = lda, backends, seeds, top_words, step.progress, weights
-    models, quality = fit_topic_models(bag, labels, *how)
+    fits = [Fit(backend, lda.topics, seed) for backend in backends for seed in seeds]
+    given = fits, top_words, step.progress, weights
+    models, quality = fit_topic_models(bag, labels, lda, *given)
     write_topic_models(models, step.outputs.topics)
     step.write(quality=quality)

@@ -1,7 +1,8 @@
 """Measure a model's loss on words without the heads of the largest ratios, and without others."""
 
 from onelayer.compute.device import resolve_device
-from onelayer.papers.topic_structure.wikipedia.head_removal import without_losses
+from onelayer.compute.execution import Execution
+from onelayer.papers.topic_structure.wikipedia.head_removal import loosest_variant, without_losses
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
 from onelayer.settings.probe import AttentionProbeSettings as Attention
@@ -19,11 +20,15 @@ def main(step: Step, removal: Removal, attention: Attention, checkpoint_seeds: l
         return
     # transformers takes seconds, which a model without a head does not need
     from onelayer.papers.topic_structure.wikipedia.probe import head_removal
+    from onelayer.text.models.tokenizer import load_tokenizer
 
     step.device = resolve_device(attention.device)
     texts = inputs.articles, inputs.trained_on, inputs.encoded
     articles = head_removal.unseen_articles(*texts, attention, removal)
-    tables = map(step.read, ("kept_words", "vocabulary", "heads"))
-    how = removal, attention.max_tokens, step.device, step.progress
-    given = inputs.models, checkpoint_seeds, articles, *tables
-    step.write(losses=head_removal.measure_removal(*given, *how))
+    topics = loosest_variant(step.read("kept_words")).groupby("word")["topic"].agg(frozenset)
+    words = step.read("vocabulary"), topics.to_dict()
+    tokenizer = load_tokenizer(inputs.models[0])
+    questioner = head_removal.Questioner(tokenizer, *words, removal, attention.max_tokens)
+    given = inputs.models, checkpoint_seeds, articles, questioner, step.read("heads")
+    execution = Execution(step.device, progress=step.progress)
+    step.write(losses=head_removal.measure_removal(*given, execution))

@@ -1,6 +1,7 @@
 """Measure a pretrained model's attention ratios on inputs like those that it was trained on."""
 
 from onelayer.compute.device import resolve_device
+from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.wikipedia.probe.packed import measure_inputs
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
@@ -15,5 +16,5 @@ def main(step: Step, checkpoint_seeds: list[Seed], longest: int) -> None:
     step.device = resolve_device(drawn.device)
     texts = input_sample(open_rows(step.inputs.mixed), longest, drawn.documents, drawn.seed)
     given = texts, step.read("kept_words"), step.read("vocabulary"), step.settings
-    how = step.device, step.progress
-    step.write(measures=measure_inputs(step.inputs.models, checkpoint_seeds, *given, *how))
+    execution = Execution(step.device, progress=step.progress)
+    step.write(measures=measure_inputs(step.inputs.models, checkpoint_seeds, *given, execution))

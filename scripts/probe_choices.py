@@ -9,7 +9,6 @@ from onelayer.settings.topic_structure import ChoicesSettings
 
 @program(settings=ProbeSettings, inputs="articles* vocabulary topics* model/", outputs="measures")
 def main(step: Step, choices: ChoicesSettings) -> None:
-    vocabulary = step.read("vocabulary")
-    kept = kept_words(step.inputs.topics, vocabulary, choices)
-    given = *opened(step), kept, vocabulary, choices, step.settings
+    kept = kept_words(step.inputs.topics, step.read("vocabulary"), choices)
+    given = *opened(step), kept, choices, step.settings
     step.write(measures=measure_choices(*given, step.progress))

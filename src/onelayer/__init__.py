@@ -37,9 +37,9 @@ __all__ = ["__version__", *_MODULES]
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = found
-    return found
+    member = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

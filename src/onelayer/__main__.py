@@ -229,7 +229,7 @@ def _snakemake(
     with subprocess.Popen(list(map(str, command)), **piped) as process:
         for line in map(str.rstrip, process.stdout):
             lines.append(line)
-            errors += [found[1] for found in [_ERROR.match(line.strip())] if found]
+            errors += [match[1] for match in [_ERROR.match(line.strip())] if match]
             if _PROGRESS.match(line):
                 print(line, file=sys.stderr)
     if process.returncode:

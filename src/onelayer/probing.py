@@ -55,7 +55,7 @@ def probe_topic_structure(
         `low`, `high` over texts or words, `n` texts or words. `attention_ratio` and
         `embedding_cosine_ratio` are same-topic over different-topic; `_null` is what permuted
         topics give, `_null_corrected` the ratio over it, `_z` its distance in standard deviations
-        of the null. docs/tables.md tells the others.
+        of the null. docs/tables.md lists the others.
 
     Raises:
         OnelayerError: fewer than two texts or two topics; so few words of them are one piece that
@@ -63,14 +63,7 @@ def probe_topic_structure(
             no attention or cannot read `max_tokens`. One line that names the argument.
     """
     uncertainty = UncertaintySettings() if uncertainty is None else uncertainty
-    for name, value, wanted in (
-        ("model", model, PreTrainedModel),
-        ("tokenizer", tokenizer, Tokenizer),
-        ("uncertainty", uncertainty, UncertaintySettings),
-    ):
-        if not isinstance(value, wanted):
-            needed, found = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
-            raise OnelayerError(f"{name}: {needed} is needed, found {found}")
+    _check_types(model, tokenizer, uncertainty)
     texts = _checked_texts(texts)
     longest = longest_text(model)
     if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
@@ -78,11 +71,7 @@ def probe_topic_structure(
             f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
             f"{longest} tokens that this model reads"
         )
-    kept = topics if isinstance(topics, pd.DataFrame) else _kept_words(topics)
-    if missing := ", ".join(name for name in _COLUMNS if name not in kept):
-        raise OnelayerError(
-            f"topics: no column {missing}; its columns: {', '.join(map(str, kept))}"
-        )
+    kept = _kept_words(topics)
     try:
         pieces = piece_ids(tokenizer, kept["word"].unique())
         occurrences = _occurrences(texts, list(pieces))
@@ -98,7 +87,7 @@ def probe_topic_structure(
             measure_attention([sums], labels, frequencies, uncertainty),
             measure_embeddings([vectors], variants, labels, frequencies, uncertainty, progress),
         ]
-    except OnelayerError as error:  # what a run's settings are called says nothing here
+    except OnelayerError as error:  # names of a run's settings mean nothing here
         raise OnelayerError(_WITHOUT_KEYS.sub("", str(error))) from None
     return pd.concat(measures, ignore_index=True).drop(columns="seed")
 
@@ -109,6 +98,17 @@ _WITHOUT_KEYS = re.compile(
     r"^topics\.ambiguity: threshold |; name the model in topics\S+| \(topics\.[^)]*\)"
 )
 _COLUMNS = ["overlap", "threshold", "topic", "word"]
+
+
+def _check_types(model: object, tokenizer: object, uncertainty: object) -> None:
+    for name, value, wanted in (
+        ("model", model, PreTrainedModel),
+        ("tokenizer", tokenizer, Tokenizer),
+        ("uncertainty", uncertainty, UncertaintySettings),
+    ):
+        if not isinstance(value, wanted):
+            needed, given = f"{wanted.__module__}.{wanted.__qualname__}", type(value).__name__
+            raise OnelayerError(f"{name}: {needed} is needed, found {given}")
 
 
 def _checked_texts(texts: Iterable[str]) -> list[str]:
@@ -124,16 +124,21 @@ def _checked_texts(texts: Iterable[str]) -> list[str]:
     return texts
 
 
-def _kept_words(topics: Mapping[str, Iterable[str]]) -> pd.DataFrame:
-    """Topics given by hand in the form of the ambiguity filter's table."""
+def _kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFrame:
+    """Topics in the form of the ambiguity filter's table, in which a run's words are already."""
+    if isinstance(topics, pd.DataFrame):
+        if missing := ", ".join(name for name in _COLUMNS if name not in topics):
+            there = ", ".join(map(str, topics))
+            raise OnelayerError(f"topics: no column {missing}; its columns: {there}")
+        return topics
     if not isinstance(topics, Mapping):
-        found = type(topics).__name__
-        raise OnelayerError(f"topics: words by topic, or a table, are needed, found {found}")
-    if single := [name for name, own in topics.items() if isinstance(own, str)]:
+        given = type(topics).__name__
+        raise OnelayerError(f"topics: words by topic, or a table, are needed, found {given}")
+    if single := [name for name, words in topics.items() if isinstance(words, str)]:
         raise OnelayerError(f"topics: {single[0]}: one word was given; a list of words is needed")
     if len(topics) < 2:
         raise OnelayerError(f"topics: {', '.join(topics) or 'none'}; at least 2 are needed")
-    words = [(place, word.lower()) for place, own in enumerate(topics.values()) for word in own]
+    words = [(place, word.lower()) for place, words in enumerate(topics.values()) for word in words]
     kept = pd.DataFrame(words, columns=["topic", "word"]).drop_duplicates(ignore_index=True)
     kept["overlap"] = "overlapping" if kept["word"].duplicated().any() else "disjoint"
     return kept.assign(threshold="given")

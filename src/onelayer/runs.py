@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, by_table, read_csv
+from onelayer.evidence.tables import TEXTS, VALUE_COLUMNS, by_table, read_csv, tables_in
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.report.comparison import OUTCOMES, REFERENCE, rows_beside
 
@@ -16,7 +16,7 @@ CATEGORIES = {"kind": list(KINDS), "verdict": list(VERDICTS), "outcome": OUTCOME
 
 
 class Table(pd.DataFrame):
-    """A table that shows itself as readers know it; whatever is done with it is a plain one.
+    """A table that shows itself as readers see it; any operation on it gives a plain one.
 
     Attributes:
         shown: Markdown; empty where a run keeps none, as the reference run does.
@@ -49,7 +49,7 @@ def tables(*, run: str | None = None, folder: str | Path | None = None) -> list[
 
 
 def results(table: str, *, run: str | None = None, folder: str | Path | None = None) -> Table:
-    """A table of a run, which shows itself as readers know it.
+    """A table of a run, which shows itself as readers see it.
 
     Args:
         table: its name, `wikipedia_disjoint`; or with its paper's, `scan_snap/claims`.
@@ -74,9 +74,9 @@ def results(table: str, *, run: str | None = None, folder: str | Path | None = N
     place = _folder(run, folder)
     paths = _paths(place)
     path = paths[_name(table, list(paths), place)]
-    found, readable = Table(_typed(read_csv(path))), path.with_suffix(".md")
-    found.shown = readable.read_text("utf-8") if readable.is_file() else ""
-    return found
+    result, readable = Table(_typed(read_csv(path))), path.with_suffix(".md")
+    result.shown = readable.read_text("utf-8") if readable.is_file() else ""
+    return result
 
 
 def compare(
@@ -117,7 +117,7 @@ def compare(
     if not names:
         raise OnelayerError(f"{place} and {reference} have no table in common")
     rows = {name: rows_beside(read_csv(mine[name]), read_csv(other[name])) for name in names}
-    parts = [own.assign(table=name) for name, own in rows.items()]
+    parts = [part.assign(table=name) for name, part in rows.items()]
     return _typed(pd.concat(parts, ignore_index=True).set_index("table").reset_index())
 
 
@@ -133,13 +133,10 @@ def _folder(run: str | None, folder: str | Path | None) -> Path:
 
 def _paths(folder: Path) -> dict[str, Path]:
     """Tables of a run by `<paper>/<table>`."""
-    found = sorted(folder.glob("tables/*/*.csv"))
-    if not found:
-        hint = "`make results` makes them, run= or folder= names another"
-        if folder == REFERENCE:  # an installed package has no docs/
-            hint = "the reference run is docs/reference of a checkout; name that folder"
-        raise OnelayerError(f"{folder}: no tables here; {hint}")
-    return by_table(found)
+    hint = "`make results` makes them, run= or folder= names another"
+    if folder == REFERENCE:  # an installed package has no docs/
+        hint = "the reference run is docs/reference of a checkout; name that folder"
+    return by_table(tables_in(folder, hint))
 
 
 def _name(table: str, names: list[str], folder: Path) -> str:
@@ -157,8 +154,8 @@ def _name(table: str, names: list[str], folder: Path) -> str:
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """The same rows, each of the columns of all tables with its type, whatever stands in it."""
-    typed, own = {}, {column: str(column).removesuffix("_reference") for column in table}
-    for column, name in own.items():
+    typed, names = {}, {column: str(column).removesuffix("_reference") for column in table}
+    for column, name in names.items():
         if name in NUMBERS:
             typed[column] = table[column].astype("float64")
         elif name in CATEGORIES:

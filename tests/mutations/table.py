@@ -313,8 +313,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "verdict == UNDECIDED and found not in",
-        "verdict == UNDECIDED and found in",
+        "verdict == UNDECIDED and outcome not in",
+        "verdict == UNDECIDED and effect in",
         "tests/unit/test_verdicts.py::test_a_row_that_rests_on_one_training_stays_undecided",
         "one training decides",
     ),
@@ -393,7 +393,7 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "abs(unit) <= self._known(ours) * _EXACT",
+        "abs(unit) <= self._rounding(ours) * _EXACT",
         "abs(unit) < 0",
         "tests/unit/test_verdicts.py::test_what_was_rounded_away_is_no_difference",
         "an effect that was rounded away has shares",
@@ -407,7 +407,7 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "return REPRODUCED if (high - low) / 2 <= TENTH * found.effect + slack else UNDECIDED",
+        "return REPRODUCED if (high - low) / 2 <= TENTH * effect.effect + slack else UNDECIDED",
         "return REPRODUCED",
         "tests/unit/test_verdicts.py::test_where_nothing_means_no_effect_the_interval_must_be_narrow",
         "an interval as wide as you like reproduces a theorem's number",
@@ -435,8 +435,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/verdicts.py",
-        "(kind or own.kind) if compares",
-        "own.kind if compares",
+        "(kind or rule.kind) if compares",
+        "rule.kind if compares",
         "tests/unit/test_verdicts.py::test_every_row_says_what_it_was_compared_with",
         "a smaller model counts as the paper's own",
     ),
@@ -1627,8 +1627,8 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/language_model.py",
-        "(total.log() + top - own)",
-        "(total.log() - own)",
+        "(total.log() + top - of_target)",
+        "(total.log() - of_target)",
         "tests/oracle/test_scan_snap_text.py"
         "::test_the_decoders_loss_by_blocks_equals_torchs_cross_entropy",
         "the largest logit is taken out and not put back",
@@ -1759,8 +1759,8 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/worst_case.py",
-        "probabilities.append(sequences.probability[own] * L / n)",
-        "probabilities.append(sequences.probability[own])",
+        "probabilities.append(sequences.probability[asked] * L / n)",
+        "probabilities.append(sequences.probability[asked])",
         "tests/unit/test_exponents.py::test_any_weights_and_lists_go_as_the_full_matrix_does",
         "sequences are L / n times too rare",
     ),
@@ -1781,7 +1781,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "apart = table - np.diag(own)",
+        "apart = table - np.diag(same_topic)",
         "apart = table",
         "tests/oracle/test_uncertainty.py::test_topics_drawn_anew_agree",
         "pairs of one topic count as pairs of two",
@@ -1796,8 +1796,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/similarity.py",
-        "own = multiplicity * multiplicity",
-        "own = multiplicity",
+        "with_itself = multiplicity * multiplicity",
+        "topics = multiplicity",
         "tests/oracle/test_similarity.py::test_weighted_means_agree",
         "a resampled word pairs with its own copies",
     ),
@@ -1867,8 +1867,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/labels.py",
-        'whole = whole[whole["word"].isin(set(known))]',
-        'whole = kept[kept["word"].isin(set(known))]',
+        'whole = whole[whole["word"].isin(set(pieces))]',
+        'whole = kept[kept["word"].isin(set(pieces))]',
         "tests/unit/test_vectors.py"
         "::test_words_of_several_pieces_are_left_out_of_a_models_measures",
         "only the last checkpoint's pieces count",
@@ -1935,8 +1935,8 @@ FAULTS = [
     # Topic structure: the tables
     Fault(
         "papers/topic_structure/wikipedia/choices.py",
-        'known.loc[known["low"].idxmin()]',
-        'known.loc[known["value"].idxmin()]',
+        'measured.loc[measured["low"].idxmin()]',
+        'measured.loc[measured["value"].idxmin()]',
         "tests/unit/test_choices.py::test_all_choices_are_counted_and_the_least_is_named",
         "the least favourable choice is not the one whose interval begins lowest",
     ),
@@ -2032,7 +2032,7 @@ FAULTS = [
         "readers see the raw ratio under 'ratio / null'",
     ),
     Fault(
-        "text/models/head_removal.py",
+        "text/models/head_switch.py",
         "off = self._off[:, self._layer, None, :, None]",
         "off = self._off[:, 0, None, :, None]",
         "tests/oracle/test_head_removal.py"
@@ -2217,7 +2217,7 @@ FAULTS = [
     ),
     Fault(
         "evidence/tables.py",
-        'return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\\\{found[0]}", plain)',
+        'return _MARKUP.sub(lambda match: "&lt;" if match[0] == "<" else f"\\\\{match[0]}", plain)',
         "return plain",
         "tests/faults/test_nothing_let_in.py::test_a_hostile_text_is_text_in_every_form_of_a_table",
         "a title may hold markup and cells of its own in Markdown",
@@ -2386,8 +2386,8 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/full.py",
-        "own.copy_(new)\n        self._taken += active",
-        "own.copy_(new)\n        self._taken += 1",
+        "held.copy_(new)\n        self._taken += active",
+        "held.copy_(new)\n        self._taken += 1",
         "tests/gpu/test_fake_gpu.py::test_decision_lists_are_learned_to_the_same_on_a_gpu",
         "steps after the last query is right count on a GPU",
     ),

@@ -111,7 +111,7 @@ def test_permuted_topics_are_drawn_within_strata_and_each_has_the_others_as_its_
     pairs, labels = pairs_and_labels(checkpoint)
     frequencies = np.array([6, 9, 4, 5, 7, 8])
     one = settings()
-    measured = calibration.Measured(labels, Variant("disjoint", "top 3"), frequencies, one)
+    measured = calibration.ArticleRatios(labels, Variant("disjoint", "top 3"), frequencies, one)
     rows = measured.permuted(pairs)
     by = rows.pivot(index="seed", columns="quantity", values="value")["attention_ratio"]
     values = by[list(map(str, range(100)))].to_numpy()

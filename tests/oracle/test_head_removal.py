@@ -14,7 +14,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     read_without,
 )
 from onelayer.settings.root import default_settings
-from onelayer.text.models.head_removal import HeadSwitch
+from onelayer.text.models.head_switch import HeadSwitch
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.models.word_heads import WordModel, load_word_model
 from tests.oracle.head_hooks import loss_of_each_word
@@ -40,7 +40,7 @@ def asked(folder: Path, mask: int | None) -> Questions:
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
     settings = STRUCTURE.wikipedia.head_removal.but(documents=2, asked_share=0.5)
     tokenizer = load_tokenizer(folder)
-    questions = Questioner(tokenizer, vocabulary, topics, settings, 32, mask).ask("a", TEXT)
+    questions = Questioner(tokenizer, vocabulary, topics, settings, 32).ask("a", TEXT, mask)
     assert questions is not None and len(questions.positions) >= 2
     return questions
 

@@ -9,15 +9,15 @@ import torch
 
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.local_to_global import open_problems
-from onelayer.papers.local_to_global.chain import Chain, Source
+from onelayer.papers.local_to_global.chain import Chain, MarkovSource
 from onelayer.papers.local_to_global.initialisation import standard
 from onelayer.papers.local_to_global.open_problems import contexts, draw, population_losses
 
-THREE = Source(np.array([[0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.6, 0.1, 0.3]]))
-SECOND = Source(np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]]))
+THREE = MarkovSource(np.array([[0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.6, 0.1, 0.3]]))
+SECOND = MarkovSource(np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]]))
 
 
-def entropy_loop(source: Source, memory: int) -> float:
+def entropy_loop(source: MarkovSource, memory: int) -> float:
     """Over all histories of length k and next symbols, from the definition."""
     S, k = source.states, source.order
     law = np.full(S**k, S**-k)
@@ -47,7 +47,7 @@ def test_entropies_are_those_of_the_loop_over_histories(source):
 
 
 def test_two_states_are_the_chain_of_the_paper():
-    chain, source = Chain(0.5, 0.8), Source(np.array([[0.5, 0.5], [0.8, 0.2]]))
+    chain, source = Chain(0.5, 0.8), MarkovSource(np.array([[0.5, 0.5], [0.8, 0.2]]))
     assert source.law == pytest.approx([chain.pi0, chain.pi1])
     assert source.entropy(0) == pytest.approx(chain.unigram_entropy)
     assert source.entropy(1) == pytest.approx(chain.bigram_entropy)

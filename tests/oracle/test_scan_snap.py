@@ -27,7 +27,7 @@ def sequences(seed, step):
 @pytest.mark.parametrize("step", range(3))
 def test_loss_and_gradients_equal_those_of_the_plain_model(step):
     parameters = start()
-    batch = model.Batches(TASK, [3, 8], torch.float64, "cpu")(step)
+    batch = model.StreamBatches(TASK, [3, 8], torch.float64, "cpu")(step)
     loss, slopes = model.gradients(parameters, batch)
     for run, seed in enumerate(SEEDS):
         Y, Z = plain.full_matrices(TASK, parameters["Y"][run], parameters["Z"][run])
@@ -92,7 +92,7 @@ def test_training_equals_torch_sgd_on_the_plain_model():
     optimizer = Optimizer("sgd", lr={"Y": 2 * rates, "Z": rates}, momentum=0.9)
     ensemble = Ensemble(
         start(),
-        model.Batches(TASK, [3, 8], torch.float64, "cpu"),
+        model.StreamBatches(TASK, [3, 8], torch.float64, "cpu"),
         optimizer,
         gradients=model.gradients,
     )

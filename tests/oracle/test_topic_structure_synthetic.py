@@ -8,7 +8,7 @@ from torch.nn import functional
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.data import draw
-from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
+from onelayer.papers.topic_structure.synthetic.training import DocumentBatches, initial_parameters
 from onelayer.settings.root import default_settings
 from tests.oracle.topic_structure_sequences import BertStyle, sequence_loss
 
@@ -43,7 +43,7 @@ def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_
     tokens, shown, selected = documents(framed=not masked_attended)
     rows = data.count_rows(VOCABULARY, tokens, shown, selected, masked_attended)
     seeds = [3, 5, 3]
-    batches = Batches(rows, seeds, BATCH, dtype=torch.float64)
+    batches = DocumentBatches(rows, seeds, BATCH, dtype=torch.float64)
     random = RunRandom(torch.tensor(seeds))
     start = initial_parameters(random, embedding, VOCABULARY.size, dtype=torch.float64)
     if uniform:
@@ -79,7 +79,7 @@ def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_
 def test_frozen_matrices_change_no_gradient_of_the_others() -> None:
     tokens, shown, selected = documents(framed=False)
     rows = data.count_rows(VOCABULARY, tokens, shown, selected)
-    batch = Batches(rows, [3, 5], BATCH, dtype=torch.float64)(0)
+    batch = DocumentBatches(rows, [3, 5], BATCH, dtype=torch.float64)(0)
     random = RunRandom([3, 5])
     start = initial_parameters(random, "one_hot", VOCABULARY.size, dtype=torch.float64)
     parameters = {name: 5 * value + 0.1 for name, value in start.items()}
@@ -97,7 +97,7 @@ def test_frozen_matrices_change_no_gradient_of_the_others() -> None:
 def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
     tokens, shown, selected = documents(framed=True)
     rows = data.count_rows(VOCABULARY, tokens, shown, selected, masked_attended=False)
-    batches = Batches(rows, [1], BATCH, dtype=torch.float64)
+    batches = DocumentBatches(rows, [1], BATCH, dtype=torch.float64)
     random = RunRandom(torch.tensor([1]))
     start = initial_parameters(random, "layer_norm", VOCABULARY.size, dtype=torch.float64)
     parameters = {name: 3 * value + 0.1 for name, value in start.items()}

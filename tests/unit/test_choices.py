@@ -36,7 +36,7 @@ ALL_OF_IT = STRUCTURE.choices.but(
     lengths=["corrected", "as it is"],
     documents=12,
 )
-KEPT = kept("frog toad pond", "bach opera mozart")
+KEPT = kept("frog toad pond", "bach opera mozart").merge(VOCABULARY)
 OURS = choices.Choice("counts", "ours", 2, 0, 3, "disjoint")
 SEEN = PROBED.but(documents=12, max_tokens=64)
 UNSURE = UncertaintySettings(document_resamples=100, permutations=50, word_resamples=50)
@@ -45,7 +45,7 @@ PROBE = ProbeSettings(attention=SEEN, uncertainty=UNSURE)
 
 @pytest.fixture(scope="module")
 def measured(tiny):  # noqa: F811
-    given = {OURS: KEPT[["topic", "word"]]}, VOCABULARY, ALL_OF_IT, PROBE
+    given = {OURS: KEPT}, ALL_OF_IT, PROBE
     return choices.measure_choices(*tiny, ARTICLES, *given)
 
 
@@ -114,8 +114,8 @@ def test_our_choice_is_what_the_other_tables_have(tiny, measured) -> None:  # no
 
 
 def test_topics_that_leave_no_pair_are_not_measured(tiny) -> None:  # noqa: F811
-    one_topic = KEPT[KEPT["topic"] == 0][["topic", "word"]]
-    given = {OURS: one_topic}, VOCABULARY, ALL_OF_IT, PROBE
+    one_topic = KEPT[KEPT["topic"] == 0]
+    given = {OURS: one_topic}, ALL_OF_IT, PROBE
     rows = choices.measure_choices(*tiny, ARTICLES, *given)
     assert rows.loc[rows["quantity"] == choices.CORRECTED, "value"].isna().all()
 

@@ -240,7 +240,7 @@ def test_theorem_2_starts_within_half_of_epsilon_of_cp():
 def test_a_query_that_is_wrong_again_has_no_time():
     _, lists, sequences = problem(6, 3, 2)
     source = full.AllSequences(lists, sequences)
-    training = full.Training(source, full.euler, c=1.0, h=0.5)
+    training = full.TrainingOfW(source, full.euler, c=1.0, h=0.5)
     for margin, times in ((1.0, 0.25), (-1.0, np.nan), (3.0, 1.125)):
         source.margins = lambda _, margin=margin: torch.full((6,), margin).double()
         training.above = np.where(training.steps, training.above, -1.0)

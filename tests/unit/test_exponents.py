@@ -163,7 +163,7 @@ def test_any_weights_and_lists_go_as_the_full_matrix_does():
     c = theorem_1_scale(L, n)
     for case, t_star in zip(cases, found["t_star"], strict=True):
         source = full.AllSequences(case.lists, enumerate_sequences(L, n, weights))
-        training = full.Training(source, full.heun, c, step * n / c)
+        training = full.TrainingOfW(source, full.heun, c, step * n / c)
         while not training.perfect:
             training.advance()
         assert t_star > 0 and t_star == pytest.approx(float(training.crossing.max()), rel=1e-9)

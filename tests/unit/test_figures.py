@@ -150,7 +150,7 @@ def test_dot_products_keep_their_sign_and_colours_end_beside_the_diagonal() -> N
 def test_ratio_counts_as_found_only_with_its_whole_interval_above_one() -> None:
     ratios = pd.DataFrame({"low": [0.99, 1.01, 1.01]}, index=[10, 20, 30])
     z = pd.Series([9.0, 2.9, 3.1], index=[10, 20, 30])
-    assert pretraining_figures.found(ratios, z).tolist() == [False, False, True]
+    assert pretraining_figures.clearly_above(ratios, z).tolist() == [False, False, True]
 
 
 def test_a_users_own_style_reaches_no_byte_of_a_figure(tmp_path) -> None:

@@ -62,8 +62,8 @@ def asked(folder: Path, text: str, share: float, mask: int | None, seed: int = 0
     vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": range(1, len(WORDS))})
     topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
     settings = STRUCTURE.wikipedia.head_removal.but(documents=3, asked_share=share, seed=seed)
-    questioner = Questioner(load_tokenizer(folder), vocabulary, topics, settings, 32, mask)
-    return questioner.ask("a", text)
+    questioner = Questioner(load_tokenizer(folder), vocabulary, topics, settings, 32)
+    return questioner.ask("a", text, mask)
 
 
 def test_a_word_is_of_a_topic_that_shows_if_another_one_can_be_seen(bert: Path) -> None:
@@ -150,8 +150,6 @@ def test_no_article_is_measured_that_was_probed_or_trained_on(corpus: tuple[Path
 def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Path) -> None:
     articles = read_articles([corpus[0]]).select(range(3)).to_pandas()
     folders = {"0": bert, "1": save_tiny("bert", tmp_path / "other", seed=1, published=True)}
-    kept = pd.DataFrame({"word": ["frog", "toad", "opera"], "topic": [0, 0, 1]})
-    kept = kept.assign(overlap="disjoint", threshold="top 2")
     vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": 1})
     heads = [
         (seed, "disjoint", "top 2", layer, head, layer + head / 10 * (-1) ** int(seed))
@@ -160,16 +158,17 @@ def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Pat
         for head in (1, 2)
     ]
     ratios = pd.DataFrame(heads, columns=["seed", "overlap", "threshold", "layer", "head", "ratio"])
-    tables = (articles, kept, vocabulary, ratios)
+    topics = {"frog": frozenset({0}), "toad": frozenset({0}), "opera": frozenset({1})}
+    settings = STRUCTURE.wikipedia.head_removal.but(documents=3)
+    questioner = Questioner(load_tokenizer(bert), vocabulary, topics, settings, 32)
     given = list(folders.values()), list(map(int, folders))
-    found = measure_removal(*given, *tables, STRUCTURE.wikipedia.head_removal.but(documents=3), 32)
+    found = measure_removal(*given, articles, questioner, ratios)
     assert set(found) == set(head_removal.COLUMNS)
     assert set(found["loss_of"]) == {"masked words"} and set(found["missing"]) == {""}
     one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
     assert set(found["asked"]) - {0} and found["loss"].nunique() > 10
-    few = articles[:1], *tables[1:], STRUCTURE.wikipedia.head_removal.but(documents=3)
-    missing = measure_removal(*given, *few, 32)
+    missing = measure_removal(*given, articles[:1], questioner, ratios)
     assert missing["missing"].item().startswith("articles neither probed nor trained on: 1")
     # As many other heads of one layer are left, so that every kind of heads is there.
     assert set(found["chosen"]) == {"none", "largest", "random", "same_layers"}

@@ -176,7 +176,7 @@ def test_only_the_rarest_tokens_drop(scan, sweep):
 def test_counts_of_tokens_that_drop():
     drops = np.full((6, 20), np.nan)
     drops[:, 10:16], drops[:3, 16] = 7, 9
-    mean, always, never, *_ = (c.found["value"] for c in claims.drop_claims(drops, 100))
+    mean, always, never, *_ = (c.estimate["value"] for c in claims.drop_claims(drops, 100))
     assert (mean, always, never) == (6.5, 6, 3)
 
 
@@ -311,7 +311,7 @@ def test_diverged_runs_are_counted_and_never_averaged_in(sweep):
     # Along the other rate the seed has one row less than the others, and is left out.
     for claim in claims.sweep_claims(broken, PUBLISHED, 100):
         if claim.quantity.endswith(("_spearman", "_difference")):
-            assert claim.found["n"] == 2
+            assert claim.estimate["n"] == 2
 
 
 def test_measures_of_known_attention():
@@ -391,7 +391,7 @@ def test_what_rates_do_is_said_of_all_numbers_of_query_tokens_and_of_the_weakest
         )
     ]  # fmt: skip
     mean, weakest = claims.over_sizes(panels, -1)
-    assert mean.found == pytest.approx({"value": -0.1, "low": -0.125, "high": -0.075, "n": 10})
+    assert mean.estimate == pytest.approx({"value": -0.1, "low": -0.125, "high": -0.075, "n": 10})
     assert mean.published == pytest.approx(0) and mean.published_std == pytest.approx(0.25)
     assert mean.keys["num_last"] == "all" and weakest.keys["num_last"] == "3"
     judged = claims.tabulated([weakest]).iloc[0]

@@ -46,7 +46,8 @@ def fitted():
     texts, labels = planted(60)
     bag = count_words(texts, SEEN_WORDS.but(min_documents=2, max_document_share=1.0))
     lda = LDA.but(topics=2, passes=2, chunksize=30)
-    return fit_topic_models(bag, [str(label) for label in labels], lda, ["gensim"], [3, 12], 5)
+    fits = [Fit("gensim", lda.topics, seed) for seed in (3, 12)]
+    return fit_topic_models(bag, [str(label) for label in labels], lda, fits, 5)
 
 
 def test_every_backend_and_seed_is_fitted_and_judged(fitted) -> None:

@@ -268,8 +268,10 @@ def test_the_farthest_of_many_gaps_is_judged_by_an_interval_for_all_of_them() ->
     among = synthetic.farthest(
         [(name, seeds * (1 if name == "a" else 1.005), 0.0) for name in "abcdefghij"]
     )
-    assert among.setting == "a" and among.found["value"] == alone.found["value"]
-    wider = (among.found["high"] - among.found["low"]) / (alone.found["high"] - alone.found["low"])
+    assert among.setting == "a" and among.estimate["value"] == alone.estimate["value"]
+    wider = (among.estimate["high"] - among.estimate["low"]) / (
+        alone.estimate["high"] - alone.estimate["low"]
+    )
     assert wider == pytest.approx(7.453 / 3.182, rel=0.01)  # t with 3 degrees, .05 / 10 and .05
     granted = synthetic.farthest([("far but granted", seeds, 0.02), ("b", seeds + 0.01, 0.0)])
     assert granted.setting == "b"
@@ -377,7 +379,7 @@ def test_the_band_with_one_topic_a_document_is_another_than_without() -> None:
 def test_targets_of_a_document_are_summed_and_those_without_any_are_zero() -> None:
     targets = np.array([[1, 0, 2], [0, 1, 0], [3, 0, 0]], dtype=np.float32)
     first, keys = np.array([0, 0, 2, 2, 3, 3]), np.ones((5, 3), dtype=np.float32)
-    rows = data.Rows(keys, first, np.zeros(3, dtype=np.int64), targets)
+    rows = data.CountRows(keys, first, np.zeros(3, dtype=np.int64), targets)
     shares, summed = rows.averages()
     np.testing.assert_allclose(shares, 1 / 3)
     np.testing.assert_array_equal(summed, [[0, 0, 0], [1, 1, 2], [0, 0, 0], [3, 0, 0], [0, 0, 0]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, tied
-from onelayer.papers.topic_structure.synthetic.training import Batches
+from onelayer.papers.topic_structure.synthetic.training import DocumentBatches
 from onelayer.settings.root import default_settings
 from onelayer.settings.topic_structure_synthetic import MaskingSettings
 
@@ -23,7 +23,7 @@ def masked_rows(
     lengths: tuple[int, int],
     documents: int = 1500,
     attended: bool = True,
-) -> data.Rows:
+) -> data.CountRows:
     rng = np.random.default_rng(0)
     weights = data.uniform_weights(rng, vocabulary.T, tau, documents)
     tokens = data.draw_documents(rng, vocabulary, weights, lengths, framed=not attended)
@@ -79,7 +79,7 @@ def test_rows_hold_every_key_and_every_target_once() -> None:
 
 def test_every_epoch_shows_every_document_once_in_another_order() -> None:
     rows = masked_rows(SMALL, SYNTHETIC.model.but(p_m=0.3, p_c=0.1, p_r=0.1), 2, (20, 30), 40)
-    batches = Batches(rows, [0, 1, 0], 10)
+    batches = DocumentBatches(rows, [0, 1, 0], 10)
     epochs = [
         np.concatenate([batches.drawn(seed, step) for step in range(4 * epoch, 4 * epoch + 4)])
         for seed in (0, 1)

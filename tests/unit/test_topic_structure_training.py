@@ -85,6 +85,11 @@ def train_attention(
     return topic_attention(SMALL, block, "one_hot")
 
 
+def test_runs_of_rates_that_differ_late_have_labels_that_differ() -> None:
+    assert len({Run(0, "adam", rate).label for rate in (0.001, 0.0010000001)}) == 2
+    assert len({Run(0, "adam", 0.001, noise=noise).label for noise in (0.1, 0.10000001)}) == 2
+
+
 def test_slow_descent_leaves_attention_uniform_and_the_table_says_so() -> None:
     averages, arrays = train_attention(0.01)
     np.testing.assert_allclose(averages[list(tables.PAIR_CLASSES)], 0.01, rtol=0.01)

@@ -200,8 +200,6 @@ def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
     fast = Variant(name="paper, fast", initialisation="paper", lr=0.008)
     table = trap(curves, LTG.transformer.training, [], [fast]).table
     rows = table.set_index(["variant", "quantity"])
-        ["variant", "quantity"]
-    )
     assert ("paper, fast", "curvature_where_trapped") not in rows.index
     assert rows.loc[("paper, fast", "way_closed"), "verdict"] == "reproduced"
 

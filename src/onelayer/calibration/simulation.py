@@ -96,8 +96,8 @@ def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
     for shape in SHAPES:
         for seeds in settings.seeds:
             runs = noise(shape, (settings.trials, seeds), generator(MEAN, shape, seeds, seed))
-            found = pd.DataFrame([intervals.mean(own) for own in runs])
-            add(MEAN, found["low"], found["high"], shape=shape, seeds=seeds)
+            estimates = pd.DataFrame([intervals.mean(run) for run in runs])
+            add(MEAN, estimates["low"], estimates["high"], shape=shape, seeds=seeds)
         for documents in settings.documents:
             rng = generator(DOCUMENTS, shape, documents, seed)
             replicates = resampled_means(shape, documents, *drawn, rng)[1]
@@ -107,9 +107,9 @@ def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
         grid = itertools.product(settings.seeds, settings.documents, settings.spreads)
         for seeds, documents, spread in grid:
             rng = generator(OVER_SEEDS, shape, seeds, documents, spread, seed)
-            found = simulated_intervals(shape, seeds, documents, (spread, 1.0), *drawn, rng)
+            estimates = simulated_intervals(shape, seeds, documents, (spread, 1.0), *drawn, rng)
             of = {"seeds": seeds, "documents": documents, "spread": spread}
-            add(OVER_SEEDS, *found.T[1:], shape=shape, **of)
+            add(OVER_SEEDS, *estimates.T[1:], shape=shape, **of)
     for seeds, share in itertools.product(settings.seeds, settings.shares):
         exact = {"trials": 1, "covered": share_coverage(seeds, share)}
         rows.append({"case": SHARE, "seeds": seeds, "share": share} | exact)
@@ -123,8 +123,8 @@ def share_coverage(n: int, share: float) -> float:
     """
     covered = 0.0
     for successes in range(n + 1):
-        found = intervals.share(successes, n)
-        if found["low"] <= share <= found["high"]:
+        interval = intervals.share(successes, n)
+        if interval["low"] <= share <= interval["high"]:
             chance = share**successes * (1 - share) ** (n - successes)
             covered += float(comb(n, successes)) * chance
     return covered
@@ -143,11 +143,11 @@ def effects(
     """
     rows = []
     for shape, number, half in itertools.product(SHAPES, seeds, settings.half_widths):
-        found = effect_intervals(settings, shape, number, half, resamples, seed)
+        estimates = effect_intervals(settings, shape, number, half, resamples, seed)
         of = {"shape": shape, "seeds": number, "half_width": half, "documents": settings.documents}
         for effect in settings.effects:
-            own, counted = of | {"true_effect": effect}, verdicts_of(found + effect)
-            rows += [own | {"verdict": name, "count": count} for name, count in counted.items()]
+            keys, counted = of | {"true_effect": effect}, verdicts_of(estimates + effect)
+            rows += [keys | {"verdict": name, "count": count} for name, count in counted.items()]
     return pd.DataFrame(rows)
 
 
@@ -165,10 +165,10 @@ def effect_intervals(
     return simulated_intervals(shape, seeds, settings.documents, deviations, *drawn, rng)
 
 
-def verdicts_of(found: np.ndarray) -> Counter[str]:
+def verdicts_of(estimates: np.ndarray) -> Counter[str]:
     """How often each verdict comes out of effects [trials, (value, low, high)] of published ones.
 
     The published effect is 1 and known exactly, no effect is 0.
     """
-    rule = Number(0.0)
-    return Counter(rule.verdict(Measured(*own, published=1.0)) for own in found.tolist())
+    rule, measured = Number(0.0), (Measured(*row, published=1.0) for row in estimates.tolist())
+    return Counter(map(rule.verdict, measured))

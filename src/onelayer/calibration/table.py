@@ -40,7 +40,7 @@ LEVEL, BAND, MOST_FALSE = 0.95, 0.02, 0.05
 
 
 def is_false(verdict: str, effect: float) -> bool:
-    """Whether a verdict is not so, of a true effect in published ones; 'undecided' never is."""
+    """Whether a verdict is false, of a true effect in published ones; 'undecided' never is."""
     return {
         REPRODUCED: effect != 1,
         "smaller": not 0 < effect < 1,
@@ -53,11 +53,11 @@ def is_false(verdict: str, effect: float) -> bool:
 def _probed(
     name: str, rows: pd.DataFrame, kind: str, published: float, tolerance: float
 ) -> Iterator[pd.DataFrame]:
-    """Rows of one model: of each text, and of permuted topics; words shuffled: an analogue."""
+    """Rows of one model: of each text, and of permuted topics; shuffled words are analogues."""
     groups = rows.groupby(["permuted", "shuffled", "text"], sort=False)
-    for (permuted, shuffled, text), own in groups:
-        judged = _judged(own, kind, published, tolerance)
-        keys = {"case": name, "text": text, "documents": int(own["n"].iloc[0])}
+    for (permuted, shuffled, text), part in groups:
+        judged = _judged(part, kind, published, tolerance)
+        keys = {"case": name, "text": text, "documents": int(part["n"].iloc[0])}
         if not permuted:
             shown = judged[judged["quantity"].isin([RATIO, f"{RATIO}_null"])][VALUE_COLUMNS]
             compared = shown["verdict"].ne("") & shuffled
@@ -109,26 +109,27 @@ def _share(count: int, n: int) -> dict[str, float]:
     return intervals.share(count, n) | {"runs": n}
 
 
-def _coverage(found: pd.DataFrame) -> pd.DataFrame:
+def _coverage(coverage: pd.DataFrame) -> pd.DataFrame:
     """Rows of every kind of interval."""
     rows = []
-    for row in found.to_dict("records"):
+    for row in coverage.to_dict("records"):
         keys = {name: row[name] for name in ("case", "shape", "seeds", "documents", "spread")}
         held, trials = row["covered"], int(row["trials"])
         # An exact share has no interval.
-        known = _share(int(held), trials) if trials > 1 else {"value": held}
+        estimate = _share(int(held), trials) if trials > 1 else {"value": held}
         keys |= {"what": COVERAGE, "truth": row["share"], "quantity": COVERED}
-        rows.append(keys | known | {"published": LEVEL, "tolerance": BAND})
-    # Coverage counts as known to twice the band, where it is measured at all.
+        rows.append(keys | estimate | {"published": LEVEL, "tolerance": BAND})
+    # A coverage is judged where half of its interval is at most twice the band.
     nominal = Number(None, kind="theory", unit=BAND / TENTH)
-    return judge(_tidy(rows), [None if case == PLAIN else nominal for case in found["case"]])
+    return judge(_tidy(rows), [None if case == PLAIN else nominal for case in coverage["case"]])
 
 
-def _effects(found: pd.DataFrame) -> pd.DataFrame:
+def _effects(simulated: pd.DataFrame) -> pd.DataFrame:
     """Shares of the verdicts under every true effect."""
     names = ["shape", "seeds", "documents", "half_width", "truth"]
     parts = []
-    for values, judged in found.rename(columns={"true_effect": "truth"}).groupby(names, sort=False):
+    simulated = simulated.rename(columns={"true_effect": "truth"})
+    for values, judged in simulated.groupby(names, sort=False):
         keys = {"what": EFFECTS, "case": OVER_SEEDS} | dict(zip(names, values, strict=True))
         parts.append(_of_verdicts(dict(judged.set_index("verdict")["count"]), keys))
     return pd.concat(parts, ignore_index=True)
@@ -210,12 +211,12 @@ def calibration(
     """Whether intervals and verdicts are right, where the truth is known."""
     printed = wikipedia.read_published(published).set_index([*wikipedia.PUBLISHED_KEYS, "quantity"])
     numbers = printed[["published", "tolerance"]].to_dict("index")
-    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
+    printed_at = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
     nothing = {"published": math.nan, "tolerance": math.nan}
     parts = []
     for model, rows in zip(models, measures, strict=True):
         overlap, threshold = rows[["overlap", "threshold"]].iloc[0]
-        row = overlap, model.settings.published_as, beside[threshold], RATIO
+        row = overlap, model.settings.published_as, printed_at[threshold], RATIO
         kind = wikipedia.kind(model.settings)
         parts += _probed(model.name, rows, kind, **numbers.get(row, nothing))
     return pd.concat([*parts, _coverage(coverage), _effects(effects)], ignore_index=True)

@@ -33,8 +33,8 @@ class Claim(NamedTuple):
         place: where the paper says it: section, theorem, figure; or `BEYOND`.
         setting: what was trained or measured.
         quantity: the number's name.
-        found: `value`, `low`, `high`, `n`: a mean over seeds (`onelayer.evidence.intervals.mean`,
-            `of_seeds` below), a share of them (`onelayer.evidence.intervals.share`), or one number.
+        estimate: `value`, `low`, `high`, `n`: a mean over seeds (`of_seeds` below), a share of them
+            (`onelayer.evidence.intervals.share`), or one number (`alone`).
         note: what the number is.
         side: where the claim holds, if it is a sentence with a direction.
         compared: with what the number is compared; else with `published` on the side's reference
@@ -53,7 +53,7 @@ class Claim(NamedTuple):
     place: str
     setting: str
     quantity: str
-    found: Mapping[str, float]
+    estimate: Mapping[str, float]
     note: str
     side: Direction | None = None
     compared: Comparison | None = None
@@ -67,14 +67,14 @@ class Claim(NamedTuple):
 
     def row(self) -> dict:
         """The claim as a row of a tidy table."""
-        found = {name: self.found[name] for name in ("value", "low", "high", "n")}
-        return {**self.keys, **found} | {
+        estimate = {name: self.estimate[name] for name in ("value", "low", "high", "n")}
+        return {**self.keys, **estimate} | {
             "claim": self.claim,
             "place": self.place,
             "setting": self.setting,
             "seed": ALL,
             "quantity": self.quantity,
-            "runs": math.nan if math.isnan(self.found["low"]) else self.found["n"],
+            "runs": math.nan if math.isnan(self.estimate["low"]) else self.estimate["n"],
             "published": self.published,
             "published_std": self.published_std,
             "tolerance": self.tolerance,
@@ -95,15 +95,14 @@ class Claim(NamedTuple):
         """The number of each seed, tidy; they are not judged."""
         seeds = pd.Series(dtype=float) if self.seeds is None else self.seeds
         named = {"claim": self.claim, "place": self.place, "setting": self.setting}
-        found = pd.DataFrame({"seed": seeds.index.map(str), "value": seeds.to_numpy()})
-        rows = found.assign(
+        rows = pd.DataFrame({"seed": seeds.index.map(str), "value": seeds.to_numpy()}).assign(
             **named, **self.keys, quantity=self.quantity, n=1, note="this seed alone"
         )
         return tidy(rows, [*KEYS, *self.keys])
 
 
 def of_seeds(seeds: np.ndarray | pd.Series, least: float = -math.inf, most: float = math.inf):
-    """The mean of a number over the seeds that gave one, as `Claim.found` wants it.
+    """The mean of a number over the seeds that gave one, as `Claim.estimate` wants it.
 
     Args:
         seeds: [seeds], NaN where a seed gives none.
@@ -114,7 +113,7 @@ def of_seeds(seeds: np.ndarray | pd.Series, least: float = -math.inf, most: floa
 
 
 def alone(value: float, n: int) -> dict[str, float]:
-    """One number of n runs, points or sizes, without an interval, as `Claim.found` wants it."""
+    """One number of n runs, points or sizes, without an interval, as `Claim.estimate` wants it."""
     return {"value": float(value), "low": math.nan, "high": math.nan, "n": int(n)}
 
 

@@ -93,7 +93,8 @@ def usual_target(kind: str, name: str) -> str:
     return f"{kind}_{name.partition('/')[2]}"
 
 
-_WRITTEN = {f.name for f in fields(Declaration)} - {"kind", "module", "function", "purpose"}
+_SOURCE = ("kind", "module", "function", "purpose")
+_WRITTEN = {f.name for f in fields(Declaration)} - set(_SOURCE)
 _IN_ORDER = ("name", "section", "label")
 
 
@@ -103,19 +104,19 @@ def read_declarations(folder: Path = REPOSITORY / "src" / PACKAGE) -> list[Decla
     Raises:
         OnelayerError: one is not written out in literals, or lacks a part; or two have one rule.
     """
-    found: list[Declaration] = []
+    declarations: list[Declaration] = []
     for path in sorted(folder.rglob("*.py"), key=lambda path: (path.stem == "claims", path)):
         text = path.read_text(encoding="utf-8")
         if _DECLARED.search(text):
             place = path.relative_to(folder.parent).with_suffix("")
             module = ".".join(part for part in place.parts if part != "__init__")
-            found += _declarations(ast.parse(text, filename=str(path)), module)
-    for first, second in itertools.pairwise(sorted(found, key=lambda d: d.rule)):
+            declarations += _declarations(ast.parse(text, filename=str(path)), module)
+    for first, second in itertools.pairwise(sorted(declarations, key=lambda d: d.rule)):
         if first.rule == second.rule and first.name == second.name:
             raise OnelayerError(f"{first.kind} {first.name}: declared twice")
         if first.rule == second.rule:
             raise OnelayerError(f"target {first.rule}: two results have it; name one of them")
-    return found
+    return declarations
 
 
 def _declarations(tree: ast.Module, module: str) -> Iterator[Declaration]:
@@ -124,9 +125,10 @@ def _declarations(tree: ast.Module, module: str) -> Iterator[Declaration]:
             continue
         for call in function.decorator_list:
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") in KINDS:
-                own = {"module": module, "function": function.name, "kind": call.func.id}
-                own["purpose"] = (ast.get_docstring(function) or "").partition("\n")[0].rstrip(".")
-                yield Declaration(**_literals(call, f"{module}:{function.name}"), **own)
+                purpose = (ast.get_docstring(function) or "").partition("\n")[0].rstrip(".")
+                source = {"kind": call.func.id, "module": module, "function": function.name}
+                literals = _literals(call, f"{module}:{function.name}")
+                yield Declaration(**literals, **source, purpose=purpose)
 
 
 def _literals(call: ast.Call, where: str) -> dict[str, object]:
@@ -144,7 +146,7 @@ def _literals(call: ast.Call, where: str) -> dict[str, object]:
 
 
 def keep(function: Callable, reads: Mapping[str, str], **shown: object) -> Callable:
-    """Leave at a function what its step needs of its declaration, as `reads` and `shown`."""
+    """Attach to a function what its step needs of its declaration, as `reads` and `shown`."""
     function.reads, function.shown = dict(reads or {}), shown
     return function
 
@@ -173,8 +175,8 @@ def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping
     def main(step: Step) -> None:
         def made() -> object:
             files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
-            told = {n: getattr(step.settings, n) for n in settings.model_fields}
-            return function(**files, **told)
+            values = {n: getattr(step.settings, n) for n in settings.model_fields}
+            return function(**files, **values)
 
         write(step, made, function.shown)
 
@@ -190,9 +192,9 @@ def _read(place: Path | list[Path], annotation: object) -> object:
 
 
 def _contents(place: Path) -> object:
-    """A file of a step, read by its suffix; of others the function takes the `Path`.
+    """A file of a step, read by its suffix; for others the function takes the `Path`.
 
-    Who reads declarations alone needs no library that reads files.
+    Libraries are imported here because reading declarations needs none of them.
     """
     if place.suffix == ".parquet":
         import pandas as pd

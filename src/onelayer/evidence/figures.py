@@ -83,7 +83,7 @@ def house_style() -> Iterator[None]:
 
 
 def despine(*axes: Axes, left: bool = False, bottom: bool = False) -> None:
-    """Take the frame's top and right sides away; the left and bottom ones where told."""
+    """Remove the frame's top and right sides; the left and bottom ones if asked."""
     for axis in axes:
         gone = ["top", "right", *["left"] * left, *["bottom"] * bottom]
         axis.spines[gone].set_visible(False)
@@ -109,11 +109,11 @@ def save_png(figure: Figure, png: Path) -> None:
 def few_colours(pixels: np.ndarray) -> tuple[np.ndarray, list[int]]:
     """Pixels `[..., RGB]` in white and 254 other colours: the place of each, and 768 numbers.
 
-    A colour counts as the root of how often it comes: colour bars stay smooth beside all the white.
+    Colours are weighted by the root of how often they occur: colour bars stay smooth.
     """
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-    found, which, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    colours = (found[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
+    distinct, which, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    colours = (distinct[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
     often = np.ceil(np.sqrt(counts)).astype(int)
     sample = Image.fromarray(np.repeat(colours, often, axis=0)[None])
     palette = [255, 255, 255, *sample.quantize(254, kmeans=2).getpalette()]

@@ -135,21 +135,21 @@ def check(
             published number where the claim says it stands.
     """
     # A value that a wildcard has in other settings than these makes a table, too.
-    known = re.compile("|".join(re.sub(r"\{\w+\}", r"\\w+", name) for name in tables))
+    declared = re.compile("|".join(re.sub(r"\{\w+\}", r"\\w+", name) for name in tables))
     seen, decided = {}, {}
     for paper, findings in papers.items():
-        own = set()
+        names = set()
         for finding in findings:
             named = f"finding {paper}/{finding.name}"
             one_row = f"{named}: a claim has one primary row;"
             if (other := seen.setdefault(finding.name, paper)) != paper:
                 raise OnelayerError(f"{named}: {other} has a finding of this name, too")
-            if finding.name in own:
+            if finding.name in names:
                 raise OnelayerError(f"{one_row} this one has two")
-            own.add(finding.name)
+            names.add(finding.name)
             if not re.fullmatch("[a-z0-9_]+", finding.name):
                 raise OnelayerError(f"{named}: a name has small letters, digits and _")
-            if not known.fullmatch(finding.table):
+            if not declared.fullmatch(finding.table):
                 raise OnelayerError(f"{named}: no table {finding.table}")
             if isinstance(finding, Remark):
                 continue

@@ -61,10 +61,10 @@ def over_seeds(values: Column, low: float, high: float) -> tuple[float, float, f
     Returns:
         The mean, and the lower and upper end of its interval.
     """
-    found = mean(values)
-    if found["n"] == 1:
-        return found["value"], low, high
-    value, half = found["value"], found["high"] - found["value"]
+    of_seeds = mean(values)
+    if of_seeds["n"] == 1:
+        return of_seeds["value"], low, high
+    value, half = of_seeds["value"], of_seeds["high"] - of_seeds["value"]
     below, above = max(value - low, 0.0), max(high - value, 0.0)
     return value, value - math.hypot(below, half), value + math.hypot(above, half)
 

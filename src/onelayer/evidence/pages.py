@@ -131,7 +131,7 @@ class Link:
 
 
 def page(title: str, body: Iterable[str], script: str = "", clicked: str = "") -> str:
-    """A whole page, which the report can also take up: its style is for `.onelayer` alone.
+    """A whole page, which the report can also embed: its style applies to `.onelayer` alone.
 
     `script` runs once the page is there, `clicked` at every click in it.
     """
@@ -180,23 +180,23 @@ def _cell(content: object, column: str) -> str:
     text = str(content)
     if isinstance(content, Link):
         return f'<a href="{html.escape(content.to)}.html">{html.escape(text)}</a>'
-    found = [_ONE.fullmatch(part) for part in text.split(", ")]
-    if all(found) and len(found) == 1:
-        return _said(found[0])
-    if all(found):  # of several quantities, which the column's head names in brackets
+    verdicts = [_ONE.fullmatch(part) for part in text.split(", ")]
+    if all(verdicts) and len(verdicts) == 1:
+        return _said(verdicts[0])
+    if all(verdicts):  # of several quantities, which the column's head names in brackets
         names = column.partition("(")[2].rstrip(")").split(", ")
-        names = names if len(names) == len(found) else [""] * len(found)
+        names = names if len(names) == len(verdicts) else [""] * len(verdicts)
         return "".join(
             f'<span class="said">{html.escape(name)} {_said(one)}</span>'
-            for name, one in zip(names, found, strict=True)
+            for name, one in zip(names, verdicts, strict=True)
         )
     if ended := _AT_THE_END.fullmatch(text):
         return f"{html.escape(ended['before'])}{_said(ended)}"
     return html.escape(text)
 
 
-def _said(found: re.Match) -> str:
-    verdict, share = found["verdict"], found["share"] or ""
+def _said(match: re.Match) -> str:
+    verdict, share = match["verdict"], match["share"] or ""
     share = html.escape(share.replace(" of the effect", ""))
     meaning = html.escape(VERDICTS[verdict])
     return f'<span class="judged" title="{meaning}">{badge(verdict)}{share}</span>'

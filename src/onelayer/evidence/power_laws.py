@@ -35,7 +35,7 @@ def jackknifed(y: np.ndarray, x: np.ndarray, groups: Sequence[Hashable]) -> list
     Args:
         y: float64 [points].
         x: float64 [points, k].
-        groups: of each point, which points leave with it.
+        groups: of each point; the points of a group leave together.
 
     Returns:
         Of each column of x `value`, `low`, `high`, and `n`, the number of groups.

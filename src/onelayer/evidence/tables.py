@@ -5,7 +5,7 @@ how many independent runs that covers (`runs`), what it was compared with (`kind
 published number still counts as it (`tolerance`), our effect in units of the published one from the
 value of no effect (`reference`), and the verdict, which follows from these. A quantity without a
 counterpart has an empty verdict and kind; one that was not measured has the verdict `not run`, one
-that a run did not come to `not reached`, and a reason.
+that a run did not get to `not reached`, and a reason.
 """
 
 import functools
@@ -125,15 +125,15 @@ def by_table(paths: Iterable[Path]) -> dict[str, Path]:
     return {f"{path.parent.name}/{path.stem}": path for path in paths}
 
 
-def tables_in(folder: Path) -> list[Path]:
+def tables_in(folder: Path, hint: str = "`make results` makes them") -> list[Path]:
     """Files of all tables (CSV) in a run's folder `results`.
 
     Raises:
-        OnelayerError: there is none.
+        OnelayerError: there is none; `hint` says what to do.
     """
     if paths := sorted(folder.glob("tables/*/*.csv")):
         return paths
-    raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    raise OnelayerError(f"{folder}: no tables here; {hint}")
 
 
 def read_tables(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
@@ -152,12 +152,12 @@ _MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
 def markdown(text: object) -> str:
     """Text as Markdown shows it, in one line: no cell, element, link or picture begins in it.
 
-    Only of a `Link` it is one.
+    Only a `Link` becomes a link.
     """
     if isinstance(text, Link):
         return f"[{markdown(text.text)}]({text.to}.md)"
     plain = " ".join(str(text).split())
-    return _MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", plain)
+    return _MARKUP.sub(lambda match: "&lt;" if match[0] == "<" else f"\\{match[0]}", plain)
 
 
 def markdown_table(table: pd.DataFrame) -> str:

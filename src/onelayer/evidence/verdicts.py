@@ -1,4 +1,4 @@
-"""The one rule that judges a measured number, told in one paragraph.
+"""The one rule that judges a measured number, in one paragraph.
 
 An effect is measured in units of the published one: e = (ours - reference) / (published -
 reference). The reference is the number's own null where one is measured, with the null's spread,
@@ -168,7 +168,7 @@ class Number(Comparison):
 
     def tolerance(self, ours: Measured) -> float:
         """The row's own, and at least `relative`."""
-        return self._known(ours) or ours.tolerance
+        return self._rounding(ours) or ours.tolerance
 
     def effect(self, ours: Measured) -> Effect:
         """As in the module's first paragraph; without a reference our share of the published."""
@@ -182,7 +182,7 @@ class Number(Comparison):
         reference = ours.reference if measured else self.reference
         unit = self.unit if self._control else ours.published - reference
         # What was rounded away is no effect, and nothing can be a share of it.
-        if not self._control and abs(unit) <= self._known(ours) * _EXACT:
+        if not self._control and abs(unit) <= self._rounding(ours) * _EXACT:
             return Effect(reference)
         low, high = (end - reference for end in ours.ends)
         if measured and not math.isnan(ours.difference_low):
@@ -190,19 +190,19 @@ class Number(Comparison):
         ends = sorted((low / unit, high / unit))
         return Effect(reference, unit, (ours.value - reference) / unit, *ends)
 
-    def outcome(self, ours: Measured, found: Effect) -> str:
+    def outcome(self, ours: Measured, effect: Effect) -> str:
         """The verdict, as above."""
         if self.reference is None:
-            return self._beside(ours, found)
-        if math.isnan(found.effect_share):
+            return self._without_reference(ours, effect)
+        if math.isnan(effect.effect_share):
             return UNDECIDED
-        share, low, high = found[2:]
+        share, low, high = effect[2:]
         if low >= -TENTH and high <= TENTH:
             return NEGLIGIBLE
         if low > 0:
-            unit = abs(found.effect)
+            unit = abs(effect.effect)
             spread = self._spread(ours) / unit
-            slack = 0.0 if self._control else self._known(ours) / unit * _EXACT
+            slack = 0.0 if self._control else self._rounding(ours) / unit * _EXACT
             if share - math.hypot(share - low, spread) - slack > 1:
                 return "larger"
             return "smaller" if share + math.hypot(high - share, spread) + slack < 1 else REPRODUCED
@@ -212,17 +212,17 @@ class Number(Comparison):
     def _control(self) -> bool:
         return self.unit is not None and self.reference is not None
 
-    def _beside(self, ours: Measured, found: Effect) -> str:
+    def _without_reference(self, ours: Measured, effect: Effect) -> str:
         low, high = ours.ends
-        slack = self._known(ours) * _EXACT
+        slack = self._rounding(ours) * _EXACT
         if low - slack > ours.published:
             return "larger"
         if high + slack < ours.published:
             return "smaller"
-        return REPRODUCED if (high - low) / 2 <= TENTH * found.effect + slack else UNDECIDED
+        return REPRODUCED if (high - low) / 2 <= TENTH * effect.effect + slack else UNDECIDED
 
-    def _known(self, ours: Measured) -> float:
-        # Behind a number `max` never takes NaN.
+    def _rounding(self, ours: Measured) -> float:
+        # `max` skips a NaN that is not its first argument.
         return max(0.0, ours.tolerance, self.relative * abs(ours.published))
 
     def _spread(self, ours: Measured) -> float:
@@ -255,7 +255,7 @@ class UpperBound(Comparison):
         ends = sorted(end / ours.published for end in ours.ends)
         return Effect(math.nan, math.nan, ours.value / ours.published, *ends)
 
-    def outcome(self, ours: Measured, found: Effect) -> str:
+    def outcome(self, ours: Measured, effect: Effect) -> str:
         """The verdict, as above."""
         low, high = ours.ends
         if high <= ours.published:
@@ -296,9 +296,9 @@ class Direction(Comparison):
         ends = sorted((low * self.side, high * self.side))
         return Effect(reference, self.side, (ours.value - reference) * self.side, *ends)
 
-    def outcome(self, ours: Measured, found: Effect) -> str:
+    def outcome(self, ours: Measured, effect: Effect) -> str:
         """The verdict, as above."""
-        low, high = found.effect_low, found.effect_high
+        low, high = effect.effect_low, effect.effect_high
         if math.isnan(low) or math.isnan(high):
             return UNDECIDED
         if low >= -self.matters and high <= self.matters:
@@ -321,10 +321,10 @@ DIFFERENCE = ["difference_low", "difference_high"]
 def judge(
     table: pd.DataFrame, compared: Compared, differences: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Fill what a table's rows are compared with, and the verdict, of one that has all else.
+    """Fill in what a table's rows are compared with, and their verdicts.
 
-    A row that comes with the verdict `not reached` keeps it, and has no effect: what stood still
-    shows nothing by it. One that comes with `undecided` keeps it where it is compared with
+    A row that comes with the verdict `not reached` keeps it, and has no effect: a run that stood
+    still shows nothing. One that comes with `undecided` keeps it where it is compared with
     something: it rests on one training. A row that comes with a kind keeps that. The kind is empty
     where nothing is compared.
 
@@ -345,25 +345,25 @@ def judge(
     ):
         ours = Measured(*numbers[place])
         if isinstance(compared, Mapping):
-            own = compared.get(quantity)
+            rule = compared.get(quantity)
         else:
-            own = compared if isinstance(compared, Comparison) else compared[place]
-        judged.append(_judged(ours, own, verdict, kind))
+            rule = compared if isinstance(compared, Comparison) else compared[place]
+        judged.append(_judged(ours, rule, verdict, kind))
     return table.assign(**pd.DataFrame(judged, index=table.index))
 
 
-def _judged(ours: Measured, own: Comparison | None, verdict: str, kind: str) -> dict[str, object]:
-    compares = own is not None and own.compares(ours)
-    found = own.verdict(ours) if compares else ""
+def _judged(ours: Measured, rule: Comparison | None, verdict: str, kind: str) -> dict[str, object]:
+    compares = rule is not None and rule.compares(ours)
+    outcome = rule.verdict(ours) if compares else ""
     unreached = verdict == NOT_REACHED
-    if unreached or (verdict == UNDECIDED and found not in ("", NOT_RUN)):
-        found = verdict
+    if unreached or (verdict == UNDECIDED and outcome not in ("", NOT_RUN)):
+        outcome = verdict
     measured = compares and not unreached and not math.isnan(ours.value)
     return {
-        "tolerance": own.tolerance(ours) if compares else math.nan,
-        "kind": (kind or own.kind) if compares else "",
-        "verdict": found,
-    } | (own.effect(ours) if measured else Effect())._asdict()
+        "tolerance": rule.tolerance(ours) if compares else math.nan,
+        "kind": (kind or rule.kind) if compares else "",
+        "verdict": outcome,
+    } | (rule.effect(ours) if measured else Effect())._asdict()
 
 
 def rounding(printed: str) -> float:

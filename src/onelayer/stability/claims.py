@@ -93,8 +93,8 @@ def joint_training(small: Sequence[SmallStart]) -> pd.DataFrame:
     rows = []
     for (start, L, n, m, shortest, quantity), runs in table.groupby(keys, sort=False):
         claim = f"W and V together, {start}, L {L}, n {n}, m {list_length(m, shortest)}"
-        found = mean(runs["value"].dropna(), *BETWEEN.get(quantity, ()))
-        rows.append({"claim": claim, "quantity": quantity, "runs": found["n"]} | found)
+        estimate = mean(runs["value"].dropna(), *BETWEEN.get(quantity, ()))
+        rows.append({"claim": claim, "quantity": quantity, "runs": estimate["n"]} | estimate)
     return claims_of("decision_lists", tidy(rows, ["claim"]))
 
 

@@ -1,4 +1,4 @@
-"""Another machine in place of this one: libraries told to leave instructions of it alone.
+"""Another machine in place of this one: libraries that leave some of its instructions alone.
 
 Numerical libraries choose their kernels by the processor, and other kernels add in another order.
 Each has an environment variable that makes it choose as on a lesser processor; it reads the
@@ -22,8 +22,7 @@ log = logging.getLogger("onelayer")
 def missing_instructions(machine: Machine, processor: Mapping[str, str]) -> list[str]:
     """Instruction sets that a machine requires and a processor, as described, lacks.
 
-    A processor that nothing is known of lacks them all: with instructions that are not there a
-    process is killed.
+    An unknown processor counts as lacking them all: a process that uses a missing one is killed.
     """
     flags = processor.get("flags", "").split()
     return [name for name in machine.requires if name not in flags]

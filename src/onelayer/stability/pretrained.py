@@ -30,14 +30,14 @@ def measure(step: Step, execution: Execution) -> pd.DataFrame:
         task = read_task(step.inputs.text[0], step.inputs.vocabulary[0], settings)
         trained = train(*task, settings, execution)
         families.setdefault(settings.family, []).append((settings, trained))
-    found = []
+    parts = []
     for family, trained in families.items():
         claim = f"{family}, {trained[0][0].tokens:,} tokens"
-        found.append(_losses(claim, trained))
+        parts.append(_losses(claim, trained))
         if step.settings.probe:
             runs = {settings.seed: training for settings, training in trained}
-            found.append(_ratios(claim, runs, step))
-    return pd.concat(found, ignore_index=True)
+            parts.append(_ratios(claim, runs, step))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _losses(claim: str, trained: Sequence[tuple[PretrainModelSettings, Training]]) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def _spreads(machines: Sequence[Machine], claim: pd.DataFrame) -> list[dict]:
 def standard_error(value: float, low: float, high: float, runs: float) -> float:
     """What a 95% interval of a mean of runs (Student's t) says of the mean's standard deviation.
 
-    NaN for an interval that has not the mean in its middle: that of a share, or one that was cut.
+    NaN for an interval whose middle is not the mean: that of a share, or one that was cut.
     """
     centred = math.isclose(low + high, 2 * value, rel_tol=1e-9)
     return float((high - low) / 2 / stdtrit(runs - 1, 0.975)) if centred and runs > 1 else math.nan
@@ -81,14 +81,14 @@ def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[d
     slack = np.spacing(reference["high"].abs().astype(np.float32)).astype(float)
     low, high = reference["low"] - slack, reference["high"] + slack
     inside = (low <= value) & (value <= high) & judged
-    known = reference["value"].notna() | value.notna()
-    equal = (reference["value"] == value) & known
+    measured = reference["value"].notna() | value.notna()
+    equal = (reference["value"] == value) & measured
     key = {"paper": "all papers", "claim": ALL, "machine": machine.name, "judged": NO_VERDICT}
     return [
         key | {"quantity": name, "note": note} | share(int(which.sum()), int(of.sum()))
         for name, which, of, note in (
             (COVERED, inside, judged, f"within the interval of {first}"),
-            (SAME, equal, known, f"equal to {first} to the last bit"),
+            (SAME, equal, measured, f"equal to {first} to the last bit"),
         )
     ]
 
@@ -132,7 +132,7 @@ def notes(
     table: pd.DataFrame, machines: Sequence[Machine], measured: Sequence[pd.DataFrame]
 ) -> list[str]:
     """What a reader must know: the machines, those left out, and how many claims agree."""
-    found = [
+    lines = [
         "Each row is one of the paper's own tables, measured again with the seeds of the settings; "
         "another machine is this one, told by environment variables to compute as that one would.",
         "Spreads: standard deviations of the value, between machines with the same seeds, and "
@@ -143,16 +143,16 @@ def notes(
         how = switches or ("other seeds" if machine.other_seeds else "no switch")
         how += f"; {machine.threads} threads" * (machine.threads > 1)
         left_out = f"Left out, the processor lacks one of {', '.join(machine.requires)}. "
-        found.append(f"{machine.name}: {left_out * (not len(claims))}{how}.")
+        lines.append(f"{machine.name}: {left_out * (not len(claims))}{how}.")
     agreement = table[table["claim"] == ALL].set_index(["machine", "quantity"])
     for machine in agreement.index.unique("machine"):
         covered, same = (agreement.loc[(machine, name)] for name in (COVERED, SAME))
-        found.append(
+        lines.append(
             f"{machine}: {covered['value'] * covered['n']:.0f} of {covered['n']:.0f} values lie "
             f"within the interval here, {same['value'] * same['n']:.0f} of {same['n']:.0f} are "
             "equal to the last bit."
         )
-    return found
+    return lines
 
 
 @table(
@@ -164,5 +164,5 @@ def notes(
 )
 def stability(claims: list[pd.DataFrame], machines: list[Machine]) -> Report:
     """Claims as on other machines and from other seeds: spreads, and verdicts that change."""
-    found = assemble(machines, claims)
-    return Report(found, readable(found, machines), TITLE, notes(found, machines, claims))
+    spreads = assemble(machines, claims)
+    return Report(spreads, readable(spreads, machines), TITLE, notes(spreads, machines, claims))

@@ -68,7 +68,7 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlo
         factors = rng.normal(0.0, block.deviation, (2, block.L, block.L))
         training = full.FactoredTraining(source, *dynamics, factors)
     else:
-        of_device = full.GpuTraining if on_gpu(source.device) else full.Training
+        of_device = full.GpuTraining if on_gpu(source.device) else full.TrainingOfW
         chunks = block.chunks if block.method == "sampled" else 1
         training = of_device(source, *dynamics, chunks)
     return full.follow(training, block, execution)
@@ -77,7 +77,7 @@ def train(run: AttentionRun, execution: Execution = Execution()) -> full.FullFlo
 def train_runs(
     settings: AttentionSettings, execution: Execution = Execution()
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Train every run with every of its seeds, one after the other, each with a state of its own.
+    """Train every run with each of its seeds, one after the other, each with its own state.
 
     Returns:
         `summary`, `FullFlow.history`; `scores_in_list_order` of runs small enough to draw.

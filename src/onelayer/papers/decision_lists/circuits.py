@@ -8,7 +8,7 @@ from torch import Tensor
 from onelayer.compute.circuits import Model
 from onelayer.compute.seeds import generator
 from onelayer.papers.decision_lists.joint import Problem, small_start
-from onelayer.papers.decision_lists.model import Rows, evaluate
+from onelayer.papers.decision_lists.model import QueryRows, evaluate
 from onelayer.settings.circuits import FollowedLists
 from onelayer.settings.decision_lists import ListedSize
 
@@ -27,12 +27,12 @@ def model(settings: FollowedLists) -> Model:
             for place, name in enumerate(("W", "V"))
         }
 
-    def batch(seeds: Sequence[int]) -> list[tuple[int, Rows]]:
+    def batch(seeds: Sequence[int]) -> list[tuple[int, QueryRows]]:
         """Runs that share lists, and the sequences' rows; equal seeds stand together."""
         return [(seeds.count(seed), Problem(size, seed).rows()) for seed in dict.fromkeys(seeds)]
 
     def gradients(
-        parameters: dict[str, Tensor], problems: list[tuple[int, Rows]]
+        parameters: dict[str, Tensor], problems: list[tuple[int, QueryRows]]
     ) -> tuple[Tensor, dict[str, Tensor]]:
         counts = [count for count, _ in problems]
         parts = zip(*(parameters[name].split(counts) for name in ("W", "V")), strict=True)

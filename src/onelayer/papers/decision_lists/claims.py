@@ -94,7 +94,7 @@ def _theorem_1(table: pd.DataFrame) -> list[Claim]:
         return []
     ordered = "the decision list is learned", "section I.B", "order"
     pairs = "least share of list pairs with W[a_k, a] > W[a_{k+1}, a]"
-    found = []
+    claims = []
     by_length = [(_lists(*key), rows) for key, rows in table.groupby(SIZES[2:], sort=False)]
     for lists, rows in [("all lists", table), *by_length]:
         by = dict(list(rows.groupby("quantity")))
@@ -102,7 +102,7 @@ def _theorem_1(table: pd.DataFrame) -> list[Claim]:
         names = "largest_time_to_bound_ratio", "least_list_order"
         names = names if rows is table else ("time_to_bound_ratio", "list_order")
         ratios = by["t_star_to_bound_ratio"]["value"]
-        found += _worst(by, ratios, THEOREM_1, setting, names, (*ordered, pairs))
+        claims += _worst(by, ratios, THEOREM_1, setting, names, (*ordered, pairs))
         at_one = rows[(rows["quantity"] == "t_star_gamma_log_l") & (rows["delta"] == 1)]["value"]
         if rows is not table and len(at_one):
             note = "t* γ log L at δ = 1, mean over sizes; "
@@ -110,8 +110,8 @@ def _theorem_1(table: pd.DataFrame) -> list[Claim]:
             claim = "the time is bounded in terms of 1 / (log(L) gamma)"
             setting = f"exact flow, {lists}, {len(at_one)} sizes"
             number = alone(at_one.mean(), len(at_one))
-            found.append(Claim(claim, THEOREM_1, setting, "t_star_gamma_log_l", number, note))
-    return found
+            claims.append(Claim(claim, THEOREM_1, setting, "t_star_gamma_log_l", number, note))
+    return claims
 
 
 def time_exponents(solved: pd.DataFrame) -> list[Claim]:
@@ -126,7 +126,7 @@ def time_exponents(solved: pd.DataFrame) -> list[Claim]:
     rows = solved[(solved["delta"] == 1) & (solved["shortest"] == solved["m"])]
     x = np.column_stack([rows["gamma"], np.log(rows["L"]), rows["m"]])
     sizes = list(zip(rows["L"], rows["n"], strict=True))
-    found = jackknifed(rows["t_star"].to_numpy(), x, sizes)
+    slopes = jackknifed(rows["t_star"].to_numpy(), x, sizes)
     setting = f"exact flow, {len(rows)} problems of {len(set(sizes))} sizes (L, n), δ 1"
     note = "slope of log t* with all three together; no sampling: jackknife over sizes (L, n)"
     quantities = {"exponent_of_gamma": -1.0, "exponent_of_log_L": -1.0, "exponent_of_M": 1.0}
@@ -134,7 +134,7 @@ def time_exponents(solved: pd.DataFrame) -> list[Claim]:
         Claim("the time to be perfect grows as its bound 4 M / (log(L) gamma)", BEYOND, setting,
               quantity, number, note, compared=THEORY, published=exponent, tolerance=TENTH,
               kind="analogue", keys={"level": np.nan, "nearest": 1})
-        for (quantity, exponent), number in zip(quantities.items(), found, strict=True)
+        for (quantity, exponent), number in zip(quantities.items(), slopes, strict=True)
     ]  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _training_w(table: pd.DataFrame) -> list[Claim]:
     """
     table = table.assign(equal=table["shortest_list"] == table["list_length"])
     proven = "least share of query tokens whose column of W proves it"
-    found = []
+    claims = []
     for together in (True, False):
         keys = ["method", "equal"] if together else ["method", "zipf", "deviation", "equal"]
         for _, rows in table.groupby(keys, sort=False):
@@ -163,8 +163,8 @@ def _training_w(table: pd.DataFrame) -> list[Claim]:
             names = f"time_to_bound_ratio{suffix}", f"certified{suffix}"
             place, kind = (THEOREM_1, "") if method == POPULATION_FLOW else (BEYOND, "analogue")
             ratios, perfect = times["value"] / times["published"], (PERFECT, place, "certified")
-            found += _worst(by, ratios, place, setting, names, (*perfect, proven), kind)
-    return found
+            claims += _worst(by, ratios, place, setting, names, (*perfect, proven), kind)
+    return claims
 
 
 def _worst(
@@ -179,8 +179,8 @@ def _worst(
     """The largest of some times in units of their bounds, `ratios`, and the least of some shares.
 
     A time above its bound decides, whatever became of those that were not perfect in time. Shares
-    must all be 1, and count, so that no tolerance is due; `shares_of` are their claim, place and
-    quantity, and what they are. `names` are of both.
+    must all be 1, and are counts, so that no tolerance is due; `shares_of` are their claim, place
+    and quantity, and what they are. `names` are of both.
     """
     claim, of_shares, quantity, what = shares_of
     missing, shares = _unreached(by["t_star"]), by[quantity]["value"]
@@ -200,13 +200,13 @@ def _factors(table: pd.DataFrame) -> list[Claim]:
     apart = table[(table["method"] == "factored") & ratios]
     claim = "the product W_K^T W_Q is replaced by a single matrix W"
     note = "time of W_K and W_Q apart / time of W"
-    keys, found = [*SIZES, "deviation", "delta"], []
+    keys, claims = [*SIZES, "deviation", "delta"], []
     for (*size, deviation, delta), rows in apart.groupby(keys, sort=False):
         start = f"from N(0, {deviation:.15g}^2), {_size(size)}{_mass(delta)}"
         where = "section I.A", f"{METHODS['factored']}, {start}", "time_of_factors"
         number, missing = of_seeds(rows["value"], 0), _unreached(rows)
-        found.append(Claim(claim, *where, number, note, missing=missing))
-    return found
+        claims.append(Claim(claim, *where, number, note, missing=missing))
+    return claims
 
 
 def _theorem_2(table: pd.DataFrame) -> list[Claim]:
@@ -214,7 +214,7 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
 
     Sequences that are drawn once are no population loss: an analogue.
     """
-    keys, found = [*SIZES, "epsilon", "delta", "trained_on"], []
+    keys, claims = [*SIZES, "epsilon", "delta", "trained_on"], []
     for (*size, epsilon, delta, drawn), rows in table.groupby(keys, sort=False):
         by = rows.set_index("quantity")
         if by.loc["hypotheses_hold", "value"] != 1:
@@ -228,17 +228,17 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
         step = "latest_perfect_step", alone(latest["value"], latest["n"]), note
         bound = UpperBound("bound" if population else "analogue")
         missing = _unreached(by.loc[["latest_step"]])
-        found.append(Claim(NEAR, THEOREM_2, setting, *step, None, bound, first, missing=missing))
+        claims.append(Claim(NEAR, THEOREM_2, setting, *step, None, bound, first, missing=missing))
     worst = []
     for kind, place, loss, name in (
         ("bound", THEOREM_2, "population loss", ""),
         ("analogue", BEYOND, "sequences drawn once", "_drawn_sequences"),
     ):
-        starts = [claim for claim in found if claim.compared.kind == kind]
+        starts = [claim for claim in claims if claim.compared.kind == kind]
         if not starts:
             continue
-        shares = [claim.found["value"] / claim.published for claim in starts]
-        runs = [claim.found["n"] for claim in starts]
+        shares = [claim.estimate["value"] / claim.published for claim in starts]
+        runs = [claim.estimate["n"] for claim in starts]
         setting = f"{loss}, {len(starts)} starts that meet the hypotheses"
         note = "first perfect step / the window's beginning, a mean over the start's seeds; the "
         note += "largest of all runs"
@@ -246,7 +246,7 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
         share = f"largest_step_to_window_ratio{name}", alone(max(shares), sum(runs)), note
         bound = UpperBound(kind)
         worst.append(Claim(NEAR, place, setting, *share, None, bound, 1.0, missing=missing))
-    return worst + found
+    return worst + claims
 
 
 def _value(table: pd.DataFrame) -> list[Claim]:
@@ -265,7 +265,7 @@ def _value(table: pd.DataFrame) -> list[Claim]:
         ("largest_", "task_accuracy_ceiling", means["task_accuracy_ceiling"].idxmax()),
         *(("", quantity, size) for size in of_size for quantity in VALUE_NOTES),
     ]
-    found = []
+    claims = []
     for worst, quantity, size in chosen:
         chance = 1 / size[0]
         claim, place, reference, sign, lowest = {
@@ -279,14 +279,14 @@ def _value(table: pd.DataFrame) -> list[Claim]:
         number = of_seeds(of_size[size][quantity], lowest, 1)
         matters = TENTH * (1 - chance) if quantity == "argmax_accuracy" else TENTH
         side = Direction(reference, sign, matters)
-        found.append(Claim(claim, place, setting, f"{worst}{quantity}", number, note, side))
-    return found
+        claims.append(Claim(claim, place, setting, f"{worst}{quantity}", number, note, side))
+    return claims
 
 
 def _joint(table: pd.DataFrame) -> list[Claim]:
     """How many runs on W and V were perfect where no theorem speaks; described, not judged."""
     steps = table[(table["quantity"] == "steps_to_perfect") & (table["hypotheses"] != "hold")]
-    found = []
+    claims = []
     for kind, named in (("near", "c_of"), ("small", "start")):
         starts = steps[steps["start_kind"] == kind]
         for (name, *size), rows in starts.groupby([named, *SIZES], sort=False):
@@ -304,8 +304,8 @@ def _joint(table: pd.DataFrame) -> list[Claim]:
                 claim = "full convergence from small, random initialization"
                 place, number = "section II, open", share(int(perfect.sum()), runs)
             setting = f"{name}, {_size(size)}"
-            found.append(Claim(claim, place, setting, "share_perfect", number, note))
-    return found
+            claims.append(Claim(claim, place, setting, "share_perfect", number, note))
+    return claims
 
 
 def _unreached(rows: pd.DataFrame) -> str:

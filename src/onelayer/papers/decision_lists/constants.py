@@ -93,7 +93,6 @@ def theorem_2(
     """Theorem 2's constants, and whether its hypotheses hold; delta is ours.
 
     Args:
-        L, n, m, epsilon, delta: the setting.
         lambda_max: largest eigenvalue of the Hessian in (W, V), see `joint.largest_eigenvalue`; the
             abstract does not say where in parameter space it is taken.
 

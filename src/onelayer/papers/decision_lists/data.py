@@ -88,7 +88,7 @@ def list_length(m: int, shortest: int) -> int | str:
 
 
 def dealt_lengths(L: int, shortest: int, m: int) -> np.ndarray:
-    """Lengths from `shortest` to m over L tokens, each as often as it goes, int64 [L]."""
+    """Lengths from `shortest` to m, dealt to L tokens in turn, int64 [L]."""
     return shortest + np.arange(L) % (m - shortest + 1)
 
 
@@ -129,7 +129,7 @@ def sample_sequences(rng: np.random.Generator, L: int, n: int, count: int) -> Se
 def inclusion_chances(weights: np.ndarray, n: int) -> np.ndarray:
     """Probability that a token is in s, given how many of it and its successors are.
 
-    Exact for every weights, which drawing without replacement is not.
+    Exact for any weights, which drawing without replacement is not.
 
     Returns:
         float64 [L, n + 1]; entry [i, k] = w_i e_{k-1}(w_{i+1}, ...) / e_k(w_i, ...), with e_k the

@@ -258,9 +258,9 @@ def _draw_scores(axis: Axes, path: pd.DataFrame, solved: pd.DataFrame, size: Len
     slots.append(("others", "0.5", "0.4", 1.4))
     for (name, colour, ink, width), line in zip(slots, scores.T, strict=True):
         axis.plot(path["time"], line, color=colour, linewidth=width)
-        beside = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         end = path["time"].iloc[-1], line[-1]
-        axis.annotate(name, end, **beside, color=ink, fontsize=8, annotation_clip=False)
+        axis.annotate(name, end, **style, color=ink, fontsize=8, annotation_clip=False)
     times = of_size(solved[solved["delta"] == 1], size)["separation"]
     for k, time in enumerate(times.iloc[0] if len(times) else []):
         axis.axvline(time, color=colours[k], linestyle=":", linewidth=1.2)

@@ -19,8 +19,8 @@ from onelayer.compute.execution import Execution
 from onelayer.compute.graphs import Graphed
 from onelayer.papers.decision_lists.data import DecisionLists, Sequences, inclusion_chances
 from onelayer.papers.decision_lists.model import (
-    Batch,
     Columns,
+    SequenceBatch,
     batch_of,
     gradient_w,
     loss_w,
@@ -60,7 +60,7 @@ class AllSequences:
         self._batch = batch_of(lists, sequences)
         self._query = torch.from_numpy(sequences.tokens).reshape(-1)
 
-    def draw(self) -> Batch:
+    def draw(self) -> SequenceBatch:
         """All of them."""
         return self._batch
 
@@ -122,7 +122,7 @@ class Sampler:
             tokens[repeats] = torch.randint(self.L, (again, self.n), **self._drawn())
 
     def _unwatched_draws(self) -> Tensor:
-        """Uniform subsets of which the host reads nothing, by Floyd's algorithm.
+        """Uniform subsets, of which the host need not read anything, by Floyd's algorithm.
 
         Bentley & Floyd (1987), 'A sample of brilliance': token j is uniform among the first L - n +
         j + 1, or the last of these where it repeats one.
@@ -147,12 +147,12 @@ class Sampler:
             return taken.T.long().argsort(dim=1, descending=True, stable=True)[:, : self.n]
         return taken.T.nonzero()[:, 1].reshape(self.batch, self.n)
 
-    def draw(self) -> Batch:
+    def draw(self) -> SequenceBatch:
         """A fresh batch."""
         tokens = self.tokens()
         key, query = tokens[:, None, :], tokens[:, :, None]
         target = self.rank[key, query].argmin(dim=2, keepdim=True)
-        return Batch(key * self.L + query, target, self.weight, self.L)
+        return SequenceBatch(key * self.L + query, target, self.weight, self.L)
 
     def margins(self, W: Tensor) -> Tensor:
         """Those of `model.Columns`: what holds for all sequences, float64 [L]."""
@@ -171,7 +171,7 @@ def euler(W: Tensor, h: float, gradient: Callable[[Tensor], Tensor]) -> Tensor:
     return W - h * gradient(W)
 
 
-class Training:
+class TrainingOfW:
     """W on its way from 0.
 
     Args:
@@ -188,7 +188,7 @@ class Training:
         above: float64 [L], the columns' margins at W.
         crossing: float64 [L], times at which they became positive; NaN while they are not.
         history: rows of `HISTORY`.
-        settled: whether all of this is known to the host.
+        settled: whether the host has all of this.
     """
 
     settled = True
@@ -248,7 +248,7 @@ class Training:
         time = torch.tensor(self.h * self.steps, dtype=torch.float64, device=self.source.device)
         self.history.append(self.measured(self._batches, time).tolist())
 
-    def measured(self, batches: Iterable[Batch], time: Tensor) -> Tensor:
+    def measured(self, batches: Iterable[SequenceBatch], time: Tensor) -> Tensor:
         """A row of the history, float64 [columns]."""
         W, columns = self.W, self.source.columns
         losses = torch.stack([loss_w(W, self.c, batch) for batch in batches])
@@ -278,13 +278,13 @@ class Training:
         self.steps = steps
 
     def settle(self, record_every: int) -> None:
-        """Let the host know where the training is."""
+        """Bring the host up to date."""
 
     def _draw(self) -> None:
         self._batches = [self.source.draw() for _ in range(self.chunks)]
 
 
-class GpuTraining(Training):
+class GpuTraining(TrainingOfW):
     """The same on a GPU, where no step waits for the host.
 
     Whether every query is right stays on the device: from then on steps change nothing, and the
@@ -315,7 +315,7 @@ class GpuTraining(Training):
         if self.steps % LOOK_EVERY == 0:
             self.settle(record_every)
 
-    def _advance(self, drawn: list[Batch]) -> None:
+    def _advance(self, drawn: list[SequenceBatch]) -> None:
         """One step on these sequences unless every query is right; changes tensors alone."""
         active = (self._above <= 0).any()
         for held, new in zip(self._held, drawn, strict=True):
@@ -327,8 +327,8 @@ class GpuTraining(Training):
         rose = (below <= 0) & (above > 0) & active
         time = self.h * (self._taken - below / (above - below))
         crossing = torch.where(rose, time, self._crossing).masked_fill(above <= 0, torch.nan)
-        for own, new in ((self.W, W), (self._above, above), (self._crossing, crossing)):
-            own.copy_(new)
+        for held, new in ((self.W, W), (self._above, above), (self._crossing, crossing)):
+            held.copy_(new)
         self._taken += active
 
     def _measured(self) -> Tensor:
@@ -357,7 +357,7 @@ class GpuTraining(Training):
         self._taken.fill_(steps)
 
 
-class FactoredTraining(Training):
+class FactoredTraining(TrainingOfW):
     """W_K and W_Q on their way; `W` is W_K^T W_Q.
 
     The gradient of W_K is W_Q G^T and that of W_Q is W_K G, with G that of W: both are 0 at W_K =
@@ -397,7 +397,7 @@ class FactoredTraining(Training):
         self.W = factors[0].T @ factors[1]
 
 
-def follow(training: Training, run: Run, execution: Execution) -> FullFlow:
+def follow(training: TrainingOfW, run: Run, execution: Execution) -> FullFlow:
     """Take steps until every query is strictly right, or `run.max_steps` of them.
 
     Goes on from the state of a killed run, if there is one. Where sequences are drawn the last

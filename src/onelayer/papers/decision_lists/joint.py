@@ -18,7 +18,7 @@ from onelayer.compute.execution import progress_bar
 from onelayer.compute.seeds import generator
 from onelayer.evidence.findings import ALL
 from onelayer.papers.decision_lists import constants, data
-from onelayer.papers.decision_lists.model import Columns, Rows, evaluate, loss, rows_of
+from onelayer.papers.decision_lists.model import Columns, QueryRows, evaluate, loss, rows_of
 from onelayer.settings.decision_lists import (
     ListedSize,
     NearStart,
@@ -59,7 +59,7 @@ def _beside_permutation(V: np.ndarray, lists: data.DecisionLists) -> dict[str, f
 
 
 def train_value(
-    lists: data.DecisionLists, rows: Rows, eta: float, steps: int, record_every: int = 10
+    lists: data.DecisionLists, rows: QueryRows, eta: float, steps: int, record_every: int = 10
 ) -> tuple[np.ndarray, pd.DataFrame]:
     """Gradient descent on V alone from V = 0, attention held uniform by W = 0.
 
@@ -102,17 +102,16 @@ def small_start(
 def train_joint(
     W: Tensor,
     V: Tensor,
-    rows: Rows,
+    rows: QueryRows,
     eta: float,
     steps: int,
     optimiser: Literal["gd", "adam"] = "gd",
-    held_out: Rows | None = None,
+    held_out: QueryRows | None = None,
 ) -> JointRuns:
     """Train W and V on the population loss, all runs side by side, until each was perfect once.
 
     Args:
         W, V: float64 [R, L, L], the starts; left as they are.
-        rows: the sequences.
         eta: learning rate. The abstract gives none but 1 / lambda_max near cP. From small random
             starts with n = 4, 10 (gd) and 0.1 (adam) are perfect in about 20-40 steps for L of 12
             and 16; eta = 1 (gd) takes 210-350: gradients carry P(s_j = a) = 1/L.
@@ -155,7 +154,7 @@ class _Adam:
 
 
 def largest_eigenvalue(
-    rng: np.random.Generator, W: Tensor, V: Tensor, rows: Rows, tolerance: float
+    rng: np.random.Generator, W: Tensor, V: Tensor, rows: QueryRows, tolerance: float
 ) -> float:
     """Theorem 2's lambda_max of the Hessian of the loss at one (W, V), by power iteration.
 
@@ -175,7 +174,7 @@ def largest_eigenvalue(
     return _power(lambda x: product(x) - dominant * x, start, tolerance) + dominant
 
 
-def _hessian_product(W: Tensor, V: Tensor, rows: Rows) -> Callable[[Tensor], Tensor]:
+def _hessian_product(W: Tensor, V: Tensor, rows: QueryRows) -> Callable[[Tensor], Tensor]:
     """Maps a vector [2 L L] to the Hessian's product with it, by differentiating twice."""
     point = [W.detach().clone().requires_grad_(), V.detach().clone().requires_grad_()]
     gradient = torch.autograd.grad(loss(*point, rows), point, create_graph=True)
@@ -222,13 +221,13 @@ class Problem:
         """The lists and the permutation."""
         return data.lists_of_seed(self.size.L, self.size.m, self.seed, self.size.shortest)
 
-    def rows(self) -> Rows:
+    def rows(self) -> QueryRows:
         """All sequences, or those that are drawn to train on."""
         if self.sequences is None:
             return rows_of(self.lists, data.enumerate_sequences(self.size.L, self.size.n))
         return self.drawn("trained on", self.sequences)
 
-    def drawn(self, purpose: str, count: int) -> Rows:
+    def drawn(self, purpose: str, count: int) -> QueryRows:
         """Sequences that are drawn for a purpose, others for each."""
         rng = generator("decision lists", purpose, *self.key.values())
         return rows_of(self.lists, data.sample_sequences(rng, self.size.L, self.size.n, count))
@@ -337,7 +336,7 @@ def small_runs(
         `argmax_accuracy` and `centred_cosine` of V; and their histories with `step`, `loss`,
         `accuracy`.
     """
-    found, histories = [], []
+    runs, histories = [], []
     for start in progress(starts, unit="start"):
         for problem in (Problem(start, seed) for seed in start.seeds):
             lists = problem.lists
@@ -354,5 +353,5 @@ def small_runs(
                 "order": float(Columns(lists).order(torch.from_numpy(run.W[0]))),
                 **_beside_permutation(run.V[0], lists),
             }
-            found.append(problem.columns | how | end)
-    return pd.DataFrame(found), pd.concat(histories, ignore_index=True)
+            runs.append(problem.columns | how | end)
+    return pd.DataFrame(runs), pd.concat(histories, ignore_index=True)

@@ -18,7 +18,7 @@ from onelayer.papers.decision_lists.data import PADDING, DecisionLists, Sequence
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class SequenceBatch:
     """Sequences as the gradient for W with V = cP needs them."""
 
     pairs: Tensor  # int64 [S, n, n], flat index of W[key, query] for [s, query place, key place]
@@ -28,7 +28,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class QueryRows:
     """Queries as the gradient for (W, V) needs them, one row per (sequence, query)."""
 
     query: Tensor  # int64 [Q], the token that asks
@@ -47,23 +47,23 @@ class Evaluation:
     V: Tensor  # [R, L, L], the gradient
 
 
-def batch_of(lists: DecisionLists, sequences: Sequences) -> Batch:
+def batch_of(lists: DecisionLists, sequences: Sequences) -> SequenceBatch:
     """Index the sequences for `loss_w` and `gradient_w`."""
     tokens, L = sequences.tokens, lists.vocabulary
     pairs = tokens[:, None, :] * L + tokens[:, :, None]
     target = lists.determining_places(tokens)[:, :, None]
     weight = (sequences.probability / tokens.shape[1])[:, None, None]
-    return Batch(*map(torch.from_numpy, (pairs, target, weight)), L)
+    return SequenceBatch(*map(torch.from_numpy, (pairs, target, weight)), L)
 
 
-def rows_of(lists: DecisionLists, sequences: Sequences) -> Rows:
+def rows_of(lists: DecisionLists, sequences: Sequences) -> QueryRows:
     """Lay the sequences out for `evaluate`."""
     tokens = sequences.tokens
     count, n = tokens.shape
     target = np.take_along_axis(tokens, lists.determining_places(tokens), axis=1)  # [S, n]
     absent = np.full((count, lists.vocabulary), -np.inf)
     np.put_along_axis(absent, tokens, 0.0, axis=1)
-    return Rows(
+    return QueryRows(
         query=torch.from_numpy(tokens.reshape(-1)),
         absent=torch.from_numpy(absent.repeat(n, axis=0)),
         label=torch.from_numpy(lists.permutation[target].reshape(-1, 1)),
@@ -71,19 +71,19 @@ def rows_of(lists: DecisionLists, sequences: Sequences) -> Rows:
     )
 
 
-def attention(W: Tensor, batch: Batch) -> Tensor:
+def attention(W: Tensor, batch: SequenceBatch) -> Tensor:
     """Attention p of every query, [S, query, key]."""
     return W.reshape(-1)[batch.pairs].softmax(dim=2)
 
 
-def loss_w(W: Tensor, c: float, batch: Batch) -> Tensor:
+def loss_w(W: Tensor, c: float, batch: SequenceBatch) -> Tensor:
     """Eq. (2) over the batch with V = cP, a scalar: -log softmax(c p)[b*] over all L outputs."""
     logits = c * attention(W, batch)
     _, total, top = _exponentials(logits, batch.vocabulary)
     return (batch.weight * (total.log() + top - logits.gather(2, batch.target))).sum()
 
 
-def gradient_w(W: Tensor, c: float, batch: Batch) -> Tensor:
+def gradient_w(W: Tensor, c: float, batch: SequenceBatch) -> Tensor:
     """Gradient of `loss_w`, [L, L].
 
     d loss/dW[b, a] = c p_b [(f_b - y_b) - sum_k p_k (f_k - y_k)] for every query a and key b
@@ -99,7 +99,7 @@ def gradient_w(W: Tensor, c: float, batch: Batch) -> Tensor:
     return gradient.view_as(W)
 
 
-def margins(W: Tensor, batch: Batch) -> Tensor:
+def margins(W: Tensor, batch: SequenceBatch) -> Tensor:
     """W[b*, a] minus the largest other score of the sequence, [S, n]; inf for n = 1.
 
     Positive exactly where p_b* exceeds every other p, that is where V = cP is strictly right.
@@ -109,7 +109,7 @@ def margins(W: Tensor, batch: Batch) -> Tensor:
     return scores.gather(2, batch.target).squeeze(2) - others
 
 
-def strict_accuracy(W: Tensor, batch: Batch) -> Tensor:
+def strict_accuracy(W: Tensor, batch: SequenceBatch) -> Tensor:
     """Probability, over sequences and positions, that p_b* exceeds every other p; a scalar.
 
     Ties are wrong. With V = cP this is the accuracy of the label too: the logits are c p and 0.
@@ -126,14 +126,14 @@ def _exponentials(logits: Tensor, L: int) -> tuple[Tensor, Tensor, Tensor]:
     return exponentials, exponentials.sum(dim=2, keepdim=True) + absent * (-top).exp(), top
 
 
-def row_logits(W: Tensor, V: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+def row_logits(W: Tensor, V: Tensor, rows: QueryRows) -> tuple[Tensor, Tensor]:
     """Attention p [R, Q, L] (0 for absent tokens) and logits V p [R, Q, L] of every query."""
     scores = W.transpose(-1, -2).index_select(-2, rows.query) + rows.absent
     p = scores.softmax(dim=-1)
     return p, p @ V.transpose(-1, -2)
 
 
-def loss(W: Tensor, V: Tensor, rows: Rows) -> Tensor:
+def loss(W: Tensor, V: Tensor, rows: QueryRows) -> Tensor:
     """Eq. (2) over the rows for any V, [R]; differentiable twice."""
     _, logits = row_logits(W, V, rows)
     label = rows.label.expand(*logits.shape[:-1], 1)
@@ -141,7 +141,7 @@ def loss(W: Tensor, V: Tensor, rows: Rows) -> Tensor:
     return (rows.weight * surprise).sum(dim=(-1, -2))
 
 
-def evaluate(W: Tensor, V: Tensor, rows: Rows) -> Evaluation:
+def evaluate(W: Tensor, V: Tensor, rows: QueryRows) -> Evaluation:
     """Loss, label accuracy and closed-form gradients for (W, V), all in one pass.
 
     With r = f - y: d loss/dV = r p^T, d loss/dp = V^T r, and d loss/dW[b, a] =

@@ -289,10 +289,10 @@ def solve_grids(
     """
     grids = [(starmap(Setting, g.settings()), g.step, g.shortest) for g in settings.grids]
     grids.append((starmap(Setting, map(size_of, shown)), STEP, None))
-    parts, known = [], set()
+    parts, solved = [], set()
     for grid, step, shortest in progress(grids, unit="grid"):
-        new = [one for one in dict.fromkeys(grid) if (one, shortest) not in known]
-        known.update((one, shortest) for one in new)
+        new = [one for one in dict.fromkeys(grid) if (one, shortest) not in solved]
+        solved.update((one, shortest) for one in new)
         if new and shortest is None:
             table = theorem_1_table(new, solve(new, step, settings.max_steps))
             parts.append(table.assign(shortest=table["m"]))

@@ -230,8 +230,8 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
     with_its_c = near[near["scale"] == "theorem_2"].rename(columns=WORDS | window)
     for values, runs in with_its_c.groupby(THEOREM_2_KEYS, sort=False):
         key, first = dict(zip(THEOREM_2_KEYS, values, strict=True)), runs.iloc[0]
-        known = first[["c", "starting_loss", "largest_a", "least_a"]].to_dict()
-        rows += _rows(key, known | {"hypotheses_hold": float(first["holds"])}, {})
+        constants = first[["c", "starting_loss", "largest_a", "least_a"]].to_dict()
+        rows += _rows(key, constants | {"hypotheses_hold": float(first["holds"])}, {})
         for quantity in ("lambda_max", *window.values()):
             rows.append(key | {"quantity": quantity, "runs": len(runs)} | mean(runs[quantity]))
         rows += [key | row for row in _observed(runs, first["holds"], key["trained_on"] == ALL)]
@@ -241,8 +241,8 @@ def theorem_2(near: pd.DataFrame) -> pd.DataFrame:
 def _observed(runs: pd.DataFrame, holds: bool, population: bool) -> list[dict[str, object]]:
     """First perfect steps: the mean over the seeds that got there, and the latest of all.
 
-    A seed that was not perfect within the steps allowed took longer than those: so many count where
-    they reach into the window, and else its latest step is not known.
+    A seed that was not perfect within the steps allowed took longer: these count as its step where
+    they reach into the window; otherwise its step is unknown.
     """
     perfect = runs["first_perfect"].notna()
     note = "" if perfect.all() else f"{perfect.sum()} of {len(runs)} seeds perfect in time"

@@ -54,10 +54,10 @@ def patterns_of(cases: Sequence[Case], n: int) -> Patterns:
         present = np.zeros((len(sequences.tokens), L), dtype=bool)
         np.put_along_axis(present, sequences.tokens, True, axis=1)
         for a in range(L):
-            own = present[:, a]  # as many sequences for each token
-            first = np.where(present[own], case.lists.rank[:, a], L + 1).argmin(axis=1)
-            counts.append(present[own].T.astype(float))
-            probabilities.append(sequences.probability[own] * L / n)
+            asked = present[:, a]  # as many sequences for each token
+            first = np.where(present[asked], case.lists.rank[:, a], L + 1).argmin(axis=1)
+            counts.append(present[asked].T.astype(float))
+            probabilities.append(sequences.probability[asked] * L / n)
             targets.append(np.arange(L)[:, None] == first)
     B = len(counts)
     stacked = (np.stack(part, axis=-1) for part in (counts, probabilities, targets))
@@ -121,10 +121,10 @@ def climb(size: Size, settings: WorstCaseSettings, heaviest: float) -> tuple[Cas
     at_random = float(ratios.max())
     for _ in range(settings.rounds):
         new = [changed(rng, case, m, heaviest) for case in cases]
-        found = measured(new)
-        better = found > ratios
+        changed_ratios = measured(new)
+        better = changed_ratios > ratios
         cases = [b if up else a for a, b, up in zip(cases, new, better, strict=True)]
-        ratios = np.where(better, found, ratios)
+        ratios = np.where(better, changed_ratios, ratios)
     every = pd.concat(tried)
     return cases[int(ratios.argmax())], len(every), int((~every["perfect"]).sum()), at_random
 
@@ -141,11 +141,11 @@ def search(settings: WorstCaseSettings, progress: Callable[..., Iterable] = tqdm
         for distribution, heaviest in ((UNIFORM, 1.0), (WEIGHTED, settings.heaviest)):
             case, tries, gave_up, at_random = climb(size, settings, heaviest)
             finer = settings.step / STEP * settings.max_steps
-            found = measure([case], size.n, STEP, int(finer)).iloc[0]
+            measured = measure([case], size.n, STEP, int(finer)).iloc[0]
             lists = [[int(b) for b in row if b != PADDING] for row in case.lists.lists]
             rows.append(
                 {"L": size.L, "n": size.n, "m": size.m, "distribution": distribution}
-                | found.to_dict()
+                | measured.to_dict()
                 | {"tries": tries, "gave_up": gave_up, "at_random": at_random}
                 | {"weights": case.weights.tolist(), "lists": lists}
             )
@@ -185,22 +185,22 @@ def readable(by: pd.DataFrame, *key: object) -> dict:
         "over all sequences of n distinct tokens, P(s) proportional to the product of weights. "
         "γ, and δ = 1, are ours as in the table of Theorem 1; a smaller δ makes c larger and the "
         "time shorter. The bound has the longest list that the case has.",
-        "Lists are told as token: its list, most decisive first; tokens without others in their "
+        "Lists are written as token: its list, most decisive first; tokens without others in their "
         "list are left out. A flow that gave up counts with the time that it came to.",
     ],
     readable=readable,
-    reads={"found": "search_worst_case.found"},
+    reads={"cases": "search_worst_case.found"},
 )
-def worst_case(found: pd.DataFrame) -> pd.DataFrame:
+def worst_case(cases: pd.DataFrame) -> pd.DataFrame:
     """The worst cases beside the bound, tidy, by `KEYS`; first the worst of all."""
-    rows, found = [], found.rename(columns=dict(zip(("L", "n", "m"), KEYS, strict=False)))
-    worst, every = found.loc[found["ratio"].idxmax()], dict.fromkeys(KEYS, ALL)
-    for case, key in [(worst, every), *((case, dict(case[KEYS])) for _, case in found.iterrows())]:
-        longer = ((a, own) for a, own in enumerate(case["lists"]) if len(own) > 1)
-        told = "; ".join(f"{a}: {' '.join(map(str, own))}" for a, own in longer)
+    rows, cases = [], cases.rename(columns=dict(zip(("L", "n", "m"), KEYS, strict=False)))
+    worst, every = cases.loc[cases["ratio"].idxmax()], dict.fromkeys(KEYS, ALL)
+    for case, key in [(worst, every), *((case, dict(case[KEYS])) for _, case in cases.iterrows())]:
+        longer = ((a, tokens) for a, tokens in enumerate(case["lists"]) if len(tokens) > 1)
+        lists = "; ".join(f"{a}: {' '.join(map(str, tokens))}" for a, tokens in longer)
         heavy = " ".join(f"{weight:.2g}" for weight in case["weights"])
-        note = f"{told}; weights {heavy}" if case["distribution"] == WEIGHTED else told
-        tries = found["tries"].sum() if key is every else case["tries"]
+        note = f"{lists}; weights {heavy}" if case["distribution"] == WEIGHTED else lists
+        tries = cases["tries"].sum() if key is every else case["tries"]
         late = {} if case["perfect"] or case["ratio"] > 1 else {"verdict": NOT_REACHED}
         ratio = {"value": case["ratio"], "published": 1.0, "n": tries, "note": note}
         rows.append(key | {"quantity": "largest_time_to_bound_ratio"} | ratio | late)

@@ -53,7 +53,7 @@ Do both hold when training goes on?
     training, training_tables.ablation, training_figures.longer_training
     -> ablate_transformers -> table_ablation, figure_longer_training
 Open problems: more states, higher order, two layers, from the standard start (analogues).
-    chain.Source, open_problems, open_problem_tables, training_figures.way_closed
+    chain.MarkovSource, open_problems, open_problem_tables, training_figures.way_closed
     -> train_open_problems -> table_open_problems, figure_open_problems
 Beyond the paper: is the unigram model a minimum of the whole transformer where p + q > 1?
     trap, trap_tables, training_figures.trap_figure

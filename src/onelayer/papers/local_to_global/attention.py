@@ -44,7 +44,7 @@ class _Block(NamedTuple):
 
 
 class _Attention(torch.autograd.Function):
-    """Keeps sums; its exponentials are made again on the way back."""
+    """Keeps sums; exponentials are computed again in the backward pass."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
@@ -71,9 +71,9 @@ class _Attention(torch.autograd.Function):
         Q, K = (part.flatten(1, 2).mT.contiguous() for part in (q, k))  # [R, d, 2T]
         dQ, dK, dM = torch.empty_like(Q), torch.zeros_like(K), torch.zeros_like(M)
         for runs, queries, keys, E in _blocks(q, k):
-            own = G[runs, queries].flatten(1, 2).flatten(2)
-            dM[runs, keys] += (E.mT @ own).reshape(dM[runs, keys].shape)
-            dS = (own @ M[runs, keys].flatten(1, 2).flatten(2).mT).mul_(E).mul_(d**-0.5)
+            slopes = G[runs, queries].flatten(1, 2).flatten(2)
+            dM[runs, keys] += (E.mT @ slopes).reshape(dM[runs, keys].shape)
+            dS = (slopes @ M[runs, keys].flatten(1, 2).flatten(2).mT).mul_(E).mul_(d**-0.5)
             rows, columns = (slice(2 * part.start, 2 * part.stop) for part in (queries, keys))
             # d rows, not d columns: BLAS is several times as fast.
             dQ[runs, :, rows] = K[runs, :, columns] @ dS.mT

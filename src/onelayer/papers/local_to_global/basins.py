@@ -84,10 +84,10 @@ def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarr
         return _square(E, size, sign) * g - s_star
 
     tolerances = {"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0.0, "frtol": 0.0}
-    found = elementwise.find_root(
+    root = elementwise.find_root(
         excess, (np.log(low), np.log(high)), args=(E,), tolerances=tolerances, maxiter=200
     )
-    return np.exp(found.x)
+    return np.exp(root.x)
 
 
 def _bracket(E: np.ndarray, sign: int, s_star: float) -> tuple[np.ndarray, np.ndarray]:

@@ -115,5 +115,5 @@ def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:
             [4 * e**3 * g, 4 * abs(w) * e**4, 0.0],
         ]
     )
-    found = curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
-    return found[:n, :n]
+    in_space = curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
+    return in_space[:n, :n]

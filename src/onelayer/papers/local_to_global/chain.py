@@ -60,7 +60,7 @@ def _binary_entropy(probability: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class MarkovSource:
     """A Markov source of S states and order k (the paper's open problems).
 
     A context is the last k symbols, read as a number whose last digit is the latest of them; there

@@ -122,7 +122,7 @@ def _flow_share(
 
 
 def _pooled(rows: pd.DataFrame) -> dict[str, float]:
-    """The share of all rows together, and how sure it is by the starts of one row.
+    """The share of all rows together, with the interval that the starts of one row give.
 
     All chains and scales have the same starts: on one side of p + q = 1 they mostly fail together.
     """
@@ -153,11 +153,11 @@ def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]
         back = _pooled(rows)
         away = back | {"value": 1 - back["value"]}
         away |= {"low": 1 - back["high"], "high": 1 - back["low"]}
-        for quantity, found, verb in (
+        for quantity, estimate, verb in (
             ("share_that_returns", back, "end at it"),
             ("share_that_leaves", away, "do not end at it"),
         ):
-            claims.append(Claim(some, *where, quantity, found, f"{near} {verb}", some_of_them))
+            claims.append(Claim(some, *where, quantity, estimate, f"{near} {verb}", some_of_them))
     return claims
 
 
@@ -165,7 +165,7 @@ def _near_origin(rows: pd.DataFrame, place: str, model: str) -> Claim:
     """Where small starts end, on both sides of p + q = 1."""
     below = rows["p"] + rows["q"] < 1
     as_said = rows.assign(value=rows["value"].where(below, 1 - rows["value"]))
-    scales = " and ".join(f"{sigma:g}" for sigma in sorted(set(rows["sigma"])))
+    scales = " and ".join(f"{sigma:.15g}" for sigma in sorted(set(rows["sigma"])))
     setting = _setting(model, rows, f"normal starts of scale {scales}")
     claim = "starts around the origin reach a global minimum for p + q < 1, a local one for > 1"
     note = "flows that end at a global minimum for p + q < 1, and elsewhere for p + q > 1"
@@ -249,7 +249,7 @@ def _flows_with_attention(
 
 
 def _untrained(table: pd.DataFrame) -> dict[str, str]:
-    """By start, what a claim on it says in place of a number: nothing, where all of it trained."""
+    """By start, why a claim on it is not judged; empty where every run trained."""
     means = table[(table["quantity"] == "final_loss") & (table["seed"] == ALL)]
     verdicts = means.set_index("initialisation")["verdict"]
     return verdicts.eq(NOT_REACHED).map({True: "a run did not train", False: ""}).to_dict()
@@ -309,13 +309,13 @@ def _rank_one(
         Claim(
             claim,
             place,
-            f"{run}, iteration {found['iteration']}",
-            "smallest_top_share" + "_of_the_authors" * (found is theirs),
-            found,
-            "" if reason else (one_run if found is theirs else note).format(found["matrix"]),
+            f"{run}, iteration {row['iteration']}",
+            "smallest_top_share" + "_of_the_authors" * (row is theirs),
+            row,
+            "" if reason else (one_run if row is theirs else note).format(row["matrix"]),
             compared=compared,
             published=expected,
             missing=reason,
         )
-        for claim, place, run, found, compared, expected, reason in claims
+        for claim, place, run, row, compared, expected, reason in claims
     ]

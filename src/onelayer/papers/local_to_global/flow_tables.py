@@ -7,8 +7,8 @@ in `claims`.
 
 With the attention scalar (theorem 3) this is known without an integral: ds/dt = -h(s) |grad s|^2,
 so that s moves towards s* and never past it, and every critical point with s other than s* has
-s = 0. So a start whose s has the sign of s* ends at a global minimum, wherever it lies. Of the
-others Gaussian starts tell.
+s = 0. So a start whose s has the sign of s* ends at a global minimum, wherever it lies. Gaussian
+starts show where the others end.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,8 +63,8 @@ def _critical_points(
             speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
             bends = [np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points]
             exact = of_all | {"tolerance": ROUNDING}
-            found = returned.loc[(chain.p, chain.q, name)]
-            returning = share(int(found["back"]), int(found["starts"]))
+            flows = returned.loc[(chain.p, chain.q, name)]
+            returning = share(int(flows["back"]), int(flows["starts"]))
             returning |= {"published": RETURNS.get(name, np.nan)}
             rows += [
                 exact | {"quantity": "loss", "value": worst, "published": entropy},

@@ -62,7 +62,7 @@ class Trajectories(NamedTuple):
 
     @property
     def ended(self) -> Tensor:
-        """Which are at rest or at the end of their time; where they stay in the batch they stay."""
+        """Which are at rest or at the end of their time; they move no more, even in the batch."""
         return self.at_rest | (self.time >= self.until)
 
 

@@ -3,7 +3,7 @@
 The paper says nothing of these. Its sentence on two states is carried over to chains of the first
 order under one layer: 1 - p - q is the second eigenvalue of a chain of two states, and where it is
 positive a small start reaches the bigram model, where it is negative the unigram model. All of them
-are analogues: of two states, too, the embedding has a row a state, which the paper's has not.
+are analogues: with two states, too, the embedding has a row per state, unlike the paper's.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import pandas as pd
 from onelayer.evidence.intervals import mean, share
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
-from onelayer.papers.local_to_global.chain import Source
+from onelayer.papers.local_to_global.chain import MarkovSource
 from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.settings.local_to_global import SourceSettings
 
@@ -27,9 +27,9 @@ def with_way_closed(curves: pd.DataFrame, sources: Sequence[SourceSettings]) -> 
     Columns `closed`, the share of the way to the entropy of the best model, whose memory is the
     source's order, and `above_best` (nats).
     """
-    known = {one.name: Source.of(one.transitions) for one in sources}
-    unigram = curves["source"].map({name: source.entropy(0) for name, source in known.items()})
-    best = curves["source"].map({name: one.entropy(one.order) for name, one in known.items()})
+    source_of = {one.name: MarkovSource.of(one.transitions) for one in sources}
+    unigram = curves["source"].map({name: source.entropy(0) for name, source in source_of.items()})
+    best = curves["source"].map({name: one.entropy(one.order) for name, one in source_of.items()})
     closed = (unigram - curves["loss"]) / (unigram - best)
     return curves.assign(closed=closed, above_best=curves["loss"] - best)
 
@@ -48,12 +48,12 @@ def _unreached(fell: pd.Series) -> dict[str, str]:
 def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
     """Verdicts of a table of the open problems that has its values: of chains under one layer.
 
-    Nothing is published of these: the way closed is compared with the half of it.
+    Nothing is published of these: the share of the way closed is compared with one half.
     """
-    known = {one.name: Source.of(one.transitions) for one in sources}
+    source_of = {one.name: MarkovSource.of(one.transitions) for one in sources}
     compared = []
     for row in table.itertuples():
-        source = known[row.source]
+        source = source_of[row.source]
         carried_over = source.order == 1 and row.depth == 1 and row.quantity == "way_closed"
         side = 1 if carried_over and source.second_eigenvalue > 0 else -1
         compared.append(Direction(0.5, side, kind="analogue") if carried_over else None)
@@ -105,7 +105,7 @@ def open_problems(
     final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
     rows = []
     for one in sources:
-        source = Source.of(one.transitions)
+        source = MarkovSource.of(one.transitions)
         entropies = [source.entropy(memory) for memory in range(source.order + 1)]
         seen = "; ".join(f"{value:.4f} with {memory}" for memory, value in enumerate(entropies))
         within = TENTH * (entropies[0] - entropies[-1])

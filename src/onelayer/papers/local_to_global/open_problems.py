@@ -24,7 +24,7 @@ from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, t
 from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import initialisation
-from onelayer.papers.local_to_global.chain import Source
+from onelayer.papers.local_to_global.chain import MarkovSource
 from onelayer.papers.local_to_global.training import BETAS, one_cycle
 from onelayer.settings.local_to_global import OpenProblemsSettings, SourceSettings
 
@@ -63,7 +63,7 @@ def train_sources(
     """
     groups: dict[tuple[int, int, int], list[SourceSettings]] = {}
     for one in settings.sources:
-        source = Source.of(one.transitions)
+        source = MarkovSource.of(one.transitions)
         for depth in one.depths:
             groups.setdefault((source.states, source.order, depth), []).append(one)
     parts = []
@@ -89,7 +89,7 @@ def _train_group(
         OnelayerError: the held-out sequences lack a context of a source.
     """
     T, B, iterations = settings.sequence_length, settings.batch, settings.iterations
-    sources, seeds = [Source.of(one.transitions) for one in members], range(settings.seeds)
+    sources, seeds = [MarkovSource.of(one.transitions) for one in members], range(settings.seeds)
     each = [source for source in sources for _ in seeds]
     random = RunRandom([*seeds] * len(sources), execution.device)
     held_out = RunRandom([settings.seeds] * len(each), execution.device)
@@ -124,7 +124,7 @@ def _train_group(
     )
 
 
-def population_losses(parameters: Parameters, x: Tensor, sources: Sequence[Source]) -> Tensor:
+def population_losses(parameters: Parameters, x: Tensor, sources: Sequence[MarkovSource]) -> Tensor:
     """The expected loss of each run, [R] (nats), estimated on inputs x, int64 [R, B, T].
 
     From the k-th input on, where the whole context is seen. Next symbols are averaged out by the
@@ -143,12 +143,12 @@ def population_losses(parameters: Parameters, x: Tensor, sources: Sequence[Sourc
     return torch.stack(expected)
 
 
-def _possible(source: Source) -> list[int]:
+def _possible(source: MarkovSource) -> list[int]:
     """The contexts that occur; rounding leaves others a law of 1e-17."""
     return np.flatnonzero(source.law > 1e-12).tolist()
 
 
-def draw(u: Tensor, sources: Sequence[Source]) -> Tensor:
+def draw(u: Tensor, sources: Sequence[MarkovSource]) -> Tensor:
     """Turn uniform numbers u [R, B, length] into stationary sequences, int64 of the same shape.
 
     The first k symbols come from the stationary law of the contexts, the others from the next
@@ -170,7 +170,7 @@ def draw(u: Tensor, sources: Sequence[Source]) -> Tensor:
     return x
 
 
-def contexts(x: Tensor, source: Source) -> Tensor:
+def contexts(x: Tensor, source: MarkovSource) -> Tensor:
     """The context after every symbol from the k-th on, int64 [..., length - k + 1]."""
     S, k = source.states, source.order
     length = x.shape[-1] - k + 1

@@ -6,8 +6,8 @@ g = 0 with a e^2 = -1, which the model without a does not have. On the last s = 
 two factors that change sign there: saddles, at the loss of the unigram model.
 
 The bounds of the errors are known before a flow is integrated. They bound the sum of the errors of
-all steps, as if each was as large as the tolerance allows and none undid another; found are far
-smaller ones.
+all steps, as if each was as large as the tolerance allows and none undid another; actual errors are
+far smaller.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from onelayer.settings.local_to_global import ChainSettings
 
 MODELS = {2: "(e, w)", 3: "(e, w, a)"}  # by the number of variables
 UNFINISHED = -1
-REACHED = 1e-3  # a limit is told apart from the other by much more than this
+REACHED = 1e-3  # limits differ by much more than this
 MAX_STEPS = 5_000  # after which a trajectory is given up
 SLOW_AT_REST = 1e-5  # with p + q = 1 no flow comes to rest faster than by a power of time
 STANDARD_DEVIATIONS = 4.0  # how far out a normal start lies: one in 16,000 is beyond
@@ -71,19 +71,19 @@ def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
     Near e = 0 the growth rate of log|e| is -2 h(0) (1 + 2 w|w|) whatever a is: the same half-lines,
     now half-planes, are minima and maxima.
     """
-    found = {
+    with_attention = {
         kind: [np.append(point, a) for point in points for a in _ATTENTION]
         for kind, points in critical_points(chain).items()
     }
-    found["global minimum"] = [
+    with_attention["global minimum"] = [
         np.array([e, w, a])
         for w in (*_INNER, *_OUTER)
         for a in _ATTENTION
         for e in _e_on_locus(w, a, chain)
     ]
-    found["saddle, e = 0"] = found.pop("saddle")
+    with_attention["saddle, e = 0"] = with_attention.pop("saddle")
     of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
-    return found | {"saddle, a e^2 = -1": of_attention}
+    return with_attention | {"saddle, a e^2 = -1": of_attention}
 
 
 def _e_on_locus(w: float, a: float, chain: Chain) -> list[float]:

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
-from onelayer.papers.local_to_global.chain import Chain, Source
+from onelayer.papers.local_to_global.chain import Chain, MarkovSource
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
 from onelayer.papers.local_to_global.training_tables import read_published
 from onelayer.settings.local_to_global import (
@@ -138,10 +138,10 @@ def all_matrices(curves: pd.DataFrame, published: Path) -> Figure:
     axes[0].set(ylim=(0, 1.05), xlim=(0, last))
     axes[1].set_xlabel("iteration")
     theirs = set(read_published(published)["matrix"])
-    ours, known = {"lw": 1.5, "marker": ""}, {"ls": "", "ms": 5}
+    ours, authors = {"lw": 1.5, "marker": ""}, {"ls": "", "ms": 5}
     handles = [
         Line2D([], [], **style | given, label=f"{whose}${name}$")
-        for whose, given in (("", ours), ("authors, ", known))
+        for whose, given in (("", ours), ("authors, ", authors))
         for name, style in MATRIX_STYLES.items()
         if not whose or name in theirs
     ]
@@ -329,7 +329,7 @@ def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
     simple, others = panels.values()
     for source in sources:
         for depth in source.depths:
-            one_layer = depth == 1 and Source.of(source.transitions).order == 1
+            one_layer = depth == 1 and MarkovSource.of(source.transitions).order == 1
             (simple if one_layer else others).append((source.name, depth))
     figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.1), sharey=True)
     for axis, (title, shown) in zip(axes, panels.items(), strict=True):

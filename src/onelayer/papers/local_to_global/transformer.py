@@ -24,9 +24,9 @@ Parameters = Mapping[str, Tensor]
 
 def losses(parameters: Parameters, x: Tensor) -> Tensor:
     """Mean cross-entropy of the next symbol, [R] (nats); x is bool [R, B, T + 1]."""
-    found = logits(parameters, x[..., :-1])
-    target = x[..., 1:].to(found.dtype)
-    surprise = functional.binary_cross_entropy_with_logits(found, target, reduction="none")
+    scores = logits(parameters, x[..., :-1])
+    target = x[..., 1:].to(scores.dtype)
+    surprise = functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
     return surprise.mean(dim=(1, 2))
 
 
@@ -37,9 +37,9 @@ def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor
     weighted by the stationary law, so that the unigram and the bigram model have exactly their
     entropies; what is left of the noise comes from the pasts.
     """
-    found = logits(parameters, x)
-    chance = chain.p + (1 - chain.q - chain.p) * x.to(found.dtype)
-    surprise = functional.binary_cross_entropy_with_logits(found, chance, reduction="none")
+    scores = logits(parameters, x)
+    chance = chain.p + (1 - chain.q - chain.p) * x.to(scores.dtype)
+    surprise = functional.binary_cross_entropy_with_logits(scores, chance, reduction="none")
     ones = (surprise * x).sum(dim=(1, 2)) / x.sum(dim=(1, 2))
     zeros = (surprise * ~x).sum(dim=(1, 2)) / (~x).sum(dim=(1, 2))
     return chain.pi1 * ones + chain.pi0 * zeros

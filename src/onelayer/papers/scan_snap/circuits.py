@@ -18,6 +18,6 @@ def model(settings: FollowedTokens, device: str = "cpu") -> Model:
         scaled=("Y", "Z"),
         attention=("Z",),
         circuits=lambda now: (now["Y"], now["Z"]),
-        batch=lambda seeds: scan_snap.Batches(task, list(dict.fromkeys(seeds)), DTYPE, device),
+        batch=lambda seeds: scan_snap.StreamBatches(task, seeds, DTYPE, device),
         objective={"gradients": scan_snap.gradients},
     )

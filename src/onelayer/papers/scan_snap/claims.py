@@ -151,13 +151,13 @@ def _claim(
     holds: Direction | None = None,
     **keys: object,
 ) -> Claim:
-    """A claim on the mean over seeds, of `HOLDS` where it has not its own direction."""
+    """A claim on the mean over seeds, in the direction of `HOLDS` unless one is given."""
     name = quantity.partition("[")[0]
-    found = of_seeds(seeds, *ENDS.get(name, (-1, 1) if name.endswith("_spearman") else ()))
-    missing = "" if found["n"] else "no run went through"
+    estimate = of_seeds(seeds, *ENDS.get(name, (-1, 1) if name.endswith("_spearman") else ()))
+    missing = "" if estimate["n"] else "no run went through"
     side = holds or HOLDS.get(name)
     return Claim(
-        claim, place, setting, quantity, found, note, side, missing=missing, keys=KEYS | keys
+        claim, place, setting, quantity, estimate, note, side, missing=missing, keys=KEYS | keys
     )
 
 
@@ -239,7 +239,7 @@ def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
         median = f", median {np.median(times):g}" if len(times) else ""
         note = f"first iteration at which c is 1% below its start, where it is so{median}"
         claim = _claim(*where, f"drop_time[{rank + 1}]", times, note, **keys)
-        claims.append(claim._replace(missing=""))  # none drops: that is what was found
+        claims.append(claim._replace(missing=""))  # that none drops is a result
     for rank in range(RAREST - 1):
         quantity = f"drop_delay[{rank + 1} to {rank + 2}]"
         delay = drops[:, rank + 1] - drops[:, rank]
@@ -375,21 +375,21 @@ def over_sizes(differences: Sequence[Claim], side: int) -> list[Claim]:
     if len(differences) < 2 or any(claim.missing for claim in differences):
         return []
     first, count = differences[0], len(differences)
-    found = pd.DataFrame([claim.found for claim in differences])
+    estimates = pd.DataFrame([claim.estimate for claim in differences])
     weights, apart = np.full(count, 1 / count), np.arange(count)
-    value, n = float(found["value"].mean()), int(found["n"].min())
-    half = pooled(weights, (found["high"] - found["low"]) / 2, apart)
+    value, n = float(estimates["value"].mean()), int(estimates["n"].min())
+    half = pooled(weights, (estimates["high"] - estimates["low"]) / 2, apart)
     published = float(np.mean([claim.published for claim in differences]))
     mean = first._replace(
         setting=f"synthetic, mean over {count} numbers of query tokens",
         quantity=f"{first.quantity}_mean",
-        found={"value": value, "low": value - half, "high": value + half, "n": n},
+        estimate={"value": value, "low": value - half, "high": value + half, "n": n},
         compared=None if np.isnan(published) else first.compared,
         published=published,
         published_std=pooled(weights, [claim.published_std for claim in differences], apart),
         keys=first.keys | {"num_last": ALL},
     )
-    weakest = min(differences, key=lambda claim: side * claim.found["value"])
+    weakest = min(differences, key=lambda claim: side * claim.estimate["value"])
     weakest = weakest._replace(
         quantity=f"{first.quantity}_weakest",
         note=f"{weakest.note}; at the number of query tokens at which it is weakest",
@@ -490,11 +490,11 @@ def _text_claims(
              "change of attention on the most frequent tokens, uniform = 1"),
             (RARE_GAIN, "abstract", rarest, Direction(0, 1, TENTH),
              "change of attention on the rarest tokens, uniform = 1"),
-            # Whoever gains more than half of all attention has most of it.
+            # A token that gains more than half of all attention has most of it.
             (NO_WINNER, "abstract", "top1", Direction(0.5, -1, TENTH * 0.5), weight),
         )
     ]  # fmt: skip
-    claims[-1] = claims[-1]._replace(seeds=None)  # each stands with the other claim on it
+    claims[-1] = claims[-1]._replace(seeds=None)  # they stand with the other claim on it
     if not (change["loss"] < 0).all():
         claims = [claim._replace(missing=STILL) for claim in claims]
     return claims
@@ -505,13 +505,13 @@ def _position_claims(
 ) -> list[Claim]:
     """Measures without positions minus those with them, after as many iterations, seed by seed."""
     last = int(max(set(without["iteration"]) & set(with_them["iteration"])))
-    beside = _by_seed(with_them, last)
-    difference = _by_seed(without, last) - beside
+    with_positions = _by_seed(with_them, last)
+    difference = _by_seed(without, last) - with_positions
     keys = {"task": TEXT, "training": training.name, "assumption": "positions", "iterations": last}
     note = "without positions minus with them, which have {:.3f}, at iteration {}"
     return [
         Claim("no positional encoding", PLACES["positions"], _on_text(training),
               f"{quantity}_without_positions", of_seeds(difference[quantity]),
-              note.format(beside[quantity].mean(), last), keys=KEYS | keys)
+              note.format(with_positions[quantity].mean(), last), keys=KEYS | keys)
         for quantity in ("loss", "entropy", "sparse", *_most_frequent_and_rarest(with_them))
     ]  # fmt: skip

@@ -43,7 +43,7 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
         kept = group.loc[group["diverged_at"] < 0, "entropy"].to_numpy()
         lost = len(group) - len(kept)
         notes = [f"{lost} of {len(group)} runs diverged and are left out"] * bool(lost)
-        # One run may come back to where it started; all of them have not left it.
+        # One run may return to its start; where all are there, none has left it.
         unmoved = (abs(kept - INITIAL_ENTROPY) <= UNMOVED_ENTROPY).all()
         notes += ["no run has left its start"] * bool(len(kept) and unmoved)
         row = {"std": kept.std(ddof=1) if len(kept) > 1 else np.nan, "note": "; ".join(notes)}
@@ -96,8 +96,8 @@ def welch(cells: pd.DataFrame) -> np.ndarray:
 def pooled(weights: np.ndarray, spreads: np.ndarray, together: np.ndarray) -> float:
     """The spread of a weighted sum of means: half of an interval, or a standard deviation.
 
-    Means that rest on the same seeds, equal in `together` [means], vary together, nobody printed
-    how: their spreads are added as they are, which is what they come to at most. Other seeds are
+    Means that rest on the same seeds, equal in `together` [means], vary together; how is not
+    published, so that their spreads are added, the most that they can come to. Other seeds are
     independent: squares are added.
     """
     parts = pd.Series(np.abs(weights) * np.asarray(spreads)).groupby(np.asarray(together)).sum()

@@ -325,10 +325,10 @@ def phase_transition(simulated: pd.DataFrame) -> Figure:
     rates = sorted(times["lr_Z"].unique())
     for place, (lr_Z, colour) in enumerate(zip(rates, _colours(len(rates)), strict=True)):
         by_rate = times[times["lr_Z"] == lr_Z].groupby("lr_Y")["time"]
-        found = pd.DataFrame({lr_Y: of_seeds(seeds, 0) for lr_Y, seeds in by_rate}).T
-        bars = [found["value"] - found["low"], found["high"] - found["value"]]
+        means = pd.DataFrame({lr_Y: of_seeds(seeds, 0) for lr_Y, seeds in by_rate}).T
+        bars = [means["value"] - means["low"], means["high"] - means["value"]]
         style = {"color": colour, "marker": MARKERS[place % len(MARKERS)], "label": f"{lr_Z:g}"}
-        axis.errorbar(found.index, found["value"], bars, markersize=4, capsize=2, **style)
+        axis.errorbar(means.index, means["value"], bars, markersize=4, capsize=2, **style)
     lines = []
     for rate, slopes in measures.transition_exponents(times)[["lr_Y", "lr_Z"]].items():
         name = rate.replace("_", "$_") + "$"

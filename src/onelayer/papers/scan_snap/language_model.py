@@ -81,8 +81,8 @@ class Reader:
     def __call__(self, step: int) -> Windows:
         """The windows of a step."""
         places = torch.arange(self.length + 1, device=self.starts.device) + step * self.length
-        found = self.columns[:, (self.starts + places) % self.rows]  # [B, R, T + 1]
-        return Windows(found.transpose(0, 1), step)
+        windows = self.columns[:, (self.starts + places) % self.rows]  # [B, R, T + 1]
+        return Windows(windows.transpose(0, 1), step)
 
 
 def forward(
@@ -184,10 +184,10 @@ def _decode_run_by_run(
             block = slice(start, start + BLOCK)
             target = targets[run, block, None]
             logits = torch.addmm(bias[run], states[run, block], W[run].T)
-            top, own = logits.amax(dim=1, keepdim=True), logits.gather(1, target)
+            top, of_target = logits.amax(dim=1, keepdim=True), logits.gather(1, target)
             slope = logits.sub_(top).exp_()
             total = slope.sum(dim=1, keepdim=True)
-            loss[run] += (total.log() + top - own).sum()
+            loss[run] += (total.log() + top - of_target).sum()
             if slopes is not None:
                 slope.div_(total)
                 slope.scatter_add_(1, target, slope.new_full((1, 1), -1).expand_as(target))

@@ -83,8 +83,8 @@ def way_after(c: np.ndarray, iterations: int) -> np.ndarray:
 def slowing_down(top: np.ndarray, iterations: int) -> np.ndarray:
     """Log10 of the speed of the top token's c early over its speed at the end, [runs].
 
-    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms is of
-    all of them, a mean of ratios of the one that is most at rest. NaN where it has not moved.
+    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms counts
+    all of them, a mean of ratios only the one most at rest. NaN where it has not moved.
     `top` [times, runs] is of every iteration until `iterations`.
     """
     speed = np.abs(np.diff(top, axis=0))
@@ -126,12 +126,12 @@ def transition_times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
     They are of one size, observed at iterations equally far apart.
     """
     whole = simulated[simulated["diverged_at"] < 0]
-    found = []
+    parts = []
     for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):
         row = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
         row["seed"] = np.unique(runs["seed"])  # in the order of `trajectories`
-        found.append(pd.DataFrame(row | {"time": transition_times(*trajectories(runs))}))
-    return pd.concat(found, ignore_index=True)
+        parts.append(pd.DataFrame(row | {"time": transition_times(*trajectories(runs))}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:

@@ -32,7 +32,7 @@ STEPS_AT_ONCE = 50  # of which a GPU gets the batches together
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class StreamBatch:
     """One step's data for all streams.
 
     Attributes:
@@ -50,21 +50,21 @@ class Batch:
     bounds: list[list[int]] | None
 
 
-class Batches:
-    """The batches of streams with these seeds; a GPU gets those of `STEPS_AT_ONCE` together."""
+class StreamBatches:
+    """The batches, a stream for each seed; a GPU gets those of `STEPS_AT_ONCE` together."""
 
     def __init__(self, task: Task, seeds: Sequence[int], dtype: torch.dtype, device: str) -> None:
-        self.task, self.seeds, self.dtype, self.device = task, seeds, dtype, device
-        self.steps = range(0)
+        self.task, self.dtype, self.device = task, dtype, device
+        self.seeds, self.steps = list(dict.fromkeys(seeds)), range(0)
 
-    def __call__(self, step: int) -> Batch:
+    def __call__(self, step: int) -> StreamBatch:
         """The batch of a step."""
         if step not in self.steps:
             self._draw(step)
         place = self.steps.index(step)
         classes = self.classes[place]
         names = torch.arange(self.task.classes, device=classes.device)
-        return Batch(
+        return StreamBatch(
             task=self.task,
             log_counts=self.counts[place].to(self.dtype).log_()[:, None],
             members=(classes[:, None] == names[:, None]).to(self.dtype),
@@ -119,7 +119,7 @@ def contextual_attention(task: Task, Z: Tensor) -> Tensor:
     return torch.softmax(attention_logits(task, Z).double() + chances.log(), dim=2)
 
 
-def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]:
+def gradients(parameters: Parameters, batch: StreamBatch) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
     task, streams = batch.task, len(batch.members)
     Y = parameters["Y"].unflatten(0, (streams, -1))
@@ -146,7 +146,7 @@ def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]
     return loss.flatten(), {"Y": slope_Y.flatten(0, 1), "Z": _gather_slopes(task, by_class)}
 
 
-def _blocks(batch: Batch) -> Iterator[tuple[int, slice, slice]]:
+def _blocks(batch: StreamBatch) -> Iterator[tuple[int, slice, slice]]:
     """Every stream and class: its sequences, and the rows of Y of its distinct tokens."""
     for stream, bounds in enumerate(batch.bounds):
         for f in range(batch.task.classes):
@@ -154,7 +154,7 @@ def _blocks(batch: Batch) -> Iterator[tuple[int, slice, slice]]:
             yield stream, slice(bounds[f], bounds[f + 1]), tokens
 
 
-def _logits(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
+def _logits(Y: Tensor, x: Tensor, batch: StreamBatch) -> Tensor:
     """Y x, [S, K, B, M]: a class reads 20 rows of Y, not all."""
     if batch.bounds is None:
         return _of_all(x, batch).mT @ Y
@@ -165,7 +165,7 @@ def _logits(Y: Tensor, x: Tensor, batch: Batch) -> Tensor:
     return logits
 
 
-def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
     """Gradients for Y, [S, K, I, M], and x, [S, K, 20, B], from those for the logits."""
     if batch.bounds is None:
         slope_of_all = Y @ slope.mT  # [S, K, I, B]
@@ -183,7 +183,7 @@ def _backward(Y: Tensor, x: Tensor, slope: Tensor, batch: Batch) -> tuple[Tensor
     return slope_Y, slope_x
 
 
-def _of_all(x: Tensor, batch: Batch) -> Tensor:
+def _of_all(x: Tensor, batch: StreamBatch) -> Tensor:
     """The combined vectors over all contextual tokens, [S, K, I, B], 0 where a class has none.
 
     Sums over 20 slots become sums over all tokens, most of them 0: more work in few large products,

@@ -40,7 +40,7 @@ class Written:
 
 
 def write_sequences(task: Task, seeds: Sequence[int], step: int, device: str = "cpu") -> Written:
-    """The sequences of one step, the same counts as `model.Batches` has."""
+    """The sequences of one step, the same counts as `model.StreamBatches` has."""
     slots, classes = [], []
     for seed in seeds:
         drawn = draw_counts(task, seed, step)

@@ -1,4 +1,4 @@
-"""How the time of the phase transition scales with the learning rates: a sum that is not free.
+"""How the time of the phase transition scales with the learning rates: its exponents' fixed sum.
 
 Tian et al. (2023) say that the transition is controllable by both rates, and give no exponents.
 Their sum follows from time alone. In the limit of small steps SGD with momentum m is the flow
@@ -28,17 +28,17 @@ def rescaling_claims(transitions: pd.DataFrame, momentum: float) -> Iterator[Cla
     late = momentum / (1 - momentum)
     for slower, runs in transitions.groupby("slower"):
         times = transition_times_by_run(runs)
-        found, typical = transition_exponents(times), times["time"].median()
+        slopes, typical = transition_exponents(times), times["time"].median()
         delay = late * (1 / times["time"]).mean()
         keys = {"level": slower, "nearest": int(slower == transitions["slower"].max())}
         setting = f"synthetic, rates divided by {slower}"
         note = f"of the time of the phase transition, {typical:g} iterations in the median"
         words = "a phase transition that is controllable by the learning rates of the two layers"
         for rate in reversed(RATES):
-            number = of_seeds(found[rate])
+            number = of_seeds(slopes[rate])
             yield Claim(words, "abstract", setting, f"{rate}_exponent", number, note, keys=keys)
         small = {"compared": THEORY, "published": -1.0, "tolerance": delay, "kind": "analogue"}
         note += f"; momentum's delay takes {delay:.2f} off its size"
         yield Claim("the exponents of both rates add up to -1 where steps are small", BEYOND,
-                    setting, SUM, of_seeds(found.sum(axis=1, skipna=False)), note, keys=keys,
+                    setting, SUM, of_seeds(slopes.sum(axis=1, skipna=False)), note, keys=keys,
                     **(small if delay <= TENTH else {}))  # fmt: skip

@@ -1,8 +1,8 @@
 """Whether it is the decoder that brings attention to rest: controls of 'snapping'.
 
 Tian et al. (2023): after the phase transition attention is (almost) fixed because the decoder has
-learned and the errors that drive attention die. What slows down with a slower or frozen decoder,
-too, says nothing of that.
+learned and the errors that drive attention die. Attention that slows down with a slower or frozen
+decoder, too, does not show that.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def slowing_by_seed(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
         return pd.DataFrame(np.nan, index, NOTES)
     _, c = measures.trajectories(through)  # [times, seeds, 20]
     gain = c[iterations] / c[0]
-    found = pd.DataFrame(
+    slowing = pd.DataFrame(
         {
             "slowing_down": slowing_down(c[:, :, -1], iterations),
             "entropy_slowing_down": slowing_down(measures.distinct_entropy(c), iterations),
@@ -53,8 +53,8 @@ def slowing_by_seed(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
         },
         index=sorted(through["seed"].unique()),
     )
-    found[(np.abs(gain - 1) < measures.UNMOVED).all(axis=1)] = np.nan
-    return found.reindex(index)
+    slowing[(np.abs(gain - 1) < measures.UNMOVED).all(axis=1)] = np.nan
+    return slowing.reindex(index)
 
 
 @table(
@@ -81,17 +81,18 @@ def slowing_by_seed(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
 def rest(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
     """How far attention slows down with each decoder, and by how much more than with a slower."""
     of = {rate: slowing_by_seed(part, iterations) for rate, part in runs.groupby("lr_Y_multiplier")}
-    own, claims = max(of), []
+    fastest, claims = max(of), []
 
     def add(
         rate: float, words: str, quantity: str, seeds: pd.Series, side: Direction | None, note: str
     ) -> None:
         decoder = f"lr_Y / lr_Z = {rate:.15g}" if rate else "decoder frozen"
-        found = of_seeds(seeds, *((0,) if quantity in ("way_after", "gain_of_top_token") else ()))
-        missing = "" if found["n"] else STILL
+        ends = (0,) if quantity in ("way_after", "gain_of_top_token") else ()
+        estimate = of_seeds(seeds, *ends)
+        missing = "" if estimate["n"] else STILL
         keys = {"lr_Y_multiplier": rate, "iterations": iterations}
-        texts = words, BEYOND, decoder, quantity
-        claims.append(Claim(*texts, found, note, side, kind="analogue", missing=missing, keys=keys))
+        given = words, BEYOND, decoder, quantity, estimate, note, side
+        claims.append(Claim(*given, kind="analogue", missing=missing, keys=keys))
 
     for rate, measured in of.items():
         for quantity, note in NOTES.items():
@@ -100,13 +101,13 @@ def rest(runs: pd.DataFrame, iterations: int) -> pd.DataFrame:
                 add(rate, "what the top token keeps", quantity, measured[quantity], None, note)
                 continue
             side, words = HOLDS[quantity.removeprefix("entropy_")], "attention comes to rest"
-            if rate != own:  # predicted not to: the side on which that is so
+            if rate != fastest:  # predicted not to come to rest: the other side
                 still = side.reference + side.matters
                 side, words = Direction(still, -side.side), "attention does not come to rest"
             add(rate, words, quantity, measured[quantity], side, note)
-            if rate != own and quantity != "way_after":
+            if rate != fastest and quantity != "way_after":
                 words = "attention comes to rest more than with this control"
-                more = of[own][quantity] - measured[quantity]
-                note += f": lr_Y / lr_Z = {own:.15g} minus this"
+                more = of[fastest][quantity] - measured[quantity]
+                note += f": lr_Y / lr_Z = {fastest:.15g} minus this"
                 add(rate, words, f"{quantity}_over_control", more, HOLDS["slowing_down"], note)
     return tabulated(claims)

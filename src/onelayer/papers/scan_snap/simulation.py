@@ -73,8 +73,8 @@ def simulate_changes(
     }
     alone = execution.part("positions")
     tables["positions", "learned"] = simulate(scan, alone, with_positions=True)
-    found = pd.concat(tables, names=["assumption", "changed"])
-    return found.reset_index(["assumption", "changed"]).reset_index(drop=True)
+    simulated = pd.concat(tables, names=["assumption", "changed"])
+    return simulated.reset_index(["assumption", "changed"]).reset_index(drop=True)
 
 
 def simulate_slower(
@@ -146,7 +146,7 @@ def _ensemble(
         batch = functools.partial(positions.write_sequences, task, seeds, device=device)
     else:
         start, objective = model.initial_parameters, {"gradients": model.gradients}
-        batch = model.Batches(task, list(dict.fromkeys(seeds)), DTYPE, device)
+        batch = model.StreamBatches(task, seeds, DTYPE, device)
     parameters = start(task, seeds, settings.initial, DTYPE, device)
     lr_Z = torch.tensor(runs["lr_Z"].to_numpy())
     lr_Y = lr_Z * torch.tensor(runs["lr_Y_multiplier"].to_numpy())
@@ -157,8 +157,8 @@ def _ensemble(
         Optimizer("sgd", lr=rates, momentum=settings.momentum),
         **objective,
         labels=[
-            f"num_last {task.num_last}, lr_Z {row.lr_Z:g}, lr_Y/lr_Z {row.lr_Y_multiplier:g}, "
-            f"seed {row.seed}"
+            f"num_last {task.num_last}, lr_Z {row.lr_Z:.15g}, "
+            f"lr_Y/lr_Z {row.lr_Y_multiplier:.15g}, seed {row.seed}"
             for row in runs.itertuples()
         ],
     )

@@ -44,7 +44,7 @@ def train_language_model(
         Reader(text.training, seeds, settings.batch, settings.length, device),
         Optimizer(training.optimizer, lr=rates, clip=settings.clip),
         loss=functools.partial(language_model.loss, **options),
-        labels=[f"{training.optimizer}, lr {training.lr:g}, seed {seed}" for seed in seeds],
+        labels=[f"{training.optimizer}, lr {training.lr:.15g}, seed {seed}" for seed in seeds],
     )
     return train(
         ensemble,
@@ -82,8 +82,8 @@ class Observer:
             states, attention = self.forward(parameters, tokens[:, :, :-1])
             loss = language_model.decoder_loss(parameters, states, tokens[:, :, 1:])
             loss *= len(windows)
-            found = measure(attention.double(), self.bins[windows[:, :-1]]) | {"loss": loss}
-            sums = {name: sums.get(name, 0) + value for name, value in found.items()}
+            measured = measure(attention.double(), self.bins[windows[:, :-1]]) | {"loss": loss}
+            sums = {name: sums.get(name, 0) + value for name, value in measured.items()}
         sequences = sum(map(len, self.windows))
         received, pairs = sums.pop("received"), sums.pop("pairs")
         means = {name: value / sequences for name, value in sums.items()}

@@ -163,7 +163,7 @@ pretrained on inputs of several articles, on bags of their words, and on words d
     -> table_topics_per_input, figure_topics_per_input
 Whether models need the heads that attend within topics: loss on words without them.
     wikipedia.head_removal, wikipedia.figures, wikipedia.probe.head_removal,
-    onelayer.text.models.head_removal, onelayer.text.models.word_heads,
+    onelayer.text.models.head_switch, onelayer.text.models.word_heads,
     onelayer.text.models.folder
     -> measure_head_removal
     -> table_head_removal, figure_head_removal

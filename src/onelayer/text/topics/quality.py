@@ -19,10 +19,10 @@ def agreement_with_labels(best: np.ndarray, labels: list[str | None]) -> float:
     Documents without a label are left out; NaN where none has one. Arithmetic mean of the two
     entropies, as scikit-learn's default. `best` is the most probable topic of each document.
     """
-    known = [index for index, label in enumerate(labels) if isinstance(label, str)]
-    if not known:
+    rows = [index for index, label in enumerate(labels) if isinstance(label, str)]
+    if not rows:
         return float("nan")
-    return float(normalized_mutual_info_score([labels[index] for index in known], best[known]))
+    return float(normalized_mutual_info_score([labels[index] for index in rows], best[rows]))
 
 
 def coherence(bag: Bag, tops: np.ndarray) -> np.ndarray:
@@ -116,10 +116,10 @@ def _most_probable(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each document's most probable topic, [documents], and all topics' shares, [topics]."""
     best, total = [], np.zeros((1, len(topics.alpha)))
-    for found in document_topics(topics, bag, settings):
-        best.append(found.argmax(axis=1))
+    for shares in document_topics(topics, bag, settings):
+        best.append(shares.argmax(axis=1))
         # Document after document whatever the chunks, so that the last digit stays the same.
-        total = np.concatenate([total, found]).sum(axis=0, keepdims=True)
+        total = np.concatenate([total, shares]).sum(axis=0, keepdims=True)
     return np.concatenate(best), total[0] / bag.size
 
 

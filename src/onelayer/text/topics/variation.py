@@ -1,13 +1,12 @@
 """Topic models of one corpus by backend and seed, and how coherent they are in other articles."""
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from onelayer.compute.seeds import generator
-from onelayer.settings.topics import Backend, LdaSettings, NamedLda, Weights
+from onelayer.settings.topics import LdaSettings, NamedLda, Weights
 from onelayer.text.topics.bags import Bag, BagOfWords, TfIdf
 from onelayer.text.topics.lda import fit_lda
 from onelayer.text.topics.model import Fit, Topics, top_words
@@ -20,29 +19,25 @@ def fit_topic_models(
     bag: Bag,
     labels: list[str | None],
     lda: LdaSettings,
-    backends: Sequence[Backend],
-    seeds: Sequence[int],
+    fits: Sequence[Fit],
     most: int,
     progress: Callable[..., Iterable] = lambda items, **_: items,
     weights: Weights = "counts",
 ) -> tuple[dict[Fit, Topics], pd.DataFrame]:
-    """Fit a topic model for every backend and seed, and `measure_topics` of each.
+    """Fit topic models, and `measure_topics` of each.
 
-    `lda` is what the models have in common; its backend and seed are replaced. `weights` is what
-    they are fitted to; all are measured on the counts.
+    `lda` is what the models have in common beside their `fits`. `weights` is what they are fitted
+    to; all are measured on the counts.
 
     Returns:
         The topics, and rows `backend`, `topics`, `seed`, `quantity`, `value`, `n`.
     """
     models, qualities = {}, []
-    fitted = TfIdf(bag.vocabulary, bag) if weights == "tf-idf" else bag
-    pairs = list(itertools.product(backends, seeds))
-    for backend, seed in progress(pairs, unit="model"):
-        one = lda.model_copy(update={"backend": backend, "seed": seed})
-        topics = fit_lda(fitted, one, progress)
-        quality = measure_topics(bag, topics, labels, one, most).quality
-        fit = Fit(backend, one.topics, seed)
-        models[fit] = topics
+    weighted = TfIdf(bag.vocabulary, bag) if weights == "tf-idf" else bag
+    for fit in progress(fits, unit="model"):
+        settings = lda.model_copy(update=fit._asdict())
+        models[fit] = fit_lda(weighted, settings, progress)
+        quality = measure_topics(bag, models[fit], labels, settings, most).quality
         qualities.append(quality.assign(**fit._asdict()))
     table = pd.concat(qualities, ignore_index=True)
     table = table[table["quantity"].isin(QUALITIES)]

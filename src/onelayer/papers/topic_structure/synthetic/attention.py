@@ -10,7 +10,7 @@ from onelayer.papers.topic_structure.synthetic.data import SPECIAL, Vocabulary, 
 
 PAIR_CLASSES = ("same_word", "same_topic", "different_topic")
 NO_TOPIC, NOT_COUNTED = -1, -2
-FLOOR = 600.0  # its exponential, and documents' worth of them, are still numbers
+FLOOR = 600.0  # exp(-600), also as a share of a document, is not rounded to 0
 
 
 def correct_topics(vocabulary: Vocabulary) -> np.ndarray:

@@ -1,14 +1,15 @@
 """The single-layer transformer with W_V and the attention logits apart, for `compute.circuits`."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from torch import Tensor
 
 from onelayer.compute.circuits import Model
 from onelayer.compute.ensemble import RunRandom
 from onelayer.papers.topic_structure.synthetic.data import draw
-from onelayer.papers.topic_structure.synthetic.model import Batch, attention_logits, gradients
-from onelayer.papers.topic_structure.synthetic.training import Batches, initial_parameters
+from onelayer.papers.topic_structure.synthetic.model import attention_logits, gradients
+from onelayer.papers.topic_structure.synthetic.training import DocumentBatches, initial_parameters
 from onelayer.settings.circuits import FollowedTopics
 
 MATRICES = ("W_K", "W_Q", "W_V")
@@ -24,14 +25,11 @@ def model(settings: FollowedTopics, device: str = "cpu") -> Model:
         made = initial_parameters(RunRandom(seeds, device), "one_hot", rows.keys.shape[1])
         return {name: made[name] for name in MATRICES}
 
-    def of_batch(parameters: dict[str, Tensor], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        return gradients(parameters, batch, "one_hot", "cross_entropy")
-
     return Model(
         start=start,
         scaled=MATRICES,
         attention=("W_K", "W_Q"),
         circuits=lambda now: (now["W_V"], attention_logits(now, "one_hot")),
-        batch=lambda seeds: Batches(rows, seeds, settings.batch, device),
-        objective={"gradients": of_batch},
+        batch=lambda seeds: DocumentBatches(rows, seeds, settings.batch, device),
+        objective={"gradients": partial(gradients, embedding="one_hot", loss="cross_entropy")},
     )

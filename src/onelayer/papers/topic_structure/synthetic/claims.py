@@ -132,25 +132,25 @@ def gap_claims(
         varied, parameter, v, T, p_m, p_c, tau, d = key
         theory, expected = draws[["theory", "expected"]].iloc[0]
         setting = f"v = {v}, T = {T}, p_m = {p_m:.15g}, p_c = {p_c:.15g}, tau = {tau}"
-        found, seeds = of_seeds(draws["gap"]), draws.set_index("seed")["gap"]
+        estimate, seeds = of_seeds(draws["gap"]), draws.set_index("seed")["gap"]
         of_setting = base.model_copy(update={"v": v, "T": T, "p_m": p_m, "p_c": p_c})
         off = off_by_length(of_setting, tau, N) / theory
-        note = f"{found['value'] / theory:.4f} of the theorem's"
+        note = f"{estimate['value'] / theory:.4f} of the theorem's"
         if varied == "d":
             yield Claim("embeddings of d < D dimensions have the theorem's gap for d >= T, and "
                         "(d - 1) / (T - 1) of it below", "Model architecture: usually d < D",
-                        f"{setting}, d = {d}", "gap", found,
+                        f"{setting}, d = {d}", "gap", estimate,
                         f"{note}; the theorem says nothing of d < D", compared=THEOREM,
                         published=expected, tolerance=off * expected, seeds=seeds)  # fmt: skip
             continue
         place = EMBEDDINGS if parameter == "E" else STAGE_1
         claim = f"the average difference of {parameter} is 1 / (v (1 - (1 - p_c) p_m))"
-        yield Claim(claim, place, setting, "gap_of_setting", found, note, compared=THEOREM,
+        yield Claim(claim, place, setting, "gap_of_setting", estimate, note, compared=THEOREM,
                     published=theory, tolerance=off * theory, seeds=seeds)  # fmt: skip
         ratios.append((f"{parameter}, {setting}", draws["gap"].to_numpy() / theory, off))
         if parameter == "W_V":
             note = f"theory for documents of {length} in place of infinitely long ones"
-            yield Claim(f"{claim}: exact at this length", place, setting, "gap_at_length", found,
+            yield Claim(f"{claim}: exact at this length", place, setting, "gap_at_length", estimate,
                         note, compared=THEOREM, published=expected)  # fmt: skip
     yield farthest(ratios)
     # What selecting each word independently changes beside exactly the proportion p_m.
@@ -176,13 +176,13 @@ def farthest(ratios: Sequence[tuple[str, np.ndarray, float]]) -> Claim:
     of the theorem's, [seeds], and what the documents' length takes off.
     """
     setting, seeds, off = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
-    found, degrees = of_seeds(seeds), len(seeds) - 1
+    estimate, degrees = of_seeds(seeds), len(seeds) - 1
     wider = stdtrit(degrees, 1 - 0.025 / len(ratios)) / stdtrit(degrees, 0.975)
-    half = (found["high"] - found["value"]) * wider
-    found |= {"low": found["value"] - half, "high": found["value"] + half}
+    half = (estimate["high"] - estimate["value"]) * wider
+    estimate |= {"low": estimate["value"] - half, "high": estimate["value"] + half}
     note = f"of {len(ratios)} gaps of W_V and E, beyond what documents of this length take off"
     return Claim("the average difference is 1 / (v (1 - (1 - p_c) p_m)) in every setting",
-                 f"{EMBEDDINGS}; {STAGE_1}", setting, "farthest_gap_to_theory_ratio", found,
+                 f"{EMBEDDINGS}; {STAGE_1}", setting, "farthest_gap_to_theory_ratio", estimate,
                  note, compared=THEOREM, published=1.0, tolerance=off)  # fmt: skip
 
 
@@ -434,10 +434,10 @@ def component_claims(
                     of_seeds(seeds), f"of {several} settings", side=LARGER_WITHIN)  # fmt: skip
 
 
-def dyck_claims(found: pd.DataFrame, norms: pd.DataFrame) -> Iterator[Claim]:
+def dyck_claims(brackets: pd.DataFrame, norms: pd.DataFrame) -> Iterator[Claim]:
     """What `dyck.dyck` found: the paper's theory on another text than its own."""
     setting = "Dyck words, a type of brackets in place of a topic"
-    by = found.pivot_table(["value", "expected"], "seed", "quantity", dropna=False)
+    by = brackets.pivot_table(["value", "expected"], "seed", "quantity", dropna=False)
     for quantity, claim, sign in (
         ("W_V_gap", "brackets, stage 1: W_V is larger within a type", 0),
         ("E_gap", "brackets, embeddings: E is larger within a type", 1),

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from onelayer.papers.topic_structure.synthetic.data import (
     MASK,
     SPECIAL,
-    Rows,
+    CountRows,
     Vocabulary,
     selected_words,
 )
@@ -32,7 +32,7 @@ class Moments(NamedTuple):
     """Mean of x y^T, float64 [D, D], entry [key, word]."""
 
 
-def moments(rows: Rows) -> Moments:
+def moments(rows: CountRows) -> Moments:
     """Moments of masked documents, each weighted by its masked positions."""
     x, y = rows.averages()
     weight = y.sum(axis=1)
@@ -91,7 +91,6 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray, diagonal: bool = True) -> np
     """Mean over same-topic pairs of words minus mean over different topics.
 
     Args:
-        vocabulary: topics and words.
         matrix: [..., D, D], such as W_V or E.
         diagonal: each word with itself counts as a same-topic pair, as in the theorems; without it
             random embeddings, which are as long as they are, have no gap.
@@ -212,7 +211,7 @@ def theory_gap_hidden(v: int, words: float) -> float:
     return (words + 2) / words / v
 
 
-def stage_one_optimum(vocabulary: Vocabulary, rows: Rows) -> np.ndarray:
+def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
     """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 
     The means over same-topic and different-topic pairs of words, and over the [MASK] column;

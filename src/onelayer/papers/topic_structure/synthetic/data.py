@@ -6,7 +6,7 @@ topics (the theory) or Dirichlet (the authors' released data).
 
 Without positions, the output at a query depends on its token and on how often each key occurs, so
 a document is its key counts n and the targets of each distinct query token: a few rows instead of
-a sequence. `Rows` keeps exactly that.
+a sequence. `CountRows` keeps exactly that.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,7 @@ SPECIAL = 4  # ids below are no words
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """T topics of v words each, after the special ids; topic of id t is (t - 4) // v.
-
-    Attributes:
-        T: topics.
-        v: words per topic.
-    """
+    """T topics of v words each, after the special ids; topic of id t is (t - 4) // v."""
 
     T: int
     v: int
@@ -65,7 +60,6 @@ def draw_documents(
     """Draw documents word by word.
 
     Args:
-        rng, vocabulary: randomness, topics and words.
         weights: topic weights, [documents, T]; rows sum to 1.
         lengths: fewest and most words of a document; uniform between them.
         framed: put START before and END after the words, as the authors' data has them.
@@ -121,7 +115,7 @@ def mask_documents(
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CountRows:
     """Documents as counts: one row per distinct (document, query token) with a target.
 
     Attributes:
@@ -152,11 +146,11 @@ class Rows:
             targets[some] = np.add.reduceat(rows, self.first[:-1][some])
         return shares, targets
 
-    def by_document(self) -> "Rows":
+    def by_document(self) -> "CountRows":
         """One row per document, whatever the query: enough for uniform attention."""
         documents = len(self.keys)
         targets = self.averages()[1].astype(np.float32)
-        return Rows(self.keys, np.arange(documents + 1), np.full(documents, MASK), targets)
+        return CountRows(self.keys, np.arange(documents + 1), np.full(documents, MASK), targets)
 
 
 def count_rows(
@@ -165,11 +159,10 @@ def count_rows(
     shown: np.ndarray,
     selected: np.ndarray,
     masked_attended: bool = True,
-) -> Rows:
+) -> CountRows:
     """Reduce masked documents to counts.
 
     Args:
-        vocabulary: topics and words.
         tokens, shown, selected: [documents, longest], as drawn and masked.
         masked_attended: selected positions are keys too; the authors' code hides them, and keeps
             START and END.
@@ -181,7 +174,7 @@ def count_rows(
     place, index = np.unique((row * D + shown)[selected], return_inverse=True)
     targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
     first = np.searchsorted(place, np.arange(documents + 1) * D)
-    return Rows(
+    return CountRows(
         keys.astype(np.float32),
         first,
         place % D,
@@ -195,28 +188,46 @@ def draw(
     N: tuple[int, int],
     use: str,
     *,
-    tau: int | None = None,
-    concentration: float | None = None,
+    tau: int,
     masked_attended: bool = True,
     seed: int = 0,
-) -> Rows:
-    """Masked documents as counts: uniform over tau topics, or Dirichlet.
+) -> CountRows:
+    """Masked documents as counts, each uniform over tau topics.
 
     Args:
-        settings: words and masking.
         documents, N: how many, and their fewest and most words.
         use: what they are for; another use gives other documents, the same use the same ones.
-        tau, concentration: one of the two.
         masked_attended: False as in the authors' code: START and END frame the words, and selected
             positions are no keys.
-        seed: of the documents.
     """
-    vocabulary = Vocabulary(settings.T, settings.v)
     rng = generator("topic documents", use, tau, seed)
-    if tau is not None:
-        weights = uniform_weights(rng, vocabulary.T, tau, documents)
-    else:
-        weights = rng.dirichlet(np.full(vocabulary.T, concentration), documents)
+    weights = uniform_weights(rng, settings.T, tau, documents)
+    return _masked(rng, settings, weights, N, masked_attended)
+
+
+def draw_dirichlet(
+    settings: TopicModelSettings,
+    documents: int,
+    N: tuple[int, int],
+    use: str,
+    *,
+    concentration: float,
+    masked_attended: bool,
+) -> CountRows:
+    """`draw` with topic weights of a symmetric Dirichlet distribution, as the authors release."""
+    rng = generator("topic documents", use, None, 0)
+    weights = rng.dirichlet(np.full(settings.T, concentration), documents)
+    return _masked(rng, settings, weights, N, masked_attended)
+
+
+def _masked(
+    rng: np.random.Generator,
+    settings: TopicModelSettings,
+    weights: np.ndarray,
+    N: tuple[int, int],
+    masked_attended: bool,
+) -> CountRows:
+    vocabulary = Vocabulary(settings.T, settings.v)
     tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
     shown, selected = mask_documents(rng, vocabulary, tokens, settings)
     return count_rows(vocabulary, tokens, shown, selected, masked_attended)

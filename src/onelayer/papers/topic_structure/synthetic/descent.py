@@ -52,15 +52,15 @@ def stage_one_descent(
     ):
         optimum = closed_form.OPTIMA[parameter](of_documents, decay)
         rate = _rate(parameter, of_documents, decay, optimum, starts)
-        found = _descend(parameter, of_documents, decay, rate, starts, looks)
+        matrices_at = _descend(parameter, of_documents, decay, rate, starts, looks)
         setting = {"parameter": parameter, "documents": documents, "weight_decay": decay}
         if parameter == "W_V":
             setting["contraction"] = contraction(of_documents, decay, rate)
-        for step, matrices in zip(looks, found, strict=True):
+        for step, matrices in zip(looks, matrices_at, strict=True):
             measured = {
                 "start": seeds,
                 "to_optimum": _norms(matrices - optimum) / np.linalg.norm(optimum),
-                "between": _between(matrices) / _between(found[0]),
+                "between": _between(matrices) / _between(matrices_at[0]),
                 "gap": closed_form.gap(vocabulary, matrices),
             }
             parts.append(pd.DataFrame(setting | {"step": step} | measured))
@@ -98,16 +98,16 @@ def _descend(
 ) -> list[np.ndarray]:
     """W_V or E at some steps of gradient descent, [starts, D, D] each."""
     xx, xy = moments.xx, moments.xy
-    W, found = starts.copy(), []
+    W, kept = starts.copy(), []
     for step in range(looks[-1] + 1):
         if step in looks:
-            found.append(W.copy() if parameter == "W_V" else W.mT @ W)
+            kept.append(W.copy() if parameter == "W_V" else W.mT @ W)
         if parameter == "W_V":  # of mean |W x - y|^2 + decay / 2 |W|^2
             W -= rate * (2 * (W @ xx - xy.T) + decay * W)
         else:  # of mean |W^T W x - y|^2 + decay / 2 |W|^2
             slope = (W.mT @ W) @ xx - xy
             W -= rate * (2 * W @ (slope + slope.mT) + decay * W)
-    return found
+    return kept
 
 
 def _norms(matrices: np.ndarray) -> np.ndarray:

@@ -72,7 +72,7 @@ def dyck(
         tokens = bracket_words(rng, block)
         shown, selected = data.mask_documents(rng, vocabulary, tokens, masking)
         drawn.append(data.count_rows(vocabulary, tokens, shown, selected))
-    found = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
+    table = [row for seed, rows in enumerate(drawn) for row in _optima(block, masking, rows, seed)]
     rows, runs = drawn[0], [Run(seed, "adam", block.learning_rate) for seed in range(block.seeds)]
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
     W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
@@ -83,14 +83,14 @@ def dyck(
     averages[diverged_at >= 0] = np.nan
     for seed, of_run in enumerate(averages.tolist()):
         of_classes = zip(attention.PAIR_CLASSES, of_run, strict=True)
-        found += [(quantity, seed, value, np.nan) for quantity, value in of_classes]
+        table += [(quantity, seed, value, np.nan) for quantity, value in of_classes]
     plan = replace(plan, loss="mean_squared")
     part = execution.part("two-stages", "brackets, two stages")
     runs = [replace(run, noise=block.noise) for run in runs]
     trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
     norms = [norms_of("setting", "brackets", run, trained, run.seed) for run in runs]
     columns = ["quantity", "seed", "value", "expected"]
-    return pd.DataFrame(found, columns=columns), pd.concat(norms, ignore_index=True)
+    return pd.DataFrame(table, columns=columns), pd.concat(norms, ignore_index=True)
 
 
 def partner_minus_self(matrix: np.ndarray) -> float:
@@ -101,7 +101,7 @@ def partner_minus_self(matrix: np.ndarray) -> float:
 
 
 def _optima(
-    block: DyckSettings, masking: MaskingSettings, rows: data.Rows, seed: int
+    block: DyckSettings, masking: MaskingSettings, rows: data.CountRows, seed: int
 ) -> Iterator[tuple[str, int, float, float]]:
     vocabulary, moments = data.Vocabulary(block.types, 2), closed_form.moments(rows)
     words = 2 * np.arange((block.N[0] + 1) // 2, block.N[1] // 2 + 1)

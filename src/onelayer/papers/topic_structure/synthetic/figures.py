@@ -122,9 +122,9 @@ def _words_heatmap(axis: Axes, matrix: np.ndarray | None, v: int) -> None:
 
 
 def colour_bound(matrix: np.ndarray) -> float:
-    """Where the colours of a square matrix end: at the 99.5% quantile beside its diagonal.
+    """Where the colours of a square matrix end: at the 99.5% quantile off its diagonal.
 
-    The diagonal of E dwarfs the blocks: colours follow the entries beside it.
+    The diagonal of E dwarfs the blocks: colours follow the other entries.
     """
     off_diagonal = matrix[~np.eye(len(matrix), dtype=bool)]
     return float(np.quantile(np.abs(off_diagonal), 0.995)) or 1.0
@@ -377,7 +377,7 @@ def components_over_steps(components: pd.DataFrame) -> Figure:
                 of_size = runs[runs["d"] == d]
                 shade_range(axis, of_size, measure, PALETTE[number], style, f"$d = {d}$")
             axis.axhline(row, color="0.6", linewidth=0.8, zorder=0)
-            if measure == "attention":  # rounding at uniform attention is not to look like a change
+            if measure == "attention":  # rounding at uniform attention must not look like a change
                 low, high = axis.get_ylim()
                 axis.set_ylim(min(low, 0.95), max(high, 1.05))
             despine(axis)

@@ -26,7 +26,7 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
         theorems'), `expected` (the exact one for documents of this length, or embeddings of this
         size).
     """
-    found = []
+    gaps = []
     for varied, model, tau in _settings(words, grid):
         vocabulary = Vocabulary(model.T, model.v)
         setting = {"expected": closed_form.gap_at_length(model, tau, grid.N)}
@@ -48,8 +48,8 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
                 if d not in (model.T, D):
                     expected = closed_form.theory_gap_of_rank(model, d)
                     row |= {"varied": "d", "expected": expected}
-                found.append(row)
-    return pd.DataFrame(found)
+                gaps.append(row)
+    return pd.DataFrame(gaps)
 
 
 def _settings(

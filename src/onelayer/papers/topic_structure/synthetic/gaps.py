@@ -48,7 +48,7 @@ def uniform_attention(
         alone) and E (all components trained) by `parameter/loss/optimizer`, [D, D].
     """
     execution = replace(execution, checkpoint=Checkpoint())  # each training takes seconds
-    model, found, matrices = base.model, [], {}
+    model, parts, matrices = base.model, [], {}
     for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(model, theory.documents, theory.N, "theory", **kind)
@@ -61,7 +61,7 @@ def uniform_attention(
         runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
         for parameter, solve in closed_form.OPTIMA.items():
             optima = np.stack([solve(moments, decay) for decay in decays])
-            found.append(_gaps(model, runs, optima, -1, setting | {"parameter": parameter}))
+            parts.append(_gaps(model, runs, optima, -1, setting | {"parameter": parameter}))
         for parameter, loss in itertools.product(closed_form.OPTIMA, losses):
             runs = _gap_runs(theory, parameter, loss, decays)
             embedding, alone = ALONE[parameter]
@@ -71,12 +71,12 @@ def uniform_attention(
             ends = trained.observed["matrix"][-1]
             setting |= {"parameter": parameter, "loss": loss}
             setting["theory"] = expected if loss == "squared" else np.nan
-            found.append(_gaps(model, runs, ends, trained.diverged_at, setting))
+            parts.append(_gaps(model, runs, ends, trained.diverged_at, setting))
             if masked == "attended" and parameter == "W_V":
                 for run, matrix in zip(runs, ends, strict=True):
                     if run.seed == 0 and run.weight_decay == 0:
                         matrices[f"W_V/{loss}/{run.optimizer}"] = matrix.numpy()
-    gaps = pd.concat(found, ignore_index=True)
+    gaps = pd.concat(parts, ignore_index=True)
     return gaps, matrices | _all_components(base, components, execution)
 
 

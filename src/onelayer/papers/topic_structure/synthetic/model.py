@@ -45,7 +45,7 @@ class Targets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Batch:
+class DocumentBatch:
     """Rows of a few documents for each of several groups of runs.
 
     Attributes:
@@ -61,13 +61,13 @@ class Batch:
     targets: Targets
     group: Tensor | None
 
-    def of_runs(self) -> "Batch":
+    def of_runs(self) -> "DocumentBatch":
         """The same with a group for each run, [runs, ...], where groups are not in order."""
         if self.group is None:
             return self
         parts = (self.log_keys, self.query, *self.targets)
         log_keys, query, *targets = (part.index_select(0, self.group) for part in parts)
-        return Batch(log_keys, query, Targets(*targets), None)
+        return DocumentBatch(log_keys, query, Targets(*targets), None)
 
 
 def shapes(embedding: Embedding, D: int, d: int | None = None) -> dict[str, tuple[int, ...]]:
@@ -161,7 +161,7 @@ class _NormalisedImage(torch.autograd.Function):
 
 def gradients(
     parameters: Parameters,
-    batch: Batch,
+    batch: DocumentBatch,
     embedding: Embedding,
     loss: LossKind,
     frozen: Parameters | None = None,
@@ -181,12 +181,11 @@ def gradients(
     given = trained | dict(frozen or {})
     with torch.enable_grad():
         made = images(given, embedding)
-    attention = _uniform_attention if made[0] is None else _attention
     with torch.no_grad():
-        value, *found, db = attention(*made, given.get("b"), batch.of_runs(), loss)
+        value, *of_images, db = _attention(*made, given.get("b"), batch.of_runs(), loss)
     moving = [
         (image, slope)
-        for image, slope in zip(made, found, strict=True)
+        for image, slope in zip(made, of_images, strict=True)
         if image is not None and image.requires_grad
     ]
     names = [name for name in trained if name != "b"]
@@ -199,19 +198,24 @@ def gradients(
 
 
 def _attention(
-    queries: Tensor,
-    keys: Tensor,
+    queries: Tensor | None,
+    keys: Tensor | None,
     U: Tensor,
     R: Tensor | None,
     b: Tensor | None,
-    batch: Batch,
+    batch: DocumentBatch,
     loss: LossKind,
 ) -> tuple[Tensor | None, ...]:
     """Loss of U softmax(S[q] + log n) + R[:, q] + b, and its gradients in queries, keys, U, R, b.
 
-    Whatever has the size [runs, rows, D] is overwritten as soon as it is of no more use: these
-    tensors do not fit a processor's cache, and memory is what takes the time.
+    Without queries every key has the same weight. Tensors of the size [runs, rows, D] are
+    overwritten once they are no longer needed: they do not fit a processor's cache, and memory
+    takes most of the time.
     """
+    if queries is None:
+        p = batch.log_keys.softmax(-1)
+        value, slope, db = _output_loss(p @ U.mT, b, batch.targets, loss)
+        return value, None, None, slope.mT @ p, None, db
     runs, d, D = queries.shape
     S = torch.bmm(queries.mT, keys).reshape(runs * D, D)  # times sqrt(d_a)
     first = D * torch.arange(runs, device=S.device).unsqueeze(-1)
@@ -231,15 +235,6 @@ def _attention(
     ds.addcmul_(p, ds.sum(-1, keepdim=True), value=-1)
     dS = S.zero_().index_add_(0, place, ds.reshape(-1, D), alpha=d**-0.5).reshape(runs, D, D)
     return value, torch.bmm(keys, dS.mT), torch.bmm(queries, dS), dU, dR, db
-
-
-def _uniform_attention(
-    queries: None, keys: None, U: Tensor, R: None, b: Tensor | None, batch: Batch, loss: LossKind
-) -> tuple[Tensor | None, ...]:
-    """The same where every key has the same weight: queries and keys have no gradient."""
-    p = batch.log_keys.softmax(-1)
-    value, slope, db = _output_loss(p @ U.mT, b, batch.targets, loss)
-    return value, None, None, slope.mT @ p, None, db
 
 
 def _output_loss(

@@ -13,10 +13,15 @@ from torch import Tensor
 
 from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
-from onelayer.papers.topic_structure.synthetic.data import Rows, draw
+from onelayer.papers.topic_structure.synthetic.data import CountRows, draw_dirichlet
 from onelayer.papers.topic_structure.synthetic.model import gradients
 from onelayer.papers.topic_structure.synthetic.stages import SMALLER
-from onelayer.papers.topic_structure.synthetic.training import Batches, Plan, Run, train_runs
+from onelayer.papers.topic_structure.synthetic.training import (
+    DocumentBatches,
+    Plan,
+    Run,
+    train_runs,
+)
 from onelayer.settings.topic_structure_synthetic import (
     StageGradientsSettings,
     SyntheticTraining,
@@ -71,10 +76,10 @@ def two_stages(
     return histories.sort_values("name", key=lambda name: name.map(order), kind="stable")
 
 
-def _documents(model: TopicModelSettings, block: TwoStageSettings) -> Rows:
+def _documents(model: TopicModelSettings, block: TwoStageSettings) -> CountRows:
     """Masked documents; masked positions are no keys."""
-    kind = {"concentration": block.concentration, "masked_attended": False}
-    return draw(model, block.documents, block.N, "two stages", **kind)
+    of = {"concentration": block.concentration, "masked_attended": False}
+    return draw_dirichlet(model, block.documents, block.N, "two stages", **of)
 
 
 def frobenius(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -111,7 +116,7 @@ def stage_gradients(
     """
     rows, parts = _documents(base.model, stages), []
     looks = sorted({*range(0, stages.steps + 1, followed.every), stages.steps})
-    shown = Batches(rows, [0], base.batch, execution.device)(0)
+    shown = DocumentBatches(rows, [0], base.batch, execution.device)(0)
     for number, one in enumerate(s for s in stages.settings if s.name in followed.settings):
         plan = Plan(base.batch, base.chunk, stages.steps, one.embedding, one.loss)
 

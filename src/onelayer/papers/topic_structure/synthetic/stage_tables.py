@@ -78,7 +78,7 @@ def tidy_stages(
 
 
 def _times(runs: pd.DataFrame) -> Iterator[dict]:
-    """Means, medians and quartiles of a setting's times, of the runs that came to them."""
+    """Means, medians and quartiles of a setting's times, of the runs that reached them."""
     diverged = runs["diverged_at"] >= 0
     for quantity, most in TIMES.items():
         lost = diverged | runs[quantity].isna()
@@ -94,8 +94,8 @@ def _times(runs: pd.DataFrame) -> Iterator[dict]:
             yield {"quantity": f"{quantity}_median"} | median(reached.to_numpy(float)) | shared
             for which, share_below in ((1, 0.25), (3, 0.75)):
                 cut = reached.astype(float).quantile(share_below)
-                found = {"quantity": f"{quantity}_quartile_{which}", "value": cut}
-                yield found | {"n": len(reached)} | shared
+                row = {"quantity": f"{quantity}_quartile_{which}", "value": cut}
+                yield row | {"n": len(reached)} | shared
 
 
 def median(values: np.ndarray) -> dict[str, float]:
@@ -114,8 +114,8 @@ def median(values: np.ndarray) -> dict[str, float]:
     k = int((bdtr(np.arange(n // 2), n, 0.5) <= 0.025).sum())
     ordered = np.sort(values)
     low, high = (ordered[k - 1], ordered[n - k]) if k else (math.nan, math.nan)
-    found = {"value": float(np.median(values)), "low": float(low), "high": float(high), "n": n}
-    return independent(found)
+    estimate = {"value": float(np.median(values)), "low": float(low), "high": float(high), "n": n}
+    return independent(estimate)
 
 
 def _shares(runs: pd.DataFrame) -> list[dict]:

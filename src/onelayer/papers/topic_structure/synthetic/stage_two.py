@@ -37,22 +37,22 @@ def ratio_over_tau(
     vocabulary = data.Vocabulary(base.model.T, base.model.v)
     plan = Plan(base.batch, base.chunk, block.steps, embedding="one_hot", loss="squared")
     lengths = {"short": (block.documents, block.N), "long": (block.documents_long, block.N_long)}
-    found = []
+    results = []
     for tau, seed in itertools.product(block.taus, range(block.seeds)):
         for name, (documents, N) in lengths.items():
             keys = {"documents": name, "tau": tau, "seed": seed}
             rows = data.draw(base.model, documents, N, f"stage two {name}", tau=tau, seed=seed)
             W_V = closed_form.stage_one_optimum(vocabulary, rows)
             optimum = tied.optimal_attention(vocabulary, rows, W_V)
-            found.append(keys | {"method": "optimum", "diverged_at": -1} | optimum)
+            results.append(keys | {"method": "optimum", "diverged_at": -1} | optimum)
             if name == "short":
                 runs = [Run(seed, "adam", block.learning_rate)]
                 [(word, topic, different)], [diverged] = attention_with_frozen_value(
                     vocabulary, rows, W_V, runs, plan, 100, execution
                 )
                 reached = tied.ratios(vocabulary, topic / different, word / different)
-                found.append(keys | {"method": "trained", "diverged_at": diverged} | reached)
-    return pd.DataFrame(found)
+                results.append(keys | {"method": "trained", "diverged_at": diverged} | reached)
+    return pd.DataFrame(results)
 
 
 def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
         Rows `T`, `tau`, `selection`, `seed`, `alpha`, `beta`, `ratio`, `at_bound` (beta at the
         least value that the optimiser may take).
     """
-    found = []
+    results = []
     for T in block.T:
         for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
             model = words.model_copy(update={"T": T, "selection": selection})
@@ -73,13 +73,13 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
                 best = tied.optimal_attention(vocabulary, rows, W_V)
                 keys = {"T": T, "tau": tau, "selection": selection, "seed": seed}
                 at_bound = best["beta"] <= tied.LEAST * (1 + 1e-6)
-                found.append(keys | {"at_bound": at_bound} | best)
-    return pd.DataFrame(found)
+                results.append(keys | {"at_bound": at_bound} | best)
+    return pd.DataFrame(results)
 
 
 def attention_with_frozen_value(
     vocabulary: data.Vocabulary,
-    rows: data.Rows,
+    rows: data.CountRows,
     W_V: np.ndarray,
     runs: Sequence[Run],
     plan: Plan,

@@ -68,7 +68,7 @@ def half_times(over_steps: pd.DataFrame) -> pd.DataFrame:
         first step looked at with half of the last one's, of the gap, and of the logarithm of the
         attention ratio; NaN where the end has none, which of attention is a ratio below 1.01).
     """
-    keys, found = ["loss", "optimizer", "d", "seed"], []
+    keys, rows = ["loss", "optimizer", "d", "seed"], []
     through = over_steps[over_steps["diverged_at"] < 0].sort_values("step", kind="stable")
     for key, run in through.groupby(keys, sort=False):
         steps, gap = run["step"].to_numpy(), run["gap"].to_numpy()
@@ -76,8 +76,8 @@ def half_times(over_steps: pd.DataFrame) -> pd.DataFrame:
             "t_E": _half(steps, gap - gap[0], 0.0),
             "t_A": _half(steps, np.log(run["attention"].to_numpy()), ATTENTION_BEGINS),
         }
-        found.append(dict(zip(keys, key, strict=True)) | times)
-    return pd.DataFrame(found)
+        rows.append(dict(zip(keys, key, strict=True)) | times)
+    return pd.DataFrame(rows)
 
 
 def _half(steps: np.ndarray, values: np.ndarray, least: float) -> float:

@@ -57,9 +57,10 @@ def over_runs(
     return independent(mean(values[~lost], least, most)) | {"note": note, "verdict": verdict}
 
 
-def independent(found: dict) -> dict:
+def independent(estimate: dict) -> dict:
     """A mean or a share of independent runs, with their number where an interval rests on them."""
-    return found | {"runs": found["n"] if not math.isnan(found.get("low", math.nan)) else math.nan}
+    alone = math.isnan(estimate.get("low", math.nan))
+    return estimate | {"runs": math.nan if alone else estimate["n"]}
 
 
 def joined(*notes: str) -> str:
@@ -174,9 +175,9 @@ def read_published(path: Path) -> pd.DataFrame:
     `tolerance` is half a unit of the last digit of `published`.
     """
     table = pd.read_csv(path, dtype={f"{name}_mean": str for name in PAIR_CLASSES})
-    known = table[["learning_rate"]].assign(optimizer=table["optimizer"].str.lower())
+    keys = table[["learning_rate"]].assign(optimizer=table["optimizer"].str.lower())
     parts = [
-        known.assign(
+        keys.assign(
             quantity=name,
             published=table[f"{name}_mean"].astype(float),
             published_std=table[f"{name}_std"],
@@ -221,7 +222,6 @@ def tidy_attention(
     Args:
         averages: rows of `trained_attention.topic_attention`, a table per variant.
         published: `read_published`.
-        variants: what was trained.
         evaluated_tokens: length of the evaluated documents (tokens).
         budgets: `at_budgets`, rows that follow; None for none.
     """

@@ -9,7 +9,7 @@ affected. The theorem: at the optimum (v-1)/v alpha + beta/v lies in (lambda_1 t
 import numpy as np
 from scipy.optimize import minimize
 
-from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, Rows, Vocabulary
+from onelayer.papers.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary
 
 # Between this and its inverse alpha and beta are looked for: far beyond any optimum, and finite
 # where the loss does not depend on one of them.
@@ -28,12 +28,11 @@ class TiedLoss:
     The output for a word depends on its topic alone, so a row is T topic masses.
 
     Args:
-        vocabulary: topics and words.
         rows: masked documents, masked positions attended.
         W_V: [D, D], constant on blocks: between words of two topics, and the [MASK] column.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> None:
+    def __init__(self, vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> None:
         shows_word = rows.query >= SPECIAL
         keys = rows.keys[rows.document[shows_word]].astype(np.float64)
         query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
@@ -43,8 +42,8 @@ class TiedLoss:
         self.weight = targets.sum(1)
         self.topic = vocabulary.topic[query]
         self.row = np.arange(len(query))
-        self.own = keys[self.row, query]
-        self.same = self.masses[self.row, self.topic] - self.own
+        self.same_word = keys[self.row, query]
+        self.same = self.masses[self.row, self.topic] - self.same_word
         self.total = keys.sum(1)
         first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
         self.blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
@@ -55,21 +54,21 @@ class TiedLoss:
         """Loss and gradient at (log alpha, log beta)."""
         alpha, beta = np.exp(logs)
         column = self.blocks.T[self.topic]  # what one more unit of the query's topic adds
-        more = (alpha - 1) * self.same + (beta - 1) * self.own
+        more = (alpha - 1) * self.same + (beta - 1) * self.same_word
         Z = self.total + more
         f = (self.plain + more[:, None] * column) / Z[:, None]
         residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
         loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
         slope = (residual * (column - f)).sum(1) / Z  # d loss / d more
         n = self.weight.sum()
-        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.own)])
+        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> dict[str, float]:
+def optimal_attention(vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> dict[str, float]:
     """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
     most = -float(np.log(LEAST))
-    found = minimize(
+    least = minimize(
         TiedLoss(vocabulary, rows, W_V),
         np.zeros(2),
         jac=True,
@@ -77,4 +76,4 @@ def optimal_attention(vocabulary: Vocabulary, rows: Rows, W_V: np.ndarray) -> di
         bounds=[(-most, most)] * 2,
         options={"ftol": 1e-14, "gtol": 1e-10},
     )
-    return ratios(vocabulary, *np.exp(found.x))
+    return ratios(vocabulary, *np.exp(least.x))

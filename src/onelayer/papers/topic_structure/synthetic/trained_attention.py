@@ -1,7 +1,7 @@
 """The published table: average attention by pair class after training, by optimiser and rate."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,12 @@ from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model
-from onelayer.papers.topic_structure.synthetic.training import Batches, Plan, Run, train_runs
+from onelayer.papers.topic_structure.synthetic.training import (
+    DocumentBatches,
+    Plan,
+    Run,
+    train_runs,
+)
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
     AttentionVariant,
@@ -38,10 +43,10 @@ def topic_attention(
     """
     variant = block.variant(name)
     rates = sorted(variant.optimizers, key=lambda row: row.optimizer)
+    runs, looks = _runs(rates, block.seeds), [block.steps]
     averages, trained = _train(
-        base, block, variant, rates, block.seeds, block.steps,
-        lambda p: {"weights": p["W_K"].mT @ p["W_Q"]}, (), execution,
-    )  # fmt: skip
+        base, block, variant, runs, looks, lambda p: {"weights": p["W_K"].mT @ p["W_Q"]}, execution
+    )
     return averages, {
         "S": trained.observed["S"][-1, 0].double().numpy(),
         "weights": trained.observed["weights"][-1, 0].numpy(),
@@ -64,9 +69,7 @@ def attention_over_steps(
     Args:
         base, block: of the trainings of the table, of which it is one.
         longer: which of its variants, and for how long.
-        optimizer: of the runs.
         released_steps: updates of the released configuration, after which it looks, too (steps).
-        execution: how the training runs.
 
     Returns:
         Rows as `topic_attention`, with `held_out_loss`; what a diverged run was frozen at stands in
@@ -75,16 +78,16 @@ def attention_over_steps(
     variant, steps = block.variant(longer.variant), longer.steps[optimizer]
     count = longer.held_out_documents
     held_out = _masked_documents(base, block, variant, count, "attention, held out")
-    unseen = Batches(held_out, [0], count, execution.device)(0)
+    unseen = DocumentBatches(held_out, [0], count, execution.device)(0)
     rates = [row for row in variant.optimizers if row.optimizer == optimizer]
+    runs = _runs(rates, longer.seeds[optimizer])
     looks = _looks(longer.looks, steps, block.steps, released_steps)
 
     def held_out_loss(p: dict[str, Tensor]) -> dict[str, Tensor]:
         loss, _ = model.gradients(p, unseen, variant.embedding, variant.loss)
         return {"held_out_loss": loss}
 
-    how = longer.seeds[optimizer], steps, held_out_loss, looks, execution
-    averages, trained = _train(base, block, variant, rates, *how)
+    averages, trained = _train(base, block, variant, runs, looks, held_out_loss, execution)
     loss = trained.observed["held_out_loss"].double().numpy()  # [looks, runs]
     # Each look has its runs twice: by correct and by shifted topics.
     return averages.assign(held_out_loss=loss.repeat(2, axis=0).ravel())
@@ -104,37 +107,42 @@ def _masked_documents(
     variant: AttentionVariant,
     documents: int,
     use: str,
-) -> data.Rows:
-    kind = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    return data.draw(base.model, documents, block.N, use, **kind)
+) -> data.CountRows:
+    of = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
+    return data.draw_dirichlet(base.model, documents, block.N, use, **of)
+
+
+def _runs(rates: Sequence[OptimizerSettings], seeds: int) -> list[Run]:
+    return [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
 
 
 def _train(
     base: SyntheticTraining,
     block: AttentionTableSettings,
     variant: AttentionVariant,
-    rates: Sequence[OptimizerSettings],
-    seeds: int,
-    steps: int,
+    runs: Sequence[Run],
+    looks: Sequence[int],
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
-    looks: Iterable[int],
     execution: Execution,
 ) -> tuple[pd.DataFrame, Trained]:
-    """Train a variant, logits `S` and what else is to be observed kept.
+    """Train a variant; keep its logits `S` and what `observe` returns at each of the looks.
+
+    Args:
+        looks: updates after which it looks, ascending; training ends at the last.
+        observe: parameters -> tensors to keep beside `S`.
 
     Returns:
         Averages by pair class, look by look, in each by correct and by shifted topics, run by run.
     """
     vocabulary, tokens = data.Vocabulary(base.model.T, base.model.v), block.evaluated_tokens
     rows = _masked_documents(base, block, variant, block.documents, "attention")
-    runs = [Run(seed, one.optimizer, one.learning_rate) for one in rates for seed in range(seeds)]
     frozen = None
     if variant.frozen_value:
         frozen = {"W_V": closed_form.stage_one_optimum(vocabulary, rows)}
     trained = train_runs(
         rows,
         runs,
-        Plan(base.batch, base.chunk, steps, variant.embedding, variant.loss, frozen=frozen),
+        Plan(base.batch, base.chunk, looks[-1], variant.embedding, variant.loss, frozen=frozen),
         lambda p: {"S": model.attention_logits(p, variant.embedding)} | observe(p),
         looks,
         execution,

@@ -16,9 +16,9 @@ from onelayer.compute.device import fitting, on_gpu, to_device
 from onelayer.compute.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
-from onelayer.papers.topic_structure.synthetic.data import Rows
+from onelayer.papers.topic_structure.synthetic.data import CountRows
 from onelayer.papers.topic_structure.synthetic.model import (
-    Batch,
+    DocumentBatch,
     Embedding,
     Targets,
     gradients,
@@ -47,7 +47,6 @@ def initial_parameters(
         noise: width of near-zero matrices, one per run: uniform in [0, noise) with biases at 0, as
             the authors' code starts its two-stage runs. None: PyTorch's default for a linear
             layer, uniform in +-1/sqrt(d), biases too; W_E is standard normal / sqrt(d).
-        dtype: of the tensors.
         d: dimensions of `trained` embeddings; D by default.
 
     A token-type vector is standard normal, as an `nn.Embedding` starts in the authors' code.
@@ -70,7 +69,7 @@ def initial_parameters(
     return start
 
 
-class Batches:
+class DocumentBatches:
     """Draws the documents of every step, epoch by epoch without replacement, per seed.
 
     There is a seed per run; a batch has `documents`, at most as many as there are in `rows`.
@@ -78,7 +77,7 @@ class Batches:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: CountRows,
         seeds: Sequence[int],
         documents: int,
         device: str = "cpu",
@@ -111,14 +110,14 @@ class Batches:
         first = place * self.documents
         return self._order(int(seed), epoch)[first : first + self.documents]
 
-    def __call__(self, step: int) -> Batch:
+    def __call__(self, step: int) -> DocumentBatch:
         """The batch of a step."""
         row, target, cell, real_row, real = self._places(step)
         # What pads a group is some row without targets, and some target that is counted 0 times.
         weight = _rows(self.weight, row) * real_row.unsqueeze(-1)
         targets = Targets(cell, _rows(self.count, target) * real, weight)
         log_keys = _rows(self.log_keys, _rows(self.document, row))
-        return Batch(log_keys, _rows(self.query, row), targets, self.group)
+        return DocumentBatch(log_keys, _rows(self.query, row), targets, self.group)
 
     def _places(self, step: int) -> tuple[Tensor, ...]:
         """`_of_steps` of one step, on the device; a GPU gets those of many steps together."""
@@ -126,9 +125,9 @@ class Batches:
             return tuple(to_device(array, self.device) for array in self._of_steps([step]))
         first = step - step % STEPS_AT_ONCE
         if first != self._first_of_block:
-            found = self._of_steps(range(first, first + STEPS_AT_ONCE), (ROWS, TARGETS))
+            arrays = self._of_steps(range(first, first + STEPS_AT_ONCE), (ROWS, TARGETS))
             shape = (STEPS_AT_ONCE, len(self.seeds), -1)
-            self._block = [to_device(array.reshape(shape), self.device) for array in found]
+            self._block = [to_device(array.reshape(shape), self.device) for array in arrays]
             self._first_of_block = first
         return tuple(array[step - first] for array in self._block)
 
@@ -197,9 +196,9 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What a message calls the run."""
-        noise = "" if self.noise is None else f", noise {self.noise:g}"
-        return f"{self.optimizer} {self.learning_rate:g}{noise}, seed {self.seed}"
+        """What messages call the run, and a state file is known by: every digit of its rates."""
+        noise = "" if self.noise is None else f", noise {self.noise:.15g}"
+        return f"{self.optimizer} {self.learning_rate:.15g}{noise}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -228,7 +227,7 @@ class Plan:
 
 
 def train_runs(
-    rows: Rows,
+    rows: CountRows,
     runs: Sequence[Run],
     plan: Plan,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
@@ -240,7 +239,6 @@ def train_runs(
     Runs of one optimiser should stand together: then no step copies their parameters.
 
     Args:
-        rows: masked documents.
         runs, plan: what is trained; initial noise either for all or for none.
         observe: parameters, frozen ones too, -> tensors to keep.
         observe_at: after how many updates; the end by default.
@@ -254,9 +252,6 @@ def train_runs(
         count = len(next(iter(parameters.values())))
         return {name: matrix.expand(count, -1, -1) for name, matrix in frozen.items()}
 
-    def of_batch(parameters: dict[str, Tensor], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        return gradients(parameters, batch, plan.embedding, plan.loss, given(parameters))
-
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
         seeds = [run.seed for run in chosen]
@@ -267,13 +262,13 @@ def train_runs(
         names = plan.trained or tuple(name for name in start if name not in fixed)
         return Ensemble(
             {name: start[name] for name in names},
-            Batches(rows, seeds, plan.batch, device),
+            DocumentBatches(rows, seeds, plan.batch, device),
             Optimizer(
                 [run.optimizer for run in chosen],
                 lr=[run.learning_rate for run in chosen],
                 weight_decay=[run.weight_decay for run in chosen],
             ),
-            gradients=of_batch,
+            gradients=lambda p, batch: gradients(p, batch, plan.embedding, plan.loss, given(p)),
             labels=[run.label for run in chosen],
         )
 
@@ -289,7 +284,7 @@ def train_runs(
     )
 
 
-def _most_runs(rows: Rows, plan: Plan, device: str) -> int:
+def _most_runs(rows: CountRows, plan: Plan, device: str) -> int:
     """Runs of one tensor program: what the plan says, on a GPU what its memory holds.
 
     A run has matrices D x D, among them three with gradient and two moments, and a batch's rows.

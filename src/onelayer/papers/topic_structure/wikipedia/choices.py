@@ -51,12 +51,12 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
         rows["note"] = np.where(empty, "too few pairs of words of some class", "")
         summary = _summary(rows[rows["quantity"] == CORRECTED])
         parts += [rows, pd.DataFrame(summary).assign(model=model)]
-    found = pd.concat(parts, ignore_index=True)
+    table = pd.concat(parts, ignore_index=True)
     for key in KEYS:
-        found[key] = [
-            ALL if pd.isna(value) or value == "" else text_of(value) for value in found[key]
+        table[key] = [
+            ALL if pd.isna(value) or value == "" else text_of(value) for value in table[key]
         ]
-    return tidy(found, KEYS)
+    return tidy(table, KEYS)
 
 
 def text_of(value: object) -> str:
@@ -66,32 +66,32 @@ def text_of(value: object) -> str:
 
 def _summary(rows: pd.DataFrame) -> list[dict]:
     """What all choices say, from their ratios over the null."""
-    known, clear = rows[rows["value"].notna()], (rows["low"] > 1).sum()
+    measured, clear = rows[rows["value"].notna()], (rows["low"] > 1).sum()
     above = {"quantity": ABOVE, "value": clear / len(rows), "n": len(rows)}
-    if known.empty:
+    if measured.empty:
         return [above]
-    least, most = known.loc[known["low"].idxmin()], known.loc[known["value"].idxmax()]
+    least, most = measured.loc[measured["low"].idxmin()], measured.loc[measured["value"].idxmax()]
     summary = [above]
     for quantity, one in ((LEAST, least), (MOST, most)):
         which = ", ".join(text_of(one[factor]) for factor in FACTORS)
         summary.append(
             {"quantity": quantity, "note": which} | one[["value", "low", "high", "n"]].to_dict()
         )
-    logs = np.log(known["value"])
+    logs = np.log(measured["value"])
     for factor in FACTORS:
-        levels = logs.groupby(known[factor], sort=False)
+        levels = logs.groupby(measured[factor], sort=False)
         sizes = levels.size()
         for level, mean in levels.mean().items():
             of_level = {"quantity": "mean_over_null", "value": np.exp(mean), "n": sizes[level]}
             summary.append({factor: level} | of_level)
         if len(levels) > 1:
-            share = variance_share(logs, known[factor])
-            summary.append({"quantity": f"eta2_{factor}", "value": share, "n": len(known)})
+            share = variance_share(logs, measured[factor])
+            summary.append({"quantity": f"eta2_{factor}", "value": share, "n": len(measured)})
     return summary
 
 
 def variance_share(values: pd.Series, factor: pd.Series) -> float:
-    """Eta squared: the sum of squares between a factor's values, of the whole one.
+    """Eta squared: the sum of squares between a factor's values, as a share of the whole.
 
     Main effects alone; where all choices were measured the design is balanced, and they add up to
     at most 1.
@@ -101,19 +101,19 @@ def variance_share(values: pd.Series, factor: pd.Series) -> float:
     return float(((fitted - values.mean()) ** 2).sum() / whole) if whole > 0 else np.nan
 
 
-def readable(found: pd.DataFrame) -> pd.DataFrame:
+def readable(table: pd.DataFrame) -> pd.DataFrame:
     """For readers: of all choices, ours and the authors'; then each value of each choice."""
     shown = []
-    for model, rows in found.groupby("model", sort=False):
+    for model, rows in table.groupby("model", sort=False):
         marked = {
-            name: own.set_index("quantity").to_dict("index")
-            for name, own in rows[rows["choice"] != ALL].groupby("choice")
+            name: by.set_index("quantity").to_dict("index")
+            for name, by in rows[rows["choice"] != ALL].groupby("choice")
         }
         whole = rows[(rows[FACTORS] == ALL).all(axis=1)].set_index("quantity").to_dict("index")
-        for name, own in marked.items():
-            line = f"{interval_of(own[RATIO])}, null {number(own[f'{RATIO}_null']['value'])}"
+        for name, by in marked.items():
+            line = f"{interval_of(by[RATIO])}, null {number(by[f'{RATIO}_null']['value'])}"
             shown.append((model, f"{name}: ratio", line, "", ""))
-            shown.append((model, f"{name}: over its null", interval_of(own[CORRECTED]), "", ""))
+            shown.append((model, f"{name}: over its null", interval_of(by[CORRECTED]), "", ""))
         for quantity, name in (
             (LEAST, "interval that begins lowest"),
             (MOST, "largest"),

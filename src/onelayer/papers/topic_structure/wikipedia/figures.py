@@ -88,12 +88,12 @@ def wikipedia_ratios(
     all lie at 1, the first is drawn.
     """
     measures = wikipedia.measures_by_model(models, attention, embeddings)
-    known, printed = by_name(models), wikipedia.read_published(published)
-    controls = [name for name in measures if known[name].source == "random"]
+    settings_of, printed = by_name(models), wikipedia.read_published(published)
+    controls = [name for name in measures if settings_of[name].source == "random"]
     drawn = [name for name in measures if name not in controls[1:]]
-    beside = {name: known[name].published_as for name in drawn}
-    lonely = [name for name in CHECKPOINTS if name not in beside.values()]
-    lines = [*(name for name in drawn if name not in controls), *lonely, *controls[:1]]
+    published_as = {name: settings_of[name].published_as for name in drawn}
+    not_run = [name for name in CHECKPOINTS if name not in published_as.values()]
+    lines = [*(name for name in drawn if name not in controls), *not_run, *controls[:1]]
     rows = len(ambiguity.overlaps)
     size = (WIDTH, (0.36 * len(lines) + 0.5) * rows + 0.7)
     figure, axes = plt.subplots(
@@ -104,7 +104,7 @@ def wikipedia_ratios(
             axis = axes[row, column]
             raw = quantity.startswith("embedding_raw")
             for line, name in enumerate(lines):
-                theirs = _of(printed, overlap, quantity, model=beside.get(name) or name)
+                theirs = _of(printed, overlap, quantity, model=published_as.get(name) or name)
                 theirs, ours = theirs.set_index("threshold")["published"], None
                 if name in drawn and not (raw and name in controls):
                     ours = _of(measures[name], overlap, quantity)
@@ -199,10 +199,10 @@ def attention_heads(
     their layers and heads. The first overlap mode and threshold are shown.
     """
     ratios, measures = (wikipedia.measures_by_model(models, each) for each in (by_head, attention))
-    known = by_name(models)
+    settings_of = by_name(models)
     overlap, threshold = ambiguity.overlaps[0], ambiguity.thresholds[0].label
     shown = {name: own_heads(rows, overlap, threshold) for name, rows in ratios.items()}
-    controls = [name for name in shown if known[name].source == "random"]
+    controls = [name for name in shown if settings_of[name].source == "random"]
     panels = {name: rows for name, rows in shown.items() if name not in controls}
     if controls:
         together = pd.concat([shown[name] for name in controls])
@@ -225,8 +225,8 @@ def attention_heads(
             tables = table_ratio(measures[name], overlap, threshold)
             axis.axvspan(tables["low"], tables["high"], color=PAPER, alpha=0.25, linewidth=0)
             axis.axvline(tables["value"], color=PAPER, linewidth=1.4, zorder=3)
-        beside = {"rotation": 0, "ha": "right", "va": "center", "fontsize": 8}
-        axis.set_ylabel(_named(name).replace(", trained", "\ntrained"), **beside)
+        label = {"rotation": 0, "ha": "right", "va": "center", "fontsize": 8}
+        axis.set_ylabel(_named(name).replace(", trained", "\ntrained"), **label)
         axis.set_xscale("log")
         axis.tick_params(axis="x", which="both", length=0 if axis is not axes[-1, 0] else 3)
         despine(axis, bottom=axis is not axes[-1, 0])
@@ -319,10 +319,10 @@ def word_groups(
 
 
 def scaled_dots(dots: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], float]:
-    """Dot products over each model's largest, and the largest size of all beside the diagonals."""
+    """Dot products over each model's largest, and the largest of all off the diagonals, in size."""
     scaled = {name: matrix / np.nanmax(np.abs(matrix)) for name, matrix in dots.items()}
-    beside = ~np.eye(len(next(iter(scaled.values()))), dtype=bool)
-    return scaled, max(float(np.nanmax(np.abs(matrix[beside]))) for matrix in scaled.values())
+    off_diagonal = ~np.eye(len(next(iter(scaled.values()))), dtype=bool)
+    return scaled, max(float(np.nanmax(np.abs(matrix[off_diagonal]))) for matrix in scaled.values())
 
 
 @figure(
@@ -340,13 +340,13 @@ def head_removal(
 
     Where no model predicts words, the figure says why.
     """
-    known = by_name(models)
-    table = assemble(dict(zip(known, losses, strict=True)), known, uncertainty)
+    settings_of = by_name(models)
+    table = assemble(dict(zip(settings_of, losses, strict=True)), settings_of, uncertainty)
     shown = table[(table["seed"] == ALL) & table["quantity"].str.startswith("increase_")]
     names = list(shown["model"].unique())
     if not names:
         figure = plt.figure(figsize=(COLUMN, 1.0))
-        reasons = zip(known, (rows["missing"].iloc[0] for rows in losses), strict=True)
+        reasons = zip(settings_of, (rows["missing"].iloc[0] for rows in losses), strict=True)
         said = "\n".join(f"{model}: {reason}" for model, reason in reasons if reason)
         figure.text(0.5, 0.5, said, ha="center", va="center", wrap=True, fontsize=7)
         return figure

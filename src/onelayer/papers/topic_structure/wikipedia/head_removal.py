@@ -218,7 +218,7 @@ def head_removal(
 ) -> Report:
     """Losses on words without the heads of the largest topic ratios, and without others."""
     title = "Loss on words without the heads of the largest topic ratios, and without others"
-    known = by_name(models)
-    table = assemble(dict(zip(known, losses, strict=True)), known, uncertainty)
+    settings_of = by_name(models)
+    table = assemble(dict(zip(settings_of, losses, strict=True)), settings_of, uncertainty)
     shown = readable(table[(table[SEED] == ALL) & (table["removal"] != NONE)])
     return Report(table, shown, title, [*notes(removal), over_seeds.NOTE])

@@ -17,7 +17,7 @@ from onelayer.settings.topic_structure import NamedModel, by_name
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "embedding layer, cosine"}
-# Beyond so many standard deviations what its interval sets apart from its null, too, is found.
+# Standard deviations from its null beyond which a ratio counts as found, if its interval agrees.
 FOUND = 3.0
 SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
 INFORMATION = "topic_information"
@@ -52,8 +52,8 @@ def tokens_shown(tokens: float, _: int = 0) -> str:
 def gather(tokens: Sequence[int], *measures: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Measures of a series of checkpoints as `measure_snapshots` gives those of a pretraining.
 
-    Of rows of `probe.measures`, tables of any kind by checkpoint, those of the first overlap mode
-    and threshold, with the `tokens` it has seen behind them.
+    `measures` are rows of `probe.measures` by checkpoint. Those of the first overlap mode and
+    threshold are kept, with the `tokens` that the checkpoint has seen.
     """
     parts = [
         tightest_variant(pd.concat(tables)).assign(tokens=seen)
@@ -99,8 +99,8 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
 )
 def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Report:
     """The ratios of pretrained models against tokens seen."""
-    table, known = ratios_over_tokens(measures, models), by_name(models)
-    return Report(table, readable(table), title(known), notes(known))
+    table, settings_of = ratios_over_tokens(measures, models), by_name(models)
+    return Report(table, readable(table), title(settings_of), notes(settings_of))
 
 
 def ratios_over_tokens(

@@ -129,10 +129,10 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
 
     Thick: the mean over seeds with a band for its 95% interval; thin: each seed. Grey: the 95%
     range of the null of that mean. Circles: snapshots on the way; squares: the finished model.
-    Filled: `found`. All models share a column's scale. Last column: the share of topic information
-    that is learned, where the objective has one.
+    Filled: `clearly_above`. All models share a column's scale. Last column: the share of topic
+    information that is learned, where the objective has one.
     """
-    table, known = ratios_over_tokens(measures, models), by_name(models)
+    table, settings_of = ratios_over_tokens(measures, models), by_name(models)
     names = list(table["model"].unique())
     informed = (table["quantity"] == INFORMATION).any()
     size = (WIDTH if informed else MIDDLE, 1.1 * len(names) + 1.8)
@@ -140,7 +140,7 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         len(names), len(RATIOS) + informed, figsize=size, sharex=True, sharey="col", squeeze=False
     )
     for place, name in enumerate(names):
-        colour = colour_of(known[name], place)
+        colour = colour_of(settings_of[name], place)
         rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
         for axis, quantity in zip(axes[place], RATIOS, strict=False):
             _draw_null(axis, rows[rows["quantity"] == f"{quantity}_null"])
@@ -195,7 +195,7 @@ def _draw_null(axis: Axes, null: pd.DataFrame) -> None:
 def _draw_model(axis: Axes, rows: pd.DataFrame, quantity: str, colour: str) -> None:
     shown = _draw_seeds(axis, rows[rows["quantity"] == f"{quantity}_null_corrected"], colour)
     z = rows.loc[(rows["quantity"] == f"{quantity}_z") & (rows[SEED] == ALL), "value"]
-    for tokens, filled in found(shown, z).items():
+    for tokens, filled in clearly_above(shown, z).items():
         axis.plot(
             tokens, shown["value"][tokens], "s" if tokens == shown.index[-1] else "o", color=colour,
             markerfacecolor=colour if filled else "white", markersize=4.5, zorder=4,
@@ -214,7 +214,7 @@ def _draw_seeds(axis: Axes, rows: pd.DataFrame, colour: str) -> pd.DataFrame:
     return shown
 
 
-def found(ratios: pd.DataFrame, z: pd.Series) -> pd.Series:
+def clearly_above(ratios: pd.DataFrame, z: pd.Series) -> pd.Series:
     """Where a ratio is far above its null, and its whole interval above 1; by tokens seen.
 
     The second is the stricter where few seeds differ. `ratios` has the `low` of the ratio over its
@@ -252,20 +252,20 @@ def figure_topics_per_input(
     triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits over
     its null, against tokens.
     """
-    found, known = assemble(articles, inputs, models), by_name(models)
+    ratios, settings_of = assemble(articles, inputs, models), by_name(models)
     colours = dict(zip(ORDERS, PALETTE, strict=False))
     kinds = list(dict.fromkeys(kind_of(model.settings) for model in models))
     figure, panels = plt.subplots(
         len(kinds), 4, figsize=(WIDTH + 2.5, 2.4 * len(kinds) + 0.8), sharex="col",
         squeeze=False, width_ratios=[1.4, 1, 1, 1],
     )  # fmt: skip
-    by_model = dict(zip(known, snapshots, strict=True))
+    by_model = dict(zip(settings_of, snapshots, strict=True))
     for axes, kind in zip(panels, kinds, strict=True):
-        alike = [name for name, settings in known.items() if kind_of(settings) == kind]
-        _draw_against_tau(axes[0], found[found["model"].isin(alike)], colours)
-        _draw_theory(axes[0].twinx(), theory, found["articles"].max())
+        alike = [name for name, settings in settings_of.items() if kind_of(settings) == kind]
+        _draw_against_tau(axes[0], ratios[ratios["model"].isin(alike)], colours)
+        _draw_theory(axes[0].twinx(), theory, ratios["articles"].max())
         for name in alike:
-            order, count = order_of(known[name])
+            order, count = order_of(settings_of[name])
             _draw_learned(axes[1:3], by_model[name], colours[order], count)
             _draw_values(axes[3], by_model[name], colours[order], count)
         for axis, nothing in zip(axes, (1, 1, 1, 0), strict=True):
@@ -287,7 +287,7 @@ def figure_topics_per_input(
     panels[0, 3].set_title("values: gap over its null", loc="left", fontsize=9)
     panels[-1, 3].set_xscale("log", base=2)
     panels[-1, 3].set_xlabel("tokens seen (logarithmic)")
-    shown = dict.fromkeys(order_of(known[model.name])[0] for model in models)
+    shown = dict.fromkeys(order_of(settings_of[model.name])[0] for model in models)
     handles = [
         Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
     ]
@@ -306,9 +306,9 @@ def figure_topics_per_input(
     return figure
 
 
-def _draw_against_tau(axis: plt.Axes, found: pd.DataFrame, colours: Mapping[str, str]) -> None:
+def _draw_against_tau(axis: plt.Axes, ratios: pd.DataFrame, colours: Mapping[str, str]) -> None:
     """Every model at its tau, those of one tau side by side."""
-    rows = found[found["quantity"] == CORRECTED]
+    rows = ratios[ratios["quantity"] == CORRECTED]
     places = list(rows[["model", "probed"]].drop_duplicates().itertuples(index=False, name=None))
     taus = rows.groupby("model", sort=False)["articles"].first()
     for model, probed in places:
@@ -347,18 +347,18 @@ def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: 
 
 def _draw_values(axis: Axes, rows: pd.DataFrame, colour: str, count: int) -> None:
     """The gap of a model's value circuits over its null at every snapshot, against tokens."""
-    own = over_tokens(rows)
-    own = own[(own["quantity"] == GAP) & (own[SEED] == ALL)].set_index("tokens")
-    _draw_line(axis, own.index, own, colour, count)
+    gaps = over_tokens(rows)
+    gaps = gaps[(gaps["quantity"] == GAP) & (gaps[SEED] == ALL)].set_index("tokens")
+    _draw_line(axis, gaps.index, gaps, colour, count)
 
 
-def _draw_line(axis: Axes, at: pd.Index, own: pd.DataFrame, colour: str, count: int) -> None:
-    """Means with their intervals; dashed: of one article an input."""
+def _draw_line(axis: Axes, at: pd.Index, means: pd.DataFrame, colour: str, count: int) -> None:
+    """Means with their intervals; dashed: one article an input."""
     axis.plot(
-        at, own["value"], color=colour, marker="o", markersize=3,
+        at, means["value"], color=colour, marker="o", markersize=3,
         linewidth=1.4 if count > 1 else 0.8, linestyle="-" if count > 1 else "--",
     )  # fmt: skip
-    for x, low, high in zip(at, own["low"], own["high"], strict=True):
+    for x, low, high in zip(at, means["low"], means["high"], strict=True):
         axis.plot([x, x], [low, high], color=colour, alpha=0.5, linewidth=0.8)
 
 
@@ -390,15 +390,15 @@ def value_circuits(
     A dot per head and training, filled where it lies beyond the 95% of its own null. Lines over
     tokens are means over trainings with 95% intervals; attention's ratio over its null, minus 1.
     """
-    known = by_name(models)
+    settings_of = by_name(models)
     lines, random = {}, []
     for name, rows in measures_by_model(models, circuits).items():
         heads = rows[(rows["quantity"] == GAP) & (rows["layer"] > 0)]
-        if isinstance(known[name], RandomModel):
+        if isinstance(settings_of[name], RandomModel):
             random.append(heads)
             continue
-        for layer, own in heads.groupby("layer"):
-            lines[f"{name}, layer {layer}" if len(own) < len(heads) else name] = own
+        for layer, of_layer in heads.groupby("layer"):
+            lines[f"{name}, layer {layer}" if len(of_layer) < len(heads) else name] = of_layer
     if random:
         lines["random weights"] = pd.concat(random)
     drawn = [
@@ -448,9 +448,11 @@ def _draw_over_tokens(
         zip(drawn, itertools.cycle(MARKERS), strict=False)
     ):
         colour = colour_of(model.settings, place)
-        own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
-        axis.fill_between(own.index, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
-        axis.plot(own["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
+        means = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)].set_index("tokens")
+        axis.fill_between(
+            means.index, means["low"], means["high"], color=colour, alpha=0.15, linewidth=0
+        )
+        axis.plot(means["value"], color=colour, marker=marker, markersize=3.5, label=model.name)
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_formatter(tokens_shown)
     axis.set_title(label, loc="left", fontsize=9)

@@ -32,7 +32,7 @@ MOST = 255  # a weight of 1, stored as one byte
 def choose_articles(
     articles: pd.DataFrame, kept: pd.DataFrame, settings: ReadingSettings
 ) -> list[dict]:
-    """The articles that begin with most words of topics, with each word's topic.
+    """The articles whose beginnings have the most words of topics, with each word's topic.
 
     Args:
         kept: the table of `onelayer.text.topics.ambiguity`; its tightest variant is shown.
@@ -41,13 +41,15 @@ def choose_articles(
         For each article `title`, `words` [W] and `topics` [W], None at words without a topic.
     """
     topic_of = dict(tightest_variant(kept)[["word", "topic"]].itertuples(index=False))
-    found = []
+    articles_read = []
     for article in articles.to_dict("records"):
         words = tokens(article["text"])[: settings.words]
         topics = [topic_of.get(word.lower()) for word in words]
-        found.append({"title": article["title"], "words": words, "topics": topics})
-    found.sort(key=lambda one: sum(topic is not None for topic in one["topics"]), reverse=True)
-    return found[: settings.articles]
+        articles_read.append({"title": article["title"], "words": words, "topics": topics})
+    articles_read.sort(
+        key=lambda one: sum(topic is not None for topic in one["topics"]), reverse=True
+    )
+    return articles_read[: settings.articles]
 
 
 def names_of_topics(kept: pd.DataFrame, articles: Sequence[Mapping]) -> dict[int, str]:
@@ -125,13 +127,13 @@ def head_ratios(heads: pd.DataFrame, seed: str) -> list[list[float | None]]:
         heads: rows of `probe.measures.measure_heads`.
         seed: whose; a model with one checkpoint has only `all`.
     """
-    own = tightest_variant(heads)
-    own = own[own["seed"] == (seed if (own["seed"] == seed).any() else "all")]
-    grid = own.pivot(index="layer", columns="head", values="ratio").to_numpy()
+    chosen = tightest_variant(heads)
+    chosen = chosen[chosen["seed"] == (seed if (chosen["seed"] == seed).any() else "all")]
+    grid = chosen.pivot(index="layer", columns="head", values="ratio").to_numpy()
     return [[None if math.isnan(ratio) else round(ratio, 3) for ratio in row] for row in grid]
 
 
 def page(template: str, data: Mapping[str, object]) -> str:
-    """The page with its data in it, as text that no word of an article can end."""
+    """The page with its data in it, escaped so that no word of an article can end it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return template.replace("/*DATA*/", text.replace("<", "\\u003c"))

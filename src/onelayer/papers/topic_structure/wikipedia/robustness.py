@@ -263,8 +263,8 @@ def _mean(rows: pd.DataFrame, quantity: str, digits: int) -> str:
 
 
 def _count(rows: pd.DataFrame, quantity: str, _: int) -> str:
-    known = quantity in rows.index
-    return "{value:.0f} of {n:.0f}".format(**rows.loc[quantity]) if known else "–"
+    counted = quantity in rows.index
+    return "{value:.0f} of {n:.0f}".format(**rows.loc[quantity]) if counted else "–"
 
 
 def _percent(rows: pd.DataFrame, quantity: str, _: int) -> str:
@@ -315,6 +315,6 @@ def topic_model_robustness(
     robustness: RobustnessSettings,
 ) -> Report:
     """The ratios under every topic model, means over seeds, and what makes them differ."""
-    found = assemble(measures, pd.concat(quality), models, robustness)
+    table = assemble(measures, pd.concat(quality), models, robustness)
     title = "Topic structure on Wikipedia: do the ratios depend on the topic model?"
-    return Report(found, readable(found), title, reader_notes(found, robustness))
+    return Report(table, readable(table), title, reader_notes(table, robustness))

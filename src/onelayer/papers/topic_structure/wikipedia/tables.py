@@ -71,7 +71,7 @@ def read_published(path: Path) -> pd.DataFrame:
 def kind(model: ModelSettings) -> str:
     """Whether a model is the paper's own checkpoint, an analogue of it or a control.
 
-    The paper's own comes from a hub, out of the repository that its published row is of. A random
+    The paper's own comes from a hub, from the repository of its published row. A random
     model is a control, whatever was published.
     """
     if isinstance(model, RandomModel):
@@ -80,7 +80,7 @@ def kind(model: ModelSettings) -> str:
     return "published" if repository == CHECKPOINTS.get(model.published_as) else "analogue"
 
 
-def _beside(
+def _with_published(
     ours: pd.DataFrame,
     name: str,
     models: Mapping[str, ModelSettings],
@@ -120,7 +120,7 @@ def _published(
     """
     numbers = published.set_index([*PUBLISHED_KEYS, "quantity"])[["published", "tolerance"]]
     numbers = dict(zip(numbers.index, numbers.to_numpy().tolist(), strict=True))
-    beside = []
+    theirs = []
     for one in ours.itertuples():
         places = [(one.overlap, one.published_threshold)]
         if one.quantity == BY_THRESHOLD:
@@ -131,10 +131,10 @@ def _published(
         keys = [(mode, row, at, RAW.get(ratio, ratio)) for mode, at in places]
         if one.seed == ALL and all(key in numbers for key in keys):
             (value, *minus), roundings = zip(*(numbers[key] for key in keys), strict=True)
-            beside.append((value - sum(minus), sum(roundings)))
+            theirs.append((value - sum(minus), sum(roundings)))
         else:
-            beside.append((math.nan, math.nan))
-    return pd.DataFrame(beside, ours.index, ["published", "tolerance"])
+            theirs.append((math.nan, math.nan))
+    return pd.DataFrame(theirs, ours.index, ["published", "tolerance"])
 
 
 _PLACE = ("overlap", "model", "threshold", SEED)
@@ -149,8 +149,8 @@ def meaningless(table: pd.DataFrame) -> pd.Series:
     denominator = table["quantity"].str.endswith("_different")
     zero = table[denominator & (table["low"] <= 0) & (table["high"] >= 0)]
     ratios = zero.assign(quantity=zero["quantity"].str.replace("_different", "_ratio"))
-    places, own = (pd.MultiIndex.from_frame(of[[*_PLACE, "quantity"]]) for of in (ratios, table))
-    return pd.Series(own.isin(places), table.index, dtype=bool)
+    places, rows = (pd.MultiIndex.from_frame(of[[*_PLACE, "quantity"]]) for of in (ratios, table))
+    return pd.Series(rows.isin(places), table.index, dtype=bool)
 
 
 def beside_null(
@@ -214,9 +214,9 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, nothing: pd.Series) -> list
     notes = []
     for row, without_meaning in zip(ours.itertuples(), nothing, strict=True):
         ratio = row.quantity in QUANTITIES
-        beside = ratio and not math.isnan(row.published)
+        printed = ratio and not math.isnan(row.published)
         parts = (
-            f"published: {model.published_as} at {row.published_threshold:g}" if beside else "",
+            f"published: {model.published_as} at {row.published_threshold:g}" if printed else "",
             over_seeds.note(row.seed, model),
             model.note if ratio else "",
             MEANINGLESS if without_meaning else "",
@@ -236,8 +236,8 @@ def readable(rows: pd.DataFrame, model: str, threshold: str) -> dict:
         row[f"{name} ratio [95%]"] = ABOUT_0 if quantity in zero else interval_of(by[quantity], 3)
         row[f"{name}, paper"] = number(by[quantity]["published"], 3)
         null, z, p = (value.get(f"{quantity}_{what}", math.nan) for what in ("null", "z", "p"))
-        beside = f"{number(null, 3)} / {number(z, 1)} / {number(p, 3)}"
-        row[f"{name}, null / z / p"] = "–" if math.isnan(z) or quantity in zero else beside
+        compared = f"{number(null, 3)} / {number(z, 1)} / {number(p, 3)}"
+        row[f"{name}, null / z / p"] = "–" if math.isnan(z) or quantity in zero else compared
     row["attention, for topics like these [95%]"] = interval_of(
         by.get("attention_ratio_over_topics"), 3
     )
@@ -367,17 +367,17 @@ def wikipedia(
         `all`, over seeds where there are several, stand beside the published ones; those of a seed
         alone are there to be read, and have no verdict.
     """
-    known, theirs = by_name([*originals, *models]), read_published(published)
-    beside = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
+    settings_of, theirs = by_name([*originals, *models]), read_published(published)
+    printed_at = {threshold.label: threshold.published for threshold in ambiguity.thresholds}
     parts = []
     for name, rows in measures_by_model(models, attention, embeddings).items():
-        ours = rows[(rows["overlap"] == overlap) & rows["threshold"].isin(beside)]
-        ours = _beside(ours, name, known, ambiguity, theirs, no_effect=1)
+        ours = rows[(rows["overlap"] == overlap) & rows["threshold"].isin(printed_at)]
+        ours = _with_published(ours, name, settings_of, ambiguity, theirs, no_effect=1)
         nothing = meaningless(ours)
         ours.loc[nothing, ["published", "tolerance", "effect"]] = math.nan
-        parts.append(ours.assign(note=_notes(ours, known[name], nothing)))
+        parts.append(ours.assign(note=_notes(ours, settings_of[name], nothing)))
     theirs = theirs[theirs["overlap"] == overlap]
-    measured = {(model.name, at) for model in models for at in beside.values()}
+    measured = {(model.name, at) for model in models for at in printed_at.values()}
     here = [pair in measured for pair in zip(theirs["model"], theirs["threshold"], strict=True)]
     missing = theirs[~np.array(here)].rename(columns={"threshold": "published_threshold"})
     missing = missing.assign(
@@ -386,9 +386,9 @@ def wikipedia(
         note="needs " + missing["model"].map(CHECKPOINTS) + " from a model hub",
         **{SEED: ALL},
     )
-    found = judged(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]))
+    table = judged(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]))
     title = f"Topic structure on Wikipedia, {overlap} topics: same-topic / different-topic"
-    return Report(found, readable(found), title, reader_notes(found, known))
+    return Report(table, readable(table), title, reader_notes(table, settings_of))
 
 
 @table(
@@ -427,11 +427,11 @@ def wikipedia_claims(
     A difference has the verdict of the one rule, with 0 as the value that means 'no effect'; its
     interval comes from the same resampled documents on both sides.
     """
-    known, theirs = by_name([*originals, *models]), read_published(published)
+    settings_of, theirs = by_name([*originals, *models]), read_published(published)
     parts = []
     for model, rows in zip(models, attention, strict=True):
         ours = rows[rows["quantity"].isin(CONTRASTS)]
-        ours = _beside(ours, model.name, known, ambiguity, theirs, no_effect=0)
+        ours = _with_published(ours, model.name, settings_of, ambiguity, theirs, no_effect=0)
         random = isinstance(model.settings, RandomModel)
         what = "control: no direction expected" if random else model.settings.note
         said = [(what, over_seeds.note(seed, model.settings)) for seed in ours[SEED]]

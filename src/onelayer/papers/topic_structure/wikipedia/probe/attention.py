@@ -88,8 +88,8 @@ def probe_attention(
 ) -> AttentionSums:
     """Run the model over the articles (see `sample_articles`) and sum its attention by pair class.
 
-    Of a causal model, in which no token attends to a later one, those of the lower triangle; see
-    `PairCounter`. What a model is, its weights show.
+    Of a causal model, in which no token attends to a later one, only the lower triangle; see
+    `PairCounter`. Whether a model is causal is seen from its weights.
 
     Raises:
         OnelayerError: `max_tokens` exceeds what the model can read, or no article holds two
@@ -98,13 +98,13 @@ def probe_attention(
     texts, sums = articles["text"].tolist(), SumsOfDocuments(len(articles), labels)
     for place, one in sums_by_document(model, tokenizer, texts, labels, settings, progress):
         sums.add(place, one)
-    found = sums.total(articles["id"], variants)
-    if not len(found.word_pairs.counts):
+    totals = sums.total(articles["id"], variants)
+    if not len(totals.word_pairs.counts):
         raise OnelayerError(
             f"none of {len(articles)} articles holds two different words of any topic within "
             f"{settings.max_tokens} tokens"
         )
-    return found
+    return totals
 
 
 def sums_by_document(

@@ -50,9 +50,9 @@ def sums_in_batches(
         ids = np.array([texts[place].ids for place in places], dtype=np.int64)
         with torch.inference_mode():
             weights = attention_weights(model, input_ids=to_device(ids, model.device))
-            found = _reduced(weights, documents, counter.causal)
+            reduced = _reduced(weights, documents, counter.causal)
         # The one moment at which the host waits.
-        error, ahead, *sums = np.split(found.cpu().numpy(), _ends(documents, weights))
+        error, ahead, *sums = np.split(reduced.cpu().numpy(), _ends(documents, weights))
         check_row_sums(model, float(error[0]))
         layers, heads = len(weights), weights[0].shape[1]
         for number, (place, document) in enumerate(zip(places, documents, strict=True)):
@@ -67,12 +67,12 @@ def _batches(model: PreTrainedModel, texts: Sequence[EncodedText]) -> list[list[
     for place, text in enumerate(texts):
         by_length[len(text.ids)].append(place)
     layers, heads = model.config.num_hidden_layers, model.config.num_attention_heads
-    found = []
+    batches = []
     for tokens, places in sorted(by_length.items()):
         # Weights, scores before the softmax, and a document's weights gathered in float64.
         at_once = min(MOST_AT_ONCE, fitting(24 * layers * heads * tokens**2, model.device))
-        found += [places[first : first + at_once] for first in range(0, len(places), at_once)]
-    return found
+        batches += [places[first : first + at_once] for first in range(0, len(places), at_once)]
+    return batches
 
 
 def _ends(documents: Sequence[Document], weights: Sequence[Tensor]) -> np.ndarray:

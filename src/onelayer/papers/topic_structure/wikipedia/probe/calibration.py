@@ -61,9 +61,9 @@ class PairsOfArticles(WordPairs):
         )
 
 
-def pairs_of(found: Iterable[tuple[int, PairSums]], articles: int) -> PairsOfArticles:
+def pairs_of(by_document: Iterable[tuple[int, PairSums]], articles: int) -> PairsOfArticles:
     """The word pairs of every article, from the sums of each with its place."""
-    places, parts = zip(*((place, one.word_pairs) for place, one in found), strict=True)
+    places, parts = zip(*((place, one.word_pairs) for place, one in by_document), strict=True)
     columns = {
         field.name: np.concatenate([getattr(pairs, field.name) for pairs in parts])
         for field in fields(WordPairs)
@@ -82,9 +82,9 @@ def shuffled(
     """
     words = [tokens(text)[:longest] for text in texts]
     if not across:
-        return [" ".join(rng.permutation(own)) for own in words]
-    drawn = iter(rng.permutation([word for own in words for word in own]))
-    return [" ".join(next(drawn) for _ in own) for own in words]
+        return [" ".join(rng.permutation(text)) for text in words]
+    drawn = iter(rng.permutation([word for text in words for word in text]))
+    return [" ".join(next(drawn) for _ in text) for text in words]
 
 
 def calibrate(
@@ -116,8 +116,8 @@ def calibrate(
     longest = settings.attention.max_tokens
 
     def read(these: Sequence[str]) -> PairsOfArticles:
-        found = sums_by_document(model, tokenizer, these, labels, settings.attention, progress)
-        return pairs_of(found, len(these))
+        sums = sums_by_document(model, tokenizer, these, labels, settings.attention, progress)
+        return pairs_of(sums, len(these))
 
     def again(across: bool) -> list[PairsOfArticles]:
         rng = generator("shuffled words", across, settings.seed)
@@ -126,7 +126,7 @@ def calibrate(
 
     plain = read(texts)
     read_again = {AS_THEY_ARE: [plain], ACROSS: again(across=True), WITHIN: again(across=False)}
-    measured = Measured(labels, variant, frequencies, settings)
+    measured = ArticleRatios(labels, variant, frequencies, settings)
     try:
         parts = [
             measured.topics(pairs).assign(text=text, permuted=False, runs=len(pairs))
@@ -134,13 +134,13 @@ def calibrate(
         ]
         permuted = measured.permuted(plain).assign(text=AS_THEY_ARE, permuted=True, runs=1)
     except ValueError as error:
-        raise OnelayerError(f"calibration.texts.documents: {error}; more of them") from None
-    found = pd.concat([*parts, permuted], ignore_index=True)
-    return found.assign(shuffled=found["text"] != AS_THEY_ARE)
+        raise OnelayerError(f"calibration.texts.documents: {error}; more are needed") from None
+    rows = pd.concat([*parts, permuted], ignore_index=True)
+    return rows.assign(shuffled=rows["text"] != AS_THEY_ARE)
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ArticleRatios:
     """Measures articles under one variant of the topics, in which every word has some topic."""
 
     labels: Labels
@@ -150,16 +150,16 @@ class Measured:
 
     def topics(self, texts: Sequence[PairsOfArticles]) -> pd.DataFrame:
         """Rows of the mean over several readings of the same articles, and of its null."""
-        own = np.arange(len(self.labels.words))
+        unpermuted = np.arange(len(self.labels.words))
         drawn = self._permutations(self.settings.uncertainty.permutations, "null")
         values, replicates, null = [], [], []
         for pairs in texts:
-            sums, counts = self._stacked(pairs, [own])
+            sums, counts = self._stacked(pairs, [unpermuted])
             values.append(_ratios(sums, counts)[0])
             replicates.append(self._resampled(sums, counts)[:, 0])
             null.append(_ratios(*self._stacked(pairs, drawn)))
-        found = np.array(values), np.array(replicates), np.array(null)
-        return pd.DataFrame(self._rows(ALL, *found, texts[0].articles))
+        sampled = np.array(values), np.array(replicates), np.array(null)
+        return pd.DataFrame(self._rows(ALL, *sampled, texts[0].articles))
 
     def permuted(self, pairs: PairsOfArticles) -> pd.DataFrame:
         """Rows of every draw of permuted topics, each beside a null of its own, drawn anew.
@@ -176,10 +176,10 @@ class Measured:
         for first in range(0, len(values), AT_ONCE):
             some = slice(first, first + AT_ONCE)
             resampled = self._resampled(sums[..., some], counts[..., some]).T
-            for draw, own in enumerate(resampled, start=first):
+            for draw, replicates in enumerate(resampled, start=first):
                 null = rng.choice(np.delete(values, draw), size, replace=False)
-                found = values[[draw]], own[None], null[None]
-                rows += self._rows(str(draw), *found, pairs.articles)
+                sampled = values[[draw]], replicates[None], null[None]
+                rows += self._rows(str(draw), *sampled, pairs.articles)
         return pd.DataFrame(rows)
 
     def _rows(
@@ -200,8 +200,8 @@ class Measured:
         """Sums and counts of each permutation, two [D, 2, P]."""
         topics = self.labels.membership[0].astype(np.float32)  # exact up to 2^24 topics
         together = topics @ topics.T > 0
-        found = [pairs.by_class(together, permutation) for permutation in permutations]
-        return tuple(np.stack(column, axis=-1) for column in zip(*found, strict=True))
+        by_class = [pairs.by_class(together, permutation) for permutation in permutations]
+        return tuple(np.stack(column, axis=-1) for column in zip(*by_class, strict=True))
 
     def _resampled(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Ratios with articles resampled, the same for all, [R, P]."""

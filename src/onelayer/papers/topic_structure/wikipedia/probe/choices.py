@@ -22,7 +22,6 @@ from transformers import PreTrainedModel
 from onelayer.compute.seeds import generator
 from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
-from onelayer.papers.topic_structure.wikipedia.probe.labels import frequencies_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import permutations_of
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairCounter
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity, unit_vectors
@@ -80,8 +79,11 @@ def named(choices: ChoicesSettings) -> dict[str, Choice]:
 def kept_words(
     paths: Sequence[Path], vocabulary: pd.DataFrame, choices: ChoicesSettings
 ) -> dict[Choice, pd.DataFrame]:
-    """Rows `topic`, `word` that are kept of every topic model; `paths` in the order of `fits`."""
-    words = vocabulary["word"].tolist()
+    """Rows `topic`, `word`, `occurrences` that are kept of every topic model.
+
+    `paths` in the order of `fits`.
+    """
+    words, occurrences = vocabulary["word"].tolist(), vocabulary.set_index("word")["occurrences"]
     counts = [*choices.words, *(int(len(words) * share) + 1 for share in choices.fractions)]
     counts.append(choices.authors_words)
     kept = {}
@@ -91,7 +93,9 @@ def kept_words(
             only = AmbiguitySettings(overlaps=[overlap], thresholds=[Threshold(count=count)])
             probability = models[Fit("gensim", fit[2], seed)].word_probability
             rows = filter_ambiguous_words(probability, words, only, allow_empty=True)
-            kept[Choice(*fit, seed, count, overlap)] = rows[["topic", "word"]]
+            often = occurrences.loc[rows["word"]].to_numpy()
+            rows = rows[["topic", "word"]].assign(occurrences=often)
+            kept[Choice(*fit, seed, count, overlap)] = rows
     return kept
 
 
@@ -135,7 +139,6 @@ def measure_choices(
     tokenizer: Tokenizer,
     articles: pd.DataFrame,
     kept: dict[Choice, pd.DataFrame],
-    vocabulary: pd.DataFrame,
     choices: ChoicesSettings,
     probe: ProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
@@ -152,8 +155,9 @@ def measure_choices(
         ratio. Where pairs are too few the value is NaN. `authors_over_ours` is the authors' ratio
         over its null as a multiple of ours, from the same resamples.
     """
-    union = sorted(set().union(*(rows["word"] for rows in kept.values())))
-    words = sorted(piece_ids(tokenizer, union))
+    union = pd.concat(kept.values()).drop_duplicates("word")
+    words = sorted(piece_ids(tokenizer, union["word"]))
+    occurrences = union.set_index("word")["occurrences"][words].to_numpy()
     texts, settings = articles["text"].tolist(), probe.uncertainty
     how = choices, probe.attention, progress
     pairs = attention_between_words(model, tokenizer, texts, words, *how)
@@ -164,13 +168,12 @@ def measure_choices(
     readings, n = list(product(choices.pooling, choices.lengths)), len(texts)
     marks = {choice: name for name, choice in named(choices).items()}
     column = {word: place for place, word in enumerate(words)}
-    found, replicates = [], {}
+    measures, replicates = [], {}
     for choice, rows in progress(kept.items(), unit="choice"):
         rows = rows[rows["word"].isin(column)]
         membership = np.zeros((len(words), choice.topics), dtype=bool)
         membership[rows["word"].map(column).to_numpy(dtype=int), rows["topic"]] = True
-        labels = Labels(tuple(words), membership[None])
-        moved = permutations_of(membership, frequencies_of(labels, vocabulary), settings)
+        moved = permutations_of(membership, occurrences, settings)
         measured = _attention(pairs, membership, moved, weights)
         for (pooling, length), (ratio, drawn, null) in zip(readings, measured, strict=True):
             read = choice._replace(pooling=pooling, length=length)
@@ -181,17 +184,17 @@ def measure_choices(
                 (f"{RATIO}_null", centre, uncertainty.percentile_interval(null)),
                 (CORRECTED, over[0], uncertainty.bootstrap_interval(over[1], n)),
             ):
-                found.append((*read, mark, quantity, value, *spread, n))
+                measures.append((*read, mark, quantity, value, *spread, n))
         ratio, null = _cosine(vectors, membership, moved)
         spread = uncertainty.percentile_interval(null)
-        found.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
-        found.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
+        measures.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
+        measures.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
     if {"ours", "authors"} <= replicates.keys():
         value, drawn = map(np.divide, replicates["authors"], replicates["ours"])
         ends, of_none = uncertainty.bootstrap_interval(drawn, n), [np.nan] * (len(columns) - 5)
-        found.append((*of_none, AUTHORS_OVER_OURS, value, *ends, n))
-    return pd.DataFrame(found, columns=columns)
+        measures.append((*of_none, AUTHORS_OVER_OURS, value, *ends, n))
+    return pd.DataFrame(measures, columns=columns)
 
 
 def _attention(

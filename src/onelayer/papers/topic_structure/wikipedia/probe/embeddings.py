@@ -28,7 +28,7 @@ def extract_embeddings(
 def _heads(model: PreTrainedModel, folder: Path | None) -> dict[str, np.ndarray]:
     """`Embeddings.heads`, what the checkpoint has of it."""
     gains = norm_gains(model)
-    found = {
+    parts = {
         ("W_V", "W_O"): value_weights(model),
         ("norm_gains",): None if gains is None else (gains,),
         ("projection", "projection_bias"): projection(model),
@@ -36,6 +36,6 @@ def _heads(model: PreTrainedModel, folder: Path | None) -> dict[str, np.ndarray]
     }
     return {
         name: one.detach().cpu().numpy()
-        for names, arrays in found.items()
+        for names, arrays in parts.items()
         for name, one in zip(names, arrays or (), strict=bool(arrays))
     }

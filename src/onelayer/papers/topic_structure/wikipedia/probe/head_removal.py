@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from tokenizers import Tokenizer
 
+from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import ALL
@@ -33,8 +34,8 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_art
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.text.corpus.storage import at, open_rows, read_articles, read_column
-from onelayer.text.models.head_removal import HeadSwitch
-from onelayer.text.models.tokenizer import EncodedText, encode, load_tokenizer, piece_ids
+from onelayer.text.models.head_switch import HeadSwitch
+from onelayer.text.models.tokenizer import EncodedText, encode, piece_ids
 from onelayer.text.models.word_heads import WordModel, load_word_model
 
 
@@ -48,7 +49,6 @@ def unseen_articles(
     """Articles on which no ratio was measured, and which no model pretrained here was trained on.
 
     Args:
-        paths: the corpus's articles.
         trained_on: the articles of the corpus that models are pretrained on here, and
         encoded: their text as it is trained on, which says what is held out; none of either where
             no model is.
@@ -62,8 +62,8 @@ def unseen_articles(
     for path in encoded:
         held_out = open_rows(path).data.column("held_out").to_numpy()
         seen.update(np.array(list(read_column(trained_on, "id")))[~held_out])
-    left = ~ids.isin(seen).to_numpy()
-    places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(left))
+    unseen = ~ids.isin(seen).to_numpy()
+    places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(unseen))
     return at(read_articles(paths), np.sort(places[: settings.documents])).to_pandas()
 
 
@@ -125,12 +125,10 @@ class Questioner:
     Only words of the topic model's vocabulary that are one piece are asked for.
 
     Args:
+        vocabulary: rows `word`, `occurrences`; words that may be asked for.
         topics: topics of each word that has some.
         settings: share of the words, and the seed of the draws.
         max_tokens: a text is cut after the last whole word that fits.
-        mask: id of the mask; None: words are not hidden but replaced by others, drawn by their
-            occurrences, and the question is of every word whether it was. The share is then about
-            that which a discriminator meets in pretraining.
     """
 
     def __init__(
@@ -140,21 +138,22 @@ class Questioner:
         topics: Mapping[str, frozenset[int]],
         settings: HeadRemovalSettings,
         max_tokens: int,
-        mask: int | None,
     ) -> None:
         self.tokenizer, self.topics, self.settings = tokenizer, topics, settings
-        self.max_tokens, self.mask = max_tokens, mask
-        self._words = set(vocabulary["word"])
-        if mask is None:
-            pieces = piece_ids(tokenizer, vocabulary["word"])
-            known = vocabulary[vocabulary["word"].isin(set(pieces))]
-            self._pieces = np.array([pieces[word] for word in known["word"]])
-            self._chances = (known["occurrences"] / known["occurrences"].sum()).to_numpy()
+        self.max_tokens, self._words = max_tokens, set(vocabulary["word"])
+        pieces = piece_ids(tokenizer, vocabulary["word"])
+        drawable = vocabulary[vocabulary["word"].isin(set(pieces))]
+        self._pieces = np.array([pieces[word] for word in drawable["word"]])
+        self._chances = (drawable["occurrences"] / drawable["occurrences"].sum()).to_numpy()
 
-    def ask(self, document: str, text: str) -> Questions | None:
+    def ask(self, document: str, text: str, mask: int | None) -> Questions | None:
         """Questions about a text; None where it holds no word that can be asked for.
 
-        The draws depend on the seed and on `document`, the article's id.
+        Args:
+            document: the article's id; the draws depend on the seed and on it.
+            mask: id of the mask; None: words are not hidden but replaced by others, drawn by their
+                occurrences, and of every word it is asked whether it was. About the share of them
+                that a discriminator meets in pretraining is then replaced.
         """
         encoded = encode(self.tokenizer, text, self.max_tokens)
         places = np.flatnonzero([word in self._words for word in encoded.words])
@@ -167,11 +166,11 @@ class Questioner:
         hidden = places[asked]
         pieces = np.array(encoded.positions)
         ids, truth = np.array(encoded.ids), np.array(encoded.ids)
-        if self.mask is None:
+        if mask is None:
             ids[pieces[hidden]] = rng.choice(self._pieces, len(hidden), p=self._chances)
             of, answers = places, (ids != truth).astype(np.int64)
         else:
-            ids[pieces[hidden]] = self.mask
+            ids[pieces[hidden]] = mask
             of, answers = hidden, truth
         seen = self._seen(encoded, set(hidden), of)
         positions = pieces[of]
@@ -181,11 +180,11 @@ class Questioner:
         """Whether a different word of its topic is not hidden, of each of some words, bool."""
         visible = {word for place, word in enumerate(encoded.words) if place not in hidden}
         topics = {word: self.topics[word] for word in visible if word in self.topics}
-        own = [(word, self.topics.get(word, frozenset())) for word in encoded.words]
+        asked_words = [(word, self.topics.get(word, frozenset())) for word in encoded.words]
         return np.array(
             [
                 any(other != word and shown & asked for other, shown in topics.items())
-                for word, asked in (own[place] for place in of)
+                for word, asked in (asked_words[place] for place in of)
             ]
         )
 
@@ -233,7 +232,7 @@ def removal_losses(
     for document, text in progress(
         list(zip(articles["id"], articles["text"], strict=True)), unit="doc"
     ):
-        questions = questioner.ask(document, text)
+        questions = questioner.ask(document, text, model.mask)
         if questions is None:
             continue
         rng = generator("other heads", questioner.settings.seed, document)
@@ -270,19 +269,16 @@ def measure_removal(
     folders: Sequence[Path],
     seeds: Sequence[int],
     articles: pd.DataFrame,
-    kept: pd.DataFrame,
-    vocabulary: pd.DataFrame,
+    questioner: Questioner,
     ratios: pd.DataFrame,
-    settings: HeadRemovalSettings,
-    max_tokens: int,
-    device: str = "cpu",
-    progress: Callable[..., Iterable] = lambda items, **_: items,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """`removal_losses` of every checkpoint of one model.
 
     Args:
         folders: of the checkpoints, which have one tokenizer.
         articles: see `unseen_articles`.
+        questioner: asks with that tokenizer.
         ratios: rows of `probe.measures.measure_heads`.
 
     Returns:
@@ -294,18 +290,15 @@ def measure_removal(
             f"articles neither probed nor trained on: {len(articles)}; two are needed, so probe "
             "fewer (probe.attention.documents)"
         )
-    topics = loosest_variant(kept).groupby("word")["topic"].agg(frozenset).to_dict()
-    ratios = loosest_variant(ratios)
+    ratios, parts, kinds = loosest_variant(ratios), [], set()
     names = map(str, seeds) if len(folders) > 1 else [ALL]
-    tokenizer, parts, kinds = load_tokenizer(folders[0]), [], set()
     for seed, folder in zip(names, folders, strict=True):
-        model = load_word_model(folder, tokenizer, device)
+        model = load_word_model(folder, questioner.tokenizer, execution.device)
         if isinstance(model, str):
             return without_losses(model)
-        questioner = Questioner(tokenizer, vocabulary, topics, settings, max_tokens, model.mask)
         by_head = ratios[ratios["seed"] == seed].pivot_table("ratio", "layer", "head")
-        heads = Heads(by_head.to_numpy(), settings.heads_share)
-        losses = removal_losses(model, questioner, heads, articles, progress)
+        heads = Heads(by_head.to_numpy(), questioner.settings.heads_share)
+        losses = removal_losses(model, questioner, heads, articles, execution.progress)
         parts.append(losses.assign(seed=seed))
         kinds.add(model.kind)
     table = pd.concat(parts, ignore_index=True)

@@ -26,8 +26,8 @@ class Variant:
 
     def of(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Its rows, of kept words or of measures."""
-        own = (rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)
-        return rows[own]
+        chosen = (rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)
+        return rows[chosen]
 
 
 def variants_of(kept: pd.DataFrame) -> list[Variant]:
@@ -58,8 +58,8 @@ def labels_of(kept: pd.DataFrame, one_piece: Iterable[Collection[str]]) -> Label
     """
     variants = {variant: index for index, variant in enumerate(variants_of(kept))}
     whole = kept
-    for known in one_piece:
-        whole = whole[whole["word"].isin(set(known))]
+    for pieces in one_piece:
+        whole = whole[whole["word"].isin(set(pieces))]
     probed = variants_of(whole)
     for variant in variants:
         if variant not in probed:

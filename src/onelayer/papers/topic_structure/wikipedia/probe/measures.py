@@ -220,7 +220,7 @@ def measure_heads(checkpoints: Sequence[AttentionSums], seeds: Sequence[int] = (
         if len(ratios) > 1:
             ranked = -np.sort(-np.array(ratios), axis=-1)  # [S, layers, heads]
             by_seed = {ALL: ranked.mean(axis=0)}
-            by_seed |= {str(seed): own for seed, own in zip(seeds, ratios, strict=True)}
+            by_seed |= {str(seed): grid for seed, grid in zip(seeds, ratios, strict=True)}
         rows = [
             (seed, variant.overlap, variant.threshold, layer + 1, head + 1, ratio)
             for seed, grid in by_seed.items()
@@ -326,13 +326,13 @@ def _topics(
     """
     if (membership.sum(axis=1) > 1).any():
         return None, 0
-    known = membership[:, membership.any(axis=0)]
-    topics = known.shape[1]
+    with_words = membership[:, membership.any(axis=0)]
+    topics = with_words.shape[1]
     weights = uncertainty.document_weights(
         topics, settings.document_resamples, generator("topics", settings.seed)
     )
-    sums = [uncertainty.topic_sums(one.word_pairs, known) for one in checkpoints]
-    drawn = [uncertainty.resampled_topics(*own, weights).ratio for own in sums]
+    sums = [uncertainty.topic_sums(one.word_pairs, with_words) for one in checkpoints]
+    drawn = [uncertainty.resampled_topics(*tables, weights).ratio for tables in sums]
     return np.array(drawn), topics
 
 
@@ -396,7 +396,7 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
 
 
 def _empty(variant: Variant, error: ValueError, membership: np.ndarray) -> OnelayerError:
-    """What is missing, behind how many words there were to find it: too few are a usual cause."""
+    """What is missing, behind how many words there were: too few are a common cause."""
     words, topics = (int(membership.any(axis=axis).sum()) for axis in (1, 0))
     return OnelayerError(
         f"topics.ambiguity: threshold {variant}: {words} words of {topics} topics are one piece in "

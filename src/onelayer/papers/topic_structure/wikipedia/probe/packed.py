@@ -4,13 +4,14 @@ Pairs of words of one article and pairs across articles are told apart: in an in
 articles attention to one's own article is no attention to a topic.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel
 
+from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia.probe.labels import (
     Variant,
@@ -35,8 +36,7 @@ def measure_inputs(
     kept: pd.DataFrame,
     vocabulary: pd.DataFrame,
     probe: ProbeSettings,
-    device: str = "cpu",
-    progress: Callable[..., Iterable] = lambda items, **_: items,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Attention ratios of one model on inputs like those of its training.
 
@@ -53,7 +53,7 @@ def measure_inputs(
     label_of = np.full(max(*pieces.values(), *(ids.max() for ids, _ in inputs)) + 1, -1)
     label_of[[pieces[word] for word in labels.words]] = range(len(labels.words))
     how = labels, variants, label_of, probe.attention.reference_length
-    models = (load_checkpoint(folder, device) for folder in progress(folders))
+    models = (load_checkpoint(one, execution.device) for one in execution.progress(folders))
     sums = [probe_inputs(model, inputs, *how) for model in models]
     given = labels, frequencies, probe.uncertainty, seeds
     tables = [
@@ -99,7 +99,7 @@ def probe_inputs(
             sums[ACROSS].add(place, one, -1)
         sums[ACROSS].add(place, counter.pair_sums(attention, positions + 1, index[positions]))
     names = [str(place) for place in range(len(inputs))]
-    found = {kind: one.total(names, variants) for kind, one in sums.items()}
-    if not len(found[WITHIN].word_pairs.counts):
+    totals = {kind: one.total(names, variants) for kind, one in sums.items()}
+    if not len(totals[WITHIN].word_pairs.counts):
         raise OnelayerError(f"none of {len(inputs)} inputs holds two different words of any topic")
-    return {kind: one for kind, one in found.items() if len(one.word_pairs.counts)}
+    return {kind: one for kind, one in totals.items() if len(one.word_pairs.counts)}

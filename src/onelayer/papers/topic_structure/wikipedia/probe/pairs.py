@@ -249,8 +249,8 @@ class PairCounter:
 class WordPairTotal:
     """Adds up the word pairs of documents as they come.
 
-    Beside the total wait at most `ROWS_AT_ONCE` rows. Sums grow in the order of the documents, to
-    the last bit, however often what waits is added. Indices refer to `words` words.
+    At most `ROWS_AT_ONCE` rows wait beside the total. Sums are added in the order of the documents,
+    so that their bits do not depend on how many rows wait. Indices refer to `words` words.
     """
 
     def __init__(self, words: int) -> None:

@@ -43,15 +43,16 @@ def measure_snapshots(
     probe: ProbeSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
-    """Attention and embedding ratios, value circuits' gaps, at each snapshot, over seeds, of each.
+    """Attention and embedding ratios and value circuits' gaps at every snapshot.
 
     Args:
         seeds: by seed, tokens seen and the model at every snapshot.
         kept: of which the tightest variant is measured.
 
     Returns:
-        Rows of `probe.measures` and `measure_circuits` with `tokens` seen behind them: the mean
-        over seeds, whose snapshots end with the batch that reaches the same number.
+        Rows of `probe.measures` and `measure_circuits`, over seeds and of each, with `tokens` seen
+        behind them: the mean over seeds, whose snapshots end with the batch that reaches the same
+        number.
 
     Raises:
         OnelayerError: see `labels_of`, `probe_attention`, `measure_attention`.

@@ -75,10 +75,10 @@ class TopicSets:
     def __init__(self, membership: np.ndarray) -> None:
         self.words = len(membership)
         self.labelled = np.flatnonzero(membership.any(axis=1))  # [N]
-        own = membership[self.labelled]  # [N, K]
-        packed = np.packbits(own, axis=1)  # eight topics a byte: rows are compared faster
+        topics = membership[self.labelled]  # [N, K]
+        packed = np.packbits(topics, axis=1)  # eight topics a byte: rows are compared faster
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        self.sets = own[first]  # [G, K]
+        self.sets = topics[first]  # [G, K]
         # Members of the groups, one group after the other: the constant part of the indicator.
         self._members = np.argsort(group, kind="stable").astype(np.int32)
         sizes = np.bincount(group, minlength=len(self.sets))
@@ -186,12 +186,12 @@ class PairSimilarity:
         group_sums = indicator @ self._rows  # [G, d]
         sizes = indicator @ np.ones((len(multiplicity), 1))  # [G, 1]
 
-        own = multiplicity * multiplicity
-        same = self.sets.meeting_sum(group_sums) - own @ self._squares
-        same_pairs = self.sets.meeting_sum(sizes) - own.sum()
+        with_itself = multiplicity * multiplicity
+        same = self.sets.meeting_sum(group_sums) - with_itself @ self._squares
+        same_pairs = self.sets.meeting_sum(sizes) - with_itself.sum()
         whole = group_sums.sum(axis=0)
-        pairs = sizes.sum() ** 2 - own.sum()
-        different = whole @ whole - own @ self._squares - same
+        pairs = sizes.sum() ** 2 - with_itself.sum()
+        different = whole @ whole - with_itself @ self._squares - same
         return _means(same, different, round(same_pairs) // 2, round(pairs - same_pairs) // 2)
 
 

@@ -267,9 +267,9 @@ def resampled_topics(sums: np.ndarray, counts: np.ndarray, weights: ArrayLike) -
     """
     weights, parts = np.asarray(weights, dtype=np.float64), []
     for table in (sums, counts):
-        own = np.diag(table)
-        apart = table - np.diag(own)
-        parts.append((weights @ own, ((weights @ apart) * weights).sum(axis=1)))
+        same_topic = np.diag(table)
+        apart = table - np.diag(same_topic)
+        parts.append((weights @ same_topic, ((weights @ apart) * weights).sum(axis=1)))
     with np.errstate(divide="ignore", invalid="ignore"):
         return Replicates(*(total / number for total, number in zip(*parts, strict=True)))
 

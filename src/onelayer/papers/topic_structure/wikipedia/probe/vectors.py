@@ -14,7 +14,6 @@ class Embeddings:
     """Embeddings of the words that are one piece in a checkpoint's tokenizer.
 
     Attributes:
-        words: the words.
         raw: rows of the word-embedding matrix, [words, d] float64.
         output: the embedding layer's output at position 0, [words, d] float64.
         heads: what the checkpoint has of `W_V` and `W_O` of all layers and heads (`value_weights`),

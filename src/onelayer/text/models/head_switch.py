@@ -41,7 +41,7 @@ class HeadSwitch:
         if self._layer != (layers := model.config.num_hidden_layers):
             raise OnelayerError(
                 f"{type(model).__name__} asks transformers' AttentionInterface for the attention "
-                f"of {self._layer} of {layers} layers; heads can be removed of all only"
+                f"of {self._layer} of {layers} layers; heads can only be removed from all of them"
             )
 
     def switch_off(self, heads: Tensor, uniform: Tensor) -> None:
