@@ -41,6 +41,7 @@ def test_the_interval_of_a_share_is_clopper_and_pearsons(successes, n) -> None:
     found = share(successes, n)
     expected = stats.binomtest(successes, n).proportion_ci(method="exact")
     assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
+    assert found["value"] == successes / n and found["n"] == n
 
 
 def test_one_seed_has_the_interval_of_the_data_to_the_last_bit() -> None:
