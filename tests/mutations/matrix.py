@@ -17,8 +17,6 @@ import inspect
 import json
 import os
 import re
-import select
-import signal
 import sys
 import tempfile
 import time
@@ -34,7 +32,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.mutations import PACKAGE
 from tests.mutations.table import FAULTS
-from tests.mutations.trials import in_copies, run_tests, write
+from tests.mutations.trials import in_copies, run_tests, wait_for, write
 
 MODULES = [f"evidence/{name}.py" for name in ("verdicts", "intervals", "claims", "findings")]
 MODULES += ["evidence/tables.py", "evidence/sentences.py", "report/scoreboard.py"]
@@ -244,21 +242,16 @@ def _apart(work: Callable[[], Any], seconds: float) -> Any:
     """What comes of work in a process of its own; None where it does not end in time."""
     with tempfile.TemporaryFile("w+") as result:
         if not (process := os.fork()):
+            status = 1
             try:
-                os.setsid()
                 json.dump(work(), result)
                 result.flush()
+                status = 0
             finally:
-                os._exit(0)
-        ended = os.pidfd_open(process)
-        in_time = select.select([ended], [], [], seconds)[0]
-        os.close(ended)
-        if not in_time:
-            os.killpg(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+                os._exit(status)
+        status = wait_for(process, seconds)
         result.seek(0)
-        text = result.read()
-        return json.loads(text) if in_time and text else None
+        return json.load(result) if status == 0 else None
 
 
 def _line(slip: Slip, found: list[str] | None, names: list[str]) -> str:

@@ -83,14 +83,24 @@ def run_tests(
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         if not (process := os.fork()):
             _become_pytest([*options, *tests], project, output.fileno(), plugins)
-        ended = os.pidfd_open(process)
+        status = wait_for(process, seconds, os.killpg)
+        output.seek(0)
+        return TOO_LONG if status is None else status, output.read()
+
+
+def wait_for(
+    process: int, seconds: float, kill: Callable[[int, int], None] = os.kill
+) -> int | None:
+    """Exit status of a child; None of one that was killed after so many seconds."""
+    ended, in_time = os.pidfd_open(process), []
+    try:
         in_time = select.select([ended], [], [], seconds)[0]
+    finally:  # nor does a child outlast who is interrupted
         os.close(ended)
         if not in_time:
-            os.killpg(process, signal.SIGKILL)
+            kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
-        output.seek(0)
-        return os.waitstatus_to_exitcode(status) if in_time else TOO_LONG, output.read()
+    return os.waitstatus_to_exitcode(status) if in_time else None
 
 
 def _become_pytest(
