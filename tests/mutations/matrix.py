@@ -45,6 +45,8 @@ _SWAPS = {
     ast.Div: ast.Mult,
 }  # fmt: skip
 
+_OPPOSITES = {"max": "min", "min": "max", "any": "all", "all": "any"}
+
 
 class Slip(NamedTuple):
     """A module with one thing changed, and the lines by which tests come past it."""
@@ -104,6 +106,8 @@ def _slipped(node: ast.AST) -> ast.AST | None:
             changed.op = _SWAPS[type(operator)]()
         case ast.UnaryOp(op=ast.Not() | ast.USub()):
             return changed.operand
+        case ast.Call(func=ast.Name(id=name)) if name in _OPPOSITES:
+            changed.func.id = _OPPOSITES[name]
         case ast.IfExp():
             changed.test = ast.UnaryOp(ast.Not(), changed.test)
         case ast.Constant(value=bool(value)):
@@ -167,7 +171,11 @@ class Matrix:
         assert passing is not None, "the tests do not end"
         assert not passing["failed"], passing["failed"]
         noticed = []
+        files = {str(self.project / PACKAGE / slip.module) for slip in self.tried}
         functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
+        functions = [one for one in functions if one.__code__.co_filename in files]
+        gc.collect()
+        gc.freeze()
         for place, slip in enumerate(self.tried):
             if slip.within_functions:
                 names = past(slip, passing["lines"])
@@ -175,7 +183,7 @@ class Matrix:
                 found = _apart(lambda: self._slipped(slip, functions, items), SECONDS)  # noqa: B023
                 noticed.append((place, found))
                 print(_line(slip, found, names), file=self.screen, flush=True)
-        self.to.write_text(json.dumps(passing | {"noticed": noticed}))
+        self.to.write_text(json.dumps(passing | {"noticed": noticed}), encoding="utf-8")
         return True
 
     def _trace(self, items: list[pytest.Item]) -> dict[str, Any]:
