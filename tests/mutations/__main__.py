@@ -17,7 +17,8 @@ from tests.mutations import Fault
 from tests.mutations.table import FAULTS
 from tests.mutations.trials import in_copies, run_tests, write
 
-SECONDS = 120  # for one fault; a test that hangs has noticed it
+HOUR = 3600
+SECONDS = 60  # for a fault, beside five times what its tests take; one that hangs has noticed it
 LEAST_NOTICED = 0.95
 NOTICED, SURVIVED, MISFIT = "noticed", "SURVIVED", "does not apply"
 
@@ -30,21 +31,23 @@ def line(fault: Fault) -> str:
 def try_faults(project: Path, faults: list[Fault]) -> list[tuple[str, Fault]]:
     """What comes of each fault of which one file has the tests; they are to pass without any."""
     tests = list(dict.fromkeys(fault.test for fault in faults))
-    status, output = run_tests(tests, project, SECONDS * len(tests))
+    start = time.monotonic()
+    status, output = run_tests(tests, project, HOUR)
     if status:
         print(output, flush=True)
         return [(MISFIT, fault) for fault in faults]
-    return [(try_fault(project, fault), fault) for fault in faults]
+    seconds = SECONDS + 5 * (time.monotonic() - start)
+    return [(try_fault(project, fault, seconds), fault) for fault in faults]
 
 
-def try_fault(project: Path, fault: Fault) -> str:
+def try_fault(project: Path, fault: Fault, seconds: float) -> str:
     """Run the fault's test on a copy of the project with the fault in it, and take it out again."""
     module = project / fault.path
     whole = module.read_text(encoding="utf-8")
     if (faulty := fault.applied(whole)) is None:
         return MISFIT
     write(module, faulty)
-    status, _ = run_tests([fault.test], project, SECONDS, ["-x"])
+    status, _ = run_tests([fault.test], project, seconds, ["-x"])
     write(module, whole)
     # 4 and 5 of pytest: there is no such test.
     return {0: SURVIVED, 4: MISFIT, 5: MISFIT}.get(status, NOTICED)
