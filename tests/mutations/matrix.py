@@ -37,6 +37,7 @@ from tests.mutations.trials import in_copies, run_tests, wait_for, write
 MODULES = [f"evidence/{name}.py" for name in ("verdicts", "intervals", "claims", "findings")]
 MODULES += ["evidence/tables.py", "evidence/sentences.py", "report/scoreboard.py"]
 SECONDS = 300  # for all tests of a slip
+WITHOUT_WORDS = ("--tb=no", "--assert=plain")  # to explain why a test fails takes long
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
 _SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -277,7 +278,7 @@ def matrix(project: Path, asked: argparse.Namespace) -> tuple[pd.DataFrame, list
     result = project / "matrix.json"
     with os.fdopen(os.dup(1), "w") as screen:
         plugin = Matrix(project, tried, asked.slowest, result, screen)
-        options = ["-m", "not workflow", "--capture=no"]
+        options = ["-m", "not workflow", "--capture=no", *WITHOUT_WORDS]
         _, output = run_tests(asked.tests, project, 24 * 3600, options, [plugin])
     assert result.exists(), output
     found = json.loads(result.read_text(encoding="utf-8"))
@@ -286,7 +287,7 @@ def matrix(project: Path, asked: argparse.Namespace) -> tuple[pd.DataFrame, list
         if place not in noticed:
             path, names = project / PACKAGE / slip.module, past(slip, found["lines"])
             write(path, slip.text)
-            status, output = run_tests(names, project, SECONDS, ["-rfE", "--tb=no"])
+            status, output = run_tests(names, project, SECONDS, ["-rfE", *WITHOUT_WORDS])
             write(path, slip.whole)
             # A module that cannot be imported, or never ends, is noticed by whoever looks.
             noticed[place] = sorted({*_FAILED.findall(output)}) if status in (0, 1) else None
