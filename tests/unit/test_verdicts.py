@@ -250,10 +250,6 @@ def test_a_direction_has_its_null_before_its_reference() -> None:
         assert row["effect_low"] == pytest.approx(-0.02)  # of a null without a spread
 
 
-def test_a_claim_without_a_value_was_not_run() -> None:
-    assert Direction(0.0, 1).verdict(Measured(NAN)) == "not run"
-
-
 # Properties.
 
 SHARES = st.floats(-3, 5).map(lambda share: round(share, 3))
