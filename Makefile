@@ -17,7 +17,7 @@ CHECK_CONFIG = for file in $(CONFIG); do test -f "$$file" || \
   { echo "CONFIG=$$file: there is no such file" >&2; exit 2; }; done
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
+.PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate kill-matrix kill-matrix lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
 
 help: ## this list; `onelayer targets` lists every table and figure
 	@echo 'Results (CONFIG=config/x.yaml: settings over config.yaml, in runs/x; CORES=2; PORTABLE=1):'
@@ -85,8 +85,11 @@ test-faults: install ### kill runs, steps and trainings at random moments; count
 test-slurm: install ### on a Slurm of its own, minutes; as root, with: apt-get install munge slurmctld slurmd slurm-client
 	python -m pytest tests/cluster -m slurm
 
-mutate: install ### do the tests notice faults? the slips of tests/mutations/table.py, one at a time: minutes
-	python -m tests.mutations
+mutate: install ### do the tests notice faults? hundreds of slips, one at a time; ARGS="intervals step.py"
+	python -m tests.mutations $(ARGS)
+
+kill-matrix: install ### who notices slips of the modules that judge, and who could go; build/kill-matrix.csv
+	python -m tests.mutations.matrix $(ARGS)
 
 lint: install ### ruff, snakefmt, snakemake --lint, drift of the schema
 	ruff check .

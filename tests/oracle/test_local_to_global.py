@@ -64,6 +64,8 @@ def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
     for theta in starts:
         for _ in range(80):
             bend, rate = canonical.hessian(theta, chain), canonical.flow(theta, chain)
+            if np.linalg.norm(rate) < 1e-12:
+                break
             step = np.linalg.lstsq(bend, rate, rcond=1e-9)[0]
             theta = theta + step * min(1, 0.3 / max(np.linalg.norm(step), 1e-12))
         if np.linalg.norm(canonical.flow(theta, chain)) < 1e-12:

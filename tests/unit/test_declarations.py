@@ -1,7 +1,6 @@
 """Tables and figures that stand at their functions: what is read of them, and how they are made."""
 
 import json
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +10,7 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence.declarations import read_declarations
 from onelayer.evidence.tables import VALUE_COLUMNS, Report, reported, tidy
 from onelayer.run.provenance import code_closure
-from tests.conftest import ROOT, run_script
+from tests.conftest import ROOT, run_step
 from tests.faults.conftest import error_line
 
 MODULE = '''"""A module of a paper."""
@@ -106,10 +105,8 @@ def test_a_report_is_made_of_a_table_and_what_is_declared():
 def make(tmp_path: Path, function: str, *words: object, **settings: object):
     files = {f"--{name}": tmp_path / name for name in ("record", "log")}
     given = [word for pair in files.items() for word in pair]
-    script = ROOT / "scripts/make_table.py"
     told = ["--settings", json.dumps(settings)]
-    command = [sys.executable, script, function, *words, *told, *given]
-    return run_script(*command, folder=ROOT, timeout=120)
+    return run_step(ROOT, "make_table", function, *words, *told, *given)
 
 
 def test_a_declared_table_is_made_by_hand_as_by_the_workflow(tmp_path):

@@ -395,6 +395,20 @@ def test_a_claim_without_its_row_or_its_reference_is_one_line(reference, finding
     assert str(caught.value) == "finding " + line.format(reference=reference)
 
 
+@pytest.mark.parametrize(
+    ("does", "does_not"),
+    [
+        ("ends", "does not end"),
+        ("has two ends", "does not have two ends"),
+        ("is larger", "is not larger"),
+        ("are larger", "are not larger"),
+        ("fall early", "do not fall early"),
+    ],
+)
+def test_what_is_claimed_is_negated_in_plain_words(does, does_not) -> None:
+    assert claim(does=does, does_not="").does_not == does_not
+
+
 def test_two_papers_have_no_findings_of_one_name(reference) -> None:
     with pytest.raises(
         OnelayerError, match=r"^finding q/claim: p has a finding of this name, too$"

@@ -41,13 +41,11 @@ def test_the_interval_of_a_share_is_clopper_and_pearsons(successes, n) -> None:
     found = share(successes, n)
     expected = stats.binomtest(successes, n).proportion_ci(method="exact")
     assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
-
-
-def test_one_seed_has_the_interval_of_the_data_to_the_last_bit() -> None:
-    assert over_seeds([1.1], 0.9, 1.4) == (1.1, 0.9, 1.4)
+    assert found["value"] == successes / n and found["n"] == n
 
 
 def test_alike_seeds_have_the_interval_of_the_data_and_alike_data_students() -> None:
+    assert over_seeds([1.1], 0.9, 1.4) == (1.1, 0.9, 1.4)
     assert over_seeds([1.1] * 3, 0.9, 1.4) == pytest.approx((1.1, 0.9, 1.4))
     values = [1.0, 1.3, 1.2]
     alone = mean(values)

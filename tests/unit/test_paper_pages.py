@@ -18,7 +18,7 @@ DECLARED = {
     declaration.caption or declaration.rule: declaration for declaration in read_declarations()
 }
 # Of all papers together; no page tells them.
-RESULTS = {"verify_results", "write_findings", "write_index", "write_crate"}
+RESULTS = {"write_findings", "write_index", "write_crate"}
 RESULTS |= {"measure_claims_again", "tabulate_scoreboard", "calibrate_intervals"}
 OF_ALL_PAPERS = {"table_stability", "table_scoreboard"}
 OF_ALL_PAPERS |= {"table_calibration", "figure_calibration"}
@@ -103,7 +103,7 @@ def test_no_target_stands_on_two_pages_and_every_step_on_some() -> None:
     assert set(pages) <= captions()
     assert {target for target, count in pages.items() if count > 1} == set()
     told = {step for paper in PAPERS for _, steps, _ in chains(paper) for step in steps}
-    assert told == STEPS - RESULTS
+    assert sorted([*told, *RESULTS]) == sorted(STEPS)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

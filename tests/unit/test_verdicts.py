@@ -70,6 +70,11 @@ def test_the_interval_of_the_effect_decides(ours, published, expected) -> None:
     assert Number().verdict(Measured(*ours, published)) == expected
 
 
+def test_an_interval_that_ends_at_a_tenth_is_within_it_and_one_that_ends_at_nothing_holds_it():
+    assert Number(0.0).verdict(Measured(0.0, -0.1, 0.1, 1.0)) == "negligible"
+    assert Number(0.0).verdict(Measured(-0.5, -1.0, 0.0, 1.0)) == "undecided"
+
+
 def test_the_reference_is_the_rows_own_null_with_its_spread() -> None:
     row = {"value": 0.974, "low": 0.954, "high": 0.994, "published": 1.40, "kind": "analogue"}
     assert judged(Number(), **row)["verdict"] == "opposite"
@@ -106,7 +111,9 @@ def test_what_was_rounded_away_is_no_difference(ours, published, tolerance, expe
     assert Number().verdict(Measured(*ours, published, NAN, tolerance)) == expected
 
 
-@pytest.mark.parametrize(("runs", "expected"), [(0, "larger"), (10, "reproduced")])
+@pytest.mark.parametrize(
+    ("runs", "expected"), [(0, "larger"), (1, "larger"), (2, "reproduced"), (10, "reproduced")]
+)
 def test_the_spread_of_the_published_mean_is_granted_where_its_runs_are_known(runs, expected):
     ours = Measured(1.50, 1.46, 1.54, 1.43, published_std=0.12)
     assert Number(published_runs=runs).verdict(ours) == expected
@@ -139,7 +146,7 @@ def test_an_interval_without_width_needs_the_tolerance_of_its_method() -> None:
         ((0.61, NAN, NAN), "larger"),
         ((0.59, 0.58, 0.595), "smaller"),
         ((0.6, 0.55, 0.65), "reproduced"),  # a tenth of .6 on either side is .06
-        ((0.6, 0.50, 0.70), "undecided"),
+        ((0.6, 0.53, 0.67), "undecided"),
         ((0.3, 0.0, 0.59), "smaller"),
     ],
 )
@@ -147,6 +154,9 @@ def test_where_nothing_means_no_effect_the_interval_must_be_narrow(ours, expecte
     assert THEORY.verdict(Measured(*ours, 0.6)) == expected
     wide = Number(None, kind="theory", unit=2.0)  # a tenth of which is .2
     assert wide.verdict(Measured(0.6, 0.5, 0.7, 0.6)) == "reproduced"
+    share = THEORY.effect(Measured(0.5, 0.4, 0.6, 0.25))
+    assert share[1:] == pytest.approx((0.25, 2.0, 1.6, 2.4))
+    assert THEORY.effect(Measured(0.5, 0.4, 0.6, 0.0)).effect == 1.0
 
 
 def test_a_theorem_that_says_zero_is_judged_by_its_unit() -> None:
@@ -188,6 +198,7 @@ def test_a_control_is_negligible_only_if_its_interval_is_narrow_enough(ours, uni
         ((math.inf, NAN, NAN), 2.0, "opposite"),
         ((1.5, 1.0, 2.0), 2.0, "reproduced"),
         ((1.5, 1.0, 2.1), 2.0, "undecided"),
+        ((2.5, 2.0, 3.0), 2.0, "undecided"),
         ((3.0, 2.1, 4.0), 2.0, "opposite"),
         ((NAN, NAN, NAN), 2.0, "not run"),
         ((1.0, NAN, NAN), NAN, ""),
@@ -234,10 +245,9 @@ def test_a_direction_has_its_null_before_its_reference() -> None:
                  difference_low=-0.03, difference_high=0.01)  # fmt: skip
     assert (row["verdict"], row["reference"]) == ("undecided", 1.03)
     assert row["effect_high"] == pytest.approx(0.01)
-
-
-def test_a_claim_without_a_value_was_not_run() -> None:
-    assert Direction(0.0, 1).verdict(Measured(NAN)) == "not run"
+    for compared in (Direction(1.0, 1), Number(1.0, kind="control", unit=1.0)):
+        row = judged(compared, value=1.02, low=1.01, high=1.03, reference=1.03)
+        assert row["effect_low"] == pytest.approx(-0.02)  # of a null without a spread
 
 
 # Properties.
