@@ -2876,8 +2876,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/intervals.py",
-        'if found["n"] == 1:',
-        'if found["n"] == 0:',
+        'if of_seeds["n"] == 1:',
+        'if of_seeds["n"] == 0:',
         "tests/unit/test_intervals.py::test_alike_seeds_have_the_interval_of_the_data_and_alike_data_students",
         "one seed has no interval of the data",
     ),
