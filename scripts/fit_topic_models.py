@@ -19,9 +19,8 @@ def main(
     weights: Weights,
 ) -> None:
     bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
-    labels = list(read_column(step.inputs.articles, "label"))
     fits = [Fit(backend, lda.topics, seed) for backend in backends for seed in seeds]
-    given = fits, top_words, step.progress, weights
-    models, quality = fit_topic_models(bag, labels, lda, *given)
+    given = bag, [*read_column(step.inputs.articles, "label")], lda, fits, top_words
+    models, quality = fit_topic_models(*given, step.progress, weights)
     write_topic_models(models, step.outputs.topics)
     step.write(quality=quality)

@@ -2,7 +2,7 @@
 
 from onelayer.compute.device import resolve_device
 from onelayer.compute.execution import Execution
-from onelayer.papers.topic_structure.wikipedia.head_removal import loosest_variant, without_losses
+from onelayer.papers.topic_structure.wikipedia.head_removal import topics_of_words, without_losses
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
 from onelayer.settings.probe import AttentionProbeSettings as Attention
@@ -25,10 +25,8 @@ def main(step: Step, removal: Removal, attention: Attention, checkpoint_seeds: l
     step.device = resolve_device(attention.device)
     texts = inputs.articles, inputs.trained_on, inputs.encoded
     articles = head_removal.unseen_articles(*texts, attention, removal)
-    topics = loosest_variant(step.read("kept_words")).groupby("word")["topic"].agg(frozenset)
-    words = step.read("vocabulary"), topics.to_dict()
-    tokenizer = load_tokenizer(inputs.models[0])
-    questioner = head_removal.Questioner(tokenizer, *words, removal, attention.max_tokens)
-    given = inputs.models, checkpoint_seeds, articles, questioner, step.read("heads")
-    execution = Execution(step.device, progress=step.progress)
-    step.write(losses=head_removal.measure_removal(*given, execution))
+    words = step.read("vocabulary"), topics_of_words(step.read("kept_words"))
+    asked = load_tokenizer(inputs.models[0]), *words, removal, attention.max_tokens
+    given = articles, head_removal.Questioner(*asked), step.read("heads")
+    given += (Execution(step.device, progress=step.progress),)
+    step.write(losses=head_removal.measure_removal(inputs.models, checkpoint_seeds, *given))

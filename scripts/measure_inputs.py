@@ -15,6 +15,6 @@ def main(step: Step, checkpoint_seeds: list[Seed], longest: int) -> None:
     drawn = step.settings.attention
     step.device = resolve_device(drawn.device)
     texts = input_sample(open_rows(step.inputs.mixed), longest, drawn.documents, drawn.seed)
-    given = texts, step.read("kept_words"), step.read("vocabulary"), step.settings
-    execution = Execution(step.device, progress=step.progress)
-    step.write(measures=measure_inputs(step.inputs.models, checkpoint_seeds, *given, execution))
+    tables = map(step.read, ("kept_words", "vocabulary"))
+    given = texts, *tables, step.settings, Execution(step.device, progress=step.progress)
+    step.write(measures=measure_inputs(step.inputs.models, checkpoint_seeds, *given))

@@ -10,5 +10,4 @@ from onelayer.settings.topic_structure import ChoicesSettings
 @program(settings=ProbeSettings, inputs="articles* vocabulary topics* model/", outputs="measures")
 def main(step: Step, choices: ChoicesSettings) -> None:
     kept = kept_words(step.inputs.topics, step.read("vocabulary"), choices)
-    given = *opened(step), kept, choices, step.settings
-    step.write(measures=measure_choices(*given, step.progress))
+    step.write(measures=measure_choices(*opened(step), kept, choices, step.settings, step.progress))

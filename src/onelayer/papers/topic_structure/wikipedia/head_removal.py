@@ -75,6 +75,11 @@ def loosest_variant(rows: pd.DataFrame) -> pd.DataFrame:
     return of_first[of_first["threshold"] == of_first["threshold"].iloc[-1]]
 
 
+def topics_of_words(kept_words: pd.DataFrame) -> dict[str, frozenset[int]]:
+    """The topics of each word, by `loosest_variant` of rows `word`, `topic`."""
+    return loosest_variant(kept_words).groupby("word")["topic"].agg(frozenset).to_dict()
+
+
 def assemble(
     losses: Mapping[str, pd.DataFrame],
     models: Mapping[str, ModelSettings],
