@@ -41,7 +41,7 @@ def test_no_difference_in_attention_after_other_inputs_is_decided(tables):
     table = tables["topic_structure/topics_per_input"]
     for quantity in ("over_one_article", "over_words_in_order"):
         assert set(rows(table, quantity=quantity)["verdict"]) == {"undecided"}
-    assert "although attention lies above its null at both" in NOTES
+    assert "although attention on articles lies above its null at both" in NOTES
     for model in ("bert-of-4", "bert-of-4-longer"):
         [row] = rows(table, model=model, quantity="attention_ratio", probed="articles").to_dict(
             "records"

@@ -52,7 +52,6 @@ from onelayer.report.reference import (
     with_blocks,
     with_minutes,
 )
-from onelayer.report.scoreboard import claims
 from onelayer.run.provenance import REPOSITORY, file_sha256
 from tests.oracle.judgement import share_of, verdicts_of
 
@@ -152,7 +151,7 @@ def test_to_say_it_again_changes_nothing(tmp_path):
 
 def test_the_readme_opens_with_the_picture_and_the_score(tables):
     text = README.read_text("utf-8")
-    counted = score(claims(tables[SCOREBOARD]))
+    counted = score(tables[SCOREBOARD])
     block = f"<!-- block: score -->\n\n{counted}\n\n<!-- end of block -->"
     places = ["scoreboard.png", block, "**What did not reproduce**", "## Run it"]
     assert [text.index(place) for place in places] == sorted(map(text.index, places))
@@ -173,10 +172,12 @@ def test_what_reproduced_is_counted_by_paper_of_its_own_objects():
     judged = pd.DataFrame({"paper": list("ABBBBB"), "kind": kinds, "verdict": "reproduced"})
     judged["finding"], judged["claim"] = names, [f"said {place}" for place in range(len(names))]
     judged.loc[[2, 4, 5], "verdict"] = ["opposite", "not run", "not reached"]
-    judged["place"] = ["Fig. 1"] * 5 + [BEYOND]
+    judged["place"], judged["quantity"] = ["Fig. 1"] * 5 + [BEYOND], "value"
+    weak = judged[1:2].assign(quantity=HOLM, verdict="undecided")
+    judged = pd.concat([judged, weak])
     assert score(judged).splitlines()[-2:] == [
         "- *A*: 1 of 1; *said 0*",
-        "- *B*: 1 of 3 (1 not run)",
+        "- *B*: 1 of 3 (1 not run, 1 of the 1 undecided once corrected for all claims)",
     ]
 
 

@@ -12,7 +12,7 @@ from onelayer.papers.topic_structure.findings import FINDINGS as TOPIC_STRUCTURE
 
 # One question of all papers, each with the optimiser that its paper trains with.
 _TRAINED_WITH = {
-    "topic_structure": ("sgd", "the single-layer transformer trained with SGD on topics"),
+    "topic_structure": ("sgd", "a small single-layer transformer trained with SGD on topics"),
     "scan_snap": ("sgd", "Scan and Snap's model trained with SGD"),
     "decision_lists": ("sgd", "the decision lists' model trained by gradient descent"),
     "local_to_global": ("adam", "a chain's transformer trained with Adam"),
@@ -31,10 +31,11 @@ def _values_before_attention(paper: str) -> Finding:
         case | {"quantity": "doublings_from_values_done"},
         f"{model}, from its usual start and at one rate for all,",
         "has values at rest before attention begins",
-        "attention comes a tenth of its way {it:2} doublings of time (negative: before) from where "
-        "values have come nine tenths of theirs, {begun.value:.2f} from where a tenth",
-        also="two circuits that move alike have -3.2 to -4.5 and 0; by the end values have taken "
-        "back a share of {back.value:.2f} of their way",
+        "the time at which attention has come a tenth of its way is {it:2} doublings (negative: "
+        "earlier) from that at which values have come nine tenths of theirs, and "
+        "{begun.value:.2f} from that at which they have come a tenth",
+        also="two parts that move alike would have -3.2 to -4.5, and 0; by the end values have "
+        "taken back a share of {back.value:.2f} of their way",
         beside={
             "begun": case | {"quantity": "doublings_from_values_begun"},
             "back": case | {"quantity": "share_of_value_taken_back"},

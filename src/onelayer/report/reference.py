@@ -20,9 +20,9 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence import sentences
 from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
-from onelayer.evidence.sentences import SCOREBOARD, Places, Said, by_paper, those
+from onelayer.evidence.sentences import HOLM, SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
-from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED
+from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED, UNDECIDED
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
 from onelayer.report import scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
@@ -188,7 +188,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
     by_name |= said_beside(reference)
-    renewed = {"score": score(claims(board))}
+    renewed = {"score": score(board)}
     for path in texts:
         text = with_blocks(path.read_text(encoding="utf-8"), renewed)
         text = sentences.requoted(text, by_name, short=path.name == README.name)
@@ -209,16 +209,22 @@ def said_beside(reference: Path) -> dict[str, Said]:
     }
 
 
-def score(judged: pd.DataFrame) -> str:
+def score(board: pd.DataFrame) -> str:
     """Verdicts on the claims about the papers' own objects: how many, and one of each in words."""
+    together = board[(board["quantity"] == HOLM) & (board["verdict"] == UNDECIDED)]
+    judged = claims(board)
     apart = map(sentences.apart_from_claims, judged["kind"], judged["place"])
     own = judged[[not one for one in apart]]
     told = [markdown_table(sentences.scores(own)), ""]
-    told.append("**What reproduced** of claims on the papers' own models and data, one in words:")
+    told.append(
+        "**What reproduced** of claims on the papers' own models and data, with an example:"
+    )
     told.append("")
     for paper, claimed in own.groupby("paper", sort=False):
         held, counts = claimed[claimed["verdict"] == REPRODUCED], claimed["verdict"].value_counts()
         open_ = [f"{counts[verdict]} {verdict}" for verdict in NO_DECISION if verdict in counts]
+        if weak := held["finding"].isin(together["finding"]).sum():
+            open_.append(f"{weak} of the {len(held)} undecided once corrected for all claims")
         without = f" ({', '.join(open_)})" if open_ else ""
         words = held.loc[held["finding"].isin(IN_WORDS), "claim"]
         said = "".join(f"; *{markdown(claim)}*" for claim in words)

@@ -41,6 +41,7 @@ def _start(
 
 _TRAP_CHAIN = {"p": 0.5, "q": 0.8}
 _TRAPPED = {"variant": "standard start", "quantity": "curvature_where_trapped"}
+_ELSEWHERE = {"other": _TRAPPED | {"p": 0.7, "q": 0.6}, "third": _TRAPPED | {"p": 0.8, "q": 0.4}}
 _CURVATURE = "the least curvature is {it:2} times what the theorem gives for small weights"
 
 
@@ -257,27 +258,28 @@ FINDINGS: list[Finding | Remark] = [
         "trap_is_minimum",
         _TRAPPED | _TRAP_CHAIN,
         "where the standard start on the chain p = .5, q = .8 stays at the unigram model, the "
-        "whole transformer's loss",
+        "whole transformer's loss, averaged over starts,",
         "has a local minimum there in its embedding",
         f"{_CURVATURE} ({{it.n}} of {{all.n}} starts)",
-        also="on the chain p = .7, q = .6 it is {other.value:.2f}, on p = .8, q = .4 "
-        "{third.value:.2f}",
+        also="with a quarter of the inputs it is {short:2}, on the chain p = .7, q = .6 "
+        "{other.value:.2f}, on p = .8, q = .4 {third.value:.2f}",
         beside={
             "all": {"variant": "standard start", "quantity": "trapped_share"} | _TRAP_CHAIN,
-            "other": _TRAPPED | {"p": 0.7, "q": 0.6},
-            "third": _TRAPPED | {"p": 0.8, "q": 0.4},
+            "short": _TRAPPED | _TRAP_CHAIN | {"variant": "16 inputs"},
+            **_ELSEWHERE,
         },
     ),
     _trap(
         "trap_opens",
         {"variant": "rate 4 times", "quantity": "curvature_before_escape"} | _TRAP_CHAIN,
-        "before the standard start leaves the unigram model at four times the learning rate, its "
-        "loss",
+        "on the chain p = .5, q = .8, before the standard start leaves the unigram model at four "
+        "times the learning rate, its loss",
         "curves downwards there",
         _CURVATURE,
         claim="runs leave the unigram model where the loss curves downwards",
-        also="so it does in runs that stay, at the usual rate: {stay.value:.2f}",
-        beside={"stay": _TRAPPED | _TRAP_CHAIN},
+        also="where runs stay, at the usual rate, it is {stay.value:.2f} there, on p = .7, q = .6 "
+        "{other.value:.2f} and on p = .8, q = .4 {third.value:.2f}: who leaves is not told by it",
+        beside={"stay": _TRAPPED | _TRAP_CHAIN, **_ELSEWHERE},
         does_not="does not curve downwards there",
     ),
     _trap(
@@ -299,9 +301,9 @@ FINDINGS: list[Finding | Remark] = [
         "slow_for_the_papers_start",
         "local_to_global/trap",
         _way("paper's start", **_TRAP_CHAIN),
-        "On the chain p = .5, q = .8 the paper's start goes {it:2} of the way to the bigram "
-        "entropy in as many iterations as the paper has, and at four times the learning rate "
-        "{faster:2}: there the rate stops it, not what the model can express.",
+        "With short inputs, on the chain p = .5, q = .8, the paper's start goes {it:2} of the way "
+        "to the bigram entropy, and at four times the learning rate {faster:2} in as many "
+        "iterations: the model can express more than it learns at the usual rate.",
         beside={"faster": _way("paper's start, rate 4 times", **_TRAP_CHAIN)},
     ),
 ]

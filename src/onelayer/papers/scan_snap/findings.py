@@ -310,7 +310,9 @@ FINDINGS = [
         "text_adam",
         _CLAIMS,
         _on_text("gentle", "not winner-take-all", quantity="top1_change"),
-        "On real text, trained with Adam, the largest weight changes by {it:2}.",
+        "On real text, trained with Adam, the largest weight grows by {it:2}, with the paper's SGD "
+        "by {sgd:2}.",
+        beside={"sgd": _on_text("aggressive", "not winner-take-all", quantity="top1_change")},
     ),
     Remark(
         "text_no_positions",

@@ -27,6 +27,11 @@ _BUDGET = "it has read far less text than the paper's checkpoint"
 _BOUNDED = (
     "words of two topics have a mean cosine of {apart.value:.2f} here, and none is larger than 1"
 )
+_AT_EQUAL_DISTANCE = "with pairs of words weighted to be equally far apart {near.value:.2f}"
+_BESIDE = {
+    "attention_ratio": ("near", "attention_ratio_distance_standardised"),
+    "embedding_cosine_ratio": ("apart", "embedding_cosine_different"),
+}
 _WORDS = {
     "attention_ratio": {
         "claim": "words of one topic attend more to each other than words of different topics",
@@ -63,8 +68,8 @@ def _ratio(
     quantity = "attention_ratio" if name.startswith("attention") else "embedding_cosine_ratio"
     primary = {"model": model, "published_threshold": _FIRST, "seed": ALL, "quantity": quantity}
     texts = {"place": f"{_PLACE}: {overlap} topics"} | _WORDS[quantity] | others
-    if quantity == "embedding_cosine_ratio":
-        texts["beside"] = {"apart": primary | {"quantity": "embedding_cosine_different"}}
+    name_beside, quantity_beside = _BESIDE[quantity]
+    texts["beside"] = {name_beside: primary | {"quantity": quantity_beside}}
     return Finding(
         name=name,
         kind=kind,
@@ -232,7 +237,7 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             does="attends within topics more than permuted topics would have it",
             does_not="attends within topics no more than permuted topics would have it",
             number="{it:2} times as much",
-            also="of {above.n} ways a share of {above.value:.3f} lies above them",
+            also="of {above.n} ways the intervals of a share of {above.value:.3f} lie above them",
             beside={"above": {"model": model, "quantity": "share_above_null"}},
             refuted_if_undecided=True,
             **of,
@@ -244,6 +249,11 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             subject=f"{title}, probed as in the authors' code,",
             does="attends less within topics than probed as here, over the null",
             does_not="attends no less within topics than probed as here, over the null",
+            also="of the spread over all ways the weights of the words explain a share of "
+            "{weights.value:.2f}, the number of words of a topic {words.value:.2f}",
+            beside={
+                name: {"model": model, "quantity": f"eta2_{name}"} for name in ("weights", "words")
+            },
             **of,
         ),
     ]
@@ -272,8 +282,8 @@ WIKIPEDIA: list[Finding | Remark] = [
         for what in ("attention", "embeddings")
         for family, name in _FAMILIES.items()
     ),
-    _ratio("attention_minilm", "minilm", _MINILM, "analogue", "bert"),
-    _ratio("attention_mpnet", "mpnet", _MPNET, "analogue", "bert"),
+    _ratio("attention_minilm", "minilm", _MINILM, "analogue", "bert", also=_AT_EQUAL_DISTANCE),
+    _ratio("attention_mpnet", "mpnet", _MPNET, "analogue", "bert", also=_AT_EQUAL_DISTANCE),
     *_small("attention_small"),
     _ratio("embeddings_minilm", "minilm", _MINILM, "analogue", "bert"),
     _ratio("embeddings_mpnet", "mpnet", _MPNET, "analogue", "bert", also=_BOUNDED),
