@@ -1334,7 +1334,7 @@ FAULTS = [
         "sequences do not start in the stationary law",
     ),
     Fault(
-        "papers/local_to_global/training.py",
+        "papers/local_to_global/schedule.py",
         "math.cos(math.pi * step / turn)",
         "math.cos(math.pi * (step + 1) / turn)",
         "tests/unit/test_local_to_global_training.py"

@@ -15,7 +15,7 @@ ABOVE, BELOW = Direction(1.0, 1), Direction(1.0, -1)
 
 def claim(**changed) -> Claim:
     given = {"claim": "it grows", "place": "section 5", "setting": "default", "quantity": "slope"}
-    return Claim(**given | {"found": FOUND, "note": "a slope"} | changed)
+    return Claim(**given | {"estimate": FOUND, "note": "a slope"} | changed)
 
 
 def test_a_published_number_is_compared_with_before_the_side_of_a_claim() -> None:
@@ -29,7 +29,7 @@ def test_a_published_number_is_compared_with_before_the_side_of_a_claim() -> Non
 def test_seeds_stand_below_all_claims_and_are_not_judged() -> None:
     seeds = pd.Series([1.0, 1.5], [0, 7])
     claims = [claim(side=ABOVE, seeds=seeds, keys={"size": 3}), claim(side=BELOW)]
-    table = tabulated([*claims, claim(found=alone(2, 9), missing="it stood", published=2.0)])
+    table = tabulated([*claims, claim(estimate=alone(2, 9), missing="it stood", published=2.0)])
     assert table.index.tolist() == [0, 1, 2, 3, 4]
     columns = ["seed", "size", "value", "n", "verdict", "note"]
     assert table[columns].to_numpy().tolist() == [
@@ -50,7 +50,7 @@ def test_readers_see_claims_over_seeds_and_what_each_is_compared_with() -> None:
                 claim(side=ABOVE, seeds=seeds),
                 claim(side=BELOW),
                 claim(side=BELOW, published=2.0),
-                claim(found=alone(2, 9)),
+                claim(estimate=alone(2, 9)),
             ]
         )
     )

@@ -15,6 +15,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import canonical, initialisation, training
 from onelayer.papers.local_to_global.attention import attention
 from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.settings.local_to_global import EnsembleSettings, Variant
 from onelayer.settings.root import default_settings
 
@@ -63,7 +64,7 @@ def test_two_constant_rows_embed_both_symbols_alike():
 
 
 def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
-    factor = training.one_cycle(1000, 0.02)
+    factor = one_cycle(1000, 0.02)
     rates = [factor(step) for step in range(1000)]
     assert rates[0] == pytest.approx(0.01) and rates[20] == pytest.approx(1)
     assert rates[-1] == pytest.approx(0.1)

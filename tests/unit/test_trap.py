@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.training import one_cycle
+from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import escape
 from onelayer.papers.local_to_global.trap import curvature, train_trap
 from onelayer.papers.local_to_global.trap_tables import (

@@ -229,6 +229,7 @@ class AblationRunSettings(EnsembleSettings):
 
 # What the trap's table and figure call its two starts.
 STANDARD_START, PAPERS_START = "standard start", "paper's start"
+TRAP_STARTS = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
 
 
 def papers_starts(variants: Iterable[Variant]) -> set[str]:

@@ -25,7 +25,8 @@ from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import MarkovSource
-from onelayer.papers.local_to_global.training import BETAS, one_cycle
+from onelayer.papers.local_to_global.schedule import one_cycle
+from onelayer.papers.local_to_global.training import BETAS
 from onelayer.settings.local_to_global import OpenProblemsSettings, SourceSettings
 
 Parameters = Mapping[str, Tensor]

@@ -5,7 +5,6 @@ sequences of seed i, so that variants differ in nothing but what they change.
 """
 
 import logging
-import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -18,6 +17,7 @@ from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
 from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.transformer import losses, population_losses
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
 
@@ -25,7 +25,6 @@ log = logging.getLogger("onelayer")
 
 BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
-FIRST, LAST = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
 MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
 QUANTITIES = ("loss", *(f"{name}_share" for name in MATRICES))  # in the tables of curves
@@ -186,22 +185,6 @@ def _optimizer(
         weight_decay={name: 0.0 if name in UNDECAYED else decay for name in parameters},
         schedule=one_cycle(base.iterations, base.warm_up),
     )
-
-
-def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
-    """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
-
-    The rate rises in the share `warm_up` of the iterations.
-    """
-    turn = max(warm_up * iterations, 1.0)
-
-    def factor(step: int) -> float:
-        if step < turn:
-            return FIRST + (1 - FIRST) * (1 - math.cos(math.pi * step / turn)) / 2
-        done = min((step - turn) / max(iterations - 1 - turn, 1.0), 1.0)
-        return LAST + (1 - LAST) * (1 + math.cos(math.pi * done)) / 2
-
-    return factor
 
 
 def top_share(W: Tensor) -> Tensor:

@@ -25,14 +25,8 @@ from onelayer.compute.execution import Execution
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training import train_variants
 from onelayer.papers.local_to_global.transformer import population_losses
-from onelayer.settings.local_to_global import (
-    PAPERS_START,
-    STANDARD_START,
-    TrapSettings,
-    Variant,
-)
+from onelayer.settings.local_to_global import TRAP_STARTS, TrapSettings
 
-STARTS = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
 STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 is right
 
 
@@ -72,7 +66,7 @@ def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd
     Returns:
         Rows `p`, `q`, `variant`, `seed`, `iteration`, `loss` (population, nats), `curvature`.
     """
-    every = [*STARTS, *settings.everywhere]
+    every = [*TRAP_STARTS, *settings.everywhere]
     found = {}
     for place, chain in enumerate(settings.chains):
         found[chain.p, chain.q] = train_variants(

@@ -16,11 +16,11 @@ from onelayer.evidence.tables import Report, interval_of, number, row_per, table
 from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.flow_tables import with_runs
-from onelayer.papers.local_to_global.training import one_cycle
+from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import changes, close, escape
-from onelayer.papers.local_to_global.trap import STARTS
 from onelayer.settings.local_to_global import (
     PAPERS_START,
+    TRAP_STARTS,
     TrainingSettings,
     Variant,
     papers_starts,
@@ -225,7 +225,7 @@ def trap(
     variants: list[Variant],
 ) -> Report:
     """Curvature of the whole transformer at the unigram model, and who leaves it, by chain."""
-    known = {variant.name: variant for variant in [*STARTS, *everywhere, *variants]}
+    known = {variant.name: variant for variant in [*TRAP_STARTS, *everywhere, *variants]}
     from_afar = papers_starts(known.values())
     rows = []
     for (p, q), on_chain in curves.groupby(["p", "q"], sort=False):
@@ -239,7 +239,7 @@ def trap(
                 found = {of: row for of, row in found.items() if not of.startswith("curvature")}
             else:
                 crossings[variant], trainings[variant] = times, changed
-            as_trained = known[variant] in STARTS
+            as_trained = known[variant] in TRAP_STARTS
             said = "as trained" if as_trained else changes(known[variant], training)
             found["trapped_share"]["note"] = said
             own = key | {"variant": variant}
