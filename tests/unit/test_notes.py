@@ -185,3 +185,25 @@ def test_the_calibration_came_out_as_is_told(tables):
     narrow, wide = (covered[covered["verdict"] == verdict] for verdict in ("smaller", "larger"))
     assert set(narrow["case"]) == {"mean of runs"} and set(narrow["shape"]) == {"skewed"}
     assert set(wide["case"]) == {"share of runs"}
+
+
+def test_thirty_million_tokens_teach_topics_to_values_and_to_the_loss_but_not_past_the_text():
+    kept = read_tables(sorted(REFERENCE.glob("beside/pretraining/tables/*/*.csv")))
+    assert "the values of nearly all heads do" in NOTES
+    heads = rows(
+        kept["topic_structure/value_circuit"],
+        model="bert-here",
+        reading=OUTPUT,
+        quantity="heads_above",
+    )
+    assert 0.9 < heads["value"].iloc[0] < 1
+    assert "more than half, its interval is not" in NOTES
+    shares = rows(
+        kept["topic_structure/topic_structure_over_tokens"],
+        model="bert-here",
+        quantity="topic_information",
+    ).sort_values("tokens_seen")
+    end = shares.iloc[-1]
+    assert end["low"] < 0.5 < end["value"]
+    assert "At the snapshot before the end the topic information is larger" in NOTES
+    assert shares["value"].iloc[-2] > end["value"]
