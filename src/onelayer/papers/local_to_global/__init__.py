@@ -44,7 +44,7 @@ Figure 3: from the standard initialisation all matrices become rank one.
     -> train_transformers
     -> table_rank_one, figure_weights_standard, figure_rank_one, table_local_to_global_claims
 Figure 4: the standard start ends at H(pi), the paper's start at H_bi.
-    initialisation.paper, training, training_tables, training_figures.loss_curves
+    initialisation.paper, schedule, training, training_tables, training_figures.loss_curves
     -> train_transformers -> table_initialisation, figure_loss_curves
 Figure 6: from a rank-one start W_1 and W_V stay rank one.
     initialisation.rank_one, training.top_share, training_figures.weights_rank_one
