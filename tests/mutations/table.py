@@ -2788,7 +2788,7 @@ FAULTS = [
     ),
     Fault(
         "report/reference.py",
-        "own = judged[[not one for one in apart]]",
+        'own = judged[sentences.apart_from_own(judged) == ""]',
         "own = judged",
         "tests/unit/test_reference.py::test_what_reproduced_is_counted_by_paper_of_its_own_objects",
         "analogues, and what no paper says, count among what reproduced",

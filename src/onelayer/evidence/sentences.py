@@ -56,6 +56,11 @@ def apart_from_claims(kind: str, place: str = "") -> str:
     return {"analogue": "analogues", "control": "controls"}.get(kind, "")
 
 
+def apart_from_own(judged: pd.DataFrame) -> pd.Series:
+    """`apart_from_claims` of every row, by its `kind` and `place`."""
+    return pd.Series(map(apart_from_claims, judged["kind"], judged["place"]), judged.index, str)
+
+
 class Shown:
     """Rows of a table, at least one, as a sentence names them."""
 
@@ -368,7 +373,7 @@ def scores(judged: pd.DataFrame) -> pd.DataFrame:
         Texts: `paper`, `claims`, then a column for every verdict.
     """
     judged = judged[judged["kind"].isin(list(KINDS))]
-    apart = pd.Series(map(apart_from_claims, judged["kind"], judged["place"]), judged.index)
+    apart = apart_from_own(judged)
     papers = judged["paper"] + apart.map(lambda one: one and f": {one}")
     order = ["", *APART]
     in_order = papers.iloc[apart.map(order.index).argsort(kind="stable")].unique()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.evidence.sentences import SCOREBOARD, apart_from_claims, scores
+from onelayer.evidence.sentences import SCOREBOARD, apart_from_own, scores
 from onelayer.evidence.tables import ALL, read_tables, tables_in
 from onelayer.evidence.verdicts import VERDICTS, worded
 from onelayer.report.comparison import CHANGES, MOVED, REFERENCE, compare_runs, counted
@@ -37,8 +37,7 @@ def _score(board: pd.DataFrame) -> Iterator[str]:
     """How many claims of each paper have each verdict; of what stands apart, of all papers."""
     yield "Claims, each by the one row that decides it"
     judged = claims(board)
-    apart = [*map(apart_from_claims, judged["kind"], judged["place"])]
-    judged = judged.assign(paper=judged["paper"].where([not one for one in apart], "All"))
+    judged = judged.assign(paper=judged["paper"].where(apart_from_own(judged) == "", "All"))
     for row in scores(judged).to_dict("records"):
         counts = [f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict] != "0"]
         yield f"  {row['paper']:<28}{row['claims']:>3}: {', '.join(counts)}"

@@ -213,8 +213,7 @@ def score(board: pd.DataFrame) -> str:
     """Verdicts on the claims about the papers' own objects: how many, and one of each in words."""
     together = board[(board["quantity"] == HOLM) & (board["verdict"] == UNDECIDED)]
     judged = claims(board)
-    apart = map(sentences.apart_from_claims, judged["kind"], judged["place"])
-    own = judged[[not one for one in apart]]
+    own = judged[sentences.apart_from_own(judged) == ""]
     told = [markdown_table(sentences.scores(own)), ""]
     told.append(
         "**What reproduced** of claims on the papers' own models and data, with an example:"

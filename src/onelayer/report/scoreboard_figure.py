@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onelayer.evidence.figures import PALETTE, figure
-from onelayer.evidence.sentences import APART, apart_from_claims
+from onelayer.evidence.sentences import APART, apart_from_own
 from onelayer.evidence.verdicts import VERDICTS
 from onelayer.report.scoreboard import claims
 
@@ -47,7 +47,7 @@ def scoreboard(table: pd.DataFrame) -> Figure:
     rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
-        apart = pd.Series(map(apart_from_claims, judged["kind"], judged["place"]), judged.index)
+        apart = apart_from_own(judged)
         for of, label in LINES.items():
             found = sorted(judged.loc[apart == of, "verdict"], key=list(VERDICTS).index)
             for first in range(0, len(found), ACROSS):
