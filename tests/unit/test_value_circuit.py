@@ -308,7 +308,7 @@ def test_the_first_snapshot_found_agrees_with_a_loop() -> None:
         of = {"seed": "all", "quantity": table.GAP, "tokens": [100, 200, 400, 800], "z": z}
         rows = pd.DataFrame(of | {"low": [e[0] for e in ends], "high": [e[1] for e in ends]})
         place, side = first_by_a_loop(z.tolist(), ends)
-        first, on = table._first_found(rows, table.GAP), table._side_found(rows, table.GAP)
+        first, on = table._first_found(rows, table.GAP)
         if place is None:
             assert np.isnan(first) and np.isnan(on)
         else:

@@ -274,10 +274,8 @@ def trap(
         "leave at both; 1 where steps are so small that all rates follow one flow.",
         "Predicted before a training was run: runs leave earlier at four times the rate, after the "
         "same learning time at eight times as at four, and earlier with larger batches, because "
-        "the trap is opened by a drift and not left by noise. In the default's runs the first came "
-        "on three chains of four (on p = .8, q = .4 none leaves), the second is undecided, and the "
-        "third came on p = .7, q = .6 alone: on p = .5, q = .8 most seeds leave later with larger "
-        "batches.",
+        "the trap is opened by a drift and not left by noise. The columns beside the next lower "
+        "say what came.",
         "Curvature of the whole transformer and chains other than (.5, .8) are beyond the paper: "
         "analogues of its theorem 2 and of figure 4.",
     ]

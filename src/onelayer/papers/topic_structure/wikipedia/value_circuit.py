@@ -290,10 +290,9 @@ def times(rows: pd.DataFrame) -> Iterator[dict]:
         came = [tokens for tokens in halves[quantity].values() if not math.isnan(tokens)]
         mean = math.exp(np.mean(np.log(came))) if came else math.nan
         yield place | {SEED: ALL, "quantity": f"{quantity}_half", "value": mean, "n": len(came)}
-        first = {"quantity": f"{quantity}_first", "value": _first_found(rows, quantity)}
-        yield place | {SEED: ALL} | first
-        side = {"quantity": f"{quantity}_side", "value": _side_found(rows, quantity)}
-        yield place | {SEED: ALL} | side
+        first, side = _first_found(rows, quantity)
+        yield place | {SEED: ALL, "quantity": f"{quantity}_first", "value": first}
+        yield place | {SEED: ALL, "quantity": f"{quantity}_side", "value": side}
     # A training whose attention is not found says nothing: it may come, and be too small to see.
     apart = {
         seed: math.log2(halves[ATTENTION][seed] / halves[GAP][seed])
@@ -343,13 +342,16 @@ def _half(rows: pd.DataFrame, quantity: str, seed: str) -> float:
     return half_time(own["tokens"].to_numpy(float), np.sign(z) * own["value"].to_numpy())
 
 
-def _first_found(rows: pd.DataFrame, quantity: str) -> float:
-    """The first snapshot from which on the mean over trainings is beyond its null; NaN: none."""
+def _first_found(rows: pd.DataFrame, quantity: str) -> tuple[float, float]:
+    """The first snapshot from which on the mean over trainings is beyond its null, and the side.
+
+    1 above, -1 below; both NaN where there is none.
+    """
     own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
     side = np.sign(own["z"].iloc[-1])
     excludes = own["low"] > 0 if side > 0 else own["high"] < 0
     since = ((side * own["z"] > FOUND) & excludes)[::-1].cummin()[::-1]
-    return float(own["tokens"][since].min())
+    return float(own["tokens"][since].min()), float(side) if since.any() else math.nan
 
 
 def _below(rows: pd.DataFrame, quantity: str, seeds: Sequence[str]) -> str:
@@ -357,10 +359,3 @@ def _below(rows: pd.DataFrame, quantity: str, seeds: Sequence[str]) -> str:
     ends = rows[rows["quantity"] == quantity].groupby(SEED)["z"].last()
     below = int((ends[seeds] < 0).sum())
     return f" ({below} below the null)" if below else ""
-
-
-def _side_found(rows: pd.DataFrame, quantity: str) -> float:
-    """Whether the mean over trainings ends above its null (1) or below it (-1); NaN: not found."""
-    own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
-    found = not math.isnan(_first_found(rows, quantity))
-    return float(np.sign(own["z"].iloc[-1])) if found else math.nan
