@@ -1,7 +1,6 @@
 """Measure a model's loss on words without the heads of the largest ratios, and without others."""
 
-from onelayer.compute.device import resolve_device
-from onelayer.compute.execution import Execution
+from onelayer.compute.execution import execution_on
 from onelayer.papers.topic_structure.wikipedia.head_removal import topics_of_words, without_losses
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
@@ -22,11 +21,10 @@ def main(step: Step, removal: Removal, attention: Attention, checkpoint_seeds: l
     from onelayer.papers.topic_structure.wikipedia.probe import head_removal
     from onelayer.text.models.tokenizer import load_tokenizer
 
-    step.device = resolve_device(attention.device)
     texts = inputs.articles, inputs.trained_on, inputs.encoded
     articles = head_removal.unseen_articles(*texts, attention, removal)
     words = step.read("vocabulary"), topics_of_words(step.read("kept_words"))
     asked = load_tokenizer(inputs.models[0]), *words, removal, attention.max_tokens
-    given = articles, head_removal.Questioner(*asked), step.read("heads")
-    given += (Execution(step.device, progress=step.progress),)
+    ask, run = head_removal.Questioner(*asked), execution_on(attention.device, step)
+    given = articles, ask, step.read("heads"), run
     step.write(losses=head_removal.measure_removal(inputs.models, checkpoint_seeds, *given))

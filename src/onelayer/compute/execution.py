@@ -41,3 +41,13 @@ def execution_of(step: Step, output: Path | None = None) -> Execution:
     step.device = resolve_device(step.settings.device)
     checkpoint = Checkpoint(step.checkpoint(output), step.identity())
     return Execution(step.device, checkpoint, step.progress)
+
+
+def execution_on(device: str, step: Step) -> Execution:
+    """How a step runs that trains nothing: on a device, with its progress bar.
+
+    Raises:
+        OnelayerError: it is to be a GPU and there is none.
+    """
+    step.device = resolve_device(device)
+    return Execution(step.device, progress=step.progress)

@@ -23,8 +23,9 @@ from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import HOLM, SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED, UNDECIDED
+from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
-from onelayer.report import scoreboard_figure
+from onelayer.report import registry, scoreboard_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA
@@ -189,11 +190,11 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     by_name = {one.finding.name: one for found in said.values() for one in found}
     by_name |= said_beside(reference)
     renewed = {"score": score(board)}
+    if (reference / MINUTES).is_file():
+        renewed["targets"] = targets(pd.read_csv(reference / MINUTES))
     for path in texts:
         text = with_blocks(path.read_text(encoding="utf-8"), renewed)
         text = sentences.requoted(text, by_name, short=path.name == README.name)
-        if (reference / MINUTES).is_file():
-            text = with_minutes(text, pd.read_csv(reference / MINUTES))
         path.write_text(text, encoding="utf-8")
 
 
@@ -285,24 +286,27 @@ def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
     return _BLOCK.sub(block, text)
 
 
-_ROW = re.compile(r"^(\|[^|\n]*\|)([^|\n]*`[^|\n]*)(\|[^|\n]*\|) [\d.]+ \|$", re.MULTILINE)
+def targets(known: pd.DataFrame) -> str:
+    """What each target shows, and the minutes that it took, as `minutes` counts them.
 
-
-def with_minutes(text: str, known: pd.DataFrame) -> str:
-    """A text whose tables name targets second and minutes last, with those minutes as they are now.
-
-    Of several targets in a cell those of the longest count.
+    A table for each paper, or part of one.
     """
     by_target = known.set_index("target")["minutes"]
 
-    def row(found: re.Match) -> str:
-        targets = [name for name in re.findall(r"`(\w+)`", found[2]) if name in by_target]
-        if not targets:
-            return found[0]
-        longest = by_target[targets].max()
-        return f"{found[1]}{found[2]}{found[3]} {longest:.{0 if longest >= 10 else 1}f} |"
+    def took(target: str) -> str:
+        if target not in by_target:
+            return "–"
+        return f"{by_target[target]:.{0 if by_target[target] >= 10 else 1}f}"
 
-    return _ROW.sub(row, text)
+    text = []
+    for (group, title), shown in registry.targets().items():
+        text += ["", f"### {title}" if group else "### Of a step that makes several", ""]
+        text += ["| target | what it shows | minutes |", "|---|---|---|"]
+        text += [f"| `{name}` | {markdown(line)} | {took(name)} |" for name, line in shown.items()]
+        if group:
+            everything = "all of the paper" if group in PAPERS else "all of these"
+            text.append(f"| `{group}` | {everything} | {took(group)} |")
+    return "\n".join(text[1:])
 
 
 def main(results: Path, keep: bool = False, beside: bool = False) -> None:

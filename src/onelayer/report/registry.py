@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.declarations import read_declarations, usual_target
+from onelayer.evidence.declarations import Declaration, read_declarations, usual_target
 from onelayer.papers import PAPERS
 from onelayer.run.provenance import REPOSITORY
 from onelayer.settings.topics import Overlap
@@ -154,19 +154,37 @@ class Registry:
         return dict(found)
 
 
+def targets() -> dict[tuple[str, str], dict[str, str]]:
+    """Every target with the first sentence of its caption.
+
+    By the target and title of the paper, or part of one, that it belongs to; what is declared in a
+    rule alone, and not at a function, comes last, under ("", "").
+    """
+    captions = (REPOSITORY / "workflow/report").glob("*_*.rst")
+    shown = {path.stem: summary(path) for path in captions}
+    found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for one in sorted(read_declarations(), key=_place):
+        part, colon, _ = one.section.partition(":")
+        group = f"{one.folder}_{part.lower()}" if colon else one.folder
+        title = f"{FOLDERS[one.folder]}: {part}" if colon else FOLDERS[one.folder]
+        line, target = shown.pop(one.rule), one.target or usual_target(one.kind, one.name)
+        overlaps = get_args(Overlap) if one.wildcards else [""]
+        found[group, title] |= {target.format(overlap=overlap): line for overlap in overlaps}
+    return {**found, ("", ""): shown}
+
+
+def _place(one: Declaration) -> tuple[int, str, bool]:
+    """By paper and section, tables first."""
+    return list(FOLDERS).index(one.folder), one.section, one.kind == "figure"
+
+
 def main() -> str:
     """Every table, figure and animation by its target, with the first sentence of its caption."""
-    captions = (REPOSITORY / "workflow/report").glob("*_*.rst")
-    shown, groups = {path.stem: summary(path) for path in captions}, dict(FOLDERS)
-    for one in read_declarations():
-        if one.wildcards:
-            target, line = usual_target(one.kind, one.name), shown.pop(one.rule)
-            shown |= {target.format(overlap=overlap): line for overlap in get_args(Overlap)}
-        if ":" in one.section:
-            part = one.section.partition(":")[0]
-            groups[f"{one.folder}_{part.lower()}"] = f"{FOLDERS[one.folder]}: {part}"
-    lines = [f"{target:<42} {line}" for target, line in sorted(shown.items())]
-    return "\n".join([*lines, "", *(f"{name:<42} all of {of}" for name, of in groups.items())])
+    found = targets()
+    lines = {target: line for group in found.values() for target, line in group.items()}
+    groups = FOLDERS | {name: title for name, title in found if name}
+    ordered = [*sorted(lines.items()), ("", ""), *((g, f"all of {of}") for g, of in groups.items())]
+    return "\n".join(f"{target:<42} {line}".rstrip() for target, line in ordered)
 
 
 def summary(caption: Path) -> str:
