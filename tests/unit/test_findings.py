@@ -19,6 +19,7 @@ from onelayer.evidence.sentences import (
     NOT_AS_PREDICTED,
     NOT_DECIDED,
     OPEN,
+    PARTLY,
     REMARKS,
     SCOREBOARD,
     Places,
@@ -274,6 +275,16 @@ def test_a_prediction_that_is_refuted_unless_shown_is_not_left_open() -> None:
     tables = rows(RATIO, (1.0, 0.8, 1.2), published=1.4)
     for refuted, came_out in ((True, NOT_AS_PREDICTED), (False, NOT_DECIDED)):
         assert came(say(claim(refuted_if_undecided=refuted), tables)) == came_out
+
+
+def test_a_prediction_of_two_rows_is_right_in_part_where_one_of_them_is_not_as_predicted() -> None:
+    two = {"beside": {"two": {"size": 2}}, "also_predicted": "two"}
+    for other, came_out in (((1.4, 1.3, 1.5), AS_PREDICTED), ((0.8, 0.7, 0.9), PARTLY),
+                            ((1.2, 0.8, 1.6), PARTLY)):  # fmt: skip
+        tables = rows(RATIO, (1.4, 1.3, 1.5), other, published=1.4)
+        assert came(say(claim(**two), tables)) == came_out
+    tables = rows(RATIO, (0.8, 0.7, 0.9), (1.4, 1.3, 1.5), published=1.4)
+    assert came(say(claim(**two), tables)) == NOT_AS_PREDICTED
 
 
 def test_what_stands_beside_is_told_where_the_run_has_it() -> None:

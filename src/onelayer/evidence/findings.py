@@ -67,6 +67,7 @@ class Finding:
             it has a line there.
         does_not: what it does if the claim is not right, where that is more than `negated`.
         refuted_if_undecided: whether what was predicted is refuted unless it is shown.
+        also_predicted: name in `beside` of a row of which its own claim was predicted, too.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Finding:
     predicted: str = "reproduced"
     does_not: str = ""
     refuted_if_undecided: bool = False
+    also_predicted: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "does_not", self.does_not or negated(self.does))

@@ -38,7 +38,12 @@ OPEN, ANALOGUES, CONTROLS = "What is not decided", "Analogues", "Controls"
 QUESTIONS = "Beyond the papers"
 REMARKS = "Also measured"
 # What becomes of a prediction.
-AS_PREDICTED, NOT_AS_PREDICTED, NOT_DECIDED = "as predicted", "not as predicted", "not decided"
+AS_PREDICTED, PARTLY, NOT_AS_PREDICTED, NOT_DECIDED = OUTCOMES = (
+    "as predicted",
+    "partly as predicted",
+    "not as predicted",
+    "not decided",
+)
 SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, QUESTIONS, CONTROLS, REMARKS]
 # What stands apart from the claims on the papers' own objects, and where.
 APART = {"analogues": ANALOGUES, BEYOND: QUESTIONS, "controls": CONTROLS}
@@ -136,6 +141,7 @@ class Said:
         kind: of its primary row.
         sentence: with the run's numbers.
         short: the same without what rows beside say.
+        other: verdict of the row of which something was predicted as well.
     """
 
     finding: Finding | Remark
@@ -143,6 +149,7 @@ class Said:
     kind: str
     sentence: str
     short: str = ""
+    other: str = ""
 
     @property
     def section(self) -> str:
@@ -161,7 +168,8 @@ def came(said: Said) -> str:
 
     Who predicts an effect is right about one of another size; who predicts a theorem's number is
     not. Who predicts 'undecided' is refuted by an effect, and right only where there is shown to be
-    none. A prediction that is refuted unless an effect is shown says so in `refuted_if_undecided`.
+    none. A prediction that is refuted unless an effect is shown says so in `refuted_if_undecided`;
+    one that named a second row is right in part where that row does not show what it said of it.
     """
     shown = {REPRODUCED} if said.kind in ("theory", "bound") else {REPRODUCED, "smaller", "larger"}
     if said.verdict in (NOT_RUN, NOT_REACHED):
@@ -171,7 +179,9 @@ def came(said: Said) -> str:
     if said.finding.predicted == UNDECIDED:
         return NOT_AS_PREDICTED if said.verdict in shown else AS_PREDICTED
     agrees = shown if said.finding.predicted == REPRODUCED else {said.finding.predicted}
-    return AS_PREDICTED if said.verdict in agrees else NOT_AS_PREDICTED
+    if said.verdict not in agrees:
+        return NOT_AS_PREDICTED
+    return AS_PREDICTED if said.other in {"", *shown} else PARTLY
 
 
 def primary_row(finding: Finding, tables: Mapping[str, pd.DataFrame]) -> pd.Series | None:
@@ -227,7 +237,8 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         _sentence(finding, row, number, _theirs(finding, row), why, "; ".join(filter(None, added)))
         for added in ([together], [also, together])
     )
-    return Said(finding, row["verdict"], kind, sentence, short)
+    other = rows[finding.also_predicted].verdict if finding.also_predicted else ""
+    return Said(finding, row["verdict"], kind, sentence, short, other)
 
 
 def _undecided_together(finding: Finding, verdict: str, tables: Mapping[str, pd.DataFrame]) -> str:
@@ -438,22 +449,28 @@ def those(
     return {title: [*filter(wanted, findings)] for title, findings in said.items()}
 
 
-def by_paper(said: Mapping[str, Sequence[Said]], places: Places) -> list[str]:
-    """Lines of Markdown: under each paper's title a sentence for each of its findings."""
+def by_paper(
+    said: Mapping[str, Sequence[Said]], places: Places, verdicts: bool = True
+) -> list[str]:
+    """Lines of Markdown: under each paper's title a sentence for each of its findings.
+
+    Without `verdicts` the verdict on the claim does not stand before it: where all is about what
+    was predicted, 'opposite' may be just that.
+    """
     lines = []
     for title, findings in said.items():
         if findings:
-            lines += [f"### {title}", "", *(_line(one, places) for one in findings), ""]
+            lines += [f"### {title}", "", *(_line(one, places, verdicts) for one in findings), ""]
     return lines
 
 
-def _line(said: Said, places: Places) -> str:
+def _line(said: Said, places: Places, verdicts: bool) -> str:
     table = said.finding.table
     name = table.partition("/")[2]
     links = [f"[{name}](tables/{table}.md)" if table in places.tables else name]
     if figure := places.figures.get(said.finding.name) or places.figures.get(table):
         links.append(f"[figure](figures/{figure}.png)")
-    badge = f"**{said.verdict.capitalize()}.** " if said.verdict else ""
+    badge = f"**{said.verdict.capitalize()}.** " if said.verdict and verdicts else ""
     line = f"- {badge}{quoted(said.finding.name, said.sentence)} ({', '.join(links)})"
     if text := places.predictions.get(said.finding.name):
         # A colon after a verdict would read as if that had come out.

@@ -256,11 +256,11 @@ def predicted(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """A page: what was predicted before it was measured, beside what came."""
     foreseen = those(said, lambda one: one.finding.name in places.predictions)
     counts, text = [], []
-    for outcome in (sentences.NOT_AS_PREDICTED, sentences.AS_PREDICTED, sentences.NOT_DECIDED):
+    for outcome in sentences.OUTCOMES:
         papers = those(foreseen, lambda one, outcome=outcome: sentences.came(one) == outcome)
         counts.append(f"{sum(map(len, papers.values()))} {outcome}")
         if any(papers.values()):
-            text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places)]
+            text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places, verdicts=False)]
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
         f"of the reference run: {', '.join(counts)}."
