@@ -312,6 +312,7 @@ def test_a_run_of_some_targets_is_kept_beside_and_quoted_by_its_folder(tmp_path,
     keep_beside(results, reference)
     machine = json.loads((reference / "beside/longer/machine.json").read_text("utf-8"))
     assert machine["started"] == "2026-01-01T00:00:00"
+    assert machine["steps_of_other_code"] == "tabulate"
     beside = said_beside(reference)
     assert "2.500 [" in beside["longer/attention_minilm"].sentence
     renewed = requoted("<!-- finding: longer/attention_minilm -->old<!-- end -->", beside)

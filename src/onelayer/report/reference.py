@@ -35,7 +35,7 @@ from onelayer.report.records import SHOWN, commit, enter, read_records, seconds,
 from onelayer.report.registry import Result
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
-from onelayer.run.provenance import REPOSITORY, file_sha256, library_versions
+from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256, library_versions
 
 MINUTES = "minutes.csv"  # of its targets
 PREDICTIONS = "predictions.csv"  # of its claims, and whether they are older than it
@@ -74,6 +74,8 @@ def keep_run(results: Path, reference: Path) -> None:
 def keep_beside(results: Path, reference: Path) -> None:
     """Keep a run of some targets beside the reference run, under the name of the run's folder.
 
+    The commit that is written down is the checkout's; steps that ran with other code are named.
+
     Raises:
         OnelayerError: it has no tables or figures, or they are not what its steps wrote.
     """
@@ -81,11 +83,22 @@ def keep_beside(results: Path, reference: Path) -> None:
     verify_results(results, None)
     steps = {id(step): step for step in read_records(results).steps.values()}.values()
     started = min(filter(None, (step["started"] for step in steps)), default="")
-    _keep(results, place, commit(), started)
+    others = sorted({step["step"] for step in steps if not _is_of_this_checkout(step)})
+    _keep(results, place, commit(), started, others)
 
 
-def _keep(results: Path, place: Path, of: str | None, started: str) -> None:
-    """A run's tables and figures, the machine, the commit, and when it began."""
+def _is_of_this_checkout(step: Mapping) -> bool:
+    """Whether a step ran with the code that this checkout has, and not an earlier one."""
+    try:
+        return code_digest(step["step"]) == step["code"]
+    except OSError:  # no such script any more
+        return False
+
+
+def _keep(
+    results: Path, place: Path, of: str | None, started: str, others: Sequence[str] = ()
+) -> None:
+    """A run's tables and figures, the machine, the commit, when it began, steps of other code."""
     for kind in SHOWN:
         shutil.rmtree(place / kind, ignore_errors=True)
     for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
@@ -94,6 +107,7 @@ def _keep(results: Path, place: Path, of: str | None, started: str) -> None:
         picture = kept.suffix == ".png"
         copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
     known = machine() | {"commit": of, "started": started}
+    known |= {"steps_of_other_code": ", ".join(others)} if others else {}
     (place / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
