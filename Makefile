@@ -17,7 +17,7 @@ CHECK_CONFIG = for file in $(CONFIG); do test -f "$$file" || \
   { echo "CONFIG=$$file: there is no such file" >&2; exit 2; }; done
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate kill-matrix kill-matrix lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
+.PHONY: help install quick results report crate verify compare same-bytes reference test test-fast test-slurm mutate kill-matrix lint audit format docs bench bench-scale schema lock clean test-faults bench-gpu
 
 help: ## this list; `onelayer targets` lists every table and figure
 	@echo 'Results (CONFIG=config/x.yaml: settings over config.yaml, in runs/x; CORES=2; PORTABLE=1):'

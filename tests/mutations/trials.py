@@ -119,7 +119,8 @@ def _become_pytest(
         atexit._clear()  # what is to be done at the end of the process that this was a part of
         for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "onelayer")]:
             del sys.modules[name]
-        others = [path for path in sys.path if path and not Path(path).is_relative_to(ROOT)]
+        # Its environment may lie in the project.
+        others = [p for p in sys.path if p and Path(p) not in (ROOT, ROOT / "src")]
         sys.path[:] = [str(project), str(project / "src"), *others]
         status = pytest.main(arguments, list(plugins))
         atexit._run_exitfuncs()
