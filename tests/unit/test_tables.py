@@ -14,6 +14,7 @@ from onelayer.evidence.tables import (
     interval,
     interval_of,
     read_csv,
+    reported,
     row_per,
     tidy,
 )
@@ -122,6 +123,17 @@ def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
     assert len(set(signs)) == len(signs) == len(VERDICTS)
     assert {name.replace("-", " ") for name, _ in colours} == set(VERDICTS)
     assert len({colour for _, colour in colours}) == len(VERDICTS)
+
+
+def test_a_table_that_says_no_more_has_a_row_for_each_row():
+    rows = [{"L": 8, "quantity": "time", "value": 1.5, "low": 1.0, "high": 2.0},
+            {"L": 16, "quantity": "time", "value": 3.0}]  # fmt: skip
+    shown = reported(tidy(rows, ["L"]), "T", (), None).shown
+    assert shown.to_dict("list") == {
+        "L": ["8", "16"], "quantity": ["time", "time"], "value": ["1.500 [1.000, 2.000]", "3.000"],
+    }  # fmt: skip
+    judged = reported(tidy(rows, ["L"]).assign(verdict="undecided"), "T", (), None).shown
+    assert list(judged["verdict"]) == ["undecided", "undecided"]
 
 
 def test_a_row_for_readers_is_written_once_per_key_in_the_order_of_the_table():

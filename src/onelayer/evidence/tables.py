@@ -82,7 +82,8 @@ def table(
     """Declare the table that a function makes; see `onelayer.evidence.declarations.Declaration`.
 
     `title`, `notes` and `readable`, which makes readers' columns of the tidy table that the
-    function returns, are of its `Report`; a function that returns one says them itself.
+    function returns, are of its `Report`; a function that returns one says them itself. Without
+    `readable` readers have a row for each row.
     """
     return lambda function: keep(function, reads, title=title, notes=notes, readable=readable)
 
@@ -94,7 +95,20 @@ def reported(
     readable: Callable[[pd.DataFrame], pd.DataFrame] | None,
 ) -> Report:
     """What a declared function returned, with what its declaration says for readers."""
-    return table if isinstance(table, Report) else Report(table, readable(table), title, notes)
+    if isinstance(table, Report):
+        return table
+    return Report(table, (readable or row_by_row)(table), title, notes)
+
+
+def row_by_row(table: pd.DataFrame) -> pd.DataFrame:
+    """A tidy table for readers: its keys, its quantity, the number with its interval, the verdict.
+
+    Without a column of verdicts where there are none.
+    """
+    keys = table.columns[: table.columns.get_loc("quantity") + 1]
+    values = [interval_of(row, 3) for row in table.to_dict("records")]
+    shown = table[keys].astype(str).assign(value=values)
+    return shown.assign(verdict=table["verdict"]) if table["verdict"].any() else shown
 
 
 def write(step: Step, made: Callable[[], object], shown: Mapping[str, object]) -> None:

@@ -314,7 +314,7 @@ def targets(known: pd.DataFrame) -> str:
 
     text = []
     for (group, title), shown in registry.targets().items():
-        text += ["", f"### {title}" if group else "### Of a step that makes several", ""]
+        text += ["", f"### {title}" if group else "### Others", ""]
         text += ["| target | what it shows | minutes |", "|---|---|---|"]
         text += [f"| `{name}` | {markdown(line)} | {took(name)} |" for name, line in shown.items()]
         if group:

@@ -41,8 +41,9 @@ LOSS_ENDS = "the loss ends at the bigram or the unigram entropy"
         "The share that reaches a global minimum may differ from theory's at any scale by what "
         "95% of such draws stay within at all scales together (Hoeffding).",
         *ON_CLAIMS,
-        "Approximately rank one: a share of the largest singular value above .9. The authors' "
-        "saved weights are measured as ours are; their W_Q and W_K at iteration 200 are not.",
+        "Approximately rank one: a share of the largest singular value above .9. The shares of the "
+        "authors' saved weights are carried over (workflow/reference) and not computed here; their "
+        "W_Q and W_K at iteration 200 are not near rank one.",
     ],
     readable=readable,
     reads={

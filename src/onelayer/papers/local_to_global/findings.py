@@ -191,8 +191,9 @@ FINDINGS: list[Finding | Remark] = [
         {"quantity": "smallest_top_share_of_the_authors", "seed": ALL},
         "the parameter matrices of the authors' one saved run, at its last iteration saved, 200,",
         "are all approximately rank one",
-        "of W_K the square of the largest singular value is {it.value:.2f} of the sum of all "
-        "squares, where .9, a threshold of ours, would count as near",
+        "of W_K, by a number that was carried over and not computed here, the square of the "
+        "largest singular value is {it.value:.2f} of the sum of all squares, where .9, a threshold "
+        "of ours, would count as near",
         published=Published(
             "local_to_global_rank_one.csv",
             {"initialisation": "standard", "matrix": "W_K", "iteration": 200},
