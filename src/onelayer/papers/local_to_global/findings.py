@@ -63,6 +63,13 @@ def _way(variant: str, p: float, q: float) -> dict:
     return {"variant": variant, "quantity": "way_closed", "p": p, "q": q}
 
 
+_MANY = "64 sequences, "
+
+
+def _leaving(quantity: str, p: float, q: float, sequences: str = "") -> dict:
+    return {"variant": f"{sequences}rate 4 times", "quantity": quantity, "p": p, "q": q}
+
+
 FINDINGS: list[Finding | Remark] = [
     _theorem(
         "critical_points",
@@ -282,6 +289,47 @@ FINDINGS: list[Finding | Remark] = [
         "{other.value:.2f} and on p = .8, q = .4 {third.value:.2f}: who leaves is not told by it",
         beside={"stay": _TRAPPED | _TRAP_CHAIN, **_ELSEWHERE},
         does_not="does not curve downwards there",
+    ),
+    _trap(
+        "trap_by_rate",
+        _leaving("earlier_by_rate", 0.8, 0.4),
+        "at four times the learning rate the standard start, on the chain p = .8, q = .4,",
+        "leaves the unigram model at fewer iterations than at the usual rate",
+        "a share of {it:2} of the {it.n} seeds that leave at either",
+        claim="a higher learning rate opens the trap earlier",
+        also="on p = .7, q = .6 {other.value:.2f}, on p = q = .9 {equal.value:.2f}",
+        beside={
+            "other": _leaving("earlier_by_rate", 0.7, 0.6),
+            "equal": _leaving("earlier_by_rate", 0.9, 0.9),
+        },
+    ),
+    _trap(
+        "trap_by_batch",
+        _leaving("earlier_by_batch", **_TRAP_CHAIN),
+        "with four times the sequences in a batch the standard start, on the chain p = .5, q = .8 "
+        "at four times the learning rate,",
+        "leaves the unigram model at fewer iterations",
+        "a share of {it:2} of {it.n} seeds",
+        claim="a larger batch opens the trap earlier",
+        also="with four times as many again {more:2}; on p = q = .9 the two shares are "
+        "{equal.value:.2f} and {equal_more.value:.2f}, on p = .7, q = .6 {other.value:.2f} and "
+        "{other_more.value:.2f}, on p = .8, q = .4 {third.value:.2f} and {third_more.value:.2f}",
+        beside={"more": _leaving("earlier_by_batch", **_TRAP_CHAIN, sequences=_MANY)}
+        | {
+            name + more: _leaving("earlier_by_batch", p, q, sequences)
+            for name, p, q in (("equal", 0.9, 0.9), ("other", 0.7, 0.6), ("third", 0.8, 0.4))
+            for more, sequences in (("", ""), ("_more", _MANY))
+        },
+    ),
+    _trap(
+        "trap_by_time",
+        _TRAP_CHAIN | {"variant": "rate 8 times", "quantity": "time_by_rate"},
+        "at eight times the learning rate the standard start, on the chain p = .5, q = .8,",
+        "leaves the unigram model after the same sum of learning rates as at four times",
+        "{it:2} times that sum",
+        claim="learning rates open the trap after the same learning time",
+        also="at four times the rate {half:2} times the sum at two",
+        beside={"half": _leaving("time_by_rate", **_TRAP_CHAIN)},
     ),
     _trap(
         "guideline_elsewhere",

@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, figure
 from onelayer.papers.local_to_global.chain import Chain, MarkovSource
 from onelayer.papers.local_to_global.open_problem_tables import with_way_closed
-from onelayer.papers.local_to_global.training_tables import read_published
+from onelayer.papers.local_to_global.training_tables import escape, read_published
 from onelayer.settings.local_to_global import (
     PAPERS_START,
     STANDARD_START,
@@ -360,40 +360,52 @@ def way_closed(curves: pd.DataFrame, sources: list[SourceSettings]) -> Figure:
     },
 )
 def trap_figure(curves: pd.DataFrame, everywhere: list[Variant], variants: list[Variant]) -> Figure:
-    """Way to the bigram entropy and least curvature against iterations, a column a chain.
+    """Way to the bigram entropy, who has left, and least curvature: a column a chain.
 
-    A line a seed. Above: 0 is the unigram, 1 the bigram entropy. Below: above 0 the unigram model
-    is a minimum, below it has a way out.
+    Above a line a seed of the two starts: 0 is the unigram, 1 the bigram entropy. Middle: the share
+    of the seeds that have left the unigram model for good, of the standard start and its changes.
+    Below their median curvature: above 0 the unigram model is a minimum, below it has a way out.
     """
     chains = list(curves[["p", "q"]].drop_duplicates().itertuples(index=False, name=None))
     changed = [*everywhere, *variants]
-    from_afar = papers_starts(changed)
+    from_afar = [PAPERS_START, *papers_starts(changed)]
     names = [STANDARD_START, PAPERS_START, *(v.name for v in changed)]
     dashes = ["-", (0, (4, 1)), "-.", (0, (2, 1)), ":"]
     looks = zip(names, itertools.cycle(PALETTE), itertools.cycle(dashes), strict=False)
     styles = {name: {"color": colour, "ls": dashes} for name, colour, dashes in looks}
     figure, axes = plt.subplots(
-        2, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 4.2), sharex=True, sharey="row",
+        3, len(chains), figsize=(max(MIDDLE, 1.9 * len(chains)), 5.6), sharex=True, sharey="row",
         squeeze=False,
     )  # fmt: skip
     for column, (p, q) in zip(axes.T, chains, strict=True):
         chain = Chain(p, q)
         way = chain.unigram_entropy - chain.bigram_entropy
         mine = curves[(curves["p"] == p) & (curves["q"] == q)]
-        for (variant, _), run in mine.groupby(["variant", "seed"], sort=False):
-            style = {**styles[variant], "lw": 0.9, "alpha": 0.8}
-            column[0].plot(run["iteration"], (chain.unigram_entropy - run["loss"]) / way, **style)
+        for variant, runs in mine.groupby("variant", sort=False):
+            each, style = [run for _, run in runs.groupby("seed")], styles[variant]
+            if variant in (STANDARD_START, *from_afar):
+                for run in each:
+                    closed = (chain.unigram_entropy - run["loss"]) / way
+                    column[0].plot(run["iteration"], closed, **style, lw=0.8, alpha=0.7)
             if variant not in from_afar:
-                column[1].plot(run["iteration"], run["curvature"], **style)
+                median = runs.groupby("iteration")["curvature"].median()
+                left = np.array([escape(run, chain) for run in each])
+                share = (left[:, None] <= median.index.to_numpy()).mean(axis=0)
+                column[1].plot(median.index, share, **style, lw=1.3)
+                column[2].plot(median.index, median, **style, lw=1.3)
         column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
-        column[1].set_xlabel("iteration")
-        for axis, levels in zip(column, [(0, 1), (0,)], strict=True):
+        column[2].set(xlabel="iteration", xlim=(0, curves["iteration"].max()))
+        for axis, levels in zip(column, [(0, 1), (0, 1), (0,)], strict=True):
             for level in levels:
                 axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
             despine(axis)
     axes[0, 0].set_ylim(-0.5, 1.08)
-    axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
-    axes[1, 0].set_ylabel("least curvature\n(units of 2 h(0))")
+    axes[1, 0].set_ylim(-0.05, 1.08)
+    labels = ("way from unigram\nto bigram entropy", "share of seeds\nthat have left")
+    for axis, label in zip(
+        axes[:, 0], (*labels, "median of least\ncurvature (2 h(0))"), strict=True
+    ):
+        axis.set_ylabel(label)
     handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
     return figure
