@@ -35,9 +35,11 @@ def tidy_stages(
 ) -> pd.DataFrame:
     """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
 
-    Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs. Of the
-    paper's own setting the medians are compared with the steps between which it sees the stages,
-    `published`. Rows of `norms.two_stages` and the settings that they are of.
+    Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs: of a setting
+    whether most runs have them, and of a map whether any pair of learning rate and start does, for
+    the paper says that they hang on both. Of the paper's own setting the medians are compared with
+    the steps between which it sees the stages, `published`. Rows of `norms.two_stages` and the
+    settings that they are of.
     """
     rows = []
     settings = {("setting", one.name): one for one in block.settings}
@@ -71,8 +73,8 @@ def tidy_stages(
         if row.quantity in MEDIANS:
             return Number(None)
         claimed = settings[row.studied, row.setting].two_stages_expected and row.n >= LEAST_RUNS
-        judged = claimed and row.quantity in (IN_ORDER, CELLS_IN_ORDER)
-        return Direction(0.5, 1) if judged else None
+        beyond = {IN_ORDER: 0.5, CELLS_IN_ORDER: 0.0}
+        return Direction(beyond[row.quantity], 1) if claimed and row.quantity in beyond else None
 
     return judge(table, [compared(row) for row in table.itertuples()])
 
