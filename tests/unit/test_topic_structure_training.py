@@ -381,8 +381,12 @@ def test_cells_of_the_map_are_counted_where_most_runs_are_in_order() -> None:
     many = [runs_of([False], kind="map", name="m", learning_rate=1.0 + cell) for cell in range(6)]
     table = stage_tables.tidy_stages(pd.concat([runs_of([True]), *many]), stages_block())
     [row] = table[table["quantity"] == stage_tables.CELLS_IN_ORDER].to_dict("records")
-    assert row["verdict"] == "opposite" and row["high"] == pytest.approx(0.459, abs=1e-3)
+    assert row["verdict"] == "undecided" and row["high"] == pytest.approx(0.459, abs=1e-3)
     assert any("0 of 6" in note for note in stage_tables.stage_notes(table))
+    one = runs_of([True], kind="map", name="m", learning_rate=9.0)
+    table = stage_tables.tidy_stages(pd.concat([runs_of([True]), one, *many]), stages_block())
+    [row] = table[table["quantity"] == stage_tables.CELLS_IN_ORDER].to_dict("records")
+    assert row["verdict"] == "reproduced"  # some pair has them
 
 
 @pytest.mark.parametrize(("n", "k"), [(6, 1), (10, 2), (20, 6), (96, 38)])
