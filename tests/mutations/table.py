@@ -2393,8 +2393,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/batches.py",
-        "    return torch.cat([part.double().flatten() for part in parts])",
-        "    one.cpu()\n    return torch.cat([part.double().flatten() for part in parts])",
+        "        parts += _document_sums(one, document)",
+        "        parts += _document_sums(one, document)\n        one.cpu()",
         "tests/gpu/test_fake_gpu.py::test_the_probe_on_a_gpu_gives_the_cpus_sums_and_copies_no_attention",
         "attention of every layer and head is copied to the host",
     ),

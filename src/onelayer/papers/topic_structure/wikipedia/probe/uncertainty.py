@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
-from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairMeans
 
 CLASSES = ("same_topic", "different_topic")
 LEVEL = 0.95  # of all intervals
@@ -37,9 +36,9 @@ class Replicates:
     different: np.ndarray
 
     @classmethod
-    def of(cls, means: Iterable[PairMeans]) -> Replicates:
+    def of(cls, means: Iterable[tuple[float, float]]) -> Replicates:
         """Of `PairSimilarity.means`, a replicate each."""
-        return cls(*np.array([(mean.same_mean, mean.different_mean) for mean in means]).T)
+        return cls(*np.array(list(means)).T)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -140,7 +139,9 @@ def meetings(
         first, second: int [pairs], words.
         membership, permutations: as of `permuted_attention`.
     """
-    bits = _topic_bits(membership)  # [blocks, W]
+    padded = np.pad(membership, ((0, 0), (0, -membership.shape[1] % 64)))
+    # Topic sets as bits, 64 topics a number, [blocks, W].
+    bits = np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
     for permutation in permutations:
         meets = np.zeros(len(first), dtype=bool)
         for block in bits:
@@ -320,11 +321,3 @@ def unordered(
     columns = (word_pairs.sums[kept], word_pairs.counts[kept])
     values = [np.bincount(row, weights=column, minlength=len(codes)) for column in columns]
     return codes // len(labelled), codes % len(labelled), np.array(values, dtype=np.float64)
-
-
-def _topic_bits(membership: np.ndarray) -> np.ndarray:
-    """Topic sets as bits: uint64 [ceil(K / 64), W]."""
-    words, topics = membership.shape
-    padded = np.zeros((words, -(-topics // 64) * 64), dtype=bool)
-    padded[:, :topics] = membership
-    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
