@@ -1831,8 +1831,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "_quantiles(replicates, (1 - LEVEL) / 2)",
-        "_quantiles(replicates, 1 - LEVEL)",
+        "tail: float = (1 - LEVEL) / 2",
+        "tail: float = 1 - LEVEL",
         "tests/unit/test_probe_statistics.py"
         "::test_an_interval_leaves_a_fortieth_of_the_replicates_on_each_side",
         "a 90% interval is called a 95% one",

@@ -349,14 +349,12 @@ def empty_class_calls(name):
     query, key = np.nonzero(~np.eye(6, dtype=bool))
     word_pairs = pairs.WordPairs(query, key, np.ones(30), np.ones(30, dtype=int))
     counts = np.array([[0, 3], [0, 2]]) if same else np.array([[3, 0], [2, 0]])
-    binned = np.repeat(counts[:, :, None], 4, axis=2)
     return {
         "pair_means": lambda: PairSimilarity(vectors, labels).means(),
         "null": lambda: similarity_null(vectors, labels, strata, 3, rng),
         "bootstrap": lambda: similarity_bootstrap(vectors, labels, 3, rng),
         "attention": lambda: attention_null(word_pairs, labels, strata, 3, rng),
         "documents": lambda: attention_bootstrap(counts, counts, 3, rng),
-        "distance": lambda: standardised_ratio(binned[0], binned[0]),
     }
 
 
@@ -378,6 +376,6 @@ def test_no_labelled_word_at_all_is_an_empty_class():
 
 
 def test_a_distance_profile_without_a_shared_bin_is_named():
-    counts = np.array([[2, 0], [0, 2]])
-    with pytest.raises(ValueError, match="no distance bin"):
-        standardised_ratio(counts, counts)
+    for counts in ([[2, 0], [0, 2]], [[0, 0], [0, 2]], [[2, 0], [0, 0]]):
+        with pytest.raises(ValueError, match="no distance bin"):
+            standardised_ratio(np.array(counts), np.array(counts))

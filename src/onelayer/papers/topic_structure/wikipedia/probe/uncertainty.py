@@ -181,12 +181,8 @@ def standardised_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
         sums, counts: [replicates, 2, B], of (same_topic, different_topic) pairs.
 
     Raises:
-        ValueError: when a class has no pairs (it is named), or no bin has pairs of both.
+        ValueError: when no bin has pairs of both classes.
     """
-    pairs = counts.sum(axis=2)
-    for index, name in enumerate(CLASSES):
-        if (pairs[:, index] == 0).any():
-            raise ValueError(f"{name}: no pairs at any distance")
     shared = (counts > 0).all(axis=1)  # [replicates, B]
     weights = np.where(shared, counts[:, 0], 0.0)
     total = weights.sum(axis=1)
@@ -275,12 +271,15 @@ def resampled_topics(sums: np.ndarray, counts: np.ndarray, weights: ArrayLike) -
         return Replicates(*(total / number for total, number in zip(*parts, strict=True)))
 
 
-def percentile_interval(replicates: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def percentile_interval(
+    replicates: ArrayLike, tail: float = (1 - LEVEL) / 2
+) -> tuple[np.ndarray, np.ndarray]:
     """The middle 95% of the replicates over the first axis: (low, high), each [...].
 
-    Of permutations; of a bootstrap `bootstrap_interval`.
+    All but a share `tail` on either side. Of permutations; of a bootstrap `bootstrap_interval`.
     """
-    return _quantiles(replicates, (1 - LEVEL) / 2)
+    low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
+    return low, high
 
 
 def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -299,12 +298,8 @@ def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.nd
     """
     if n < 2:
         raise ValueError(f"{n} unit was resampled: no interval")
-    return _quantiles(replicates, ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2)))
-
-
-def _quantiles(replicates: ArrayLike, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
-    return low, high
+    tail = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2))
+    return percentile_interval(replicates, tail)
 
 
 def unordered(
