@@ -196,13 +196,12 @@ def simple_pair_sums(
 def _looped(attention: np.ndarray, document: tuple, labels: Labels) -> Numbers:
     positions, words = (array.tolist() for array in document)
     topics = [random_cases.topic_sets(variant) for variant in labels.membership]
-    head_sums, counts, distance_sums, distance_counts, _ = attention_loops.pair_sums(
+    head_sums, _, distance_sums, distance_counts, _ = attention_loops.pair_sums(
         attention, positions, words, topics, REFERENCE
     )
     by_head = np.array(head_sums)
     return {
         "head_sums": by_head,
-        "counts": counts,
         "distance_sums": distance_sums,
         "distance_counts": distance_counts,
     }
@@ -236,11 +235,11 @@ def _embeddings(words: int, looped: int = 300) -> Case:
     topics, lists = random_cases.topic_sets(membership[part]), vectors[part].tolist()
 
     def means(part: slice = slice(None)) -> Numbers:
-        found = similarity.PairSimilarity(vectors[part], membership[part]).means()
-        return {"same": found.same_mean, "different": found.different_mean}
+        same, different = similarity.PairSimilarity(vectors[part], membership[part]).means()
+        return {"same": same, "different": different}
 
     def loop() -> Numbers:
-        same, different = similarity_loops.pair_means(lists, topics)[:2]
+        same, different = similarity_loops.pair_means(lists, topics)
         return {"same": same, "different": different}
 
     return Case(

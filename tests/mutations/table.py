@@ -1831,8 +1831,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "_quantiles(replicates, (1 - LEVEL) / 2)",
-        "_quantiles(replicates, 1 - LEVEL)",
+        "tail: float = (1 - LEVEL) / 2",
+        "tail: float = 1 - LEVEL",
         "tests/unit/test_probe_statistics.py"
         "::test_an_interval_leaves_a_fortieth_of_the_replicates_on_each_side",
         "a 90% interval is called a 95% one",
@@ -2393,8 +2393,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/batches.py",
-        "    return torch.cat([part.double().flatten() for part in parts])",
-        "    one.cpu()\n    return torch.cat([part.double().flatten() for part in parts])",
+        "        parts += _document_sums(one, document)",
+        "        parts += _document_sums(one, document)\n        one.cpu()",
         "tests/gpu/test_fake_gpu.py::test_the_probe_on_a_gpu_gives_the_cpus_sums_and_copies_no_attention",
         "attention of every layer and head is copied to the host",
     ),

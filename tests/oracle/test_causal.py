@@ -126,7 +126,7 @@ def test_the_first_token_is_left_out():
     whole = counter.pair_sums(attention, positions, words)
     without = counter.pair_sums(attention, positions[1:], words[1:])
     np.testing.assert_array_equal(whole.head_sums, without.head_sums)
-    assert whole.counts.sum() == 2 * 19 * 18 / 2
+    assert whole.distance_counts.sum() == 2 * 19 * 18 / 2
 
 
 def test_attention_that_looks_ahead_is_not_taken_for_causal():

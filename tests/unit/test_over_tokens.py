@@ -68,9 +68,14 @@ def test_a_series_has_a_row_for_each_checkpoint_at_the_first_threshold(settings)
 
 
 def test_the_table_says_which_models_come_from_elsewhere(settings) -> None:
-    way = {"way": settings.models["way"]}
-    assert over_tokens.notes(way)[-2:] == [over_tokens.SERIES_NOTE.format("way"), "way: mine"]
-    assert "pretrained here" not in over_tokens.title(way)
-    here = {"bert-here": settings.models["bert-here"]}
-    assert over_tokens.notes(here) == over_tokens.NOTES
-    assert over_tokens.title(here) == over_tokens.TITLE
+    gathered = [over_tokens.gather([30, 2000], [measures(1.0), measures(1.5)])]
+    way, here = (
+        over_tokens.topic_structure_over_tokens(
+            gathered, [NamedModel(name=name, settings=settings.models[name])]
+        )
+        for name in ("way", "bert-here")
+    )
+    assert way.notes[-2:] == [over_tokens.SERIES_NOTE.format("way"), "way: mine"]
+    assert "pretrained here" not in way.title
+    assert here.notes == over_tokens.NOTES
+    assert here.title.endswith("models pretrained here")

@@ -41,8 +41,7 @@ def planted_vectors(rng, labels, strength):
 
 
 def similarity_ratio(vectors, labels):
-    means = PairSimilarity(vectors, labels).means()
-    return means.same_mean / means.different_mean
+    return np.divide(*PairSimilarity(vectors, labels).means())
 
 
 def similarity_null(vectors, labels, strata, permutations, rng):
@@ -86,8 +85,9 @@ def test_uniform_attention_gives_ratio_one_at_any_length():
         result = counter.pair_sums(uniform_attention(tokens), np.arange(len(words)) + 1, words)
         chosen = np.array([SAME, DIFFERENT])
         of_document = result.head_sums[0, chosen, 0, 0]
-        np.testing.assert_allclose(of_document / result.counts[0, chosen], 0.01, rtol=1e-7)
-        sums, counts = sums + of_document, counts + result.counts[0, chosen]
+        pairs_of_document = result.distance_counts[0, chosen].sum(axis=1)
+        np.testing.assert_allclose(of_document / pairs_of_document, 0.01, rtol=1e-7)
+        sums, counts = sums + of_document, counts + pairs_of_document
     same, different = sums / counts
     assert same / different == pytest.approx(1, rel=1e-7)
 
@@ -98,8 +98,8 @@ def test_pair_classes_follow_their_precedence():
     # word 0 twice: same word; 0-1 and 1-2 share a topic; 0-2 do not; 3 and -1 have no topic,
     # also where the word without a topic meets itself
     words = [0, 0, 1, 2, 3, 3, -1]
-    counts = counter.pair_sums(uniform_attention(10), np.arange(7), words).counts[0]
-    assert dict(zip(PAIR_CLASSES, counts.tolist(), strict=True)) == {
+    counts = counter.pair_sums(uniform_attention(10), np.arange(7), words).distance_counts[0]
+    assert dict(zip(PAIR_CLASSES, counts.sum(axis=1).tolist(), strict=True)) == {
         "same_word": 2,
         "same_topic": 2 * (2 + 1),
         "different_topic": 2 * 2,
@@ -111,8 +111,7 @@ def test_classes_add_up_to_all_ordered_pairs_in_every_variant():
     rng = np.random.default_rng(0)
     counter = PairCounter(labels_of(disjoint(9, 3), rng.random((9, 3)) < 0.4), 30)
     result = counter.pair_sums(uniform_attention(30), np.arange(20), rng.integers(-1, 9, 20))
-    assert result.counts.sum(axis=1).tolist() == [20 * 19] * 2
-    np.testing.assert_array_equal(result.distance_counts.sum(axis=2), result.counts)
+    assert result.distance_counts.sum(axis=(1, 2)).tolist() == [20 * 19] * 2
     np.testing.assert_allclose(result.head_sums.sum(axis=(1, 2, 3)), 20 * 19 / 30, rtol=1e-6)
 
 
@@ -122,14 +121,14 @@ def test_sums_are_float64_also_for_documents_without_words():
         result = counter.pair_sums(uniform_attention(10), np.arange(size), np.arange(size))
         assert result.head_sums.dtype == result.distance_sums.dtype == np.float64
         assert result.word_pairs.sums.dtype == np.float64
-        assert result.counts.dtype == result.distance_counts.dtype == np.int64
+        assert result.distance_counts.dtype == np.int64
 
 
 def test_float64_accumulation_keeps_a_long_document_exact():
     counter = PairCounter(labels_of(disjoint(2, 2)), reference_length=400)
     attention = uniform_attention(400)
     result = counter.pair_sums(attention, np.arange(400), np.arange(400) % 2)
-    expected = float(attention[0, 0, 0, 0]) * result.counts[0]
+    expected = float(attention[0, 0, 0, 0]) * result.distance_counts[0].sum(axis=1)
     np.testing.assert_allclose(result.head_sums[0, :, 0, 0], expected, rtol=1e-12)
 
 
@@ -152,17 +151,18 @@ def test_attention_that_is_not_finite_is_named():
 
 
 def test_a_pair_that_shares_two_topics_counts_once():
-    membership = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
-    means = PairSimilarity(np.eye(3) + 1, membership).means()
-    assert (means.same_pairs, means.different_pairs) == (1, 2)
+    membership = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
+    vectors = np.array([[1.0, 0], [3, 0], [0, 1], [0, 1]])
+    # Of one topic 3 and twice 0, of none in common twice 0 and 1.
+    assert PairSimilarity(vectors, membership).means() == (1.0, 1 / 3)
 
 
 def test_planted_topics_raise_the_cosine():
     labels = disjoint(60, 4)
     vectors = planted_vectors(np.random.default_rng(0), labels, strength=1.0)
-    means = PairSimilarity(unit_vectors(vectors), labels).means()
-    assert means.same_mean / means.different_mean > 1.3
-    assert means.same_mean - means.different_mean > 0.1
+    same, different = PairSimilarity(unit_vectors(vectors), labels).means()
+    assert same / different > 1.3
+    assert same - different > 0.1
 
 
 def test_unit_vectors_count_the_bad_ones():
@@ -177,10 +177,11 @@ def test_a_word_in_very_many_topics_needs_no_subsets():
     rng = np.random.default_rng(1)
     membership = disjoint(80, 40)
     membership[:4] = True  # 2^40 subsets if they were expanded
-    means = PairSimilarity(rng.standard_normal((80, 6)), membership).means()
-    assert means.same_pairs == 4 * 3 // 2 + 4 * 76 + sum(
-        n * (n - 1) // 2 for n in membership[4:].sum(axis=0).tolist()
-    )
+    vectors = rng.standard_normal((80, 6))
+    one_way = np.triu_indices(80, 1)
+    meets, products = (membership @ membership.T)[one_way], (vectors @ vectors.T)[one_way]
+    expected = products[meets].mean(), products[~meets].mean()
+    assert PairSimilarity(vectors, membership).means() == pytest.approx(expected)
 
 
 # Permutation nulls and bootstraps
@@ -348,14 +349,12 @@ def empty_class_calls(name):
     query, key = np.nonzero(~np.eye(6, dtype=bool))
     word_pairs = pairs.WordPairs(query, key, np.ones(30), np.ones(30, dtype=int))
     counts = np.array([[0, 3], [0, 2]]) if same else np.array([[3, 0], [2, 0]])
-    binned = np.repeat(counts[:, :, None], 4, axis=2)
     return {
         "pair_means": lambda: PairSimilarity(vectors, labels).means(),
         "null": lambda: similarity_null(vectors, labels, strata, 3, rng),
         "bootstrap": lambda: similarity_bootstrap(vectors, labels, 3, rng),
         "attention": lambda: attention_null(word_pairs, labels, strata, 3, rng),
         "documents": lambda: attention_bootstrap(counts, counts, 3, rng),
-        "distance": lambda: standardised_ratio(binned[0], binned[0]),
     }
 
 
@@ -377,6 +376,6 @@ def test_no_labelled_word_at_all_is_an_empty_class():
 
 
 def test_a_distance_profile_without_a_shared_bin_is_named():
-    counts = np.array([[2, 0], [0, 2]])
-    with pytest.raises(ValueError, match="no distance bin"):
-        standardised_ratio(counts, counts)
+    for counts in ([[2, 0], [0, 2]], [[0, 0], [0, 2]], [[2, 0], [0, 0]]):
+        with pytest.raises(ValueError, match="no distance bin"):
+            standardised_ratio(np.array(counts), np.array(counts))

@@ -18,6 +18,7 @@ _FAMILIES = {
     "roberta": "RoBERTa",
 }
 _MINILM = "MiniLM (a small BERT tuned on pairs of sentences)"
+_OF_MINILM = {"model": "minilm", "seed": ALL}
 _MPNET = "MPNet (as large as the paper's BERT, tuned on pairs of sentences)"
 _SMALL = {
     family: f"a small {name} trained for this comparison" for family, name in _FAMILIES.items()
@@ -101,36 +102,6 @@ def _control(model: str, like: str, row: str) -> Finding:
         place=f"{_PLACE}: row of a random BERT",
         claim="a random model shows no topic structure in attention",
         number="{it.corrected:4} times as much",
-    )
-
-
-def _direction(
-    name: str,
-    quantity: str,
-    row: dict,
-    other: dict,
-    beside_it: str,
-    claim: str,
-    does: str,
-    does_not: str = "",
-) -> Finding:
-    """One of the paper's two directions, in MiniLM; and what `other` rows say beside."""
-    row = {"model": "minilm", "seed": ALL, "quantity": f"attention_ratio_{quantity}"} | row
-    return Finding(
-        name=f"{name}_minilm",
-        claim=f"attention ratios are larger {claim}",
-        place=_PLACE,
-        kind="analogue",
-        table="topic_structure/wikipedia_claims",
-        primary=row,
-        subject=f"in {_MINILM} the ratio of attention within topics to that between them",
-        does=does,
-        does_not=does_not,
-        number="a difference of {it:2}",
-        also=f"{beside_it} {{other.value:.2f}}",
-        beside={"other": row | other},
-        # A difference of two published ratios; the first of them.
-        published=_published("bert", "attention_ratio"),
     )
 
 
@@ -291,24 +262,46 @@ WIKIPEDIA: list[Finding | Remark] = [
     _ratio("attention_overlapping_minilm", "minilm", _MINILM, "analogue", "bert", "overlapping"),
     _ratio("attention_overlapping_mpnet", "mpnet", _MPNET, "analogue", "bert", "overlapping"),
     *_small("attention_overlapping", "overlapping"),
-    _direction(
-        "threshold",
-        "tightest_minus_loosest",
-        {"overlap": "disjoint"},
-        {"overlap": "overlapping"},
-        "where topics share words",
-        "at tighter thresholds",
-        "falls as the threshold loosens",
-    ),
-    _direction(
-        "overlap",
-        "disjoint_minus_overlapping",
-        {"published_threshold": _FIRST},
-        {"published_threshold": 0.002},
-        "at the loosest threshold",
-        "for disjoint topics",
-        "is larger where topics share no words",
-        "is no larger where topics share no words",
+    *(
+        Finding(
+            f"{name}_minilm",
+            claim=f"attention ratios are larger {claim}",
+            place=_PLACE,
+            kind="analogue",
+            table="topic_structure/wikipedia_claims",
+            primary=_OF_MINILM | row,
+            subject=f"in {_MINILM} the ratio of attention within topics to that between them",
+            does=does,
+            does_not=does_not,
+            number="a difference of {it:2}",
+            also=f"{beside_it} {{other.value:.2f}}",
+            beside={"other": _OF_MINILM | row | other},
+            # A difference of two published ratios; the first of them.
+            published=_published("bert", "attention_ratio"),
+        )
+        for name, claim, row, other, beside_it, does, does_not in (
+            (
+                "threshold",
+                "at tighter thresholds",
+                {"quantity": "attention_ratio_tightest_minus_loosest", "overlap": "disjoint"},
+                {"overlap": "overlapping"},
+                "where topics share words",
+                "falls as the threshold loosens",
+                "",
+            ),
+            (
+                "overlap",
+                "for disjoint topics",
+                {
+                    "quantity": "attention_ratio_disjoint_minus_overlapping",
+                    "published_threshold": _FIRST,
+                },
+                {"published_threshold": 0.002},
+                "at the loosest threshold",
+                "is larger where topics share no words",
+                "is no larger where topics share no words",
+            ),
+        )
     ),
     _control("random", "a BERT", "bert"),
     *(

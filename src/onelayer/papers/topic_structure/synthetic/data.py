@@ -9,6 +9,7 @@ a document is its key counts n and the targets of each distinct query token: a f
 a sequence. `CountRows` keeps exactly that.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -188,45 +189,26 @@ def draw(
     N: tuple[int, int],
     use: str,
     *,
-    tau: int,
+    tau: int | None = None,
+    concentration: float = math.nan,
     masked_attended: bool = True,
     seed: int = 0,
 ) -> CountRows:
-    """Masked documents as counts, each uniform over tau topics.
+    """Masked documents as counts.
 
     Args:
         documents, N: how many, and their fewest and most words.
         use: what they are for; another use gives other documents, the same use the same ones.
+        tau: topics of a document, which is uniform over them; None: topic weights are of a
+            symmetric Dirichlet distribution of this `concentration`, as the authors release them.
         masked_attended: False as in the authors' code: START and END frame the words, and selected
             positions are no keys.
     """
     rng = generator("topic documents", use, tau, seed)
-    weights = uniform_weights(rng, settings.T, tau, documents)
-    return _masked(rng, settings, weights, N, masked_attended)
-
-
-def draw_dirichlet(
-    settings: TopicModelSettings,
-    documents: int,
-    N: tuple[int, int],
-    use: str,
-    *,
-    concentration: float,
-    masked_attended: bool,
-) -> CountRows:
-    """`draw` with topic weights of a symmetric Dirichlet distribution, as the authors release."""
-    rng = generator("topic documents", use, None, 0)
-    weights = rng.dirichlet(np.full(settings.T, concentration), documents)
-    return _masked(rng, settings, weights, N, masked_attended)
-
-
-def _masked(
-    rng: np.random.Generator,
-    settings: TopicModelSettings,
-    weights: np.ndarray,
-    N: tuple[int, int],
-    masked_attended: bool,
-) -> CountRows:
+    if tau is None:
+        weights = rng.dirichlet(np.full(settings.T, concentration), documents)
+    else:
+        weights = uniform_weights(rng, settings.T, tau, documents)
     vocabulary = Vocabulary(settings.T, settings.v)
     tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
     shown, selected = mask_documents(rng, vocabulary, tokens, settings)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
-from onelayer.papers.topic_structure.synthetic.data import CountRows, draw_dirichlet
+from onelayer.papers.topic_structure.synthetic.data import CountRows, draw
 from onelayer.papers.topic_structure.synthetic.model import gradients
 from onelayer.papers.topic_structure.synthetic.stages import SMALLER
 from onelayer.papers.topic_structure.synthetic.training import (
@@ -79,7 +79,7 @@ def two_stages(
 def _documents(model: TopicModelSettings, block: TwoStageSettings) -> CountRows:
     """Masked documents; masked positions are no keys."""
     of = {"concentration": block.concentration, "masked_attended": False}
-    return draw_dirichlet(model, block.documents, block.N, "two stages", **of)
+    return draw(model, block.documents, block.N, "two stages", **of)
 
 
 def frobenius(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:

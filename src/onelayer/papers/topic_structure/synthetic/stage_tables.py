@@ -224,12 +224,11 @@ def readable_ratios(table: pd.DataFrame) -> pd.DataFrame:
         "trained W_K, W_Q": ("short", "trained"),
         "optimum, long documents": ("long", "optimum"),
     }
-    return pd.DataFrame({"tau": taus}).assign(
-        **{
-            f"{label} [95%]": [interval_of(ratios.loc[(*key, tau)]) for tau in taus]
-            for label, key in series.items()
-        }
-    )
+    cells = {
+        f"{label} [95%]": [interval_of(ratios.loc[(*key, tau)]) for tau in taus]
+        for label, key in series.items()
+    }
+    return pd.DataFrame({"tau": taus} | cells)
 
 
 @table(

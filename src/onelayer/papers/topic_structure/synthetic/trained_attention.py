@@ -109,7 +109,7 @@ def _masked_documents(
     use: str,
 ) -> data.CountRows:
     of = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    return data.draw_dirichlet(base.model, documents, block.N, use, **of)
+    return data.draw(base.model, documents, block.N, use, **of)
 
 
 def _runs(rates: Sequence[OptimizerSettings], seeds: int) -> list[Run]:

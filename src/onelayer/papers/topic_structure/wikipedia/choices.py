@@ -67,11 +67,10 @@ def text_of(value: object) -> str:
 def _summary(rows: pd.DataFrame) -> list[dict]:
     """What all choices say, from their ratios over the null."""
     measured, clear = rows[rows["value"].notna()], (rows["low"] > 1).sum()
-    above = {"quantity": ABOVE, "value": clear / len(rows), "n": len(rows)}
+    summary = [{"quantity": ABOVE, "value": clear / len(rows), "n": len(rows)}]
     if measured.empty:
-        return [above]
+        return summary
     least, most = measured.loc[measured["low"].idxmin()], measured.loc[measured["value"].idxmax()]
-    summary = [above]
     for quantity, one in ((LEAST, least), (MOST, most)):
         which = ", ".join(text_of(one[factor]) for factor in FACTORS)
         summary.append(

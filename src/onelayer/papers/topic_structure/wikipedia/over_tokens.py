@@ -22,8 +22,7 @@ FOUND = 3.0
 SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
 INFORMATION = "topic_information"
 QUANTITIES = [INFORMATION, *(f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES)]
-TITLE = "Topic structure against tokens seen, models pretrained here"
-SERIES_TITLE = "Topic structure against tokens seen"
+TITLE = "Topic structure against tokens seen"
 NOTES = [
     "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
     "frequency strata; z: its distance from that null in standard deviations of the permutations, "
@@ -62,12 +61,6 @@ def gather(tokens: Sequence[int], *measures: Sequence[pd.DataFrame]) -> pd.DataF
     return pd.concat(parts, ignore_index=True)
 
 
-def title(models: Mapping[str, ModelSettings]) -> str:
-    """The table's title, which says whose models these are."""
-    series = any(isinstance(model, SeriesModel) for model in models.values())
-    return SERIES_TITLE if series else TITLE
-
-
 def notes(models: Mapping[str, ModelSettings]) -> list[str]:
     """What stands below the table: on all models, and on series of checkpoints."""
     series = {name: m for name, m in models.items() if isinstance(m, SeriesModel)}
@@ -99,8 +92,10 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
 )
 def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[NamedModel]) -> Report:
     """The ratios of pretrained models against tokens seen."""
-    table, settings_of = ratios_over_tokens(measures, models), by_name(models)
-    return Report(table, readable(table), title(settings_of), notes(settings_of))
+    table = ratios_over_tokens(measures, models)
+    series = any(isinstance(model.settings, SeriesModel) for model in models)
+    title = TITLE if series else f"{TITLE}, models pretrained here"
+    return Report(table, readable(table), title, notes(by_name(models)))
 
 
 def ratios_over_tokens(

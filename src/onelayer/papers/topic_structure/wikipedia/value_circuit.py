@@ -319,7 +319,7 @@ def times(rows: pd.DataFrame) -> Iterator[dict]:
 def over_tokens(rows: pd.DataFrame) -> pd.DataFrame:
     """What is followed over snapshots: the ratio of attention, and of circuits the mean of heads.
 
-    Columns `excess`, `low_excess`: over the null, which is 1 for a ratio over its own; a row each
+    `value`, `low` and `high` are over the null, which is 1 for a ratio over its own; a row each
     for every snapshot and seed, with `z`.
     """
     rows = rows[~(rows["layer"] > 0)] if "layer" in rows else rows

@@ -50,9 +50,11 @@ def sums_in_batches(
         ids = np.array([texts[place].ids for place in places], dtype=np.int64)
         with torch.inference_mode():
             weights = attention_weights(model, input_ids=to_device(ids, model.device))
-            reduced = _reduced(weights, documents, counter.causal)
+            parts = _reduced(weights, documents, counter.causal)
+            whole = torch.cat([part.double().flatten() for part in parts])
+        ends = np.cumsum([part.numel() for part in parts])
         # The one moment at which the host waits.
-        error, ahead, *sums = np.split(reduced.cpu().numpy(), _ends(documents, weights))
+        error, ahead, *sums = np.split(whole.cpu().numpy(), ends[:-1])
         check_row_sums(model, float(error[0]))
         layers, heads = len(weights), weights[0].shape[1]
         for number, (place, document) in enumerate(zip(places, documents, strict=True)):
@@ -75,18 +77,10 @@ def _batches(model: PreTrainedModel, texts: Sequence[EncodedText]) -> list[list[
     return batches
 
 
-def _ends(documents: Sequence[Document], weights: Sequence[Tensor]) -> np.ndarray:
-    """Where the parts of `_reduced` end, but for the last."""
-    sizes = [1, 1]
-    for document in documents:
-        classes = len(document.classes) * len(PAIR_CLASSES)
-        sizes.append(classes * len(weights) * weights[0].shape[1])
-        sizes += map(len, document.flats)
-    return np.cumsum(sizes)[:-1]
-
-
-def _reduced(weights: Sequence[Tensor], documents: Sequence[Document], causal: bool) -> Tensor:
-    """All that the host needs of the attention of some texts of one length, as one float64 vector.
+def _reduced(
+    weights: Sequence[Tensor], documents: Sequence[Document], causal: bool
+) -> list[Tensor]:
+    """All that the host needs of the attention of some texts of one length.
 
     How far rows are from a sum of 1; whether a token attends to a later one, of causal attention;
     then of each text sums by class and head [V, classes, layers, heads], and means over heads of
@@ -98,7 +92,7 @@ def _reduced(weights: Sequence[Tensor], documents: Sequence[Document], causal: b
     for number, document in enumerate(documents):
         one = torch.cat([layer[number] for layer in weights]).flatten(1)  # [layers * heads, T * T]
         parts += _document_sums(one, document)
-    return torch.cat([part.double().flatten() for part in parts])
+    return parts
 
 
 def _document_sums(weights: Tensor, document: Document) -> list[Tensor]:

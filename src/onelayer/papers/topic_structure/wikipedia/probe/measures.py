@@ -72,7 +72,12 @@ class Sampled:
         Columns: `seed`, `overlap`, `threshold`, `quantity`, `value`, its 95% interval `low` and
         `high`, and `n`.
         """
-        row = functools.partial(self._row, seed)
+        of = {"seed": seed} | asdict(self.variant)
+
+        def row(suffix: str, value: float, low: float = np.nan, high: float = np.nan) -> dict:
+            numbers = {"value": float(value), "low": float(low), "high": float(high), "n": self.n}
+            return of | {"quantity": f"{self.quantity}{suffix}"} | numbers
+
         values = self.values[chosen]
         if self.replicates is None:
             return [row("", values.mean())]
@@ -113,13 +118,6 @@ class Sampled:
         least, most = uncertainty.bootstrap_interval(topics, self.topics_drawn)
         below, above = max(value - least, 0.0), max(most - value, 0.0)
         return value - np.hypot(value - low, below), value + np.hypot(high - value, above)
-
-    def _row(
-        self, seed: str, suffix: str, value: float, low: float = np.nan, high: float = np.nan
-    ) -> dict:
-        numbers = {"value": float(value), "low": float(low), "high": float(high), "n": self.n}
-        of = {"seed": seed} | asdict(self.variant) | {"quantity": f"{self.quantity}{suffix}"}
-        return of | numbers
 
 
 def rows_of(quantities: Sequence[Sampled], seeds: Sequence[int]) -> pd.DataFrame:

@@ -70,14 +70,12 @@ class PairSums:
 
     Attributes:
         head_sums: float64 [V, classes, layers, heads], length-corrected attention weight.
-        counts: int64 [V, classes], pairs of positions.
         distance_sums: float64 [V, classes, B], weight averaged over layers and heads.
-        distance_counts: int64 [V, classes, B]; sums to `counts` over the bins.
+        distance_counts: int64 [V, classes, B], pairs of positions.
         word_pairs: pairs of different words, one row per ordered pair of words in the document.
     """
 
     head_sums: np.ndarray
-    counts: np.ndarray
     distance_sums: np.ndarray
     distance_counts: np.ndarray
     word_pairs: WordPairs
@@ -228,7 +226,6 @@ class PairCounter:
         distance_sums, distance_counts = _distance_sums(forward + backward, outside, document)
         return PairSums(
             head_sums=scale * head_sums,
-            counts=distance_counts.sum(axis=2),
             distance_sums=distance_sums,
             distance_counts=distance_counts,
             word_pairs=_word_pairs(forward, backward, document),

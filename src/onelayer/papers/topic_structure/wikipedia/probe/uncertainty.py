@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
-from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairMeans
 
 CLASSES = ("same_topic", "different_topic")
 LEVEL = 0.95  # of all intervals
@@ -37,9 +36,9 @@ class Replicates:
     different: np.ndarray
 
     @classmethod
-    def of(cls, means: Iterable[PairMeans]) -> Replicates:
+    def of(cls, means: Iterable[tuple[float, float]]) -> Replicates:
         """Of `PairSimilarity.means`, a replicate each."""
-        return cls(*np.array([(mean.same_mean, mean.different_mean) for mean in means]).T)
+        return cls(*np.array(list(means)).T)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -140,7 +139,9 @@ def meetings(
         first, second: int [pairs], words.
         membership, permutations: as of `permuted_attention`.
     """
-    bits = _topic_bits(membership)  # [blocks, W]
+    padded = np.pad(membership, ((0, 0), (0, -membership.shape[1] % 64)))
+    # Topic sets as bits, 64 topics a number, [blocks, W].
+    bits = np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
     for permutation in permutations:
         meets = np.zeros(len(first), dtype=bool)
         for block in bits:
@@ -180,12 +181,8 @@ def standardised_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
         sums, counts: [replicates, 2, B], of (same_topic, different_topic) pairs.
 
     Raises:
-        ValueError: when a class has no pairs (it is named), or no bin has pairs of both.
+        ValueError: when no bin has pairs of both classes.
     """
-    pairs = counts.sum(axis=2)
-    for index, name in enumerate(CLASSES):
-        if (pairs[:, index] == 0).any():
-            raise ValueError(f"{name}: no pairs at any distance")
     shared = (counts > 0).all(axis=1)  # [replicates, B]
     weights = np.where(shared, counts[:, 0], 0.0)
     total = weights.sum(axis=1)
@@ -274,12 +271,15 @@ def resampled_topics(sums: np.ndarray, counts: np.ndarray, weights: ArrayLike) -
         return Replicates(*(total / number for total, number in zip(*parts, strict=True)))
 
 
-def percentile_interval(replicates: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def percentile_interval(
+    replicates: ArrayLike, tail: float = (1 - LEVEL) / 2
+) -> tuple[np.ndarray, np.ndarray]:
     """The middle 95% of the replicates over the first axis: (low, high), each [...].
 
-    Of permutations; of a bootstrap `bootstrap_interval`.
+    All but a share `tail` on either side. Of permutations; of a bootstrap `bootstrap_interval`.
     """
-    return _quantiles(replicates, (1 - LEVEL) / 2)
+    low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
+    return low, high
 
 
 def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -298,12 +298,8 @@ def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.nd
     """
     if n < 2:
         raise ValueError(f"{n} unit was resampled: no interval")
-    return _quantiles(replicates, ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2)))
-
-
-def _quantiles(replicates: ArrayLike, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
-    return low, high
+    tail = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2))
+    return percentile_interval(replicates, tail)
 
 
 def unordered(
@@ -320,11 +316,3 @@ def unordered(
     columns = (word_pairs.sums[kept], word_pairs.counts[kept])
     values = [np.bincount(row, weights=column, minlength=len(codes)) for column in columns]
     return codes // len(labelled), codes % len(labelled), np.array(values, dtype=np.float64)
-
-
-def _topic_bits(membership: np.ndarray) -> np.ndarray:
-    """Topic sets as bits: uint64 [ceil(K / 64), W]."""
-    words, topics = membership.shape
-    padded = np.zeros((words, -(-topics // 64) * 64), dtype=bool)
-    padded[:, :topics] = membership
-    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
