@@ -73,8 +73,7 @@ def simulate_changes(
     }
     alone = execution.part("positions")
     tables["positions", "learned"] = simulate(scan, alone, with_positions=True)
-    simulated = pd.concat(tables, names=["assumption", "changed"])
-    return simulated.reset_index(["assumption", "changed"]).reset_index(drop=True)
+    return pd.concat(tables, names=["assumption", "changed"]).droplevel(-1).reset_index()
 
 
 def simulate_slower(
@@ -97,7 +96,7 @@ def simulate_slower(
         }
         part = execution.part(place, slower)
         tables[slower] = simulate(transition.model_copy(update=update), part)
-    return pd.concat(tables, names=["slower"]).reset_index("slower").reset_index(drop=True)
+    return pd.concat(tables, names=["slower"]).droplevel(-1).reset_index()
 
 
 def chunk_size(pairs: int, most: int) -> int:
