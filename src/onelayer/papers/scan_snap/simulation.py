@@ -17,11 +17,11 @@ from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import SLOTS, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
+from onelayer.papers.scan_snap.model import DTYPE
 from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings, SlowSettings
 
 # Parameters, momentum and gradients of about so many runs stay in a core's cache.
 CHUNK = 16
-DTYPE = torch.float32  # as the paper's
 MOMENTS = 64  # of a slow run that attention is kept at while a run at rates of 1 takes an iteration
 
 
