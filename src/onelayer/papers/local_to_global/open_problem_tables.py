@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.intervals import mean, share, with_runs
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import MarkovSource
-from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.settings.local_to_global import SourceSettings
 
 KEYS = ["source", "depth"]
