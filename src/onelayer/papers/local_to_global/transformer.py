@@ -47,7 +47,10 @@ def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor
 
 def logits(parameters: Parameters, x: Tensor) -> Tensor:
     """The logit of the next symbol being 1, [R, B, T], for inputs x, bool [R, B, T]."""
-    e, p = _embedding(parameters)
+    e, p = parameters.get("e"), parameters["wpe"]  # z_t = x_t e + p_t
+    if e is None:  # two rows: a vector and an offset
+        zero, one = parameters["rows"].unbind(dim=1)
+        e, p = one - zero, p + zero[:, None]
     z = x.to(p.dtype)[..., None] * e[:, None, None] + p[:, None]
     both = torch.stack([p, p + e[:, None]], dim=2)  # [R, T, 2, d], of symbols 0 and 1
     both = _normalise(both, parameters.get("ln_attention"))
@@ -57,14 +60,6 @@ def logits(parameters: Parameters, x: Tensor) -> Tensor:
     z = z + _linear(functional.relu(_linear(normal, parameters["W_1"])), parameters["W_2"])
     z = _normalise(z, parameters.get("ln_final"))
     return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
-
-
-def _embedding(parameters: Parameters) -> tuple[Tensor, Tensor]:
-    """Vectors e [R, d] and p [R, T, d] with z_t = x_t e + p_t; two rows: a vector and an offset."""
-    if "rows" in parameters:
-        zero, one = parameters["rows"].unbind(dim=1)
-        return one - zero, parameters["wpe"] + zero[:, None]
-    return parameters["e"], parameters["wpe"]
 
 
 def _linear(z: Tensor, W: Tensor) -> Tensor:
