@@ -91,12 +91,14 @@ class Sampler:
         self.lists, self.n, self.batch, self.device = lists, n, batch, device
         self.L = lists.vocabulary
         self.generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
-        self._drawn = {"generator": self.generator, "device": device}
         self.rank = to_device(lists.rank, device)
         chance = None if weights is None else inclusion_chances(weights, n)
         self.chance = None if chance is None else to_device(chance, device)
         self.weight = torch.full((batch, 1, 1), 1 / (batch * n), dtype=torch.float64, device=device)
         self.columns = Columns(lists, device)
+
+    def _drawn(self) -> dict[str, object]:
+        return {"generator": self.generator, "device": self.device}
 
     def tokens(self) -> Tensor:
         """Sequences of distinct tokens, int64 [batch, n]."""
@@ -111,13 +113,13 @@ class Sampler:
 
     def _distinct_draws(self) -> Tensor:
         """Uniform tokens, drawn again where one repeats: cheaper than a key for every token."""
-        tokens = torch.randint(self.L, (self.batch, self.n), **self._drawn)
+        tokens = torch.randint(self.L, (self.batch, self.n), **self._drawn())
         while True:
             ascending = tokens.sort(dim=1).values
             repeats = (ascending[:, 1:] == ascending[:, :-1]).any(dim=1)
             if not (again := int(repeats.sum())):
                 return tokens
-            tokens[repeats] = torch.randint(self.L, (again, self.n), **self._drawn)
+            tokens[repeats] = torch.randint(self.L, (again, self.n), **self._drawn())
 
     def _unwatched_draws(self) -> Tensor:
         """Uniform subsets, of which the host need not read anything, by Floyd's algorithm.
@@ -127,14 +129,14 @@ class Sampler:
         """
         tokens = torch.empty(self.batch, self.n, dtype=torch.int64, device=self.device)
         for place, last in enumerate(range(self.L - self.n, self.L)):
-            drawn = torch.randint(last + 1, (self.batch,), **self._drawn)
+            drawn = torch.randint(last + 1, (self.batch,), **self._drawn())
             repeats = (tokens[:, :place] == drawn[:, None]).any(dim=1)
             tokens[:, place] = torch.where(repeats, last, drawn)
         return tokens
 
     def _weighted_draws(self, chance: Tensor) -> Tensor:
         """Weighted subsets, of which the host reads nothing on a GPU."""
-        coins = torch.rand(self.L, self.batch, dtype=torch.float64, **self._drawn)
+        coins = torch.rand(self.L, self.batch, dtype=torch.float64, **self._drawn())
         needed = torch.full((self.batch,), self.n, device=self.device)
         taken = torch.empty(self.L, self.batch, dtype=torch.bool, device=self.device)
         for token in range(self.L):
