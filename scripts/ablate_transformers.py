@@ -9,5 +9,4 @@ from onelayer.settings.local_to_global import AblationRunSettings
 @program(settings=AblationRunSettings, outputs="curves")
 def main(step: Step) -> None:
     settings = step.settings
-    curves = training.train_variants(settings.variants, settings, execution_of(step))
-    step.write(curves=curves)
+    step.write(curves=training.train_variants(settings.variants, settings, execution_of(step)))

@@ -7,7 +7,7 @@ import pytest
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import tidy
 from onelayer.papers.local_to_global import claims, open_problem_tables, open_problems
-from onelayer.papers.local_to_global.chain import Chain
+from onelayer.papers.local_to_global.chain import Chain, MarkovSource
 from onelayer.settings.local_to_global import SourceSettings
 from onelayer.settings.root import default_settings
 
@@ -103,14 +103,17 @@ def test_shares_of_all_scales_may_be_off_by_what_95_of_100_draws_stay_within():
 
 
 def test_the_second_eigenvalue_says_which_chain_should_leave_the_unigram_model():
-    ends = {"sticky": 0.9, "restless": 0.8}
     rows = [
-        {"source": own.name, "depth": depth, "quantity": "way_closed", "value": ends[own.name]}
-        | {"low": ends[own.name] - 0.05, "high": ends[own.name] + 0.05, "n": 5}
-        for own in (STICKY, RESTLESS)
+        {"source": own.name, "depth": depth, "seed": seed, "iteration": iteration}
+        | {"loss": np.log(2) - gap * (way + seed / 100 if iteration else -0.1)}
+        for own, way in ((STICKY, 0.9), (RESTLESS, 0.8))
+        for gap in [np.log(2) - MarkovSource.of(own.transitions).entropy(1)]
         for depth in own.depths
+        for seed in range(3)
+        for iteration in (0, 10)
     ]
-    found = open_problem_tables.judged(tidy(rows, ["source", "depth"]), [STICKY, RESTLESS])
+    table = learnt(pd.DataFrame(rows), STICKY, RESTLESS)
+    found = table[table["quantity"] == "way_closed"]
     assert found["verdict"].tolist() == ["reproduced", "opposite", ""]
     assert found["kind"].tolist() == ["analogue", "analogue", ""]
 
@@ -142,9 +145,9 @@ def test_held_out_sequences_that_lack_a_context_are_refused():
         open_problems.train_sources(settings)
 
 
-def learnt(curves: pd.DataFrame) -> pd.DataFrame:
-    """The table of curves of the sticky source."""
-    return open_problem_tables.open_problems(curves, [STICKY], 64, 16, 400).table
+def learnt(curves: pd.DataFrame, *sources: SourceSettings) -> pd.DataFrame:
+    """The table of the sources' curves."""
+    return open_problem_tables.open_problems(curves, list(sources), 64, 16, 400).table
 
 
 def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
@@ -158,13 +161,13 @@ def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
             "loss": [0.9, entropies[0], 0.9, entropies[1]],
         }
     )
-    table = learnt(curves).set_index("quantity")
+    table = learnt(curves, STICKY).set_index("quantity")
     assert table.loc["way_closed", "value"] == pytest.approx(0.5)
     assert table.loc["way_closed", "verdict"] == "undecided"
     assert table.loc["reached_share", ["value", "n"]].tolist() == [0.5, 2]
     assert table.loc["reached_share", "within"] == pytest.approx((entropies[0] - entropies[1]) / 10)
     still = curves.assign(loss=entropies[0])
-    table = learnt(still).set_index("quantity")
+    table = learnt(still, STICKY).set_index("quantity")
     assert table.loc["way_closed", "verdict"] == "not reached"
     shown = open_problem_tables.readable(table.reset_index())
     assert shown["verdict"].tolist() == ["not reached"]

@@ -77,11 +77,8 @@ def follow(
     start = model.circuits(parameters)
 
     def observe(now: Tensors) -> Tensors:
-        moved = (one - first for one, first in zip(model.circuits(now), start, strict=True))
-        return {
-            name: one.flatten(1).norm(dim=1)
-            for name, one in zip(("value", "attention"), moved, strict=True)
-        }
+        both = zip(("value", "attention"), model.circuits(now), start, strict=True)
+        return {name: (one - first).flatten(1).norm(dim=1) for name, one, first in both}
 
     ensemble = Ensemble(
         parameters,
@@ -99,8 +96,7 @@ def follow(
     observe_at = times(steps, settings.observed)
     trained = train(ensemble, steps, observe=observe, observe_at=observe_at, execution=execution)
     step = np.array(trained.observed_at)
-    found = runs.loc[runs.index.repeat(len(step))].reset_index(drop=True)
-    found["step"] = np.tile(step, len(runs))
+    found = runs.merge(pd.DataFrame({"step": step}), how="cross")
     diverged = trained.diverged_at.numpy().repeat(len(step))
     went = (diverged < 0) | (found["step"].to_numpy() < diverged)
     columns = {name: trained.observed[name].double() for name in ("value", "attention")}

@@ -7,7 +7,7 @@ place.
 """
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -83,17 +83,15 @@ GRAPHS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
 
 def _leaves(held: object) -> Iterator[object]:
     """Every tensor, and every other value, in what holds them; always in one order."""
-    if isinstance(held, tuple | list):
-        parts: Iterable = held
+    if is_dataclass(held):
+        held = [getattr(held, field.name) for field in fields(held)]
     elif isinstance(held, dict):
-        parts = held.values()
-    elif is_dataclass(held):
-        parts = (getattr(held, field.name) for field in fields(held))
+        held = list(held.values())
+    if isinstance(held, tuple | list):
+        for part in held:
+            yield from _leaves(part)
     else:
         yield held
-        return
-    for part in parts:
-        yield from _leaves(part)
 
 
 def _in_own_memory(held: Any) -> Any:

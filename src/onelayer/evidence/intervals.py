@@ -79,6 +79,11 @@ def half_width(deviation: float | Column, n: int | Column) -> float | Column:
     return stdtrit(n - 1, 0.975) * deviation / np.sqrt(n)
 
 
+def with_runs(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose intervals cover as many independent starts or runs as it counts."""
+    return table.assign(runs=table["n"].where(table["low"].notna()))
+
+
 def share(successes: int, n: int) -> dict[str, float]:
     """A share of n independent trials with its 95% interval (Clopper and Pearson).
 

@@ -1,6 +1,6 @@
 """W and V of the decision lists' transformer from small random starts, for `compute.circuits`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -27,9 +27,10 @@ def model(settings: FollowedLists) -> Model:
             for place, name in enumerate(("W", "V"))
         }
 
-    def batch(seeds: Sequence[int]) -> list[tuple[int, QueryRows]]:
+    def batch(seeds: Sequence[int]) -> Callable[[int], list[tuple[int, QueryRows]]]:
         """Runs that share lists, and the sequences' rows; equal seeds stand together."""
-        return [(seeds.count(seed), Problem(size, seed).rows()) for seed in dict.fromkeys(seeds)]
+        each = [(seeds.count(seed), Problem(size, seed).rows()) for seed in dict.fromkeys(seeds)]
+        return lambda _: each
 
     def gradients(
         parameters: dict[str, Tensor], problems: list[tuple[int, QueryRows]]
@@ -40,15 +41,11 @@ def model(settings: FollowedLists) -> Model:
         of = {name: torch.cat([getattr(one, name) for one in here]) for name in ("W", "V")}
         return torch.cat([one.loss for one in here]), of
 
-    def batches(seeds: Sequence[int]):
-        problems = batch(list(seeds))
-        return lambda _: problems
-
     return Model(
         start=start,
         scaled=("W", "V"),
         attention=("W",),
         circuits=lambda now: (now["V"], now["W"]),
-        batch=batches,
+        batch=batch,
         objective={"gradients": gradients},
     )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from onelayer.compute.seeds import generator
 from onelayer.evidence.tables import ALL, number, row_per, table, tidy
@@ -35,11 +34,6 @@ class Case:
 
     lists: DecisionLists
     weights: np.ndarray
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Of every list, int64 [L]."""
-        return (self.lists.lists != PADDING).sum(axis=1)
 
 
 def patterns_of(cases: Sequence[Case], n: int) -> Patterns:
@@ -77,7 +71,7 @@ def measure(cases: Sequence[Case], n: int, step: float, max_steps: int) -> pd.Da
     perfect = ~np.isnan(times)
     t_star = np.where(perfect, times, max_steps * step * n / theorem_1_scale(L, n))
     mass = np.array([gamma(case.lists, n, case.weights) for case in cases])
-    longest = np.array([case.lengths.max() for case in cases])
+    longest = np.array([(case.lists.lists != PADDING).sum(axis=1).max() for case in cases])
     bound = theorem_1_bound(L, longest, mass)
     columns = {"t_star": t_star, "gamma": mass, "bound": bound, "longest_list": longest}
     return pd.DataFrame(columns | {"ratio": t_star / bound, "perfect": perfect})
@@ -129,7 +123,7 @@ def climb(size: Size, settings: WorstCaseSettings, heaviest: float) -> tuple[Cas
     return cases[int(ratios.argmax())], len(every), int((~every["perfect"]).sum()), at_random
 
 
-def search(settings: WorstCaseSettings, progress: Callable[..., Iterable] = tqdm) -> pd.DataFrame:
+def search(settings: WorstCaseSettings, progress: Callable[..., Iterable]) -> pd.DataFrame:
     """The worst case of every size, with uniform sequences and with any weights.
 
     Returns:

@@ -12,7 +12,6 @@ matrices large enough for BLAS; fused attention has neither with d = 8.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,15 +33,6 @@ def attention(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
     return _Attention.apply(q, k, v, x)
 
 
-class _Block(NamedTuple):
-    """Some queries of some runs, and the keys before them."""
-
-    runs: slice
-    queries: slice
-    keys: slice
-    E: Tensor  # [runs, 2 queries, 2 keys]
-
-
 class _Attention(torch.autograd.Function):
     """Keeps sums; exponentials are computed again in the backward pass."""
 
@@ -52,11 +42,11 @@ class _Attention(torch.autograd.Function):
         holds = torch.stack([~x, x], -1).permute(0, 2, 3, 1).to(q.dtype)  # [R, T, 2, B]
         M = holds.unsqueeze(-1) * torch.cat([v, torch.ones_like(v[..., :1])], -1).unsqueeze(-2)
         sums = torch.empty_like(M[:, :, 0])  # [R, T, B, d + 1]
-        for block in _blocks(q, k):
-            both = block.E @ M[block.runs, block.keys].flatten(1, 2).flatten(2)
-            both = both.reshape(-1, block.queries.stop - block.queries.start, *M.shape[2:])
-            here = x[block.runs, :, block.queries].mT.unsqueeze(-1)
-            sums[block.runs, block.queries] = torch.where(here, both[:, :, 1], both[:, :, 0])
+        for runs, queries, keys, E in _blocks(q, k):
+            both = E @ M[runs, keys].flatten(1, 2).flatten(2)
+            both = both.reshape(-1, queries.stop - queries.start, *M.shape[2:])
+            here = x[runs, :, queries].mT.unsqueeze(-1)
+            sums[runs, queries] = torch.where(here, both[:, :, 1], both[:, :, 0])
         mixed = sums[..., :d] / sums[..., d:]
         ctx.save_for_backward(q, k, holds, M, sums[..., d:], mixed)
         return mixed.transpose(1, 2)
@@ -82,8 +72,8 @@ class _Attention(torch.autograd.Function):
         return dQ.mT.reshape(q.shape), dK.mT.reshape(k.shape), dv, None
 
 
-def _blocks(q: Tensor, k: Tensor) -> Iterator[_Block]:
-    """All queries, block after block, with the exponentials of their logits.
+def _blocks(q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice, slice, Tensor]]:
+    """Runs, their queries, the keys before these, and exponentials [runs, 2 queries, 2 keys].
 
     A row may be divided by any number: the denominator has it too. Dividing by the exponential of
     the largest logit keeps them finite.
@@ -104,4 +94,4 @@ def _blocks(q: Tensor, k: Tensor) -> Iterator[_Block]:
             S[..., 2 * start :].add_(later[:n, :n])
             S.sub_(S.amax(-1, keepdim=True)).clamp_(min=-FLOOR).exp_()
             S[..., 2 * start :].mul_(allowed[:n, :n])
-            yield _Block(runs, queries, keys, S)
+            yield runs, queries, keys, S

@@ -65,20 +65,19 @@ def _name(chain: Chain) -> str:
     return f"p = {chain.p:g}, q = {chain.q:g} (p + q {sign} 1)"
 
 
-def _fields(extent: float, points: int) -> tuple[np.ndarray, np.ndarray]:
-    e, w = grid(extent, points)
-    return e.reshape(points, points), w.reshape(points, points)
+def _fields(extent: float, points: int) -> np.ndarray:
+    return grid(extent, points).reshape(2, points, points)  # e, w
 
 
 def _draw_flow(axis: Axes, chain: Chain, extent: float) -> None:
     e, w = _fields(extent, PIXELS)
     levels, grey = E_SADDLE + np.arange(-6, 7), {"colors": "0.75", "linewidths": 0.6}
     axis.contour(e, w, canonical.energy(e, w), levels, linestyles="-", **grey)
-    e, w = _fields(0.96 * extent, ARROWS)
-    field = canonical.flow(np.stack([e, w]), chain)
+    points = _fields(0.96 * extent, ARROWS)
+    field = canonical.flow(points, chain)
     # Directions alone: the speed spans many orders of magnitude.
     field = field / np.maximum(np.linalg.norm(field, axis=0), 1e-300)
-    axis.quiver(e, w, *field, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
+    axis.quiver(*points, *field, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
 
 
 def _draw_basins(axis: Axes, chain: Chain, extent: float) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.intervals import share
+from onelayer.evidence.intervals import share, with_runs
 from onelayer.evidence.tables import interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import THEORY, Number, judge, worded
 from onelayer.papers.local_to_global import basins, canonical, theory
@@ -38,11 +38,6 @@ RETURNS = {
     "local maximum": 0.0,
     "saddle, a e^2 = -1": 0.0,
 }
-
-
-def with_runs(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose intervals cover as many independent starts or runs as it counts."""
-    return table.assign(runs=table["n"].where(table["low"].notna()))
 
 
 def _critical_points(

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.intervals import mean, share, with_runs
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, TENTH, Direction, judge, worded
 from onelayer.papers.local_to_global.chain import MarkovSource
-from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.settings.local_to_global import SourceSettings
 
 KEYS = ["source", "depth"]
@@ -43,21 +42,6 @@ def _unreached(fell: pd.Series) -> dict[str, str]:
         return {}
     note = f"{(~(fell > 0)).sum()} of {len(fell)} seeds end no lower than they start"
     return {"verdict": NOT_REACHED, "note": note}
-
-
-def judged(table: pd.DataFrame, sources: Sequence[SourceSettings]) -> pd.DataFrame:
-    """Verdicts of a table of the open problems that has its values: of chains under one layer.
-
-    Nothing is published of these: the share of the way closed is compared with one half.
-    """
-    source_of = {one.name: MarkovSource.of(one.transitions) for one in sources}
-    compared = []
-    for row in table.itertuples():
-        source = source_of[row.source]
-        carried_over = source.order == 1 and row.depth == 1 and row.quantity == "way_closed"
-        side = 1 if carried_over and source.second_eigenvalue > 0 else -1
-        compared.append(Direction(0.5, side, kind="analogue") if carried_over else None)
-    return judge(with_runs(table), compared)
 
 
 @row_per(*KEYS)
@@ -103,7 +87,7 @@ def open_problems(
     runs = with_way_closed(curves, sources).sort_values("iteration")
     runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
     final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]
-    rows = []
+    rows, compared = [], []
     for one in sources:
         source = MarkovSource.of(one.transitions)
         entropies = [source.entropy(memory) for memory in range(source.order + 1)]
@@ -119,7 +103,12 @@ def open_problems(
             }
             key = {"source": one.name, "depth": depth}
             rows += [key | {"quantity": name} | row for name, row in quantities.items()]
-    table = judged(tidy(rows, [*KEYS, CLOSE]), sources)
+            judged = {}
+            if source.order == 1 and depth == 1:  # of others the sentence on two states is silent
+                side = 1 if source.second_eigenvalue > 0 else -1
+                judged["way_closed"] = Direction(0.5, side, kind="analogue")
+            compared += [judged.get(name) for name in quantities]
+    table = judge(with_runs(tidy(rows, [*KEYS, CLOSE])), compared)
     title = "Open problems: more states, higher order, two layers, from the standard start"
     notes = [
         f"{sequence_length} inputs per sequence, {batch} sequences per "

@@ -16,11 +16,10 @@ import numpy as np
 import pandas as pd
 
 from onelayer.compute.seeds import generator
-from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.intervals import mean, share, with_runs
 from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import FLOAT32, NOT_REACHED, TENTH, Number, judge, rounding, worded
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.settings.local_to_global import (
     AUTHORS_CHAIN,
     ChainSettings,

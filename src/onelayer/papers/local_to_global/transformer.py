@@ -47,22 +47,19 @@ def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor
 
 def logits(parameters: Parameters, x: Tensor) -> Tensor:
     """The logit of the next symbol being 1, [R, B, T], for inputs x, bool [R, B, T]."""
-    e, p = _embedding(parameters)
+    e, p = parameters.get("e"), parameters["wpe"]  # z_t = x_t e + p_t
+    if e is None:  # two rows: a vector and an offset
+        zero, one = parameters["rows"].unbind(dim=1)
+        e, p = one - zero, p + zero[:, None]
     z = x.to(p.dtype)[..., None] * e[:, None, None] + p[:, None]
     both = torch.stack([p, p + e[:, None]], dim=2)  # [R, T, 2, d], of symbols 0 and 1
-    z = z + _attention(parameters, _normalise(both, parameters.get("ln_attention")), x)
+    both = _normalise(both, parameters.get("ln_attention"))
+    q, k, v = (_linear(both, parameters[name]) for name in ("W_Q", "W_K", "W_V"))
+    z = z + _linear(attention(q, k, v, x), parameters["W_O"])
     normal = _normalise(z, parameters.get("ln_mlp"))
     z = z + _linear(functional.relu(_linear(normal, parameters["W_1"])), parameters["W_2"])
     z = _normalise(z, parameters.get("ln_final"))
     return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
-
-
-def _embedding(parameters: Parameters) -> tuple[Tensor, Tensor]:
-    """Vectors e [R, d] and p [R, T, d] with z_t = x_t e + p_t; two rows: a vector and an offset."""
-    if "rows" in parameters:
-        zero, one = parameters["rows"].unbind(dim=1)
-        return one - zero, parameters["wpe"] + zero[:, None]
-    return parameters["e"], parameters["wpe"]
 
 
 def _linear(z: Tensor, W: Tensor) -> Tensor:
@@ -73,9 +70,3 @@ def _linear(z: Tensor, W: Tensor) -> Tensor:
 def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:
     """LayerNorm, where the model has one."""
     return z if gain is None else functional.layer_norm(z, z.shape[-1:]) * gain[:, None, None]
-
-
-def _attention(parameters: Parameters, both: Tensor, x: Tensor) -> Tensor:
-    """Causal attention, [R, B, T, d], over both [R, T, 2, d]: what symbols 0 and 1 embed as."""
-    q, k, v = (_linear(both, parameters[name]) for name in ("W_Q", "W_K", "W_V"))
-    return _linear(attention(q, k, v, x), parameters["W_O"])

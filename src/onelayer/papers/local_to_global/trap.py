@@ -76,4 +76,4 @@ def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd
             quantities=("loss", "curvature"),
             also=lambda *of_runs: {"curvature": curvature(*of_runs)},
         )
-    return pd.concat(found, names=["p", "q", None]).reset_index(["p", "q"]).reset_index(drop=True)
+    return pd.concat(found, names=["p", "q"]).droplevel(-1).reset_index()

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.intervals import mean, share, with_runs
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.flow_tables import with_runs
 from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import changes, close, escape
 from onelayer.settings.local_to_global import (

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.intervals import half_width, mean
+from onelayer.evidence.intervals import half_width, mean, with_runs
 from onelayer.evidence.tables import Report, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Number, judge, rounding, worded
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
@@ -57,8 +57,7 @@ def assemble(simulated: pd.DataFrame, published: pd.DataFrame, iteration: int) -
     table = cells(simulated, iteration).merge(published, on=SETTINGS, how="outer", sort=False)
     not_run = table["n"].isna()
     table["note"] = table["note"].fillna("").mask(not_run, "not among the simulated settings")
-    table = table.drop(columns="std").assign(quantity="entropy")
-    table["runs"] = table["n"].where(table["low"].notna())
+    table = with_runs(table.drop(columns="std").assign(quantity="entropy"))
     return judged(tidy(table.sort_values(SETTINGS, kind="stable", ignore_index=True), SETTINGS))
 
 

@@ -28,6 +28,7 @@ from onelayer.papers.scan_snap.data import (
 )
 
 Parameters = dict[str, Tensor]
+DTYPE = torch.float32  # as the paper's
 STEPS_AT_ONCE = 50  # of which a GPU gets the batches together
 
 

@@ -17,11 +17,11 @@ from onelayer.compute.execution import Execution
 from onelayer.papers.scan_snap import model, positions
 from onelayer.papers.scan_snap.data import SLOTS, Task
 from onelayer.papers.scan_snap.measures import ATTENTION, KEYS
+from onelayer.papers.scan_snap.model import DTYPE
 from onelayer.settings.scan_snap import AssumptionSettings, SimulationSettings, SlowSettings
 
 # Parameters, momentum and gradients of about so many runs stay in a core's cache.
 CHUNK = 16
-DTYPE = torch.float32  # as the paper's
 MOMENTS = 64  # of a slow run that attention is kept at while a run at rates of 1 takes an iteration
 
 
@@ -73,8 +73,7 @@ def simulate_changes(
     }
     alone = execution.part("positions")
     tables["positions", "learned"] = simulate(scan, alone, with_positions=True)
-    simulated = pd.concat(tables, names=["assumption", "changed"])
-    return simulated.reset_index(["assumption", "changed"]).reset_index(drop=True)
+    return pd.concat(tables, names=["assumption", "changed"]).droplevel(-1).reset_index()
 
 
 def simulate_slower(
@@ -97,7 +96,7 @@ def simulate_slower(
         }
         part = execution.part(place, slower)
         tables[slower] = simulate(transition.model_copy(update=update), part)
-    return pd.concat(tables, names=["slower"]).reset_index("slower").reset_index(drop=True)
+    return pd.concat(tables, names=["slower"]).droplevel(-1).reset_index()
 
 
 def chunk_size(pairs: int, most: int) -> int:
