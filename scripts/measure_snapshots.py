@@ -29,6 +29,6 @@ def main(step: Step, trainings: list[PretrainModelSettings], lda: LdaSettings) -
     given = load_tokenizer(inputs.model), articles, step.read("kept_words"), vocabulary
     measures = measure_snapshots(runs, *given, step.settings, step.progress)
     pieces = step.read("pieces")["piece"]
-    known = KnownTopics.of(read_topics(inputs.topics), vocabulary, lda, pieces)
+    known = KnownTopics(read_topics(inputs.topics), vocabulary, lda, pieces)
     shares = measure_shares(trainings, inputs.histories, inputs.text, inputs.pieces, known)
     step.write(measures=pd.concat([measures, shares], ignore_index=True))

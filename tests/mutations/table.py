@@ -106,8 +106,8 @@ FAULTS = [
     ),
     Fault(
         "run/allocation.py",
-        "measured * attempt",
-        "measured",
+        "mem_mb * attempt",
+        "mem_mb",
         "tests/unit/test_allocation.py::test_a_retry_asks_for_more_memory_and_time",
         "a retry asks for no more memory than the job that ran out of it",
     ),

@@ -44,7 +44,7 @@ def settings(topics: int, chunksize: int = 20) -> LdaSettings:
 def gensim_model(bag: BagOfWords, lda: LdaSettings, documents: list) -> LdaModel:
     alpha, eta = lda.priors
     model = LdaModel(
-        id2word=dict(enumerate(bag.words)),
+        id2word=dict(enumerate(bag.vocabulary["word"])),
         num_topics=lda.topics,
         alpha=alpha,
         eta=eta,

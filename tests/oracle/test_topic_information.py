@@ -31,7 +31,7 @@ def known_topics(forgotten: str = "frog") -> KnownTopics:
     topics = Topics(np.array(weights), np.full(len(TOPICS), 0.1), np.full(len(kept), 0.1))
     vocabulary, *_ = encoded()
     settings = LDA.but(topics=len(TOPICS))
-    return KnownTopics.of(topics, pd.DataFrame({"word": kept}), settings, vocabulary["piece"])
+    return KnownTopics(topics, pd.DataFrame({"word": kept}), settings, vocabulary["piece"])
 
 
 def probabilities(objective, known: KnownTopics, shares: np.ndarray) -> np.ndarray:

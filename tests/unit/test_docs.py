@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 import onelayer
-from onelayer.evidence.sentences import quotes
 from onelayer.papers import PAPERS
 from tests.conftest import ROOT, copy_project, run_command
+from tests.quoted import quotes
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 KEPT = ROOT / "docs/reference"

@@ -29,7 +29,6 @@ from onelayer.evidence.sentences import (
     page,
     primary_row,
     quoted,
-    quotes,
     say,
     scores,
 )
@@ -37,6 +36,7 @@ from onelayer.evidence.tables import tidy
 from onelayer.evidence.verdicts import KINDS, THEORY, VERDICTS, Direction, Number, UpperBound, judge
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS
+from tests.quoted import quotes
 
 
 def claim(**changed) -> Finding:
@@ -205,8 +205,8 @@ def remark(sentence, wanted=None, **changed) -> Remark:
 
 def test_a_remark_describes_several_rows_and_decides_nothing() -> None:
     tables = rows(RATIO, (1.4, 1.3, 1.5), (1.1, 1.0, 1.2), (0.9, 0.8, 1.0), published=1.4)
-    said = say(remark("{it.rows} ratios are {it:1}, {it.total} runs; {it.n} each."), tables)
-    assert said.sentence == "3 ratios are 0.9 to 1.4, 30 runs; 10 each."
+    said = say(remark("{it.rows} ratios are {it:1}; {it.n} each."), tables)
+    assert said.sentence == "3 ratios are 0.9 to 1.4; 10 each."
     assert (said.verdict, said.section) == ("", REMARKS)
     two = say(remark("{it.least:g} {it.most:g}, " + "{big:1}", {"size": (1, 3)},
                      beside={"big": {"size": 2}}), tables)  # fmt: skip

@@ -185,7 +185,7 @@ def stored(texts: list[str], settings: WordSettings, parts: int, folder: Path):
 def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
     settings = SEEN_WORDS.but(min_documents=3, max_document_share=0.3, max_words=most)
     whole = count_words(texts, settings)
-    assert len(whole.words) == (most or len(whole.words)) > 10
+    assert len(whole.vocabulary) == (most or len(whole.vocabulary)) > 10
     bag = stored(texts, settings, parts, tmp_path)
     pd.testing.assert_frame_equal(bag.vocabulary, whole.vocabulary, check_dtype=False)
     assert (bag.size, bag.lengths.sum()) == (whole.size, whole.lengths.sum())
@@ -201,7 +201,7 @@ def test_words_of_parts_are_those_of_the_whole(parts, most, texts, tmp_path):
 def test_the_most_widespread_words_are_kept_and_ties_are_alphabetical():
     texts = ["ccc bbb aaa", "ccc bbb", "ccc ddd eee eee eee", "ddd"]
     settings = SEEN_WORDS.but(min_documents=1, max_document_share=1, max_words=3)
-    assert count_words(texts, settings).words == ["bbb", "ccc", "ddd"]
+    assert [*count_words(texts, settings).vocabulary["word"]] == ["bbb", "ccc", "ddd"]
 
 
 def test_topics_of_parts_are_those_of_the_whole_to_the_last_bit(texts, tmp_path):

@@ -22,7 +22,6 @@ from onelayer.evidence.sentences import (
     all_said,
     chosen,
     page,
-    quotes,
     requoted,
 )
 from onelayer.evidence.tables import (
@@ -54,6 +53,7 @@ from onelayer.report.reference import (
 )
 from onelayer.run.provenance import REPOSITORY, file_sha256
 from tests.oracle.judgement import share_of, verdicts_of
+from tests.quoted import quotes
 
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 BLOCK = re.compile(r"<!-- block: .*?<!-- end of block -->", re.DOTALL)

@@ -44,7 +44,7 @@ def planted(documents: int = 400, seed: int = 0):
 
 def test_a_word_has_letters_enough_is_no_stop_word_and_is_neither_rare_nor_everywhere() -> None:
     bag = count_words(TEXTS, SEEN_WORDS.but(min_documents=2, max_document_share=0.5))
-    assert bag.words == ["bach", "frog", "mozart", "opera", "pond", "toad"]
+    assert [*bag.vocabulary["word"]] == ["bach", "frog", "mozart", "opera", "pond", "toad"]
     assert bag.counts.toarray()[0].tolist() == [0, 2, 0, 0, 1, 1]
     frog = bag.vocabulary.set_index("word").loc["frog"]
     assert (frog["documents"], frog["occurrences"]) == (2, 3)
@@ -53,14 +53,15 @@ def test_a_word_has_letters_enough_is_no_stop_word_and_is_neither_rare_nor_every
 def test_a_word_must_be_one_piece_and_not_the_unknown_one() -> None:
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "frog": 1, "toad": 2}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
-    assert count_words(TEXTS, LOOSE, [tokenizer]).words == ["frog", "toad"]
+    vocabulary = count_words(TEXTS, LOOSE, [tokenizer]).vocabulary
+    assert [*vocabulary["word"]] == ["frog", "toad"]
 
 
 def test_a_bag_of_words_reads_back(tmp_path) -> None:
     bag = count_words(TEXTS, LOOSE)
     write_bag_of_words(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
     back = read_bag_of_words(tmp_path / "v.parquet", [tmp_path / ".part-counts.npz"])
-    assert back.words == bag.words
+    assert [*back.vocabulary["word"]] == [*bag.vocabulary["word"]]
     assert (back.counts != bag.counts).nnz == 0
     assert (back.counts.indptr == bag.counts.indptr).all()
 

@@ -92,12 +92,10 @@ class Claim(NamedTuple):
         return Number(self.side.reference if self.side else None)
 
     def by_seed(self) -> pd.DataFrame:
-        """The number of each seed, tidy; they are not judged."""
-        seeds = pd.Series(dtype=float) if self.seeds is None else self.seeds
-        named = {"claim": self.claim, "place": self.place, "setting": self.setting}
-        rows = pd.DataFrame({"seed": seeds.index.map(str), "value": seeds.to_numpy()}).assign(
-            **named, **self.keys, quantity=self.quantity, n=1, note="this seed alone"
-        )
+        """The number of each of `seeds`, tidy; they are not judged."""
+        named = {name: getattr(self, name) for name in ("claim", "place", "setting", "quantity")}
+        rows = pd.DataFrame({"seed": self.seeds.index.map(str), "value": self.seeds.to_numpy()})
+        rows = rows.assign(**named, **self.keys, n=1, note="this seed alone")
         return tidy(rows, [*KEYS, *self.keys])
 
 

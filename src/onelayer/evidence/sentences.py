@@ -101,15 +101,6 @@ class Shown:
         """Largest value."""
         return float(self._table["value"].max())
 
-    @property
-    def total(self) -> int:
-        """Sum of the rows' n."""
-        return int(self._table["n"].sum())
-
-    def count(self, verdict: str) -> int:
-        """How many have a verdict."""
-        return int((self._table["verdict"] == verdict).sum())
-
     def __getattr__(self, column: str) -> object:
         """The single row's entry in a column; of several rows, the one they share."""
         if column.startswith("_") or column not in self._table:
@@ -485,11 +476,6 @@ def quoted(name: str, sentence: str) -> str:
 
 
 _QUOTED = re.compile(r"<!-- finding: ([a-z0-9_/]+) -->(.*?)<!-- end -->", re.DOTALL)
-
-
-def quotes(text: str) -> list[tuple[str, str]]:
-    """All (name, sentence) that a text quotes, line breaks as spaces; of another run `run/name`."""
-    return [(name, " ".join(sentence.split())) for name, sentence in _QUOTED.findall(text)]
 
 
 def requoted(text: str, findings: Mapping[str, Said], short: bool = False) -> str:

@@ -121,7 +121,9 @@ class Repository:
             return error
         for kind, explanation in _EXPLANATIONS.items():
             if isinstance(error, kind):
-                return explanation[0](self._filled_in(explanation[1], file))
+                missing = kind is RemoteEntryNotFoundError
+                said = self._filled_in(explanation, file)
+                return MissingFileError(said) if missing else OnelayerError(said)
         status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
         if status in (401, 403):
             return OnelayerError(
@@ -147,27 +149,16 @@ class Repository:
 
 
 # In this order: a gated repository is reported as a kind of missing one.
-_EXPLANATIONS: dict[type[Exception], tuple[type[OnelayerError], str]] = {
-    GatedRepoError: (
-        OnelayerError,
-        "{kind} {name} is gated: accept its conditions on its page on {hub}, and set HF_TOKEN to a "
-        "token that may read it (HF_TOKEN is {token})",
-    ),
-    DisabledRepoError: (OnelayerError, "{kind} {name} is disabled on {hub}"),
-    RepositoryNotFoundError: (
-        OnelayerError,
-        "{kind} {name} is not on {hub}, or is private (HF_TOKEN is {token})",
-    ),
-    RevisionNotFoundError: (
-        OnelayerError,
-        "{kind} {name} has no commit {revision}: its page on {hub} lists them under 'Files and "
-        "versions', 'History'",
-    ),
-    RemoteEntryNotFoundError: (MissingFileError, "{it} holds no file {file}"),
-    OfflineModeIsEnabled: (
-        OnelayerError,
-        "{file} of {it} is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask {hub}",
-    ),
+_EXPLANATIONS: dict[type[Exception], str] = {
+    GatedRepoError: "{kind} {name} is gated: accept its conditions on its page on {hub}, and set "
+    "HF_TOKEN to a token that may read it (HF_TOKEN is {token})",
+    DisabledRepoError: "{kind} {name} is disabled on {hub}",
+    RepositoryNotFoundError: "{kind} {name} is not on {hub}, or is private (HF_TOKEN is {token})",
+    RevisionNotFoundError: "{kind} {name} has no commit {revision}: its page on {hub} lists them "
+    "under 'Files and versions', 'History'",
+    RemoteEntryNotFoundError: "{it} holds no file {file}",
+    OfflineModeIsEnabled: "{file} of {it} is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask "
+    "{hub}",
 }
 
 

@@ -25,18 +25,17 @@ LARGEST = {
 }
 
 
-def check_size(path: Path, named: object = None) -> None:
+def check_size(path: Path, named: object) -> None:
     """Refuse what is far larger than any model's file of this name, before it is in memory.
 
-    A file of `LARGEST` that is not there is left to who reads it. The error calls it as it is
-    `named`, or by its path.
+    A file of `LARGEST` that is not there is left to who reads it. The error calls it as `named`.
 
     Raises:
         OnelayerError: the file is larger.
     """
     most, size = LARGEST[path.name], path.stat().st_size if path.is_file() else 0
     if size > most:
-        raise OnelayerError(f"{named or path}: {size} bytes; at most {most} are read")
+        raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
 
 
 def most_bytes(packed: int) -> int:

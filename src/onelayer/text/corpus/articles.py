@@ -1,7 +1,6 @@
 """What an article is: its columns and its words."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 import pandas as pd
@@ -29,11 +28,8 @@ def tokens(text: str) -> list[str]:
 
 def count_articles_and_words(texts: Iterable[str], labels: Iterable[str | None]) -> pd.DataFrame:
     """Rows `label` (None where articles have none), `articles`, `words`; parts add up."""
-    articles: Counter[str | None] = Counter()
-    found: Counter[str | None] = Counter()
-    for text, label in zip(texts, labels, strict=True):
-        articles[label] += 1
-        found[label] += len(words(text))
-    rows = [(label, articles[label], found[label]) for label in articles]
-    table = pd.DataFrame(rows, columns=["label", "articles", "words"])
-    return table.astype({"label": "string", "articles": "int64", "words": "int64"})
+    rows = [(label, len(words(text))) for text, label in zip(texts, labels, strict=True)]
+    types = {"label": "string", "words": "int64"}
+    table = pd.DataFrame(rows, columns=list(types)).astype(types)
+    by_label = table.groupby("label", sort=False, dropna=False)["words"]
+    return by_label.agg(articles="count", words="sum").reset_index()

@@ -249,6 +249,11 @@ def head_transform(folder: Path, model: PreTrainedModel) -> tuple[torch.Tensor, 
     return tuple(kept[name] for name in family.transform) if len(kept) == 2 else None
 
 
+# How weights are loaded; what is missing among them is reported beside the model.
+LOADED = {"dtype": torch.float32, "local_files_only": True}
+LOADED |= {"use_safetensors": True, "output_loading_info": True}
+
+
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Silence transformers' own progress bars and load reports."""

@@ -16,6 +16,7 @@ from onelayer.errors import OnelayerError
 from onelayer.fetching.unpacking import check_growth
 from onelayer.settings.models import TOKENIZER_FILES
 from onelayer.text.models.architecture import (
+    LOADED,
     attention_weights,
     embedding_output,
     quiet,
@@ -55,17 +56,9 @@ def load_checkpoint(
         raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
     _check_size(config, folder, source)
     with quiet(), readable(source):
-        model, report = AutoModel.from_pretrained(
-            folder,
-            attn_implementation="eager",
-            dtype=torch.float32,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            # Both are reported and refused below, by name.
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
+        # What is missing or of another shape is refused below, by name.
+        eager = {"attn_implementation": "eager", "ignore_mismatched_sizes": True, **LOADED}
+        model, report = AutoModel.from_pretrained(folder, trust_remote_code=False, **eager)
     _check_complete(report, source)
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 from safetensors import SafetensorError, safe_open
-from tokenizers import Tokenizer
 
 from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.fetching.unpacking import check_size
 from onelayer.run.step import scratch_folder
 from onelayer.settings.hub import leads_out
 from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS
+from onelayer.text.models.tokenizer import read_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG = CHECKPOINT_FILES
 # Endings of other pickled weights, PyTorch's and rust-bert's.
@@ -159,14 +159,6 @@ def read_json(path: Path, source: object = None) -> dict:
     return values
 
 
-def _check_tokenizer(path: Path, source: Source) -> None:
-    check_size(path, f"{path.name} of {source}")
-    try:
-        Tokenizer.from_file(str(path))
-    except Exception as error:  # the Rust library raises plain Exception
-        raise OnelayerError(f"{TOKENIZER} of {source}: not a tokenizer ({error})") from None
-
-
 def _check_weights(path: Path, source: Source) -> None:
     """Read the header, which names every tensor and its place in the file."""
     try:
@@ -184,7 +176,7 @@ def _check_weights(path: Path, source: Source) -> None:
 _CHECKS = {
     CONFIG: _check_config,
     TOKENIZER_CONFIG: read_json,
-    TOKENIZER: _check_tokenizer,
+    TOKENIZER: read_tokenizer,
     WEIGHTS: _check_weights,
 }
 

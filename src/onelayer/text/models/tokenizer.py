@@ -39,6 +39,20 @@ def existing_folder(folder: str | Path) -> Path:
     return found
 
 
+def read_tokenizer(path: Path, source: object = None) -> Tokenizer:
+    """A checkpoint's `tokenizer.json`; errors name its `source`, or its path.
+
+    Raises:
+        OnelayerError: the file is missing, too large or no tokenizer.
+    """
+    named = f"{path.name} of {source}" if source else path
+    check_size(path, named)
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust library raises plain Exception
+        raise OnelayerError(f"{named}: not a tokenizer ({error})") from None
+
+
 def load_tokenizer(folder: str | Path) -> Tokenizer:
     """Load `tokenizer.json`, ready for texts that are already split into words.
 
@@ -49,12 +63,7 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     Raises:
         OnelayerError: there is no such folder; the file is missing, too large or no tokenizer.
     """
-    path = existing_folder(folder) / "tokenizer.json"
-    check_size(path)
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the Rust library raises plain Exception
-        raise OnelayerError(f"{path}: not a tokenizer ({error})") from None
+    tokenizer = read_tokenizer(existing_folder(folder) / "tokenizer.json")
     tokenizer.no_padding()
     tokenizer.no_truncation()
     _mark_every_word(tokenizer.pre_tokenizer)

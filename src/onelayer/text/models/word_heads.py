@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, PreTrainedModel
 
-from onelayer.text.models.architecture import quiet, read_config, readable
+from onelayer.text.models.architecture import LOADED, quiet, read_config, readable
 from onelayer.text.models.folder import published_bare
 
 MASKS = ("[MASK]", "<mask>")
@@ -98,14 +98,7 @@ def load_word_model(folder: Path, tokenizer: Tokenizer, device: str = "cpu") -> 
     if mask is None and not discriminates:
         return f"its tokenizer knows no {' and no '.join(MASKS)}"
     with quiet(), readable(folder):
-        model, report = kind.from_pretrained(
-            folder,
-            dtype=torch.float32,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            output_loading_info=True,
-        )
+        model, report = kind.from_pretrained(folder, trust_remote_code=False, **LOADED)
     if missing := sorted(report["missing_keys"]):
         return f"published without the head for words ({missing[0]} is missing)"
     return WordModel(model.eval().to(device), None if discriminates else mask)

@@ -7,6 +7,7 @@ are not all there is to learn.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -48,14 +49,12 @@ class KnownTopics:
     topics: Topics
     words: pd.DataFrame  # the topic model's vocabulary, as `Bag` has it
     settings: LdaSettings  # how topics of a document are inferred
-    place: np.ndarray  # of each piece in that vocabulary, -1 where it is not in it, [pieces]
+    pieces: pd.Series  # the vocabulary of the models
 
-    @classmethod
-    def of(
-        cls, topics: Topics, words: pd.DataFrame, settings: LdaSettings, pieces: pd.Series
-    ) -> "KnownTopics":
-        """Match words with pieces."""
-        return cls(topics, words, settings, pd.Index(words["word"]).get_indexer(pieces))
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Of each piece in the topic model's vocabulary, -1 where it is not in it, [pieces]."""
+        return pd.Index(self.words["word"]).get_indexer(self.pieces)
 
     def posterior(self, ids: np.ndarray) -> np.ndarray:
         """P(topic | words of each input), [inputs, topics]; `ids` are [inputs, words]."""
@@ -142,27 +141,20 @@ def shares_over_tokens(
         `quantity` (`topic_information`), `value`, `low`, `high`, `n`.
     """
     held_out = {
-        seed: history[
-            (history["split"] == "held-out")
-            & (history["quantity"] == HIDDEN)
-            & (history["tokens"] > 0)
-        ].sort_values("tokens")
+        seed: history.query("split == 'held-out' and quantity == @HIDDEN and tokens > 0")
         for seed, history in histories.items()
     }
     rows = []
-    for moment in zip(*(table.itertuples() for table in held_out.values()), strict=True):
-        shares = [
-            information[seed].share(row.value) for seed, row in zip(held_out, moment, strict=True)
-        ]
+    in_order = (table.sort_values("tokens").itertuples() for table in held_out.values())
+    for moment in zip(*in_order, strict=True):
+        seeds = zip(held_out, moment, strict=True)
+        shares = {seed: information[seed].share(row.value) for seed, row in seeds}
         # Snapshots of seeds end with the batch that reaches the same number of tokens.
         common = {
             "tokens": sum(row.tokens for row in moment) // len(moment),
             "quantity": "topic_information",
         }
-        rows.append({**common, "seed": ALL, **mean(shares)})
-        if len(shares) > 1:
-            rows += [
-                {**common, "seed": str(seed), "value": share, "n": 1}
-                for seed, share in zip(held_out, shares, strict=True)
-            ]
+        rows.append({**common, "seed": ALL, **mean([*shares.values()])})
+        for seed, share in shares.items() if len(shares) > 1 else ():
+            rows.append({**common, "seed": str(seed), "value": share, "n": 1})
     return pd.DataFrame(rows)

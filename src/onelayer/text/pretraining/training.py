@@ -84,8 +84,7 @@ def train(
     plan = plan_batches(training_text, settings.tokens, *how)
     held_out = held_out_plan(objective, held_out_text, settings)
     if not run.steps:
-        for name, value in _held_out_losses(run, held_out_text, held_out).items():
-            run.history[0, "held-out", name] = value
+        _measure_held_out(run, held_out_text, held_out, 0)
     for batch in execution.progress(plan[run.steps :], unit="batch"):
         _train_on(run, training_text, batch)
         _observe(run, held_out_text, held_out, batch, last=batch is plan[-1])
@@ -174,13 +173,12 @@ def _observe(
     doubled = batch.after.bit_length() > batch.before.bit_length()
     if last or (doubled and batch.after >= run.settings.first_snapshot):
         _check_finite(run)
-        for name, value in _held_out_losses(run, text, held_out).items():
-            run.history[batch.after, "held-out", name] = value
+        _measure_held_out(run, text, held_out, batch.after)
         run.snapshots[batch.after] = probed_weights(run.objective)
 
 
-def _held_out_losses(run: Training, text: Segments, held_out: list[Batch]) -> dict[str, float]:
-    """Mean losses on held-out text, always under the same masks."""
+def _measure_held_out(run: Training, text: Segments, held_out: list[Batch], tokens: int) -> None:
+    """Write down mean losses on held-out text, always under the same masks."""
     sums: dict[str, Tensor | float] = defaultdict(float)
     run.objective.model.eval()
     with torch.inference_mode():
@@ -188,7 +186,7 @@ def _held_out_losses(run: Training, text: Segments, held_out: list[Batch]) -> di
             for name, value in _losses(run, text, batch).items():
                 sums[name] = sums[name] + value.double() / len(held_out)
     run.objective.model.train()
-    return {name: float(total) for name, total in sums.items()}
+    run.history |= {(tokens, "held-out", name): float(total) for name, total in sums.items()}
 
 
 def _losses(run: Training, text: Segments, batch: Batch) -> dict[str, Tensor]:

@@ -42,11 +42,6 @@ class Bag(ABC):
         """The articles, in the corpus's or a given order."""
 
     @property
-    def words(self) -> list[str]:
-        """The vocabulary's words, in column order of the counts."""
-        return self.vocabulary["word"].tolist()
-
-    @property
     def size(self) -> int:
         """How many documents there are."""
         return len(self.lengths)
