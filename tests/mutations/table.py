@@ -2862,6 +2862,21 @@ FAULTS = [
         "the target of a part of a paper is not listed",
     ),
     Fault(
+        "papers/topic_structure/synthetic/stage_tables.py",
+        "CELLS_IN_ORDER: 0.0}",
+        "CELLS_IN_ORDER: 0.5}",
+        "tests/unit/test_topic_structure_training.py::"
+        "test_cells_of_the_map_are_counted_where_most_runs_are_in_order",
+        "what is claimed of some pair of settings is asked of most",
+    ),
+    Fault(
+        "evidence/tables.py",
+        'table.columns.get_loc("quantity") + 1]',
+        'table.columns.get_loc("quantity")]',
+        "tests/unit/test_tables.py::test_a_table_that_says_no_more_has_a_row_for_each_row",
+        "readers of plain rows are not told what is measured",
+    ),
+    Fault(
         "evidence/sentences.py",
         """row.empty or row.iloc[0]["verdict"] == verdict""",
         "True",
