@@ -187,23 +187,25 @@ def test_the_calibration_came_out_as_is_told(tables):
     assert set(wide["case"]) == {"share of runs"}
 
 
-def test_thirty_million_tokens_teach_topics_to_values_and_to_the_loss_but_not_past_the_text():
+def test_thirty_million_tokens_teach_topics_to_values_and_to_the_loss_and_not_to_attention():
     kept = read_tables(sorted(REFERENCE.glob("beside/pretraining/tables/*/*.csv")))
-    assert "the values of nearly all heads do" in NOTES
-    heads = rows(
-        kept["topic_structure/value_circuit"],
-        model="bert-here",
-        reading=OUTPUT,
-        quantity="heads_above",
-    )
-    assert 0.9 < heads["value"].iloc[0] < 1
-    assert "more than half, its interval is not" in NOTES
-    shares = rows(
-        kept["topic_structure/topic_structure_over_tokens"],
-        model="bert-here",
-        quantity="topic_information",
-    ).sort_values("tokens_seen")
-    end = shares.iloc[-1]
-    assert end["low"] < 0.5 < end["value"]
-    assert "At the snapshot before the end the topic information is larger" in NOTES
-    assert shares["value"].iloc[-2] > end["value"]
+    circuits = kept["topic_structure/value_circuit"]
+    over_tokens = kept["topic_structure/topic_structure_over_tokens"]
+    assert "although the values of most heads do" in NOTES
+    assert "the intervals of both lie above a half, RoBERTa's above one" in NOTES
+    assert "from two million tokens on the means over trainings lie below the null" in NOTES
+    assert "BERT at eight million tokens, RoBERTa at four" in NOTES
+    assert "BERT's topic information is larger at the snapshot before the end" in NOTES
+    for model, below, half in (("bert-here", 8, 0.5), ("roberta-here", 4, 1.0)):
+        heads = rows(circuits, model=model, reading=OUTPUT, quantity="heads_above")
+        assert 0.8 < heads["value"].iloc[0] < 1
+        ratio = {"overlap": "disjoint", "threshold": "top 20", "seed": "all"}
+        ratios = rows(
+            over_tokens, model=model, quantity="attention_ratio_null_corrected", **ratio
+        ).sort_values("tokens_seen")
+        assert (ratios["value"] < 1).tolist()[-5:] == [True] * 5
+        assert (ratios["tokens_seen"][ratios["high"] < 1] / 1e6).round().tolist() == [below]
+        shares = rows(over_tokens, model=model, quantity="topic_information", seed="all")
+        shares = shares.sort_values("tokens_seen")
+        assert shares["low"].iloc[-1] > half
+        assert (shares["value"].idxmax() == shares.index[-1]) is (model == "roberta-here")
