@@ -43,10 +43,10 @@ def _case(bag: BagOfWords, topics: int) -> Case:
 def _gensim(bag: BagOfWords, documents: list, settings: LdaSettings) -> Numbers:
     alpha, eta = settings.priors
     model = LdaModel(
-        id2word=dict(enumerate(bag.words)),
+        id2word=dict(enumerate(bag.vocabulary["word"])),
         num_topics=settings.topics,
         alpha=np.full(settings.topics, alpha),
-        eta=np.full(len(bag.words), eta),
+        eta=np.full(len(bag.vocabulary), eta),
         chunksize=settings.chunksize,
         decay=settings.decay,
         offset=settings.offset,
@@ -74,7 +74,7 @@ def _work(bag: BagOfWords, documents: list, settings: LdaSettings) -> Work:
     words, K = bag.counts.nnz / bag.size, settings.topics
     return Work(
         flops=4 * K * words * iterations,
-        bytes=8 * 2 * K * len(bag.words),
+        bytes=8 * 2 * K * len(bag.vocabulary),
         rate="numpy float64",
         formula=f"4 K n flops for each of {iterations:,} iterations of a document's E-step, "
         f"n = {words:.0f} distinct words",

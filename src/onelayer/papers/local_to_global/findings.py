@@ -64,9 +64,12 @@ def _way(variant: str, p: float, q: float) -> dict:
 
 
 _MANY = "64 sequences, "
+_OTHER_P, _OTHER_Q = (0.9, 0.7, 0.8), (0.9, 0.6, 0.4)  # of the other chains
 
 
-def _leaving(quantity: str, p: float, q: float, sequences: str = "") -> dict:
+def _leaving(
+    quantity: str, p: float | tuple[float, ...], q: float | tuple[float, ...], sequences: str = ""
+) -> dict:
     return {"variant": f"{sequences}rate 4 times", "quantity": quantity, "p": p, "q": q}
 
 
@@ -311,14 +314,12 @@ FINDINGS: list[Finding | Remark] = [
         "leaves the unigram model at fewer iterations",
         "a share of {it:2} of {it.n} seeds",
         claim="a larger batch opens the trap earlier",
-        also="with four times as many again {more:2}; on p = q = .9 the two shares are "
-        "{equal.value:.2f} and {equal_more.value:.2f}, on p = .7, q = .6 {other.value:.2f} and "
-        "{other_more.value:.2f}, on p = .8, q = .4 {third.value:.2f} and {third_more.value:.2f}",
-        beside={"more": _leaving("earlier_by_batch", **_TRAP_CHAIN, sequences=_MANY)}
-        | {
-            name + more: _leaving("earlier_by_batch", p, q, sequences)
-            for name, p, q in (("equal", 0.9, 0.9), ("other", 0.7, 0.6), ("third", 0.8, 0.4))
-            for more, sequences in (("", ""), ("_more", _MANY))
+        also="with four times as many again {more:2}; on the other chains {others:2}, and with as "
+        "many again {others_more:2}",
+        beside={
+            "more": _leaving("earlier_by_batch", **_TRAP_CHAIN, sequences=_MANY),
+            "others": _leaving("earlier_by_batch", _OTHER_P, _OTHER_Q),
+            "others_more": _leaving("earlier_by_batch", _OTHER_P, _OTHER_Q, _MANY),
         },
     ),
     _trap(
