@@ -235,11 +235,11 @@ def _embeddings(words: int, looped: int = 300) -> Case:
     topics, lists = random_cases.topic_sets(membership[part]), vectors[part].tolist()
 
     def means(part: slice = slice(None)) -> Numbers:
-        same, different = similarity.PairSimilarity(vectors[part], membership[part]).means()
-        return {"same": same, "different": different}
+        found = similarity.PairSimilarity(vectors[part], membership[part]).means()
+        return {"same": found.same_mean, "different": found.different_mean}
 
     def loop() -> Numbers:
-        same, different = similarity_loops.pair_means(lists, topics)
+        same, different = similarity_loops.pair_means(lists, topics)[:2]
         return {"same": same, "different": different}
 
     return Case(

@@ -13,7 +13,7 @@ def permuted_topics(topics, permutation):
 def similarity_null(vectors, topics, permutations):
     """(same mean, different mean) for every permutation of the labels."""
     return [
-        similarity_loops.pair_means(vectors, permuted_topics(topics, permutation))
+        similarity_loops.pair_means(vectors, permuted_topics(topics, permutation))[:2]
         for permutation in permutations
     ]
 

@@ -26,7 +26,7 @@ def pair_means(vectors, topics, weights=None, similarity=dot):
         similarity: function of two vectors.
 
     Returns:
-        (same mean, different mean)
+        (same mean, different mean, same pairs, different pairs)
     """
     if weights is None:
         weights = [1 for _ in vectors]
@@ -42,4 +42,4 @@ def pair_means(vectors, topics, weights=None, similarity=dot):
             kind = 0 if topics[word] & topics[other] else 1
             sums[kind] += copies * similarity(vectors[word], vectors[other])
             pairs[kind] += copies
-    return sums[0] / pairs[0], sums[1] / pairs[1]
+    return sums[0] / pairs[0], sums[1] / pairs[1], pairs[0], pairs[1]

@@ -41,7 +41,8 @@ def planted_vectors(rng, labels, strength):
 
 
 def similarity_ratio(vectors, labels):
-    return np.divide(*PairSimilarity(vectors, labels).means())
+    means = PairSimilarity(vectors, labels).means()
+    return means.same_mean / means.different_mean
 
 
 def similarity_null(vectors, labels, strata, permutations, rng):
@@ -154,15 +155,15 @@ def test_a_pair_that_shares_two_topics_counts_once():
     membership = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
     vectors = np.array([[1.0, 0], [3, 0], [0, 1], [0, 1]])
     # Of one topic 3 and twice 0, of none in common twice 0 and 1.
-    assert PairSimilarity(vectors, membership).means() == (1.0, 1 / 3)
+    assert PairSimilarity(vectors, membership).means() == (1.0, 1 / 3, 3, 3)
 
 
 def test_planted_topics_raise_the_cosine():
     labels = disjoint(60, 4)
     vectors = planted_vectors(np.random.default_rng(0), labels, strength=1.0)
-    same, different = PairSimilarity(unit_vectors(vectors), labels).means()
-    assert same / different > 1.3
-    assert same - different > 0.1
+    means = PairSimilarity(unit_vectors(vectors), labels).means()
+    assert means.same_mean / means.different_mean > 1.3
+    assert means.same_mean - means.different_mean > 0.1
 
 
 def test_unit_vectors_count_the_bad_ones():
@@ -181,7 +182,11 @@ def test_a_word_in_very_many_topics_needs_no_subsets():
     one_way = np.triu_indices(80, 1)
     meets, products = (membership @ membership.T)[one_way], (vectors @ vectors.T)[one_way]
     expected = products[meets].mean(), products[~meets].mean()
-    assert PairSimilarity(vectors, membership).means() == pytest.approx(expected)
+    means = PairSimilarity(vectors, membership).means()
+    assert means[:2] == pytest.approx(expected)
+    assert means.same_pairs == 4 * 3 // 2 + 4 * 76 + sum(
+        n * (n - 1) // 2 for n in membership[4:].sum(axis=0).tolist()
+    )
 
 
 # Permutation nulls and bootstraps
@@ -349,12 +354,14 @@ def empty_class_calls(name):
     query, key = np.nonzero(~np.eye(6, dtype=bool))
     word_pairs = pairs.WordPairs(query, key, np.ones(30), np.ones(30, dtype=int))
     counts = np.array([[0, 3], [0, 2]]) if same else np.array([[3, 0], [2, 0]])
+    binned = np.repeat(counts[:, :, None], 4, axis=2)
     return {
         "pair_means": lambda: PairSimilarity(vectors, labels).means(),
         "null": lambda: similarity_null(vectors, labels, strata, 3, rng),
         "bootstrap": lambda: similarity_bootstrap(vectors, labels, 3, rng),
         "attention": lambda: attention_null(word_pairs, labels, strata, 3, rng),
         "documents": lambda: attention_bootstrap(counts, counts, 3, rng),
+        "distance": lambda: standardised_ratio(binned[0], binned[0]),
     }
 
 
@@ -376,6 +383,6 @@ def test_no_labelled_word_at_all_is_an_empty_class():
 
 
 def test_a_distance_profile_without_a_shared_bin_is_named():
-    for counts in ([[2, 0], [0, 2]], [[0, 0], [0, 2]], [[2, 0], [0, 0]]):
-        with pytest.raises(ValueError, match="no distance bin"):
-            standardised_ratio(np.array(counts), np.array(counts))
+    counts = np.array([[2, 0], [0, 2]])
+    with pytest.raises(ValueError, match="no distance bin"):
+        standardised_ratio(counts, counts)

@@ -105,8 +105,8 @@ def tiny(tmp_path_factory):
 
 
 def cosine_ratio(vectors: dict[str, np.ndarray], labels: Labels) -> float:
-    similarity = PairSimilarity(unit_vectors(vectors["output"]), labels.membership[0])
-    return np.divide(*similarity.means())
+    means = PairSimilarity(unit_vectors(vectors["output"]), labels.membership[0]).means()
+    return means.same_mean / means.different_mean
 
 
 @pytest.fixture

@@ -164,10 +164,11 @@ def targets() -> dict[tuple[str, str], dict[str, str]]:
     shown = {path.stem: summary(path) for path in captions}
     found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for one in sorted(read_declarations(), key=_place):
+        target = one.target or usual_target(one.kind, one.name)
+        result = Result(one.kind, one.name, one.section, one.label, one.rule, target)
         part, colon, _ = one.section.partition(":")
-        group = f"{one.folder}_{part.lower()}" if colon else one.folder
-        title = f"{FOLDERS[one.folder]}: {part}" if colon else FOLDERS[one.folder]
-        line, target = shown.pop(one.rule), one.target or usual_target(one.kind, one.name)
+        group, title, line = result.groups[-1], FOLDERS[one.folder], shown.pop(one.rule)
+        title += f": {part}" if colon else ""
         overlaps = get_args(Overlap) if one.wildcards else [""]
         found[group, title] |= {target.format(overlap=overlap): line for overlap in overlaps}
     return {**found, ("", ""): shown}

@@ -3,6 +3,11 @@
 from collections.abc import Callable
 
 
+def growing(measured: int) -> Callable[..., int]:
+    """A resource function: what was measured, twice that for a job's second attempt, and so on."""
+    return lambda wildcards, attempt: measured * attempt
+
+
 def gpus(device: str) -> int:
     """GPUs that a step with this setting `device` reserves: one for `cuda`, else none.
 
@@ -16,13 +21,9 @@ def asks(
 ) -> dict[str, object]:
     """All that a rule asks for: memory (MB) and time as its benchmark files say, more in a retry.
 
-    A second attempt asks for twice of both, and so on. `device` is the setting of a step that has
-    one, or a function of wildcards.
+    `device` is the setting of a step that has one, or a function of wildcards.
     """
-    found: dict[str, object] = {
-        "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
-        "runtime": lambda wildcards, attempt: minutes * attempt,
-    }
+    found: dict[str, object] = {"mem_mb": growing(mem_mb), "runtime": growing(minutes)}
     if callable(device):
         found["gpu"] = lambda wildcards: gpus(device(wildcards))
     elif device is not None:

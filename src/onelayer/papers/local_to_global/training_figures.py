@@ -401,11 +401,9 @@ def trap_figure(curves: pd.DataFrame, everywhere: list[Variant], variants: list[
             despine(axis)
     axes[0, 0].set_ylim(-0.5, 1.08)
     axes[1, 0].set_ylim(-0.05, 1.08)
-    labels = ("way from unigram\nto bigram entropy", "share of seeds\nthat have left")
-    for axis, label in zip(
-        axes[:, 0], (*labels, "median of least\ncurvature (2 h(0))"), strict=True
-    ):
-        axis.set_ylabel(label)
+    axes[0, 0].set_ylabel("way from unigram\nto bigram entropy")
+    axes[1, 0].set_ylabel("share of seeds\nthat have left")
+    axes[2, 0].set_ylabel("median of least\ncurvature (2 h(0))")
     handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
     return figure

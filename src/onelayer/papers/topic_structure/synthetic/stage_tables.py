@@ -20,6 +20,8 @@ STAGE_KEYS = ["studied", "setting", "loss", "optimizer", "learning_rate", "noise
 RATIO_KEYS = ["documents", "method", "tau"]
 TIMES = {"t_V": math.inf, "t_KQ": math.inf, "value_share_at_t_KQ": 1.0}  # and the most they can be
 IN_ORDER, CELLS_IN_ORDER = "share_in_order", "share_of_cells_in_order"
+# Beyond which share two stages are there: in most runs, or at any pair of a map.
+BEYOND = {IN_ORDER: 0.5, CELLS_IN_ORDER: 0.0}
 MEDIANS = ("t_V_median", "t_KQ_median")
 # Fewer runs cannot tell a share from a half, even if they all agree.
 LEAST_RUNS = 6
@@ -73,8 +75,7 @@ def tidy_stages(
         if row.quantity in MEDIANS:
             return Number(None)
         claimed = settings[row.studied, row.setting].two_stages_expected and row.n >= LEAST_RUNS
-        beyond = {IN_ORDER: 0.5, CELLS_IN_ORDER: 0.0}
-        return Direction(beyond[row.quantity], 1) if claimed and row.quantity in beyond else None
+        return Direction(BEYOND[row.quantity], 1) if claimed and row.quantity in BEYOND else None
 
     return judge(table, [compared(row) for row in table.itertuples()])
 

@@ -11,6 +11,7 @@ Shapes: W words, N labelled words, K topics, G distinct topic sets, d embedding 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,19 @@ from onelayer.errors import OnelayerError
 _LARGEST_EXPANDED_SET = 8
 # Multiply-adds of a dense product that take as long as one of a sparse product (measured: 8-20).
 _DENSE_SPEEDUP = 12
+
+
+class PairMeans(NamedTuple):
+    """Mean similarity of same-topic and different-topic pairs of distinct words.
+
+    Means and numbers of unordered pairs of labelled words whose topic sets meet, and do not meet;
+    numbers are weighted, see `PairSimilarity.means`.
+    """
+
+    same_mean: float
+    different_mean: float
+    same_pairs: int
+    different_pairs: int
 
 
 def unit_vectors(vectors: ArrayLike) -> np.ndarray:
@@ -156,10 +170,8 @@ class PairSimilarity:
 
     def means(
         self, weights: ArrayLike | None = None, permutation: ArrayLike | None = None
-    ) -> tuple[float, float]:
-        """Means over pairs of labelled words whose topic sets meet, and do not meet.
-
-        With resampled words, permuted labels, both or neither.
+    ) -> PairMeans:
+        """Pair means with resampled words, permuted labels, both or neither.
 
         Args:
             weights: int [W], multiplicities of the words in a bootstrap sample: a pair w != w'
@@ -176,12 +188,16 @@ class PairSimilarity:
 
         with_itself = multiplicity * multiplicity
         same = self.sets.meeting_sum(group_sums) - with_itself @ self._squares
+        same_pairs = self.sets.meeting_sum(sizes) - with_itself.sum()
         whole = group_sums.sum(axis=0)
+        pairs = sizes.sum() ** 2 - with_itself.sum()
         different = whole @ whole - with_itself @ self._squares - same
-        # Numbers of ordered pairs are whole.
-        same_pairs = round(self.sets.meeting_sum(sizes) - with_itself.sum())
-        different_pairs = round(sizes.sum() ** 2 - with_itself.sum()) - same_pairs
-        for name, pairs in (("same_topic", same_pairs), ("different_topic", different_pairs)):
-            if pairs == 0:
-                raise ValueError(f"{name}: no pair of distinct labelled words in this class")
-        return float(same / same_pairs), float(different / different_pairs)
+        return _means(same, different, round(same_pairs) // 2, round(pairs - same_pairs) // 2)
+
+
+def _means(same: float, different: float, same_pairs: int, different_pairs: int) -> PairMeans:
+    for name, pairs in (("same_topic", same_pairs), ("different_topic", different_pairs)):
+        if pairs == 0:
+            raise ValueError(f"{name}: no pair of distinct labelled words in this class")
+    means = float(same) / (2 * same_pairs), float(different) / (2 * different_pairs)
+    return PairMeans(*means, same_pairs, different_pairs)

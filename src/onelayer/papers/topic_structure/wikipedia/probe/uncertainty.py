@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairMeans
 
 CLASSES = ("same_topic", "different_topic")
 LEVEL = 0.95  # of all intervals
@@ -36,9 +37,9 @@ class Replicates:
     different: np.ndarray
 
     @classmethod
-    def of(cls, means: Iterable[tuple[float, float]]) -> Replicates:
+    def of(cls, means: Iterable[PairMeans]) -> Replicates:
         """Of `PairSimilarity.means`, a replicate each."""
-        return cls(*np.array(list(means)).T)
+        return cls(*np.array([(mean.same_mean, mean.different_mean) for mean in means]).T)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -181,8 +182,12 @@ def standardised_means(sums: np.ndarray, counts: np.ndarray) -> Replicates:
         sums, counts: [replicates, 2, B], of (same_topic, different_topic) pairs.
 
     Raises:
-        ValueError: when no bin has pairs of both classes.
+        ValueError: when a class has no pairs (it is named), or no bin has pairs of both.
     """
+    pairs = counts.sum(axis=2)
+    for index, name in enumerate(CLASSES):
+        if (pairs[:, index] == 0).any():
+            raise ValueError(f"{name}: no pairs at any distance")
     shared = (counts > 0).all(axis=1)  # [replicates, B]
     weights = np.where(shared, counts[:, 0], 0.0)
     total = weights.sum(axis=1)
