@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from onelayer.evidence.intervals import mean
 
 ROOT = Path(__file__).resolve().parents[1]
 SAME = 1e-4  # relative difference of numbers that are no sample
+FEWEST = 3  # steps of a part
 AGREE = 0.9  # share of numbers that must agree: one of twenty intervals misses by chance
 COLUMNS = ["what", "CPU, s", "GPU, s", "CPU / GPU", "run-steps/s", "of the limit", "agree"]
 Numbers = Mapping[str, np.ndarray]  # [..., runs], or [...] under a name that begins with `exactly`
@@ -158,8 +159,8 @@ def with_text_models(small: bool) -> Iterator[Part]:
     yield gpu_text_parts.probe(small)
 
 
-def bench(device: str, small: bool, chosen: list[str]) -> bool:
-    """Print rates and the table; whether all parts agree."""
+def bench(device: str, small: bool, chosen: list[str], share: float = 1.0) -> bool:
+    """Print rates and the table, of a share of each part's steps; whether all parts agree."""
     limits = Limits.measured(device, small)
     print(f"matrix product, float32: {limits.flops / 1e12:,.3f} TFLOP/s")
     print(f"copy, bytes read and written: {limits.bytes / 1e9:,.1f} GB/s")
@@ -170,6 +171,7 @@ def bench(device: str, small: bool, chosen: list[str]) -> bool:
     rows, agreed = [COLUMNS], True
     for part in parts:
         if not chosen or any(name in part.name for name in chosen):
+            part = replace(part, steps=max(FEWEST, round(share * part.steps)))
             cells, agrees = measure(part, device, limits)
             rows.append(cells)
             agreed &= agrees
@@ -240,6 +242,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("only", nargs="*", help="parts whose names hold one of these")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--small", action="store_true", help="next to nothing of everything")
+    parser.add_argument("--share", type=float, default=1.0, help="of the steps of each part (1)")
     parser.add_argument("--threads", type=int, default=2, help="of the CPU (2)")
     parser.add_argument("--default", action="store_true", help="then the whole default run")
     parser.add_argument("--paper", action="store_true", help="then the paper overlay, synthetic")
@@ -248,8 +251,10 @@ def main(words: list[str]) -> int:
     threads = torch.get_num_threads()
     try:
         device = resolve_device(arguments.device)
+        if not 0 < arguments.share <= 1:
+            raise OnelayerError(f"--share: {arguments.share:g}; above 0, at most 1")
         torch.set_num_threads(arguments.threads)
-        agreed = bench(device, arguments.small, arguments.only)
+        agreed = bench(device, arguments.small, arguments.only, arguments.share)
         longer_runs(arguments)
     except OnelayerError as error:
         print(f"bench-gpu: {error}", file=sys.stderr)

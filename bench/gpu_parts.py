@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from bench.gpu import Numbers, Part
+from bench.gpu import FEWEST, Numbers, Part
 from onelayer.compute.execution import Execution
 from onelayer.papers.decision_lists import attention as lists
 from onelayer.papers.local_to_global import canonical, integrator, training
@@ -25,7 +25,6 @@ SYNTHETIC = default_settings().topic_structure.synthetic
 LTG = default_settings().local_to_global
 FLOAT = 4  # bytes
 MOMENTUM, ADAM = 5, 7  # numbers read and written for each parameter
-FEWEST = 3  # iterations of the language model
 
 
 def _silent(items, **_):

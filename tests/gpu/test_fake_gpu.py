@@ -29,6 +29,9 @@ from onelayer.papers.scan_snap.text_training import train_language_model
 from onelayer.papers.topic_structure.synthetic import data
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_articles
+from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
+from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels
 from onelayer.settings import local_to_global, scan_snap
 from onelayer.settings.decision_lists import DescentRun, SampledRun
 from onelayer.settings.pretraining import AdamWSettings
@@ -389,6 +392,23 @@ def test_the_probe_on_a_gpu_gives_the_cpus_sums_and_copies_no_attention(gpu, nam
     for own in ("query", "key", "sums", "counts"):
         close(getattr(ours.word_pairs, own), getattr(theirs.word_pairs, own), tolerance=1e-6)
     assert len(gpu.downloads) == 4  # one of each length
+
+
+def test_what_reads_one_text_at_a_time_reads_it_on_a_gpu_too(gpu, tmp_path):
+    folder, articles = save_tiny("bert", tmp_path / "tiny"), np.array([0, 1, 0, 1, 0])
+    labels = Labels(("frog", "toad", "bach"), np.array([[[1, 0], [1, 0], [0, 1]]], dtype=bool))
+    label_of = np.full(12, -1)
+    label_of[5:8] = range(3)
+    inputs = [(np.array(ids), articles) for ids in ([5, 6, 7, 5, 6], [6, 7, 8, 5, 7])]
+
+    def probed(device: str):
+        given = inputs, labels, [Variant("disjoint", "top 2")], label_of, 7
+        return probe_inputs(load_checkpoint(folder).to(device), *given)
+
+    theirs, ours = probed("cpu"), probed(DEVICE)
+    assert list(ours) == list(theirs) == [WITHIN, ACROSS]
+    for pairs, own in ours.items():
+        close(own.head_sums, theirs[pairs].head_sums, tolerance=1e-6)
 
 
 @pytest.mark.parametrize("method", ["sampled", "descent"])

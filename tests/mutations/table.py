@@ -1671,6 +1671,13 @@ FAULTS = [
         "pairs of one article count as pairs across articles",
     ),
     Fault(
+        "papers/topic_structure/wikipedia/probe/packed.py",
+        "SEP_ID]).cpu()",
+        "SEP_ID])",
+        "tests/gpu/test_fake_gpu.py::test_what_reads_one_text_at_a_time_reads_it_on_a_gpu_too",
+        "attention of an input stays on the GPU",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
         '(kinds[row["model"]], articles), row)',
         "(next(iter(in_order))[0], articles), row)",

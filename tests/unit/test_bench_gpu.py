@@ -38,6 +38,23 @@ def test_every_part_runs_and_agrees_with_itself(capsys) -> None:
         assert float(limit.rstrip("%")) >= 0
 
 
+def test_a_share_of_the_steps_is_run_and_never_too_few(monkeypatch, capsys) -> None:
+    asked = []
+    part = gpu.Part("some part", 50, 1, lambda device, steps: asked.append(steps) or {}, 1.0, 0)
+    few = gpu.Part("part of few steps", 4, 1, part.run, 1.0, 0)
+    monkeypatch.setattr(gpu, "synthetic", lambda small: iter([part, few]))
+    monkeypatch.setattr(gpu, "agreement", lambda ours, theirs: 1.0)
+    small = ["--device", "cpu", "--small", "--threads", "1", "part"]
+    assert gpu.main([*small, "--share", "0.2"]) == 0
+    warmed, *there_and_here = asked[:3]
+    assert warmed == 5 and there_and_here == [10, 10] and asked[4:] == [gpu.FEWEST] * 2
+    for share in ("0", "1.5"):
+        assert gpu.main([*small, "--share", share]) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == (
+            f"bench-gpu: --share: {share}; above 0, at most 1"
+        )
+
+
 def test_synthetic_parts_need_neither_transformers_nor_the_workflow() -> None:
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({WORKFLOW}))\n"

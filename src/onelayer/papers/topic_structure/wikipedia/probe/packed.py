@@ -91,7 +91,7 @@ def probe_inputs(
     for place, (ids, articles) in enumerate(inputs):
         index = label_of[ids]
         positions = np.flatnonzero(index >= 0)
-        attention = forward(model, [CLS_ID, *ids.tolist(), SEP_ID])
+        attention = forward(model, [CLS_ID, *ids.tolist(), SEP_ID]).cpu()
         for article in np.unique(articles[positions]):
             mine = positions[articles[positions] == article]
             one = counter.pair_sums(attention, mine + 1, index[mine])
