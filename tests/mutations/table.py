@@ -1678,6 +1678,27 @@ FAULTS = [
         "attention of an input stays on the GPU",
     ),
     Fault(
+        "papers/topic_structure/wikipedia/over_tokens.py",
+        'shares["low"].fillna(shares["value"]) > 0',
+        'shares["value"] > 0',
+        "tests/unit/test_inputs.py::test_whether_a_model_has_learned_is_said_by_its_best_snapshot_over_trainings",
+        "a mean share above 0 is enough, whatever its interval",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/over_tokens.py",
+        "ABSENCES = (NEGLIGIBLE, UNDECIDED)",
+        "ABSENCES = (UNDECIDED,)",
+        "tests/unit/test_inputs.py::test_a_model_that_has_not_learned_to_predict_words_shows_no_absence",
+        "what has learned nothing is said to show nothing",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topics_per_input.py",
+        'known[row["model"]] and known[base["model"]]',
+        'known[row["model"]]',
+        "tests/unit/test_inputs.py::test_a_model_that_has_not_learned_to_predict_words_shows_no_absence",
+        "a model is compared with one that has learned nothing",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
         '(kinds[row["model"]], articles), row)',
         "(next(iter(in_order))[0], articles), row)",

@@ -9,6 +9,7 @@ import pytest
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
+from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, NOT_LEARNED, learned
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES, Labels
@@ -195,13 +196,61 @@ def model(name, seeds=(0, 1), family="bert", layers=None, **inputs):
     return NamedModel(name=name, settings=settings)
 
 
+def snapshots(models, never=()):
+    """Rows of `measure_snapshots` of models that learn to predict words, but for some."""
+    shares = {one.name: [-0.1, -0.2] if one.name in never else [-0.1, 0.2] for one in models}
+    rows = {"quantity": INFORMATION, "seed": "all", "tokens": [1000, 2000]}
+    tables = [pd.DataFrame(rows | {"value": values}) for values in shares.values()]
+    return [table.assign(low=table["value"] - 0.05, high=table["value"] + 0.05) for table in tables]
+
+
+def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence():
+    models = [model("one"), model("four", articles=4), model("two", articles=2)]
+    articles = [measures(1.0, 0.01), measures(1.0, 0.01), measures(1.2, 0.01)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * 3
+    given = articles, inputs, snapshots(models, never=["four", "two"]), models
+    rows = topics_per_input(*given).set_index(["model", "probed", "quantity"])
+    at = rows.loc[("four", "articles", RATIO)]
+    assert (at["verdict"], at["note"]) == ("not reached", NOT_LEARNED)
+    assert np.isnan(at["effect_share"])
+    assert rows.loc[("one", "articles", RATIO), "verdict"] == "negligible"
+    # What is there is there; but it is no difference of what both have learned.
+    assert rows.loc[("two", "articles", RATIO), "verdict"] == "reproduced"
+    assert rows.loc[("two", "articles", MORE), "verdict"] == "not reached"
+    # Nor where that which it is compared with has not.
+    given = articles, inputs, snapshots(models, never=["one"]), models
+    rows = topics_per_input(*given).set_index(["model", "probed", "quantity"])
+    assert set(rows.loc[(slice(None), slice(None), MORE), "verdict"]) == {"not reached"}
+
+
+def test_whether_a_model_has_learned_is_said_by_its_best_snapshot_over_trainings():
+    models = [
+        model("came"),
+        model("never"),
+        model("wide"),
+        model("alone", seeds=[0]),
+        model("bart"),
+    ]
+    tables = snapshots(models, never=["never"])
+    tables[2]["low"] = -0.01  # some trainings may have, and others not
+    tables[3][["low", "high"]] = np.nan
+    tables[4]["quantity"] = "attention_ratio"  # of which there is no share
+    assert learned(models, tables) == {
+        "came": True,
+        "never": False,
+        "wide": False,
+        "alone": True,
+        "bart": True,
+    }
+
+
 def test_what_several_articles_add_is_judged_beside_one():
     models = [model("one"), model("four", articles=4), model("alone", seeds=[0], articles=2)]
     articles = [measures(0.99, 0.01), measures(1.2, 0.05, null=1.1), measures(1.4, 0.01)]
     inputs = [measures(1.0, 0.01, pairs=WITHIN)] + [
         pd.concat([measures(1.1, 0.01, pairs=WITHIN), measures(0.9, 0.01, pairs=ACROSS)])
     ] * 2
-    report = topics_per_input(articles, inputs, models)
+    report = topics_per_input(articles, inputs, snapshots(models), models)
     rows = report.set_index(["model", "probed", "quantity"])
     assert rows.loc[("one", "articles", RATIO), "verdict"] == "negligible"
     assert rows.loc[("four", "articles", RATIO), "verdict"] == "reproduced"
@@ -225,7 +274,7 @@ def test_a_model_is_compared_with_one_of_its_family_and_depth():
     ]
     articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.2)]
     inputs = [measures(1.0, 0.01, pairs=WITHIN)] * 4
-    rows = topics_per_input(articles, inputs, models).query("quantity == @MORE")
+    rows = topics_per_input(articles, inputs, snapshots(models), models).query("quantity == @MORE")
     assert rows["model"].tolist() == ["albert-4"]
     assert rows["value"].item() == pytest.approx(0.1)
 
@@ -241,7 +290,9 @@ def test_bags_are_compared_with_as_many_articles_in_order():
     ]
     articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.5, 1.6, 1.7)]
     inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
-    rows = topics_per_input(articles, inputs, models).set_index(["quantity", "model"])["value"]
+    rows = topics_per_input(articles, inputs, snapshots(models), models).set_index(
+        ["quantity", "model"]
+    )["value"]
     assert rows[BAGS].to_dict() == pytest.approx({"bag-of-one": 0.1, "bag-of-four": 0.2})
     assert rows[MORE].to_dict() == pytest.approx(
         {"four": 0.3, "bag-of-one": 0.1, "bag-of-four": 0.5, "bag-of-two": 0.6, "drawn": 0.7}

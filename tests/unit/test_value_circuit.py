@@ -14,6 +14,7 @@ from onelayer.evidence.figures import PALETTE
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 from onelayer.papers.topic_structure.wikipedia import value_circuit as table
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEVERAL
+from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, NOT_LEARNED
 from onelayer.papers.topic_structure.wikipedia.probe import value_circuit as probe
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
@@ -229,6 +230,18 @@ def test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit() -> N
     heads = rows[rows["seed"] == "all"].set_index(["model", "quantity"])["value"]
     assert heads["here", "heads_above"] == 0.5
     assert heads["here", "heads_below"] == pytest.approx(2 / 6)
+
+
+def test_values_of_a_model_that_has_not_learned_to_predict_words_are_not_said_to_know_nothing():
+    share = pd.DataFrame({"quantity": [INFORMATION], "seed": "all", "tokens": 400, "value": -0.1})
+    followed, beside = [pd.concat([snapshots(100, GAPS), share])], [attention(1.02)]
+    one = MODELS[:1]
+    for gap, verdict in ((0.0, "not reached"), (0.3, "reproduced")):
+        measured = [circuits(gap, (0, 1, 2))]
+        rows = table.value_circuit(measured, beside, followed, one, one, 200).table
+        [at] = rows[(rows["quantity"] == table.GAP) & (rows["seed"] == "all")].to_dict("records")
+        assert at["verdict"] == verdict
+        assert (at["note"] == NOT_LEARNED) == (verdict == "not reached")
 
 
 def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:

@@ -10,6 +10,7 @@ from onelayer.evidence.verdicts import VERDICTS
 from onelayer.papers.topic_structure.findings import WIKIPEDIA
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
+from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, NOT_LEARNED
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import (
     HubModel,
@@ -81,12 +82,24 @@ def measures_over_seeds(values: dict[str, float]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def assemble(ours: dict[str, pd.DataFrame], models: dict[str, ModelSettings]) -> pd.DataFrame:
-    """The table of disjoint topics, of measures by model."""
+def assemble(
+    ours: dict[str, pd.DataFrame],
+    models: dict[str, ModelSettings],
+    shares: dict[str, float] | None = None,
+) -> pd.DataFrame:
+    """The table of disjoint topics, of measures by model, and shares of topic information."""
+    followed = [NamedModel(name=name, settings=models[name]) for name in shares or {}]
+    of_all = {"quantity": INFORMATION, "seed": "all", "tokens": 1000}
+    snapshots = [
+        pd.DataFrame([of_all | {"value": share, "low": share - 0.1}])
+        for share in (shares or {}).values()
+    ]
     measures = list(ours.values()), [rows[:0] for rows in ours.values()]
     named = [NamedModel(name=name, settings=model) for name, model in models.items()]
     shown = [NamedModel(name=name, settings=models[name]) for name in ours]
-    return wikipedia.wikipedia(*measures, REFERENCE, shown, named, AMBIGUITY, "disjoint").table
+    return wikipedia.wikipedia(
+        *measures, snapshots, REFERENCE, shown, followed, named, AMBIGUITY, "disjoint"
+    ).table
 
 
 def directions(ours: dict[str, pd.DataFrame], models: dict[str, ModelSettings]) -> pd.DataFrame:
@@ -241,6 +254,21 @@ def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
     claims = directions(ours, own)
     assert claims["note"].str.contains(said, regex=False).all()
     assert set(wikipedia.readable_claims(claims)["over seeds"]) == {"one seed"}
+
+
+def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence() -> None:
+    own = MODELS | {
+        "one": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1], published_as="bert")
+    }
+    ours = {"one": measures(NULL, (0.05, 0.2), half=0.005)}
+    learned = assemble(ours, own, {"one": 0.2})
+    never = assemble(ours, own, {"one": 0.05})
+    here, there = (cell(of, "one", "top 20", "attention_ratio") for of in (learned, never))
+    assert here["verdict"] == "negligible" and NOT_LEARNED not in here["note"]
+    assert (there["verdict"], there["note"]) == ("not reached", NOT_LEARNED)
+    assert there["value"] == here["value"] and math.isnan(there["effect_share"])
+    shown = assemble({"one": measures(1.3, (0.05, 0.2))}, own, {"one": 0.05})
+    assert cell(shown, "one", "top 20", "attention_ratio")["verdict"] == "reproduced"
 
 
 def test_raw_ratios_of_two_zeros_are_not_compared(table) -> None:

@@ -3,11 +3,12 @@
 Of models pretrained here at their snapshots, and of series of checkpoints from elsewhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
 from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
+from onelayer.evidence.verdicts import NEGLIGIBLE, NOT_REACHED, UNDECIDED
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
@@ -37,6 +38,14 @@ NOTES = [
     "BART, whose decoder reads the words before, has none; ELECTRA's is its generator's.",
     over_seeds.NOTE,
 ]
+# What an absence of topics means in a model that has not learned to predict words: nothing.
+ABSENCES = (NEGLIGIBLE, UNDECIDED)
+NOT_LEARNED = "its trainings are not shown to predict hidden words better than frequencies do"
+LEARNED_NOTE = (
+    "Not reached: a model whose share of topic information (`table_topic_structure_over_tokens`) "
+    "lies above 0 at no snapshot, with its interval over trainings, has not learned what would "
+    "show topics. That it shows none is not said of it; what it does show is."
+)
 SERIES_NOTE = (
     "{}: checkpoints from elsewhere, probed on as many articles as in the main tables; their "
     "intervals leave the training out."
@@ -46,6 +55,37 @@ SERIES_NOTE = (
 def tokens_shown(tokens: float, _: int = 0) -> str:
     """Tokens for readers: `64k`, `1.0M`."""
     return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
+
+
+def learned(models: Sequence[NamedModel], measures: Sequence[pd.DataFrame]) -> dict[str, bool]:
+    """Of each model whether its trainings ever predict hidden words better than frequencies do.
+
+    At some snapshot their mean share of topic information lies above 0, with its interval; of one
+    training, which has none, its share. Where there is no such share (BART), nothing is known
+    against it. `measures` are rows of `measure_snapshots`, model by model.
+    """
+    found = {}
+    for model, rows in zip(models, measures, strict=True):
+        shares = rows[(rows["quantity"] == INFORMATION) & (rows[SEED] == ALL)]
+        found[model.name] = bool((shares["low"].fillna(shares["value"]) > 0).any() or shares.empty)
+    return found
+
+
+def withhold(
+    judged: Callable[[pd.DataFrame], pd.DataFrame], rows: pd.DataFrame, known: Mapping[str, bool]
+) -> pd.DataFrame:
+    """Rows with their verdicts; `not reached` where one says that a model shows nothing.
+
+    Args:
+        judged: gives rows their verdicts.
+        rows: tidy, of models.
+        known: as `learned` has it; of other models nothing is known against them.
+    """
+    table = judged(rows)
+    idle = ~rows["model"].map(lambda name: known.get(name, True))
+    idle &= table["verdict"].isin(ABSENCES)
+    reasons = {"verdict": NOT_REACHED, "note": NOT_LEARNED}
+    return judged(rows.assign(**{to: rows[to].mask(idle, why) for to, why in reasons.items()}))
 
 
 def gather(tokens: Sequence[int], *measures: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.over_tokens import LEARNED_NOTE, learned, withhold
 from onelayer.settings.models import HubModel, ModelSettings, RandomModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 from onelayer.settings.topics import AmbiguitySettings, Overlap
@@ -297,6 +298,7 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
         "model, which says nothing of the paper's; random models are controls, in units of the "
         "published effect of the model that they are like: 'negligible' is what is expected of "
         "them.",
+        LEARNED_NOTE,
     ]
 
 
@@ -336,10 +338,12 @@ def measures_by_model(
     reads={
         "attention": "measure_attention.measures",
         "embeddings": "measure_embeddings.measures",
+        "snapshots": "measures_over_tokens",
         "published": "reference/topic_structure_wikipedia.csv",
     },
     settings={
         "models": "probed_models",
+        "followed": "models_over_tokens",
         "originals": "original_models",
         "ambiguity": "topics.ambiguity",
     },
@@ -349,8 +353,10 @@ def measures_by_model(
 def wikipedia(
     attention: list[pd.DataFrame],
     embeddings: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
     published: Path,
     models: list[NamedModel],
+    followed: list[NamedModel],
     originals: list[NamedModel],
     ambiguity: AmbiguitySettings,
     overlap: Overlap,
@@ -359,6 +365,7 @@ def wikipedia(
 
     Args:
         attention, embeddings: rows of `probe.measures`, model by model.
+        snapshots: rows of `measure_snapshots`, in the order of `followed`.
         originals: models that the random ones among them are like.
         ambiguity: thresholds, with the published threshold beside which each stands.
 
@@ -386,7 +393,8 @@ def wikipedia(
         note="needs " + missing["model"].map(CHECKPOINTS) + " from a model hub",
         **{SEED: ALL},
     )
-    table = judged(tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED]))
+    rows = tidy(pd.concat([*parts, missing], ignore_index=True), [*KEYS, SEED])
+    table = withhold(judged, rows, learned(followed, snapshots))
     title = f"Topic structure on Wikipedia, {overlap} topics: same-topic / different-topic"
     return Report(table, readable(table), title, reader_notes(table, settings_of))
 

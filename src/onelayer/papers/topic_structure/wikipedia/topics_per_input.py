@@ -7,14 +7,20 @@ words, and on documents drawn from the topic model, and probed alike.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from onelayer.evidence.tables import ALL, interval_of, number, row_per, table, tidy
-from onelayer.evidence.verdicts import DIFFERENCE, Direction, judge, worded
+from onelayer.evidence.verdicts import DIFFERENCE, NOT_REACHED, Direction, judge, worded
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.over_tokens import (
+    LEARNED_NOTE,
+    NOT_LEARNED,
+    learned,
+    withhold,
+)
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
 from onelayer.settings.models import PretrainedModel
@@ -44,13 +50,17 @@ def kind_of(model: PretrainedModel) -> str:
 
 
 def assemble(
-    articles: Sequence[pd.DataFrame], inputs: Sequence[pd.DataFrame], models: Sequence[NamedModel]
+    articles: Sequence[pd.DataFrame],
+    inputs: Sequence[pd.DataFrame],
+    models: Sequence[NamedModel],
+    known: Mapping[str, bool],
 ) -> pd.DataFrame:
     """Attention ratios of every model, on articles and on inputs, tidy.
 
     Args:
         articles: rows of `measure_attention`, model by model.
         inputs: rows of `measure_inputs`, `pairs` among them, model by model.
+        known: as `over_tokens.learned` has it.
 
     Returns:
         `attention_ratio` and what stands behind it; and the ratio over its null minus that of the
@@ -73,11 +83,15 @@ def assemble(
         )
         parts.append(rows[rows["quantity"].str.startswith(RATIO)])
     found = pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
-    return tidy(pd.concat([found, _over_others(found, models)], ignore_index=True), KEYS)
+    return tidy(pd.concat([found, _over_others(found, models, known)], ignore_index=True), KEYS)
 
 
-def _over_others(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFrame:
+def _over_others(
+    rows: pd.DataFrame, models: Sequence[NamedModel], known: Mapping[str, bool]
+) -> pd.DataFrame:
     """How much larger the ratio over its null is than after other inputs, all else being alike.
+
+    What has not learned is not compared, whatever the difference: `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
@@ -100,7 +114,9 @@ def _over_others(rows: pd.DataFrame, models: Sequence[NamedModel]) -> pd.DataFra
                 below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
                 above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
                 ends = {"value": value, "low": value - below, "high": value + above}
-                found.append(row | {"quantity": quantity} | ends)
+                both = known[row["model"]] and known[base["model"]]
+                reached = {} if both else {"verdict": NOT_REACHED, "note": NOT_LEARNED}
+                found.append(row | {"quantity": quantity} | ends | reached)
     return pd.DataFrame(found, columns=over.columns)
 
 
@@ -149,19 +165,29 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "Verdicts: above its own null; more than after one article as it is; bags more than as "
         f"many articles with their words in order. {MATTERS:g}, a tenth of BERT's published "
         "effect, is what would matter.",
+        LEARNED_NOTE,
         over_seeds.NOTE,
     ],
     readable=readable,
-    reads={"articles": "measures_on_articles", "inputs": "measures_on_inputs"},
+    reads={
+        "articles": "measures_on_articles",
+        "inputs": "measures_on_inputs",
+        "snapshots": "measures_at_snapshots",
+    },
     settings={"models": "trained_on_inputs"},
     made="probed_inputs",
 )
 def topics_per_input(
-    articles: list[pd.DataFrame], inputs: list[pd.DataFrame], models: list[NamedModel]
+    articles: list[pd.DataFrame],
+    inputs: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
+    models: list[NamedModel],
 ) -> pd.DataFrame:
     """Attention ratios after pretraining on inputs of one and of several articles or topics."""
-    found = assemble(articles, inputs, models)
+    known = learned(models, snapshots)
+    found = assemble(articles, inputs, models, known)
     against = beside_null(found.assign(model=found["model"] + found["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
     compared = {RATIO: above, MORE: more, BAGS: more}
-    return judge(found.assign(reference=against["reference"]), compared, against[DIFFERENCE])
+    rows = found.assign(reference=against["reference"])
+    return withhold(lambda rows: judge(rows, compared, against[DIFFERENCE]), rows, known)

@@ -24,7 +24,13 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
-from onelayer.papers.topic_structure.wikipedia.over_tokens import FOUND, tokens_shown
+from onelayer.papers.topic_structure.wikipedia.over_tokens import (
+    FOUND,
+    LEARNED_NOTE,
+    learned,
+    tokens_shown,
+    withhold,
+)
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import FIRST, GAP, READINGS
 from onelayer.papers.topic_structure.wikipedia.tables import beside_null, measures_by_model
@@ -158,9 +164,10 @@ def value_circuit(
     rows["runs"] = [over_seeds.runs(*one) for one in of]
     notes = pd.Series([over_seeds.note(*one) for one in of], rows.index)
     rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
-    made = _judged(tidy(rows, KEYS), known)
+    came = learned(followed, snapshots)
+    made = withhold(lambda rows: _judged(rows, known), tidy(rows, KEYS), came)
     title = "Value circuits: do heads write the topic of what they attend to?"
-    return Report(made, readable(made), title, [*NOTES, SNAPSHOTS.format(documents)])
+    return Report(made, readable(made), title, [*NOTES, LEARNED_NOTE, SNAPSHOTS.format(documents)])
 
 
 @row_per("model", SEED, "layer")
@@ -225,7 +232,7 @@ def _judged(rows: pd.DataFrame, models: Mapping[str, ModelSettings]) -> pd.DataF
             unit = over.get((models[name].like, *place), math.nan)
             known = Number(0.0, "control", unit=unit)
         compared.append(known)
-    never = rows["quantity"].eq(EARLIER) & rows["value"].isna()
+    never = rows["quantity"].eq(EARLIER) & rows["value"].isna() | rows["verdict"].eq(NOT_REACHED)
     alone = [over_seeds.undecided(models[name]) for name in rows["model"]]
     rows = rows.assign(reference=against["reference"], verdict=np.where(never, NOT_REACHED, alone))
     return judge(rows, compared, against[DIFFERENCE])
