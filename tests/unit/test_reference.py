@@ -307,12 +307,13 @@ def test_a_run_of_some_targets_is_kept_beside_and_quoted_by_its_folder(tmp_path,
     with pytest.raises(OnelayerError, match=f"^{path}: not what tabulate wrote"):
         keep_beside(results, reference)
     assert not reference.exists()
-    write_record(results, "tabulate", 1, [], [path], file_sha256(results.parent / path))
+    written = file_sha256(results.parent / path)
+    write_record(results, "tabulate", 1, [], [path], written, device="cuda")
     write_csv(own, results.parent / path)
     keep_beside(results, reference)
     machine = json.loads((reference / "beside/longer/machine.json").read_text("utf-8"))
     assert machine["started"] == "2026-01-01T00:00:00"
-    assert machine["steps_of_other_code"] == "tabulate"
+    assert machine["steps_of_other_code"] == machine["steps_on_a_gpu"] == "tabulate"
     beside = said_beside(reference)
     assert "2.500 [" in beside["longer/attention_minilm"].sentence
     renewed = requoted("<!-- finding: longer/attention_minilm -->old<!-- end -->", beside)
@@ -336,14 +337,14 @@ def test_a_picture_is_kept_small(tmp_path):
         assert kept.size == (40, 20) and kept.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
-def write_record(results, step, seconds, inputs, outputs, sha256="sum"):
+def write_record(results, step, seconds, inputs, outputs, sha256="sum", device="cpu"):
     """A record of a step that took so long, and what it made."""
     for name in outputs:
         (results.parent / name).parent.mkdir(parents=True, exist_ok=True)
         (results.parent / name).write_text(name)
     started = datetime(2026, 1, 1)
     record = {
-        "step": step, "settings": {}, "code": "", "libraries": {}, "device": "cpu",
+        "step": step, "settings": {}, "code": "", "libraries": {}, "device": device,
         "started": started.isoformat(), "ended": (started + timedelta(seconds=seconds)).isoformat(),
         "inputs": dict.fromkeys(inputs, "sum"), "outputs": dict.fromkeys(outputs, sha256),
     }  # fmt: skip

@@ -13,6 +13,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -74,7 +75,8 @@ def keep_run(results: Path, reference: Path) -> None:
 def keep_beside(results: Path, reference: Path) -> None:
     """Keep a run of some targets beside the reference run, under the name of the run's folder.
 
-    The commit that is written down is the checkout's; steps that ran with other code are named.
+    The commit and the machine that are written down are the checkout's; steps that ran with other
+    code, or on a GPU, are named.
 
     Raises:
         OnelayerError: it has no tables or figures, or they are not what its steps wrote.
@@ -83,8 +85,14 @@ def keep_beside(results: Path, reference: Path) -> None:
     verify_results(results, None)
     steps = {id(step): step for step in read_records(results).steps.values()}.values()
     started = min(filter(None, (step["started"] for step in steps)), default="")
-    others = sorted({step["step"] for step in steps if not _is_of_this_checkout(step)})
-    _keep(results, place, commit(), started, others)
+    notable = {
+        "steps_of_other_code": lambda step: not _is_of_this_checkout(step),
+        "steps_on_a_gpu": lambda step: step["device"] == "cuda",
+    }
+    found = {
+        what: sorted({s["step"] for s in steps if is_so(s)}) for what, is_so in notable.items()
+    }
+    _keep(results, place, commit(), started, found)
 
 
 def _is_of_this_checkout(step: Mapping) -> bool:
@@ -96,9 +104,13 @@ def _is_of_this_checkout(step: Mapping) -> bool:
 
 
 def _keep(
-    results: Path, place: Path, of: str | None, started: str, others: Sequence[str] = ()
+    results: Path,
+    place: Path,
+    of: str | None,
+    started: str,
+    notable: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """A run's tables and figures, the machine, the commit, when it began, steps of other code."""
+    """A run's tables and figures, the machine, the commit, when it began, notable steps."""
     for kind in SHOWN:
         shutil.rmtree(place / kind, ignore_errors=True)
     for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
@@ -107,7 +119,7 @@ def _keep(
         picture = kept.suffix == ".png"
         copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
     known = machine() | {"commit": of, "started": started}
-    known |= {"steps_of_other_code": ", ".join(others)} if others else {}
+    known |= {what: ", ".join(steps) for what, steps in notable.items() if steps}
     (place / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
