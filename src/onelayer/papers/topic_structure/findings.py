@@ -162,6 +162,20 @@ _MORE = {
 }
 
 
+def _topics_after(name: str, model: str, subject: str, longer: str = "") -> Remark:
+    """How much attention shows topics after inputs of one article, and of four."""
+    of = {"seed": ALL, "quantity": "attention_ratio_null_corrected", "probed": "articles"}
+    return Remark(
+        f"topics_after_one_article{name}",
+        "topic_structure/topics_per_input",
+        of | {"model": f"{model}-one{longer}"},
+        f"In {subject} that read articles one by one words of one topic attend to each other "
+        "{it:3} times as much as equally frequent words of permuted topics; after pieces of four "
+        "articles in each input {four:3} times.",
+        beside={"four": of | {"model": f"{model}-of-4{longer}"}},
+    )
+
+
 def _values(name: str, model: str, subject: str) -> list[Finding]:
     """The theorem's stages asked of a small model: do values know the topics, and first?"""
     place = {
@@ -325,6 +339,8 @@ WIKIPEDIA: list[Finding | Remark] = [
         "a small BERT that read pieces of two articles in each input",
         **_MORE,
     ),
+    *(_topics_after(name, *of) for name, of in _AFTER_FOUR.items()),
+    _topics_after("_longer", "bert", "a small BERT of ten million tokens", "-longer"),
     *(
         _several(
             f"bags_of_articles{name}",

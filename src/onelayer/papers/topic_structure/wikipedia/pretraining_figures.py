@@ -21,6 +21,7 @@ from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     FOUND,
     INFORMATION,
     RATIOS,
+    learned,
     ratios_over_tokens,
     tokens_shown,
 )
@@ -252,7 +253,8 @@ def figure_topics_per_input(
     triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits over
     its null, against tokens.
     """
-    ratios, settings_of = assemble(articles, inputs, models), by_name(models)
+    settings_of = by_name(models)
+    ratios = assemble(articles, inputs, models, learned(models, snapshots))
     colours = dict(zip(ORDERS, PALETTE, strict=False))
     kinds = list(dict.fromkeys(kind_of(model.settings) for model in models))
     figure, panels = plt.subplots(
