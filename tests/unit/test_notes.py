@@ -209,3 +209,70 @@ def test_thirty_million_tokens_teach_topics_to_values_and_to_the_loss_and_not_to
         shares = shares.sort_values("tokens_seen")
         assert shares["low"].iloc[-1] > half
         assert (shares["value"].idxmax() == shares.index[-1]) is (model == "roberta-here")
+
+
+@pytest.fixture(scope="module")
+def other_seeds() -> dict[str, pd.DataFrame]:
+    return read_tables(sorted(REFERENCE.glob("beside/other_seeds/tables/*/*.csv")))
+
+
+def test_other_seeds_turn_no_decided_row_round(tables, other_seeds):
+    assert "None does, of the rows of the same models in both tables." in NOTES
+    decided = {"reproduced", "smaller", "larger", "negligible", "opposite"}
+    for name, keys in {"topics_per_input": ["probed"], "value_circuit": ["reading"]}.items():
+        keys += ["model", "overlap", "threshold", "seed", "quantity"]
+        both = [rows(of[f"topic_structure/{name}"]) for of in (tables, other_seeds)]
+        shared = both[0].merge(both[1], on=keys, suffixes=("", "_again"))
+        shared = shared[shared["verdict"].isin(decided) & shared["verdict_again"].isin(decided)]
+        assert len(shared) >= 3 and (shared["verdict"] == shared["verdict_again"]).all()
+
+
+def test_what_other_seeds_predicted_came_or_did_not(other_seeds):
+    table = other_seeds["topic_structure/topics_per_input"]
+    more = rows(table, quantity="over_one_article").set_index("model")
+    longer = more.loc["bert-of-4-longer"]
+    assert longer["low"] < 0 < longer["high"]
+    for name in ("roberta", "electra"):
+        assert more.loc[f"{name}-of-4", "high"] < 0
+    for name in ("albert", "bart"):
+        assert more.loc[f"{name}-of-4", "low"] < 0 < more.loc[f"{name}-of-4", "high"]
+    over = rows(table, quantity="attention_ratio", probed="articles").set_index("model")["verdict"]
+    follow = ["bert-one-longer", "roberta-one", "electra-one", "bert-of-4-longer"]
+    assert over[follow].tolist() == ["reproduced"] * 4
+    assert {name for name, verdict in over.items() if verdict == "reproduced"} == set(follow)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "Of the small ones three in five attend within topics" in readme
+    assert len({name.partition("-")[0] for name in follow}) == 3
+    assert len({name.partition("-")[0] for name in over.index}) == 5
+    gaps = rows(
+        other_seeds["topic_structure/value_circuit"], quantity="value_circuit_gap", reading=OUTPUT
+    ).set_index("model")
+    for one, four in (
+        ("bert-one-longer", "bert-of-4-longer"),
+        ("bart-one", "bart-of-4"),
+        ("roberta-one", "roberta-of-4"),
+    ):
+        assert gaps.loc[one, "verdict"] == "reproduced"
+        assert gaps.loc[four, "high"] < gaps.loc[one, "low"]
+
+
+def test_after_several_articles_no_model_has_learned_to_predict_words(other_seeds):
+    assert "After pieces of two or four articles no BERT, RoBERTa, ELECTRA or ALBERT" in NOTES
+    table = other_seeds["topic_structure/topics_per_input"]
+    more = rows(table, quantity="over_one_article").set_index("model")["verdict"]
+    assert more.drop("bart-of-4").eq("not reached").all() and more["bart-of-4"] == "undecided"
+
+
+def test_values_are_found_before_attention_where_both_are(other_seeds):
+    table = other_seeds["topic_structure/value_circuit"]
+    first = [
+        rows(table, quantity=f"{quantity}_first", reading=OUTPUT).set_index("model")["value"]
+        for quantity in ("value_circuit_gap", "attention_ratio")
+    ]
+    both = pd.concat(first, axis=1, keys=["values", "attention"]).dropna()
+    assert set(both.index) == {"roberta-one", "electra-one"}
+    assert (both["values"] < both["attention"]).all()
+    earlier = rows(table, quantity="doublings_before_attention", reading=OUTPUT)
+    decided = earlier[~earlier["verdict"].isin(["undecided", "not reached"])]
+    assert decided["model"].tolist() == ["electra-one"]
+    assert "decided for ELECTRA alone, whose values have the other sign" in NOTES
