@@ -142,6 +142,14 @@ def test_what_is_no_declared_function_is_one_line(tmp_path, function):
     assert f"the first word names a declared function, found {function!r}" in run.stderr
 
 
+def test_a_result_of_which_these_settings_have_nothing_is_one_line(tmp_path):
+    function = "onelayer.papers.topic_structure.wikipedia.over_tokens.topic_structure_over_tokens"
+    run = make(tmp_path, function, "--measures", "--tables", tmp_path / "x.csv", models=[])
+    assert run.returncode == 1 and "Traceback" not in run.stderr
+    assert run.stderr.strip().endswith("no measures with these settings: nothing to show")
+    assert not (tmp_path / "x.csv").exists()
+
+
 def test_settings_that_a_function_does_not_ask_for_are_one_line(tmp_path):
     solved = tmp_path / "solved.parquet"
     solved.write_text("")

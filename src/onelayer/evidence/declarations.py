@@ -145,9 +145,9 @@ def _literals(call: ast.Call, where: str) -> dict[str, object]:
         ) from None
 
 
-def keep(function: Callable, reads: Mapping[str, str], **shown: object) -> Callable:
-    """Attach to a function what its step needs of its declaration, as `reads` and `shown`."""
-    function.reads, function.shown = dict(reads or {}), shown
+def keep(function: Callable, reads: Mapping[str, str], made: str = "", **shown: object) -> Callable:
+    """Attach to a function what its step needs of its declaration: `reads`, `made`, `shown`."""
+    function.reads, function.made, function.shown = dict(reads or {}), made, shown
     return function
 
 
@@ -175,6 +175,9 @@ def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping
     def main(step: Step) -> None:
         def made() -> object:
             files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
+            lists = [n for n, file in files.items() if isinstance(file, list)]
+            if function.made and not any(files[n] for n in lists):
+                raise OnelayerError(f"no {' or '.join(lists)} with these settings: nothing to show")
             values = {n: getattr(step.settings, n) for n in settings.model_fields}
             return function(**files, **values)
 

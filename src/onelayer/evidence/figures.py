@@ -132,7 +132,7 @@ def figure(
     **declared: object,
 ) -> Callable[[Callable], Callable]:
     """Declare the figure that a function draws; see `declarations.Declaration`."""
-    return lambda function: keep(function, reads)
+    return lambda function: keep(function, reads, declared.get("made", ""))
 
 
 def write(step: Step, made: Callable[[], Figure], shown: Mapping[str, object]) -> None:

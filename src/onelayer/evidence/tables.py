@@ -85,7 +85,8 @@ def table(
     function returns, are of its `Report`; a function that returns one says them itself. Without
     `readable` readers have a row for each row.
     """
-    return lambda function: keep(function, reads, title=title, notes=notes, readable=readable)
+    shown = {"title": title, "notes": notes, "readable": readable}
+    return lambda function: keep(function, reads, declared.get("made", ""), **shown)
 
 
 def reported(
