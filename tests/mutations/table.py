@@ -1679,8 +1679,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/over_tokens.py",
-        'shares["low"].fillna(shares["value"]) > 0',
-        'shares["value"] > 0',
+        '(rows["low"].fillna(rows["value"]) > 0).all()',
+        '(rows["value"] > 0).all()',
         "tests/unit/test_inputs.py::test_whether_a_model_has_learned_is_said_by_its_best_snapshot_over_trainings",
         "a mean share above 0 is enough, whatever its interval",
     ),

@@ -17,6 +17,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     BAGS,
     CORRECTED,
     MORE,
+    MOST,
     RATIO,
     topics_per_input,
 )
@@ -199,7 +200,7 @@ def model(name, seeds=(0, 1), family="bert", layers=None, **inputs):
 def snapshots(models, never=()):
     """Rows of `measure_snapshots` of models that learn to predict words, but for some."""
     shares = {one.name: [-0.1, -0.2] if one.name in never else [-0.1, 0.2] for one in models}
-    rows = {"quantity": INFORMATION, "seed": "all", "tokens": [1000, 2000]}
+    rows = {"quantity": INFORMATION, "seed": "all", "tokens": [1000, 2000], "n": 2}
     tables = [pd.DataFrame(rows | {"value": values}) for values in shares.values()]
     return [table.assign(low=table["value"] - 0.05, high=table["value"] + 0.05) for table in tables]
 
@@ -214,6 +215,9 @@ def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence():
     assert (at["verdict"], at["note"]) == ("not reached", NOT_LEARNED)
     assert np.isnan(at["effect_share"])
     assert rows.loc[("one", "articles", RATIO), "verdict"] == "negligible"
+    most = rows.loc[("one", "articles", MOST)]
+    assert (most["value"], most["low"], most["verdict"]) == (0.2, pytest.approx(0.15), "")
+    assert rows.loc[("four", "articles", MOST), "value"] == -0.1
     # What is there is there; but it is no difference of what both have learned.
     assert rows.loc[("two", "articles", RATIO), "verdict"] == "reproduced"
     assert rows.loc[("two", "articles", MORE), "verdict"] == "not reached"

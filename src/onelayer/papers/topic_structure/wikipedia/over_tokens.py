@@ -57,18 +57,31 @@ def tokens_shown(tokens: float, _: int = 0) -> str:
     return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
 
 
+def best_shares(measures: pd.DataFrame) -> pd.DataFrame:
+    """The snapshot at which trainings have surely learned most: a row, or none for BART.
+
+    That whose mean share of topic information has the highest lower end; of one training, which has
+    no interval, the highest share.
+
+    Args:
+        measures: rows of `measure_snapshots`, of one model.
+    """
+    shares = measures[(measures["quantity"] == INFORMATION) & (measures[SEED] == ALL)]
+    least = shares["low"].fillna(shares["value"]).to_numpy()
+    return shares.iloc[[least.argmax()]] if len(shares) else shares
+
+
 def learned(models: Sequence[NamedModel], measures: Sequence[pd.DataFrame]) -> dict[str, bool]:
     """Of each model whether its trainings ever predict hidden words better than frequencies do.
 
-    At some snapshot their mean share of topic information lies above 0, with its interval; of one
-    training, which has none, its share. Where there is no such share (BART), nothing is known
-    against it. `measures` are rows of `measure_snapshots`, model by model.
+    So they do where the lower end of `best_shares` lies above 0. Where there is no such share
+    nothing is known against a model. `measures` are rows of `measure_snapshots`, model by model.
     """
-    found = {}
-    for model, rows in zip(models, measures, strict=True):
-        shares = rows[(rows["quantity"] == INFORMATION) & (rows[SEED] == ALL)]
-        found[model.name] = bool((shares["low"].fillna(shares["value"]) > 0).any() or shares.empty)
-    return found
+    best = map(best_shares, measures)
+    return {
+        model.name: bool((rows["low"].fillna(rows["value"]) > 0).all())
+        for model, rows in zip(models, best, strict=True)
+    }
 
 
 def withhold(

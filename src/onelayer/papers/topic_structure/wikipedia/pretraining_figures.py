@@ -21,7 +21,6 @@ from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     FOUND,
     INFORMATION,
     RATIOS,
-    learned,
     ratios_over_tokens,
     tokens_shown,
 )
@@ -254,7 +253,7 @@ def figure_topics_per_input(
     its null, against tokens.
     """
     settings_of = by_name(models)
-    ratios = assemble(articles, inputs, models, learned(models, snapshots))
+    ratios = assemble(articles, inputs, models, snapshots)
     colours = dict(zip(ORDERS, PALETTE, strict=False))
     kinds = list(dict.fromkeys(kind_of(model.settings) for model in models))
     figure, panels = plt.subplots(

@@ -18,6 +18,7 @@ from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     LEARNED_NOTE,
     NOT_LEARNED,
+    best_shares,
     learned,
     withhold,
 )
@@ -29,6 +30,7 @@ from onelayer.settings.topic_structure import NamedModel
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS = "over_one_article", "over_words_in_order"
+MOST = "most_topic_information"
 ARTICLES = "articles"
 ORDERS = {
     "as it is": "an article as it is",
@@ -53,25 +55,30 @@ def assemble(
     articles: Sequence[pd.DataFrame],
     inputs: Sequence[pd.DataFrame],
     models: Sequence[NamedModel],
-    known: Mapping[str, bool],
+    snapshots: Sequence[pd.DataFrame],
 ) -> pd.DataFrame:
     """Attention ratios of every model, on articles and on inputs, tidy.
 
     Args:
         articles: rows of `measure_attention`, model by model.
         inputs: rows of `measure_inputs`, `pairs` among them, model by model.
-        known: as `over_tokens.learned` has it.
+        snapshots: rows of `measure_snapshots`, model by model.
 
     Returns:
         `attention_ratio` and what stands behind it; and the ratio over its null minus that of the
         first model of the same family, depth and budget, both probed on articles: after single
         articles as they are (`over_one_article`), and of bags after as many articles whose words
-        stand in order (`over_words_in_order`).
+        stand in order (`over_words_in_order`); and the share of topic information at
+        `best_shares` (`most_topic_information`).
     """
     parts = []
-    for model, one, other in zip(models, articles, inputs, strict=True):
+    known = learned(models, snapshots)
+    for model, one, other, shares in zip(models, articles, inputs, snapshots, strict=True):
         order, count = order_of(model.settings)
-        rows = pd.concat([tightest_variant(one).assign(probed=ARTICLES), other])
+        measured = tightest_variant(one).assign(probed=ARTICLES)
+        place = measured.iloc[0][["overlap", "threshold", "probed"]].to_dict()
+        most = best_shares(shares)[[SEED, "value", "low", "high", "n"]]
+        rows = pd.concat([measured, most.assign(**place, quantity=MOST), other])
         rows["probed"] = rows["probed"].fillna("inputs, words " + rows.get("pairs", "").astype(str))
         rows = rows.assign(
             model=model.name,
@@ -81,7 +88,7 @@ def assemble(
             verdict=over_seeds.undecided(model.settings),
             note=[over_seeds.note(seed, model.settings) for seed in rows[SEED]],
         )
-        parts.append(rows[rows["quantity"].str.startswith(RATIO)])
+        parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST))])
     found = pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
     return tidy(pd.concat([found, _over_others(found, models, known)], ignore_index=True), KEYS)
 
@@ -136,6 +143,7 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "over seeds": over_seeds.spread(rows.loc[[CORRECTED]], 3),
         "z": number(by[f"{RATIO}_z"]["value"], 1),
         "above its null": worded(by[RATIO]),
+        "most topic information [95%]": interval_of(by.get(MOST), 2),
     }
     for quantity, what in ((MORE, "after one article"), (BAGS, "with words in order")):
         more = by.get(quantity)
@@ -185,7 +193,7 @@ def topics_per_input(
 ) -> pd.DataFrame:
     """Attention ratios after pretraining on inputs of one and of several articles or topics."""
     known = learned(models, snapshots)
-    found = assemble(articles, inputs, models, known)
+    found = assemble(articles, inputs, models, snapshots)
     against = beside_null(found.assign(model=found["model"] + found["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
     compared = {RATIO: above, MORE: more, BAGS: more}
