@@ -13,6 +13,7 @@ from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, N
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES, Labels
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import GAP
 from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     BAGS,
     CORRECTED,
@@ -320,3 +321,25 @@ def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():
     assert edge.get_marker() == "<" and edge.get_xdata().tolist() == [-0.25, -0.25]
     assert edge.get_ydata().tolist() == [1.0, 1.1]
     assert len(axes[0].lines[0].get_xdata()) == 4
+
+
+def test_the_figure_has_a_row_of_panels_for_each_family_with_the_tables_ratios():
+    models = [model("one"), model("four", articles=4), model("albert", family="albert")]
+    articles = [measures(value, 0.01) for value in (1.05, 1.2, 1.0)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * 3
+    followed = pd.concat(
+        pd.DataFrame(
+            {"tokens": [1000, 2000], "quantity": of, "value": 1.0, "low": 0.9, "high": 1.1}
+        )
+        for of in (CORRECTED, f"{RATIO}_z", f"{GAP}_null_corrected", f"{GAP}_z")
+    ).assign(seed="all", overlap="disjoint", threshold="top 2")
+    snapshots_of = [pd.concat([followed, shares]) for shares in snapshots(models)]
+    rows = {"tau": [1, 2], "ratio": [1.0, 7.0], "method": "optimum", "documents": "short"}
+    figure = pretraining_figures.figure_topics_per_input(
+        articles, inputs, snapshots_of, pd.DataFrame(rows), models
+    )
+    names = [axes.get_ylabel().partition(":")[0] for axes in figure.axes]
+    assert names[:4] == ["bert", "", "", ""] and names[4] == "albert"
+    drawn = {round(y, 6) for line in figure.axes[0].lines for y in np.ravel(line.get_ydata())}
+    assert {1.05, 1.2} <= drawn
+    plt.close(figure)
