@@ -176,7 +176,7 @@ def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping
         def made() -> object:
             files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
             lists = [n for n, file in files.items() if isinstance(file, list)]
-            if function.made and not any(files[n] for n in lists):
+            if function.made and lists and not any(files[n] for n in lists):
                 raise OnelayerError(f"no {' or '.join(lists)} with these settings: nothing to show")
             values = {n: getattr(step.settings, n) for n in settings.model_fields}
             return function(**files, **values)
