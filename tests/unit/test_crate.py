@@ -617,6 +617,17 @@ def test_sums_have_no_other_ends_of_lines(packed, tmp_path, end) -> None:
     )
 
 
+def test_sums_with_a_line_twice_or_half_a_line_more_are_refused(packed, tmp_path) -> None:
+    for more in (lambda sums: sums.splitlines(keepends=True)[-1], lambda sums: b"x"):
+
+        def change(files: dict[str, bytes], more=more) -> dict[str, bytes]:
+            return files | {SUMS: files[SUMS] + more(files[SUMS])}
+
+        forged = rezip(packed, tmp_path / "forged.zip", change)
+        said = refusal(lambda forged=forged: verification.main(forged))
+        assert f"{SUMS}: not as `onelayer pack` writes it" in said
+
+
 @settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_one_changed_byte_in_any_file_is_found(packed, tmp_path_factory, data) -> None:
