@@ -13,7 +13,6 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -85,14 +84,10 @@ def keep_beside(results: Path, reference: Path) -> None:
     verify_results(results, None)
     steps = {id(step): step for step in read_records(results).steps.values()}.values()
     started = min(filter(None, (step["started"] for step in steps)), default="")
-    notable = {
-        "steps_of_other_code": lambda step: not _is_of_this_checkout(step),
-        "steps_on_a_gpu": lambda step: step["device"] == "cuda",
-    }
-    found = {
-        what: sorted({s["step"] for s in steps if is_so(s)}) for what, is_so in notable.items()
-    }
-    _keep(results, place, commit(), started, found)
+    others = sorted({step["step"] for step in steps if not _is_of_this_checkout(step)})
+    on_gpu = sorted({step["step"] for step in steps if step["device"] == "cuda"})
+    named = {"steps_of_other_code": others, "steps_on_a_gpu": on_gpu}
+    _keep(results, place, commit(), started, **named)
 
 
 def _is_of_this_checkout(step: Mapping) -> bool:
@@ -103,14 +98,8 @@ def _is_of_this_checkout(step: Mapping) -> bool:
         return False
 
 
-def _keep(
-    results: Path,
-    place: Path,
-    of: str | None,
-    started: str,
-    notable: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> None:
-    """A run's tables and figures, the machine, the commit, when it began, notable steps."""
+def _keep(results: Path, place: Path, of: str | None, started: str, **named: Sequence[str]) -> None:
+    """A run's tables and figures, the machine, the commit, when it began, and named steps."""
     for kind in SHOWN:
         shutil.rmtree(place / kind, ignore_errors=True)
     for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
@@ -119,7 +108,7 @@ def _keep(
         picture = kept.suffix == ".png"
         copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
     known = machine() | {"commit": of, "started": started}
-    known |= {what: ", ".join(steps) for what, steps in notable.items() if steps}
+    known |= {what: ", ".join(steps) for what, steps in named.items() if steps}
     (place / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 

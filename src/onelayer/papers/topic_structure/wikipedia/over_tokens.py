@@ -97,6 +97,8 @@ def withhold(
     table = judged(rows)
     idle = ~rows["model"].map(lambda name: known.get(name, True))
     idle &= table["verdict"].isin(ABSENCES)
+    if not idle.any():
+        return table
     reasons = {"verdict": NOT_REACHED, "note": NOT_LEARNED}
     return judged(rows.assign(**{to: rows[to].mask(idle, why) for to, why in reasons.items()}))
 

@@ -57,7 +57,7 @@ def assemble(
     models: Sequence[NamedModel],
     snapshots: Sequence[pd.DataFrame],
 ) -> pd.DataFrame:
-    """Attention ratios of every model, on articles and on inputs, tidy.
+    """Attention ratios of every model, on articles and on inputs.
 
     Args:
         articles: rows of `measure_attention`, model by model.
@@ -65,14 +65,10 @@ def assemble(
         snapshots: rows of `measure_snapshots`, model by model.
 
     Returns:
-        `attention_ratio` and what stands behind it; and the ratio over its null minus that of the
-        first model of the same family, depth and budget, both probed on articles: after single
-        articles as they are (`over_one_article`), and of bags after as many articles whose words
-        stand in order (`over_words_in_order`); and the share of topic information at
+        `attention_ratio` and what stands behind it, and the share of topic information at
         `best_shares` (`most_topic_information`).
     """
     parts = []
-    known = learned(models, snapshots)
     for model, one, other, shares in zip(models, articles, inputs, snapshots, strict=True):
         order, count = order_of(model.settings)
         measured = tightest_variant(one).assign(probed=ARTICLES)
@@ -89,8 +85,7 @@ def assemble(
             note=[over_seeds.note(seed, model.settings) for seed in rows[SEED]],
         )
         parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST))])
-    found = pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
-    return tidy(pd.concat([found, _over_others(found, models, known)], ignore_index=True), KEYS)
+    return pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
 
 
 def _over_others(
@@ -98,7 +93,10 @@ def _over_others(
 ) -> pd.DataFrame:
     """How much larger the ratio over its null is than after other inputs, all else being alike.
 
-    What has not learned is not compared, whatever the difference: `not reached`.
+    That of the first model of the same family, depth and budget, both probed on articles: after
+    single articles as they are (`over_one_article`), and of bags after as many articles whose words
+    stand in order (`over_words_in_order`). What has not learned is not compared, whatever the
+    difference: `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
@@ -192,8 +190,9 @@ def topics_per_input(
     models: list[NamedModel],
 ) -> pd.DataFrame:
     """Attention ratios after pretraining on inputs of one and of several articles or topics."""
-    known = learned(models, snapshots)
-    found = assemble(articles, inputs, models, snapshots)
+    known, measured = learned(models, snapshots), assemble(articles, inputs, models, snapshots)
+    more_than = _over_others(measured, models, known)
+    found = tidy(pd.concat([measured, more_than], ignore_index=True), KEYS)
     against = beside_null(found.assign(model=found["model"] + found["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
     compared = {RATIO: above, MORE: more, BAGS: more}
