@@ -11,7 +11,7 @@ from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.storage import read_snapshots
-from onelayer.text.pretraining.topic_information import KnownTopics, measure_shares
+from onelayer.text.pretraining.topic_information import KnownTopics, measure_learned
 from onelayer.text.topics.model import read_topics
 
 
@@ -30,5 +30,5 @@ def main(step: Step, trainings: list[PretrainModelSettings], lda: LdaSettings) -
     measures = measure_snapshots(runs, *given, step.settings, step.progress)
     pieces = step.read("pieces")["piece"]
     known = KnownTopics(read_topics(inputs.topics), vocabulary, lda, pieces)
-    shares = measure_shares(trainings, inputs.histories, inputs.text, inputs.pieces, known)
-    step.write(measures=pd.concat([measures, shares], ignore_index=True))
+    learned = measure_learned(trainings, inputs.histories, inputs.text, inputs.pieces, known)
+    step.write(measures=pd.concat([measures, learned], ignore_index=True))

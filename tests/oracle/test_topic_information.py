@@ -7,13 +7,16 @@ import pandas as pd
 import pytest
 
 from onelayer.settings.root import default_settings
+from onelayer.text.pretraining import BELOW, INFORMATION, topic_information
 from onelayer.text.pretraining.objectives import new_objective
 from onelayer.text.pretraining.topic_information import (
     HIDDEN,
     KnownTopics,
     TopicInformation,
+    measure_learned,
     measure_topic_information,
-    shares_over_tokens,
+    over_tokens,
+    unigram_loss,
 )
 from onelayer.text.pretraining.training import held_out_plan
 from onelayer.text.pretraining.vocabulary import MASK_ID
@@ -93,17 +96,64 @@ def test_the_share_is_0_at_the_unigram_loss_and_1_at_that_of_the_posterior() -> 
     assert [told.share(loss) for loss in (8.0, 7.5, 6.0, 5.0)] == [0.0, 0.25, 1.0, 1.5]
 
 
-def test_shares_over_tokens_are_of_every_snapshot_and_seed() -> None:
+def test_the_loss_of_frequencies_is_that_of_a_loop_over_words_in_spans() -> None:
+    settings, words, _, held_out = task("bart")
+    objective = new_objective("bart", settings.size, words, settings.objective, 0)
+    means = []
+    for batch in held_out_plan(objective, held_out, settings):
+        labels = objective.inputs(held_out, batch)["labels"]
+        means.append(np.mean([-words.log_unigram()[label].item() for label in labels]))
+    assert unigram_loss(objective, held_out, settings) == pytest.approx(np.mean(means), rel=1e-6)
+
+
+@pytest.mark.parametrize("family", ["bert", "bart"])
+def test_an_objective_without_words_behind_masks_is_measured_below_frequencies(
+    family, tmp_path, monkeypatch
+) -> None:
+    trainings, histories = [], []
+    for seed, loss in ((0, 2.0), (1, 2.5)):
+        settings, words, _, held_out = task(family, seed)
+        name = HIDDEN if family == "bert" else "loss"
+        rows = [
+            (0, "held-out", name, 9.0),
+            (100, "held-out", name, loss),
+            (100, "training", name, 0),
+        ]
+        histories.append(tmp_path / f"{seed}.parquet")
+        columns = ["tokens", "split", "quantity", "value"]
+        pd.DataFrame(rows, columns=columns).to_parquet(histories[-1])
+        trainings.append(settings)
+
+    def read(text, pieces, training):
+        objective = new_objective(family, training.size, words, training.objective, training.seed)
+        return objective, None, held_out
+
+    monkeypatch.setattr(topic_information, "read_task", read)
+    found = measure_learned(trainings, histories, tmp_path, tmp_path, known_topics())
+    by = found.set_index("seed")
+    assert by.index.tolist() == ["all", "0", "1"] and set(by["tokens"]) == {100}
+    if family == "bert":
+        assert set(by["quantity"]) == {INFORMATION}
+        return
+    assert set(by["quantity"]) == {BELOW}
+    for training, seed, loss in zip(trainings, "01", (2.0, 2.5), strict=True):
+        frequencies = unigram_loss(read(None, None, training)[0], held_out, training)
+        assert by.loc[seed, "value"] == pytest.approx(frequencies - loss)
+
+
+def test_what_losses_come_to_is_of_every_snapshot_and_seed() -> None:
     def history(last: int, losses: list[float]) -> pd.DataFrame:
         rows = [(0, "held-out", HIDDEN, 9.0), (last, "training", "loss", 1.0)]
         rows += [(last, "held-out", HIDDEN, losses[1]), (100, "held-out", HIDDEN, losses[0])]
         return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
 
-    told = {0: TopicInformation(8.0, 6.0), 3: TopicInformation(8.0, 7.0)}
-    rows = shares_over_tokens({0: history(210, [8, 7]), 3: history(200, [7.5, 7])}, told)
+    of = HIDDEN, INFORMATION
+    told = {0: TopicInformation(8.0, 6.0).share, 3: TopicInformation(8.0, 7.0).share}
+    rows = over_tokens({0: history(210, [8, 7]), 3: history(200, [7.5, 7])}, *of, told)
+    assert set(rows["quantity"]) == {INFORMATION}
     assert rows["tokens"].tolist() == [100] * 3 + [205] * 3
     assert rows["seed"].tolist() == ["all", "0", "3"] * 2
     assert rows["value"].tolist() == [0.25, 0.0, 0.5, 0.75, 0.5, 1.0]
-    one = shares_over_tokens({0: history(210, [8, 7])}, told)
+    one = over_tokens({0: history(210, [8, 7])}, *of, told)
     assert one["seed"].tolist() == ["all", "all"]
     assert one["low"].isna().all()

@@ -12,6 +12,7 @@ from datasets import Dataset
 
 from onelayer.papers.topic_structure.wikipedia import head_removal
 from onelayer.papers.topic_structure.wikipedia.figures import head_removal as figure_of
+from onelayer.papers.topic_structure.wikipedia.over_tokens import NOT_LEARNED
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     Heads,
@@ -234,6 +235,20 @@ def test_without_a_difference_none_is_found() -> None:
         judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
         assert set(judged["quantity"]) == {"largest_minus_random"}
         assert set(judged["verdict"]) <= verdicts
+
+
+def test_that_no_head_matters_is_not_said_of_a_model_that_has_not_learned() -> None:
+    same = losses(["0", "1", "2"], {"largest": 0.0, "random": 0.0})
+    more = losses(["0", "1", "2"], RISES)
+    models = {"same": MODEL, "more": MODEL}
+    known = dict.fromkeys(models, False)
+    found = head_removal.assemble({"same": same, "more": more}, models, SETTINGS, known)
+    found = found[found["seed"] == "all"].set_index(["model", "words", "quantity"])
+    own = found.loc[("same", "same_topic", "largest_minus_random")]
+    assert set(own["verdict"]) == {"not reached"} and set(own["note"]) == {NOT_LEARNED}
+    assert set(found.loc[("more", "same_topic", "largest_minus_random"), "verdict"]) == {
+        "reproduced"
+    }
 
 
 def test_a_single_training_decides_nothing() -> None:

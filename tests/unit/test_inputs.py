@@ -9,7 +9,7 @@ import pytest
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
-from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, NOT_LEARNED, learned
+from onelayer.papers.topic_structure.wikipedia.over_tokens import NOT_LEARNED, learned
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
 from onelayer.papers.topic_structure.wikipedia.probe.packed import ACROSS, WITHIN, probe_inputs
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES, Labels
@@ -26,6 +26,7 @@ from onelayer.settings.models import PretrainedModel
 from onelayer.settings.pretraining import InputSettings
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.models.checkpoints import forward, load_checkpoint
+from onelayer.text.pretraining import BELOW, INFORMATION
 from onelayer.text.pretraining.inputs import input_sample, mix_articles
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import encoded
@@ -216,9 +217,9 @@ def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence():
     assert (at["verdict"], at["note"]) == ("not reached", NOT_LEARNED)
     assert np.isnan(at["effect_share"])
     assert rows.loc[("one", "articles", RATIO), "verdict"] == "negligible"
-    most = rows.loc[("one", "articles", MOST)]
+    most = rows.loc[("one", "articles", MOST[INFORMATION])]
     assert (most["value"], most["low"], most["verdict"]) == (0.2, pytest.approx(0.15), "")
-    assert rows.loc[("four", "articles", MOST), "value"] == -0.1
+    assert rows.loc[("four", "articles", MOST[INFORMATION]), "value"] == -0.1
     # What is there is there; but it is no difference of what both have learned.
     assert rows.loc[("two", "articles", RATIO), "verdict"] == "reproduced"
     assert rows.loc[("two", "articles", MORE), "verdict"] == "not reached"
@@ -235,17 +236,22 @@ def test_whether_a_model_has_learned_is_said_by_its_best_snapshot_over_trainings
         model("wide"),
         model("alone", seeds=[0]),
         model("bart"),
+        model("bart-never"),
+        model("elsewhere"),
     ]
-    tables = snapshots(models, never=["never"])
+    tables = snapshots(models, never=["never", "bart-never"])
     tables[2]["low"] = [-0.3, -0.01]  # some trainings may have, and others not
     tables[3][["low", "high"]] = np.nan
-    tables[4]["quantity"] = "attention_ratio"  # of which there is no share
+    tables[4]["quantity"] = tables[5]["quantity"] = BELOW
+    tables[6]["quantity"] = "attention_ratio"  # of whose training nothing is known
     assert learned(models, tables) == {
         "came": True,
         "never": False,
         "wide": False,
         "alone": True,
         "bart": True,
+        "bart-never": False,
+        "elsewhere": True,
     }
 
 

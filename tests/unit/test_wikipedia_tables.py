@@ -88,12 +88,7 @@ def assemble(
     shares: dict[str, float] | None = None,
 ) -> pd.DataFrame:
     """The table of disjoint topics, of measures by model, and shares of topic information."""
-    followed = [NamedModel(name=name, settings=models[name]) for name in shares or {}]
-    of_all = {"quantity": INFORMATION, "seed": "all", "tokens": 1000}
-    snapshots = [
-        pd.DataFrame([of_all | {"value": share, "low": share - 0.1}])
-        for share in (shares or {}).values()
-    ]
+    snapshots, followed = learning(models, shares or {})
     measures = list(ours.values()), [rows[:0] for rows in ours.values()]
     named = [NamedModel(name=name, settings=model) for name, model in models.items()]
     shown = [NamedModel(name=name, settings=models[name]) for name in ours]
@@ -102,11 +97,26 @@ def assemble(
     ).table
 
 
-def directions(ours: dict[str, pd.DataFrame], models: dict[str, ModelSettings]) -> pd.DataFrame:
-    """The table of the paper's two directions, of measures by model."""
+def learning(models: dict[str, ModelSettings], shares: dict[str, float]) -> tuple[list, list]:
+    """Rows of `measure_snapshots` with shares of topic information, and the models they are of."""
+    of_all = {"quantity": INFORMATION, "seed": "all", "tokens": 1000}
+    snapshots = [
+        pd.DataFrame([of_all | {"value": share, "low": share - 0.1}]) for share in shares.values()
+    ]
+    return snapshots, [NamedModel(name=name, settings=models[name]) for name in shares]
+
+
+def directions(
+    ours: dict[str, pd.DataFrame],
+    models: dict[str, ModelSettings],
+    shares: dict[str, float] | None = None,
+) -> pd.DataFrame:
+    """The table of the paper's two directions, of measures by model, and shares as above."""
+    snapshots, followed = learning(models, shares or {})
     named = [NamedModel(name=name, settings=model) for name, model in models.items()]
     shown = [NamedModel(name=name, settings=models[name]) for name in ours]
-    return wikipedia.wikipedia_claims(list(ours.values()), REFERENCE, shown, named, AMBIGUITY)
+    given = REFERENCE, shown, followed, named, AMBIGUITY
+    return wikipedia.wikipedia_claims(list(ours.values()), snapshots, *given)
 
 
 @pytest.fixture
@@ -329,6 +339,20 @@ def test_directions_are_differences_judged_against_zero() -> None:
     control = table[(table["overlap"] == "disjoint - overlapping") & (table["seed"] == "all")]
     assert control["effect"].tolist() == pytest.approx([1.32 - 1.23])
     assert set(control["kind"]) == {"control"}
+
+
+def test_no_direction_in_a_model_that_has_not_learned_says_nothing() -> None:
+    own = MODELS | {
+        "one": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1], published_as="bert")
+    }
+    there = measures(1.3, (0.05, 0.2))
+    ends = [0.0, -0.001, 0.001]
+    none = there.copy()
+    none.loc[none["quantity"].str.contains("_minus_"), ["value", "low", "high"]] = ends
+    here, idle = (directions({"one": none}, own, {"one": share}) for share in (0.2, 0.05))
+    assert set(here["verdict"]) == {"negligible"} and NOT_LEARNED not in set(here["note"])
+    assert set(idle["verdict"]) == {"not reached"} and set(idle["note"]) == {NOT_LEARNED}
+    assert set(directions({"one": there}, own, {"one": 0.05})["verdict"]) == {"reproduced"}
 
 
 def test_the_reference_has_all_36_published_rows() -> None:

@@ -2,12 +2,14 @@
 
 Both read held-out inputs as a model in training does, so that its loss lies on a scale from the one
 to the other: the share of topic information that it has learned. A model can pass 1, since topics
-are not all there is to learn.
+are not all there is to learn. BART, whose decoder reads the words before, has no such share: of it
+is known how far its loss lies below that of frequencies.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import sub
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from onelayer.evidence.findings import ALL
 from onelayer.evidence.intervals import mean
 from onelayer.settings.pretraining import PretrainModelSettings, TrainingSettings
 from onelayer.settings.topics import LdaSettings
+from onelayer.text.pretraining import BELOW, INFORMATION
 from onelayer.text.pretraining.objectives import Objective
 from onelayer.text.pretraining.storage import read_task
 from onelayer.text.pretraining.text import Segments
@@ -104,57 +107,69 @@ def _losses(
         yield -unigram.mean(), -np.where(told[labels], of_topics, unigram).mean()
 
 
-def measure_shares(
+def unigram_loss(objective: Objective, text: Segments, settings: TrainingSettings) -> float:
+    """Loss of words' frequencies at all words to predict in the held-out batches (nats a word)."""
+    surprise = -objective.words.log_unigram().numpy().astype(np.float64)
+    plan = held_out_plan(objective, text, settings)
+    labels = (objective.inputs(text, batch)["labels"] for batch in plan)
+    return float(np.mean([surprise[words].mean() for words in labels]))
+
+
+def measure_learned(
     trainings: Sequence[PretrainModelSettings],
     histories: Sequence[Path],
     text: Path,
     pieces: Path,
     known: KnownTopics,
 ) -> pd.DataFrame:
-    """Share of topic information learned at every snapshot of some trainings of one model.
+    """How much more than frequencies some trainings of one model have learned at every snapshot.
 
     There is a loss history for each training; `text` and `pieces` are as `read_task` reads them.
 
     Returns:
-        See `shares_over_tokens`; no rows for an objective whose words are not behind masks alone
-        (BART's decoder reads those before).
+        See `over_tokens`: the share of topic information (`topic_information`), or, where words to
+        predict are not behind masks alone, as BART's, how far the held-out loss lies below that of
+        frequencies (`below_frequencies`, nats a word).
     """
-    read, information = {}, {}
+    read, shares, below = {}, {}, {}
     for training, history in zip(trainings, histories, strict=True):
         read[training.seed] = pd.read_parquet(history)
-        if not (read[training.seed]["quantity"] == HIDDEN).any():
-            return pd.DataFrame()
         objective, _, held_out = read_task(text, pieces, training)
-        information[training.seed] = measure_topic_information(objective, held_out, training, known)
-    return shares_over_tokens(read, information)
+        if (read[training.seed]["quantity"] == HIDDEN).any():
+            of = measure_topic_information(objective, held_out, training, known)
+            shares[training.seed] = of.share
+        else:
+            below[training.seed] = partial(sub, unigram_loss(objective, held_out, training))
+    return over_tokens(read, *((HIDDEN, INFORMATION, shares) if shares else ("loss", BELOW, below)))
 
 
-def shares_over_tokens(
-    histories: Mapping[int, pd.DataFrame], information: Mapping[int, TopicInformation]
+def over_tokens(
+    histories: Mapping[int, pd.DataFrame],
+    loss: str,
+    quantity: str,
+    of_loss: Mapping[int, Callable[[float], float]],
 ) -> pd.DataFrame:
-    """Share of topic information learned at every snapshot: of each seed and their mean.
+    """What a held-out loss comes to at every snapshot: of each seed and their mean.
 
-    Loss histories, and what topics tell of hidden words, are by seed.
+    Loss histories, and what a loss of theirs comes to, are by seed.
 
     Returns:
         Rows `tokens`, `seed` (text; `all` for the mean over seeds with Student's 95% interval),
-        `quantity` (`topic_information`), `value`, `low`, `high`, `n`.
+        `quantity`, `value`, `low`, `high`, `n`.
     """
     held_out = {
-        seed: history.query("split == 'held-out' and quantity == @HIDDEN and tokens > 0")
+        seed: history.query("split == 'held-out' and tokens > 0").query(f"quantity == {loss!r}")
         for seed, history in histories.items()
     }
     rows = []
     in_order = (table.sort_values("tokens").itertuples() for table in held_out.values())
     for moment in zip(*in_order, strict=True):
-        seeds = zip(held_out, moment, strict=True)
-        shares = {seed: information[seed].share(row.value) for seed, row in seeds}
-        # Snapshots of seeds end with the batch that reaches the same number of tokens.
-        common = {
-            "tokens": sum(row.tokens for row in moment) // len(moment),
-            "quantity": "topic_information",
+        values = {
+            seed: of_loss[seed](row.value) for seed, row in zip(held_out, moment, strict=True)
         }
-        rows.append({**common, "seed": ALL, **mean([*shares.values()])})
-        for seed, share in shares.items() if len(shares) > 1 else ():
-            rows.append({**common, "seed": str(seed), "value": share, "n": 1})
+        # Snapshots of seeds end with the batch that reaches the same number of tokens.
+        common = {"tokens": sum(row.tokens for row in moment) // len(moment), "quantity": quantity}
+        rows.append({**common, "seed": ALL, **mean([*values.values()])})
+        for seed, value in values.items() if len(values) > 1 else ():
+            rows.append({**common, "seed": str(seed), "value": value, "n": 1})
     return pd.DataFrame(rows)

@@ -15,6 +15,7 @@ from onelayer.evidence.tables import ALL, Report, interval_of, row_per, table, t
 from onelayer.evidence.verdicts import UNDECIDED, Direction, judge, worded
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.over_tokens import LEARNED_NOTE, learned, withhold
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
     document_weights,
@@ -84,6 +85,7 @@ def assemble(
     losses: Mapping[str, pd.DataFrame],
     models: Mapping[str, ModelSettings],
     settings: UncertaintySettings,
+    known: Mapping[str, bool] | None = None,
 ) -> pd.DataFrame:
     """Losses, their increases and differences of increases, over seeds and of each, tidy.
 
@@ -96,6 +98,7 @@ def assemble(
     Args:
         losses: of `probe.head_removal.measure_removal`, by model.
         settings: resamples of documents, the same for all seeds.
+        known: of models whether they have `learned`.
     """
     parts = []
     for name, measured in losses.items():
@@ -113,7 +116,8 @@ def assemble(
     judged = table["quantity"].isin(DIFFERENCES)
     judged |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
     judged &= table[SEED].eq(ALL)
-    return judge(table, [MORE if one else None for one in judged])
+    compared = [MORE if one else None for one in judged]
+    return withhold(lambda rows: judge(rows, compared), table, known or {})
 
 
 def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettings) -> Iterator:
@@ -207,9 +211,10 @@ def readable(rows: pd.DataFrame, model: str, removal: str, words: str) -> dict[s
     "topic_structure/head_removal",
     "Wikipedia: results",
     "table: heads removed",
-    reads={"losses": "removal_losses"},
+    reads={"losses": "removal_losses", "snapshots": "measures_over_tokens"},
     settings={
         "models": "trained_models",
+        "followed": "models_over_tokens",
         "removal": "topic_structure.wikipedia.head_removal",
         "uncertainty": "probe.uncertainty",
     },
@@ -217,13 +222,16 @@ def readable(rows: pd.DataFrame, model: str, removal: str, words: str) -> dict[s
 )
 def head_removal(
     losses: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
     models: list[NamedModel],
+    followed: list[NamedModel],
     removal: HeadRemovalSettings,
     uncertainty: UncertaintySettings,
 ) -> Report:
     """Losses on words without the heads of the largest topic ratios, and without others."""
     title = "Loss on words without the heads of the largest topic ratios, and without others"
     settings_of = by_name(models)
-    table = assemble(dict(zip(settings_of, losses, strict=True)), settings_of, uncertainty)
+    measured, known = dict(zip(settings_of, losses, strict=True)), learned(followed, snapshots)
+    table = assemble(measured, settings_of, uncertainty, known)
     shown = readable(table[(table[SEED] == ALL) & (table["removal"] != NONE)])
-    return Report(table, shown, title, [*notes(removal), over_seeds.NOTE])
+    return Report(table, shown, title, [*notes(removal), LEARNED_NOTE, over_seeds.NOTE])

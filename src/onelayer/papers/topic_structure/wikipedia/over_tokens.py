@@ -15,14 +15,14 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import OF_HEAD
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.text.pretraining import BELOW, INFORMATION
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "embedding layer, cosine"}
 # Standard deviations from its null beyond which a ratio counts as found, if its interval agrees.
 FOUND = 3.0
 SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
-INFORMATION = "topic_information"
-QUANTITIES = [INFORMATION, *(f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES)]
+QUANTITIES = [INFORMATION, BELOW, *(f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES)]
 TITLE = "Topic structure against tokens seen"
 NOTES = [
     "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
@@ -35,7 +35,8 @@ NOTES = [
     "Topic information: how far the held-out loss at masked words has come from the loss of words' "
     "frequencies (0) to that of the topic model's posterior given the words shown (1). The "
     "topic model has seen these articles; a model also learns what is no topic, and can pass 1. "
-    "BART, whose decoder reads the words before, has none; ELECTRA's is its generator's.",
+    "BART, whose decoder reads the words before, has none: of it stands how far the held-out loss "
+    "lies below that of frequencies (nats a word). ELECTRA's is its generator's.",
     over_seeds.NOTE,
 ]
 # What an absence of topics means in a model that has not learned to predict words: nothing.
@@ -44,7 +45,8 @@ NOT_LEARNED = "its trainings are not shown to predict hidden words better than f
 LEARNED_NOTE = (
     "Not reached: a model whose share of topic information (`table_topic_structure_over_tokens`) "
     "lies above 0 at no snapshot, with its interval over trainings, has not learned what would "
-    "show topics. That it shows none is not said of it; what it does show is."
+    "show topics; nor has BART where its loss lies below that of frequencies at none. That such a "
+    "model shows none is not said of it; what it does show is."
 )
 SERIES_NOTE = (
     "{}: checkpoints from elsewhere, probed on as many articles as in the main tables; their "
@@ -57,27 +59,27 @@ def tokens_shown(tokens: float, _: int = 0) -> str:
     return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
 
 
-def best_shares(measures: pd.DataFrame) -> pd.DataFrame:
-    """The snapshot at which trainings have surely learned most: a row, or none for BART.
+def most_learned(measures: pd.DataFrame) -> pd.DataFrame:
+    """The snapshot at which trainings have surely learned most: a row of `measure_learned`.
 
-    That whose mean share of topic information has the highest lower end; of one training, which has
-    no interval, the highest share.
+    That whose mean has the highest lower end; of one training, which has no interval, the highest.
+    Checkpoints from elsewhere have no such row.
 
     Args:
         measures: rows of `measure_snapshots`, of one model.
     """
-    shares = measures[(measures["quantity"] == INFORMATION) & (measures[SEED] == ALL)]
-    least = shares["low"].fillna(shares["value"]).to_numpy()
-    return shares.iloc[[least.argmax()]] if len(shares) else shares
+    known = measures[measures["quantity"].isin([INFORMATION, BELOW]) & (measures[SEED] == ALL)]
+    least = known["low"].fillna(known["value"]).to_numpy()
+    return known.iloc[[least.argmax()]] if len(known) else known
 
 
 def learned(models: Sequence[NamedModel], measures: Sequence[pd.DataFrame]) -> dict[str, bool]:
-    """Of each model whether its trainings ever predict hidden words better than frequencies do.
+    """Of each model whether its trainings ever predict words better than frequencies do.
 
-    So they do where the lower end of `best_shares` lies above 0. Where there is no such share
-    nothing is known against a model. `measures` are rows of `measure_snapshots`, model by model.
+    So they do where the lower end of `most_learned` lies above 0. Where there is none nothing is
+    known against a model. `measures` are rows of `measure_snapshots`, model by model.
     """
-    best = map(best_shares, measures)
+    best = map(most_learned, measures)
     return {
         model.name: bool((rows["low"].fillna(rows["value"]) > 0).all())
         for model, rows in zip(models, best, strict=True)
@@ -133,7 +135,10 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
         row[f"{name}: ratio / null [95%]"] = interval_of(by.loc[corrected], 3)
         row[f"{name}: over seeds"] = over_seeds.spread(rows.loc[[corrected]], 3)
         row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
-    row["topic information [95%]"] = interval_of(dict(by.iterrows()).get(INFORMATION), 2)
+    for quantity in (INFORMATION, BELOW):
+        row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(
+            dict(by.iterrows()).get(quantity), 2
+        )
     return row
 
 

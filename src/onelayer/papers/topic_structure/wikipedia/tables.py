@@ -409,15 +409,18 @@ def wikipedia(
         "the same documents on both sides of a difference, and covers the seeds of a model made "
         "here as well. Random models are controls, in units of the published difference of the "
         "model that they are like.",
+        LEARNED_NOTE,
         over_seeds.NOTE,
     ],
     readable=readable_claims,
     reads={
         "attention": "measure_attention.measures",
+        "snapshots": "measures_over_tokens",
         "published": "reference/topic_structure_wikipedia.csv",
     },
     settings={
         "models": "probed_models",
+        "followed": "models_over_tokens",
         "originals": "original_models",
         "ambiguity": "topics.ambiguity",
     },
@@ -425,15 +428,18 @@ def wikipedia(
 )
 def wikipedia_claims(
     attention: list[pd.DataFrame],
+    snapshots: list[pd.DataFrame],
     published: Path,
     models: list[NamedModel],
+    followed: list[NamedModel],
     originals: list[NamedModel],
     ambiguity: AmbiguitySettings,
 ) -> pd.DataFrame:
     """The paper's two directions on Wikipedia: differences of ratios, ours beside theirs.
 
     A difference has the verdict of the one rule, with 0 as the value that means 'no effect'; its
-    interval comes from the same resampled documents on both sides.
+    interval comes from the same resampled documents on both sides. `snapshots` are rows of
+    `measure_snapshots`, in the order of `followed`.
     """
     settings_of, theirs = by_name([*originals, *models]), read_published(published)
     parts = []
@@ -450,4 +456,4 @@ def wikipedia_claims(
         Number(0.0, "control", unit=effect) if of == "control" else Number(0.0)
         for of, effect in zip(table["kind"], table["effect"], strict=True)
     ]
-    return judge(table, compared)
+    return withhold(lambda rows: judge(rows, compared), table, learned(followed, snapshots))

@@ -18,19 +18,20 @@ from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     LEARNED_NOTE,
     NOT_LEARNED,
-    best_shares,
     learned,
+    most_learned,
     withhold,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel
+from onelayer.text.pretraining import BELOW, INFORMATION
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS = "over_one_article", "over_words_in_order"
-MOST = "most_topic_information"
+MOST = {INFORMATION: "most_topic_information", BELOW: "most_below_frequencies"}
 ARTICLES = "articles"
 ORDERS = {
     "as it is": "an article as it is",
@@ -65,16 +66,17 @@ def assemble(
         snapshots: rows of `measure_snapshots`, model by model.
 
     Returns:
-        `attention_ratio` and what stands behind it, and the share of topic information at
-        `best_shares` (`most_topic_information`).
+        `attention_ratio` and what stands behind it, and what is `most_learned`: the share of topic
+        information (`most_topic_information`), of BART `most_below_frequencies`.
     """
     parts = []
     for model, one, other, shares in zip(models, articles, inputs, snapshots, strict=True):
         order, count = order_of(model.settings)
         measured = tightest_variant(one).assign(probed=ARTICLES)
         place = measured.iloc[0][["overlap", "threshold", "probed"]].to_dict()
-        most = best_shares(shares)[[SEED, "value", "low", "high", "n"]]
-        rows = pd.concat([measured, most.assign(**place, quantity=MOST), other])
+        most = most_learned(shares)[["quantity", SEED, "value", "low", "high", "n"]]
+        most = most.assign(**place, quantity=most["quantity"].map(MOST))
+        rows = pd.concat([measured, most, other])
         rows["probed"] = rows["probed"].fillna("inputs, words " + rows.get("pairs", "").astype(str))
         rows = rows.assign(
             model=model.name,
@@ -84,7 +86,7 @@ def assemble(
             verdict=over_seeds.undecided(model.settings),
             note=[over_seeds.note(seed, model.settings) for seed in rows[SEED]],
         )
-        parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST))])
+        parts.append(rows[rows["quantity"].str.startswith((RATIO, *MOST.values()))])
     return pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
 
 
@@ -141,8 +143,9 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "over seeds": over_seeds.spread(rows.loc[[CORRECTED]], 3),
         "z": number(by[f"{RATIO}_z"]["value"], 1),
         "above its null": worded(by[RATIO]),
-        "most topic information [95%]": interval_of(by.get(MOST), 2),
     }
+    for most in MOST.values():
+        row[f"{most.replace('_', ' ')} [95%]"] = interval_of(by.get(most), 2)
     for quantity, what in ((MORE, "after one article"), (BAGS, "with words in order")):
         more = by.get(quantity)
         row[f"more than {what} [95%]"] = interval_of(more, 3)
