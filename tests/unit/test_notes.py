@@ -36,9 +36,14 @@ def test_results_are_quotes_and_other_numbers_are_settings():
     assert set(re.findall(r"\d*\.\d+", before_speed)) == settings
 
 
-def test_no_difference_in_attention_after_other_inputs_is_decided(tables):
+@pytest.fixture(scope="module")
+def several_articles() -> dict[str, pd.DataFrame]:
+    return read_tables(sorted(REFERENCE.glob("beside/several_articles/tables/*/*.csv")))
+
+
+def test_no_difference_in_attention_after_other_inputs_is_decided(several_articles):
     assert "No difference in attention is decided." in NOTES
-    table = tables["topic_structure/topics_per_input"]
+    table = several_articles["topic_structure/topics_per_input"]
     for quantity in ("over_one_article", "over_words_in_order"):
         assert set(rows(table, quantity=quantity)["verdict"]) == {"undecided"}
     assert "although attention on articles lies above its null at both" in NOTES
@@ -49,11 +54,10 @@ def test_no_difference_in_attention_after_other_inputs_is_decided(tables):
         assert row["verdict"] == "reproduced"
 
 
-def test_values_know_topics_after_other_inputs_as_the_verdicts_say(tables):
+def test_values_know_topics_after_other_inputs_as_the_verdicts_say(several_articles):
     assert "After bags of four it is negligible, after four in one layer undecided" in NOTES
-    gaps = rows(
-        tables["topic_structure/value_circuit"], quantity="value_circuit_gap", reading=OUTPUT
-    ).set_index("model")
+    circuits = several_articles["topic_structure/value_circuit"]
+    gaps = rows(circuits, quantity="value_circuit_gap", reading=OUTPUT).set_index("model")
     verdicts = gaps["verdict"]
     assert verdicts[["bert-bag-of-1", "bert-one-layer-one"]].tolist() == ["reproduced"] * 2
     assert verdicts[["bert-bag-of-4", "bert-one-layer-of-4"]].tolist() == [
@@ -64,13 +68,10 @@ def test_values_know_topics_after_other_inputs_as_the_verdicts_say(tables):
     assert gaps["value"].idxmax() == "bert-drawn-of-4"
 
 
-def test_one_training_shows_topics_in_values_and_in_attention(tables):
+def test_one_training_shows_topics_in_values_and_in_attention(several_articles):
     assert "one shows topics in both, a BERT on bags of single articles" in NOTES
-    compared = rows(
-        tables["topic_structure/value_circuit"],
-        quantity="doublings_before_attention",
-        reading=OUTPUT,
-    )
+    circuits = several_articles["topic_structure/value_circuit"]
+    compared = rows(circuits, quantity="doublings_before_attention", reading=OUTPUT)
     undecided = compared[compared["verdict"] != "not reached"].set_index("model")
     assert undecided["verdict"].to_dict() == {"bert-bag-of-1": "undecided"}
     assert undecided.loc["bert-bag-of-1", "value"] < 0
@@ -216,12 +217,12 @@ def other_seeds() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("beside/other_seeds/tables/*/*.csv")))
 
 
-def test_other_seeds_turn_no_decided_row_round(tables, other_seeds):
+def test_other_seeds_turn_no_decided_row_round(several_articles, other_seeds):
     assert "the rows that both decide are of BERT alone, most of them readings" in NOTES
     decided = {"reproduced", "smaller", "larger", "negligible", "opposite"}
     for name, keys in {"topics_per_input": ["probed"], "value_circuit": ["reading"]}.items():
         keys += ["model", "overlap", "threshold", "seed", "quantity"]
-        both = [rows(of[f"topic_structure/{name}"]) for of in (tables, other_seeds)]
+        both = [rows(of[f"topic_structure/{name}"]) for of in (several_articles, other_seeds)]
         shared = both[0].merge(both[1], on=keys, suffixes=("", "_again"))
         shared = shared[shared["verdict"].isin(decided) & shared["verdict_again"].isin(decided)]
         shared = shared[shared["model"] != "minilm"]  # nothing of which is trained here

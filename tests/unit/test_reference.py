@@ -33,6 +33,7 @@ from onelayer.evidence.tables import (
 )
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, IN_WORDS, figures_beside
+from onelayer.papers.findings import TABLES as TABLES_OF_CLAIMS
 from onelayer.report.comparison import REFERENCE, main
 from onelayer.report.crate.metadata import METADATA, Contents, describe
 from onelayer.report.pictures import small_picture
@@ -44,6 +45,7 @@ from onelayer.report.reference import (
     keep_beside,
     keep_run,
     minutes,
+    predicted,
     predictions,
     requote,
     said_beside,
@@ -317,12 +319,55 @@ def test_a_run_of_some_targets_is_kept_beside_and_quoted_by_its_folder(tmp_path,
     machine = json.loads((reference / "beside/longer/machine.json").read_text("utf-8"))
     assert machine["started"] == "2026-01-01T00:00:00"
     assert machine["steps_of_other_code"] == machine["steps_on_a_gpu"] == "tabulate"
+    # What was predicted of claims that its tables decide, and of no others.
+    kept = pd.read_csv(reference / "beside/longer/predictions.csv")
+    assert list(kept) == ["claim", "text", "commit", "written", "status"]
+    assert {TABLES_OF_CLAIMS[claim] for claim in kept["claim"]} <= {
+        "topic_structure/wikipedia_disjoint"
+    }
     beside = said_beside(reference)
     assert "2.500 [" in beside["longer/attention_minilm"].sentence
     renewed = requoted("<!-- finding: longer/attention_minilm -->old<!-- end -->", beside)
     assert quotes(renewed) == [
         ("longer/attention_minilm", beside["longer/attention_minilm"].sentence)
     ]
+
+
+def test_what_only_a_run_beside_has_stands_on_the_page_of_predictions():
+    def said(name: str, verdict: str) -> Said:
+        finding = next(one for own in CLAIMS.values() for one in own if one.name == name)
+        return Said(finding, verdict, "analogue", f"{name} {verdict}")
+
+    texts = {
+        "bags_of_articles": "above 0",
+        "drawn_topics": "above its null",
+        "theorem_1": "below 1",
+    }
+    here = {
+        "A": [
+            said("bags_of_articles", "not run"),
+            said("drawn_topics", "not run"),
+            said("theorem_1", "reproduced"),
+        ]
+    }
+    other = {
+        "A": [
+            said("bags_of_articles", "opposite"),
+            said("drawn_topics", "not run"),
+            said("theorem_1", "opposite"),
+        ]
+    }
+    where = Places(["topic_structure/topics_per_input"], {}, texts, "beside/other/", "other")
+    text = predicted(here, Places([], {}, texts), {"other": (other, where)})
+    own, beside = text.split("## Beside the reference run: other")
+    # The run itself: one that came, one that nobody ran.
+    assert "Of the reference run: 1 as predicted, 0 partly as predicted, 0 not" in own
+    assert "theorem_1 reproduced" in own and "drawn_topics not run" in own
+    assert "bags_of_articles" not in own
+    # Beside it what it has not, and no more, by the other's name and place.
+    assert "0 as predicted, 0 partly as predicted, 1 not as predicted, 0 not decided." in beside
+    assert quotes(beside) == [("other/bags_of_articles", "bags_of_articles opposite")]
+    assert "(beside/other/tables/topic_structure/topics_per_input.csv)" in as_kept(beside)
 
 
 def test_a_picture_is_kept_small(tmp_path):

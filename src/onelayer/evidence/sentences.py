@@ -398,12 +398,15 @@ class Places:
     """What a run shows: names of its tables, and the figure to look at for some.
 
     `figures` has names of figures, by that of a finding or of a table; `predictions` what was
-    expected of a claim before it was measured, by its name.
+    expected of a claim before it was measured, by its name. `folder` is where both lie, beside the
+    page, and `run` the run's name where it is another than the page is about.
     """
 
     tables: Collection[str]
     figures: Mapping[str, str] = field(default_factory=dict)
     predictions: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
+    run: str = ""
 
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
@@ -458,11 +461,12 @@ def by_paper(
 def _line(said: Said, places: Places, verdicts: bool) -> str:
     table = said.finding.table
     name = table.partition("/")[2]
-    links = [f"[{name}](tables/{table}.md)" if table in places.tables else name]
+    links = [f"[{name}]({places.folder}tables/{table}.md)" if table in places.tables else name]
     if figure := places.figures.get(said.finding.name) or places.figures.get(table):
-        links.append(f"[figure](figures/{figure}.png)")
+        links.append(f"[figure]({places.folder}figures/{figure}.png)")
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict and verdicts else ""
-    line = f"- {badge}{quoted(said.finding.name, said.sentence)} ({', '.join(links)})"
+    called = f"{places.run}/{said.finding.name}" if places.run else said.finding.name
+    line = f"- {badge}{quoted(called, said.sentence)} ({', '.join(links)})"
     if text := places.predictions.get(said.finding.name):
         # A colon after a verdict would read as if that had come out.
         text = re.sub(rf"^({'|'.join(VERDICTS)}): ", "", text)

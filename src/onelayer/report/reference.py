@@ -10,8 +10,8 @@ import os
 import platform
 import re
 import shutil
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -22,7 +22,7 @@ from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import HOLM, SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
-from onelayer.evidence.verdicts import NO_DECISION, REPRODUCED, UNDECIDED
+from onelayer.evidence.verdicts import NO_DECISION, NOT_RUN, REPRODUCED, UNDECIDED
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
 from onelayer.report import registry, scoreboard_figure
@@ -61,9 +61,6 @@ def keep_run(results: Path, reference: Path) -> None:
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     _keep(results, reference, described.commit, started)
     write_csv(minutes(results), reference / MINUTES)
-    begun = dict.fromkeys(TABLES.values(), started)
-    sealed = read_predictions(TABLES, begun, described.commit) if described.commit else []
-    write_csv(pd.DataFrame(sealed, columns=list(Sealed.__annotations__)), reference / PREDICTIONS)
     sums.pop("reference run", None)
     if described.portable:
         sums["reference run"] = judged_sums(results)
@@ -99,7 +96,10 @@ def _is_of_this_checkout(step: Mapping) -> bool:
 
 
 def _keep(results: Path, place: Path, of: str | None, started: str, **named: Sequence[str]) -> None:
-    """A run's tables and figures, the machine, the commit, when it began, and named steps."""
+    """A run's tables and figures, the machine, the commit, when it began, and named steps.
+
+    And what was predicted of claims that its tables decide.
+    """
     for kind in SHOWN:
         shutil.rmtree(place / kind, ignore_errors=True)
     for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
@@ -110,6 +110,9 @@ def _keep(results: Path, place: Path, of: str | None, started: str, **named: Seq
     known = machine() | {"commit": of, "started": started}
     known |= {what: ", ".join(steps) for what, steps in named.items() if steps}
     (place / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    tables = {f"{path.parent.name}/{path.stem}" for path in place.glob("tables/*/*.csv")}
+    sealed = read_predictions(TABLES, dict.fromkeys(tables, started), of) if of else []
+    write_csv(pd.DataFrame(sealed, columns=list(Sealed.__annotations__)), place / PREDICTIONS)
 
 
 def minutes(results: Path) -> pd.DataFrame:
@@ -156,7 +159,9 @@ def judged_sums(results: Path) -> dict[str, str]:
 
 def as_kept(text: str) -> str:
     """Markdown whose links lead to the tables that are kept."""
-    return re.sub(r"(\((?:docs/reference/)?tables/[a-z0-9_/]+)\.md\)", r"\1.csv)", text)
+    return re.sub(
+        r"(\((?:docs/reference/)?(?:beside/\w+/)?tables/[a-z0-9_/]+)\.md\)", r"\1.csv)", text
+    )
 
 
 def machine() -> dict[str, str]:
@@ -188,17 +193,14 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     with house_style():
         save_png(scoreboard_figure.scoreboard(board), reference / f"figures/{SCOREBOARD}.png")
     said = sentences.all_said(BY_TITLE, tables)
-    drawn = {
-        str(path.relative_to(reference / "figures").with_suffix(""))
-        for path in reference.glob("figures/*/*.png")
-    }
-    places = Places(tables, figures_beside(tables, drawn), predictions(reference))
+    places = _places(reference, tables)
+    runs = {place.name: _beside(place) for place in sorted((reference / BESIDE).glob("*"))}
     every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (
         ("findings", sentences.page(said, places)),
         ("did_not_reproduce", did_not_reproduce(said, places)),
-        ("predictions", predicted(said, places)),
+        ("predictions", predicted(said, places, runs)),
         ("claims", "\n".join(every_claim)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
@@ -213,14 +215,25 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def _places(kept: Path, tables: Collection[str], **named: str) -> Places:
+    """Where a kept run has its tables and figures, and what was predicted of its claims."""
+    drawn = {f"{path.parent.name}/{path.stem}" for path in kept.glob("figures/*/*.png")}
+    return Places(tables, figures_beside(tables, drawn), predictions(kept), **named)
+
+
+def _beside(run: Path) -> tuple[dict[str, list[Said]], Places]:
+    """What a run kept beside the reference run found, by paper, and where."""
+    tables = read_tables(sorted(run.glob("tables/*/*.csv")))
+    places = _places(run, tables, folder=f"{BESIDE}/{run.name}/", run=run.name)
+    return sentences.all_said(BY_TITLE, tables), places
+
+
 def said_beside(reference: Path) -> dict[str, Said]:
     """What the runs kept beside the reference run found, as `run/finding`."""
     return {
         f"{place.name}/{one.finding.name}": one
         for place in sorted((reference / BESIDE).glob("*"))
-        for found in sentences.all_said(
-            BY_TITLE, read_tables(sorted(place.glob("tables/*/*.csv")))
-        ).values()
+        for found in _beside(place)[0].values()
         for one in found
     }
 
@@ -248,7 +261,7 @@ def score(board: pd.DataFrame) -> str:
 
 
 def predictions(reference: Path) -> dict[str, str]:
-    """What was predicted of the reference run's claims before its first step, by claim."""
+    """What was predicted of a kept run's claims before its first step, by claim."""
     kept = pd.read_csv(reference / PREDICTIONS, index_col="claim", keep_default_na=False)
     return kept.loc[kept["status"] == SEALED, "text"].to_dict()
 
@@ -267,20 +280,55 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
     return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
 
 
-def predicted(said: Mapping[str, Sequence[Said]], places: Places) -> str:
-    """A page: what was predicted before it was measured, beside what came."""
-    foreseen = those(said, lambda one: one.finding.name in places.predictions)
-    counts, text = [], []
+def predicted(
+    said: Mapping[str, Sequence[Said]],
+    places: Places,
+    beside: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]],
+) -> str:
+    """A page: what was predicted before it was measured, beside what came.
+
+    Of the runs kept beside the reference run, by name, there is what the reference run has not.
+    """
+    missing = {
+        one.finding.name for found in said.values() for one in found if one.verdict == NOT_RUN
+    }
+    elsewhere = {
+        run: those(_foreseen(found, where), lambda one: one.finding.name in missing)
+        for run, (found, where) in beside.items()
+    }
+    moved = {one.finding.name for run in elsewhere.values() for own in run.values() for one in own}
+    here = those(_foreseen(said, places), lambda one: one.finding.name not in moved)
+    text = []
     for outcome in sentences.OUTCOMES:
-        papers = those(foreseen, lambda one, outcome=outcome: sentences.came(one) == outcome)
-        counts.append(f"{sum(map(len, papers.values()))} {outcome}")
+        papers = those(here, lambda one, outcome=outcome: sentences.came(one) == outcome)
         if any(papers.values()):
             text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places, verdicts=False)]
+    for run, found in elsewhere.items():
+        if any(found.values()):
+            text += [f"## Beside the reference run: {run.replace('_', ' ')}", ""]
+            text += [f"What the reference run has not: {_outcomes(found)}.", ""]
+            text += by_paper(found, beside[run][1], verdicts=False)
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
-        f"of the reference run: {', '.join(counts)}."
+        f"of the run. Of the reference run: {_outcomes(here)}."
     )
     return "\n".join(["# What was predicted, and what came", "", opening, "", *text])
+
+
+def _foreseen(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, list[Said]]:
+    """What was predicted of a run; of one kept beside the reference run, what it has."""
+    return those(
+        said,
+        lambda one: (
+            one.finding.name in places.predictions and not (places.run and one.verdict == NOT_RUN)
+        ),
+    )
+
+
+def _outcomes(said: Mapping[str, Sequence[Said]]) -> str:
+    """How often each came that may come of a prediction."""
+    came = Counter(sentences.came(one) for found in said.values() for one in found)
+    return ", ".join(f"{came[outcome]} {outcome}" for outcome in sentences.OUTCOMES)
 
 
 _BLOCK = re.compile(r"<!-- block: ([a-z]+) -->.*?<!-- end of block -->", re.DOTALL)
