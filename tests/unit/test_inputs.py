@@ -329,10 +329,11 @@ def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():
     assert len(axes[0].lines[0].get_xdata()) == 4
 
 
-def test_the_figure_has_a_row_of_panels_for_each_family_with_the_tables_ratios():
+def test_the_figure_has_a_row_of_panels_for_each_family_and_budget_with_the_tables_ratios():
     models = [model("one"), model("four", articles=4), model("albert", family="albert")]
-    articles = [measures(value, 0.01) for value in (1.05, 1.2, 1.0)]
-    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * 3
+    models.append(model("longer"))
+    articles = [measures(value, 0.01) for value in (1.05, 1.2, 1.0, 1.3)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * 4
     followed = pd.concat(
         pd.DataFrame(
             {"tokens": [1000, 2000], "quantity": of, "value": 1.0, "low": 0.9, "high": 1.1}
@@ -340,12 +341,14 @@ def test_the_figure_has_a_row_of_panels_for_each_family_with_the_tables_ratios()
         for of in (CORRECTED, f"{RATIO}_z", f"{GAP}_null_corrected", f"{GAP}_z")
     ).assign(seed="all", overlap="disjoint", threshold="top 2")
     snapshots_of = [pd.concat([followed, shares]) for shares in snapshots(models)]
+    snapshots_of[3] = snapshots_of[3].assign(tokens=snapshots_of[3]["tokens"] * 3000)
     rows = {"tau": [1, 2], "ratio": [1.0, 7.0], "method": "optimum", "documents": "short"}
     figure = pretraining_figures.figure_topics_per_input(
         articles, inputs, snapshots_of, pd.DataFrame(rows), models
     )
     names = [axes.get_ylabel().partition(":")[0] for axes in figure.axes]
-    assert names[:4] == ["bert", "", "", ""] and names[4] == "albert"
+    of = ["bert, 2k tokens", "albert, 2k tokens", "bert, 6.0M tokens"]
+    assert names[:12:4] == of and set(names[1:4]) == {""}
     drawn = {round(y, 6) for line in figure.axes[0].lines for y in np.ravel(line.get_ydata())}
-    assert {1.05, 1.2} <= drawn
+    assert {1.05, 1.2} <= drawn and 1.3 not in drawn
     plt.close(figure)

@@ -245,66 +245,81 @@ def figure_topics_per_input(
 ) -> Figure:
     """Ratio over its null: against tau, beside the theory's optimum, and against what was learned.
 
-    A row for each family and depth. First: dots are means over seeds with 95% intervals, small dots
-    each seed; on articles and on inputs of the training (words of different articles open); the
-    theory's optimum is on its own axis. Second and third: the mean over seeds at every snapshot, on
-    articles, against tokens seen and against the share of topic information learned; open
-    triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits over
-    its null, against tokens.
+    A row for each family, depth and budget. First: dots are means over seeds with 95% intervals,
+    small dots each seed; on articles and on inputs of the training (words of different articles
+    open); the theory's optimum is on its own axis. Second and third: the mean over seeds at every
+    snapshot, on articles, against tokens seen and against the share of topic information learned;
+    open triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits
+    over its null, against tokens.
     """
-    settings_of = by_name(models)
     ratios = assemble(articles, inputs, models, snapshots)
-    colours = dict(zip(ORDERS, PALETTE, strict=False))
-    kinds = list(dict.fromkeys(kind_of(model.settings) for model in models))
+    rows: dict[str, dict[str, pd.DataFrame]] = {}
+    for model, measures in zip(models, snapshots, strict=True):
+        of = f"{kind_of(model.settings)}, {tokens_shown(measures['tokens'].max())} tokens"
+        rows.setdefault(of, {})[model.name] = measures
     figure, panels = plt.subplots(
-        len(kinds), 4, figsize=(WIDTH + 2.5, 2.4 * len(kinds) + 0.8), sharex="col",
+        len(rows), 4, figsize=(WIDTH + 2.5, 2.4 * len(rows) + 0.8), sharex="col",
         squeeze=False, width_ratios=[1.4, 1, 1, 1],
     )  # fmt: skip
-    by_model = dict(zip(settings_of, snapshots, strict=True))
-    for axes, kind in zip(panels, kinds, strict=True):
-        alike = [name for name, settings in settings_of.items() if kind_of(settings) == kind]
+    orders = {model.name: order_of(model.settings) for model in models}
+    colours = dict(zip(ORDERS, PALETTE, strict=False))
+    for axes, (kind, alike) in zip(panels, rows.items(), strict=True):
         _draw_against_tau(axes[0], ratios[ratios["model"].isin(alike)], colours)
         _draw_theory(axes[0].twinx(), theory, ratios["articles"].max())
-        for name in alike:
-            order, count = order_of(settings_of[name])
-            _draw_learned(axes[1:3], by_model[name], colours[order], count)
-            _draw_values(axes[3], by_model[name], colours[order], count)
-        for axis, nothing in zip(axes, (1, 1, 1, 0), strict=True):
-            axis.axhline(nothing, color="0.5", linewidth=0.8, zorder=0)
-            despine(axis)
-        axes[2].axvspan(2 * LEAST_LEARNED, 0, color="0.94", linewidth=0, zorder=-1)
-        for axis in axes[1:3]:
-            axis.sharey(axes[0])
-            axis.tick_params(labelleft=False)
-        axes[0].set_ylabel(f"{kind}: attention\nwithin topics / its null")
-    panels[0, 0].set_title("finished models", loc="left", fontsize=9)
-    panels[0, 1].set_title("on articles, over tokens", loc="left", fontsize=9)
-    panels[0, 2].set_title("over topic information", loc="left", fontsize=9)
-    panels[-1, 0].set_xlabel(r"articles (topics) an input, $\tau$")
-    panels[-1, 1].set_xscale("log", base=2)
-    panels[-1, 1].set_xlabel("tokens seen (logarithmic)")
-    panels[-1, 2].set_xlabel("share learned\n(grey: worse than frequencies)")
+        for name, measures in alike.items():
+            order, count = orders[name]
+            _draw_learned(axes[1:3], measures, colours[order], count)
+            _draw_values(axes[3], measures, colours[order], count)
+        _set_axes(axes)
+        axes[0].set_ylabel(f"{kind}:\nattention within topics / its null")
+    _name_columns(panels)
+    shown = {order: colours[order] for order, _ in orders.values()}
+    figure.legend(handles=_handles(shown), loc="outside lower center", ncols=3, fontsize=7.5)
+    return figure
+
+
+def _set_axes(axes: Sequence[Axes]) -> None:
+    """What one row of panels shows where nothing is learned; ratios on one axis."""
+    for axis, nothing in zip(axes, (1, 1, 1, 0), strict=True):
+        axis.axhline(nothing, color="0.5", linewidth=0.8, zorder=0)
+        despine(axis)
+    axes[2].axvspan(2 * LEAST_LEARNED, 0, color="0.94", linewidth=0, zorder=-1)
+    for axis in axes[1:3]:
+        axis.sharey(axes[0])
+        axis.tick_params(labelleft=False)
+
+
+def _name_columns(panels: np.ndarray) -> None:
+    """Titles above and labels below the columns of panels, [rows, 4]."""
+    tokens = "tokens seen (logarithmic)"
+    share = "share learned\n(grey: worse than frequencies)"
+    for place, (title, label) in enumerate(
+        (
+            ("finished models", r"articles (topics) an input, $\tau$"),
+            ("on articles, over tokens", tokens),
+            ("over topic information", share),
+            ("values: gap over its null", tokens),
+        )
+    ):
+        panels[0, place].set_title(title, loc="left", fontsize=9)
+        panels[-1, place].set_xlabel(label)
+        if label == tokens:
+            panels[-1, place].set_xscale("log", base=2)
     panels[-1, 2].set_xlim(left=1.15 * LEAST_LEARNED)
-    panels[0, 3].set_title("values: gap over its null", loc="left", fontsize=9)
-    panels[-1, 3].set_xscale("log", base=2)
-    panels[-1, 3].set_xlabel("tokens seen (logarithmic)")
-    shown = dict.fromkeys(order_of(settings_of[model.name])[0] for model in models)
-    handles = [
-        Line2D([], [], color=colours[order], marker="o", label=ORDERS[order]) for order in shown
-    ]
+
+
+def _handles(colours: Mapping[str, str]) -> list[Line2D]:
+    """What colours, by order of the words, and marks mean."""
     dot, square = ({"color": "0.3", "marker": marker, "linestyle": ""} for marker in "os")
-    handles += [
+    below = {"color": "0.3", "marker": "<", "linestyle": "", "markerfacecolor": "white"}
+    return [
+        *(Line2D([], [], color=c, marker="o", label=ORDERS[order]) for order, c in colours.items()),
         Line2D([], [], label="on articles", **dot),
         Line2D([], [], label="on inputs, one article", **square),
         Line2D([], [], label="on inputs, across articles", markerfacecolor="white", **square),
         Line2D([], [], color="0.6", linestyle=":", label="theory's optimum (right axis)"),
-        Line2D(
-            [], [], color="0.3", marker="<", linestyle="", markerfacecolor="white",
-            label=f"share learned below {LEAST_LEARNED:g}",
-        ),
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
-    return figure
+        Line2D([], [], label=f"share learned below {LEAST_LEARNED:g}", **below),
+    ]
 
 
 def _draw_against_tau(axis: plt.Axes, ratios: pd.DataFrame, colours: Mapping[str, str]) -> None:
