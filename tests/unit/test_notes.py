@@ -160,7 +160,9 @@ def test_starts_leave_the_unigram_model_on_the_chains_that_are_told(tables):
     staying = rows(tables["local_to_global/trap"], quantity="trapped_share")
     staying = staying.set_index(["variant", "p"])["value"]
     assert {p for p, share in staying["standard start"].items() if share == 1} == {0.8}
-    assert {p for p, share in staying["paper's start"].items() if share == 1} == {0.7, 0.8}
+    assert "on p = .7, q = .6 it does in all runs but one" in NOTES
+    paper = staying["paper's start"]
+    assert {p for p, share in paper.items() if share == 1} == {0.8} and paper[0.7] == 1 - 1 / 20
 
 
 def test_machines_change_no_verdict(tables):

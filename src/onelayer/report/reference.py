@@ -310,7 +310,8 @@ def predicted(
             text += by_paper(found, beside[run][1], verdicts=False)
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
-        f"of the run. Of the reference run: {_outcomes(here)}."
+        "of the run; [what earlier runs had shown by then](../notes.md#the-run-before). Of the "
+        f"reference run: {_outcomes(here)}."
     )
     return "\n".join(["# What was predicted, and what came", "", opening, "", *text])
 

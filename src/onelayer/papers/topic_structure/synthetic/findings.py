@@ -102,8 +102,8 @@ FINDINGS: list[Finding | Remark] = [
         claim="the gap is 1 / (v (1 - (1 - p_c) p_m)), whatever v, T, p_m, p_c and tau are",
         place="Result: embeddings encode topic structure; Stage 1 result",
         **_over_seeds("farthest_gap_to_theory_ratio", kind="theory"),
-        subject="of all gaps over v, T, p_m, p_c and tau the one farthest outside what finite "
-        "documents explain",
+        subject="of all gaps over v, T, p_m, p_c and tau the one farthest outside what the finite "
+        "length of documents explains",
         does="is the theorem's",
         number="{it:4} of it, among {all.rows} gaps",
         beside={"all": {"quantity": "gap_of_setting"} | _OVER},
