@@ -13,9 +13,9 @@ from onelayer.text.pretraining.topic_information import (
     HIDDEN,
     KnownTopics,
     TopicInformation,
+    learned_over_tokens,
     measure_learned,
     measure_topic_information,
-    over_tokens,
     unigram_loss,
 )
 from onelayer.text.pretraining.training import held_out_plan
@@ -149,11 +149,11 @@ def test_what_losses_come_to_is_of_every_snapshot_and_seed() -> None:
 
     of = HIDDEN, INFORMATION
     told = {0: TopicInformation(8.0, 6.0).share, 3: TopicInformation(8.0, 7.0).share}
-    rows = over_tokens({0: history(210, [8, 7]), 3: history(200, [7.5, 7])}, *of, told)
+    rows = learned_over_tokens({0: history(210, [8, 7]), 3: history(200, [7.5, 7])}, *of, told)
     assert set(rows["quantity"]) == {INFORMATION}
     assert rows["tokens"].tolist() == [100] * 3 + [205] * 3
     assert rows["seed"].tolist() == ["all", "0", "3"] * 2
     assert rows["value"].tolist() == [0.25, 0.0, 0.5, 0.75, 0.5, 1.0]
-    one = over_tokens({0: history(210, [8, 7])}, *of, told)
+    one = learned_over_tokens({0: history(210, [8, 7])}, *of, told)
     assert one["seed"].tolist() == ["all", "all"]
     assert one["low"].isna().all()

@@ -48,6 +48,7 @@ from onelayer.report.reference import (
     predicted,
     predictions,
     requote,
+    runs_beside,
     said_beside,
     score,
     targets,
@@ -122,7 +123,7 @@ def test_the_findings_are_those_of_the_tables(tables):
 def test_every_claim_stands_in_the_findings_and_on_the_scoreboard(findings, tables):
     # Every claim; and of the remarks those on rows that a run with other settings adds, beside it.
     missing = [one for own in BY_TITLE.values() for one in own if one.name not in findings]
-    beside = {name.partition("/")[2] for name in said_beside(REFERENCE)}
+    beside = {name.partition("/")[2] for name in said_beside(runs_beside(REFERENCE))}
     assert all(isinstance(one, Remark) and one.name in beside for one in missing)
     named = [finding.name for own in CLAIMS.values() for finding in own]
     board = tables[SCOREBOARD]
@@ -231,7 +232,7 @@ def test_the_readme_says_that_no_checkpoint_of_the_paper_has_run(tables):
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
 def test_what_is_quoted_is_what_was_found(text, said):
     kept = text.read_text("utf-8")
-    assert requoted(kept, said | said_beside(REFERENCE), short=text == README) == kept
+    assert requoted(kept, said | said_beside(runs_beside(REFERENCE)), short=text == README) == kept
 
 
 def test_the_readme_has_no_other_number_that_could_be_measured():
@@ -325,7 +326,7 @@ def test_a_run_of_some_targets_is_kept_beside_and_quoted_by_its_folder(tmp_path,
     assert {TABLES_OF_CLAIMS[claim] for claim in kept["claim"]} <= {
         "topic_structure/wikipedia_disjoint"
     }
-    beside = said_beside(reference)
+    beside = said_beside(runs_beside(reference))
     assert "2.500 [" in beside["longer/attention_minilm"].sentence
     renewed = requoted("<!-- finding: longer/attention_minilm -->old<!-- end -->", beside)
     assert quotes(renewed) == [
@@ -357,7 +358,7 @@ def test_what_only_a_run_beside_has_stands_on_the_page_of_predictions():
             said("theorem_1", "opposite"),
         ]
     }
-    where = Places(["topic_structure/topics_per_input"], {}, texts, "beside/other/", "other")
+    where = Places(["topic_structure/topics_per_input"], {}, texts, "other")
     text = predicted(here, Places([], {}, texts), {"other": (other, where)})
     own, beside = text.split("## Beside the reference run: other")
     # The run itself: one that came, one that nobody ran.

@@ -43,6 +43,9 @@ MODELS = {
     ),
     "random": RandomModel(source="random", like="mini", seeds=[0, 1, 2]),
 }
+TRAINED = MODELS | {
+    "one": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1], published_as="bert")
+}
 
 
 NULL = 1.1
@@ -82,28 +85,37 @@ def measures_over_seeds(values: dict[str, float]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def given(
+    ours: dict[str, pd.DataFrame],
+    models: dict[str, ModelSettings],
+    shares: dict[str, float] | None,
+) -> tuple:
+    """What both tables are given beside measures.
+
+    Shares of topic information as snapshots have them, the published numbers, and the models that
+    are shown, that have shares, and of which settings are known.
+    """
+    of_all = {"quantity": INFORMATION, "seed": "all", "tokens": 1000}
+    snapshots = [
+        pd.DataFrame([of_all | {"value": share, "low": share - 0.1}])
+        for share in (shares or {}).values()
+    ]
+    named = (
+        [NamedModel(name=name, settings=models[name]) for name in names]
+        for names in (ours, shares or {}, models)
+    )
+    return snapshots, REFERENCE, *named
+
+
 def assemble(
     ours: dict[str, pd.DataFrame],
     models: dict[str, ModelSettings],
     shares: dict[str, float] | None = None,
 ) -> pd.DataFrame:
     """The table of disjoint topics, of measures by model, and shares of topic information."""
-    snapshots, followed = learning(models, shares or {})
     measures = list(ours.values()), [rows[:0] for rows in ours.values()]
-    named = [NamedModel(name=name, settings=model) for name, model in models.items()]
-    shown = [NamedModel(name=name, settings=models[name]) for name in ours]
-    return wikipedia.wikipedia(
-        *measures, snapshots, REFERENCE, shown, followed, named, AMBIGUITY, "disjoint"
-    ).table
-
-
-def learning(models: dict[str, ModelSettings], shares: dict[str, float]) -> tuple[list, list]:
-    """Rows of `measure_snapshots` with shares of topic information, and the models they are of."""
-    of_all = {"quantity": INFORMATION, "seed": "all", "tokens": 1000}
-    snapshots = [
-        pd.DataFrame([of_all | {"value": share, "low": share - 0.1}]) for share in shares.values()
-    ]
-    return snapshots, [NamedModel(name=name, settings=models[name]) for name in shares]
+    beside = given(ours, models, shares)
+    return wikipedia.wikipedia(*measures, *beside, AMBIGUITY, "disjoint").table
 
 
 def directions(
@@ -112,11 +124,7 @@ def directions(
     shares: dict[str, float] | None = None,
 ) -> pd.DataFrame:
     """The table of the paper's two directions, of measures by model, and shares as above."""
-    snapshots, followed = learning(models, shares or {})
-    named = [NamedModel(name=name, settings=model) for name, model in models.items()]
-    shown = [NamedModel(name=name, settings=models[name]) for name in ours]
-    given = REFERENCE, shown, followed, named, AMBIGUITY
-    return wikipedia.wikipedia_claims(list(ours.values()), snapshots, *given)
+    return wikipedia.wikipedia_claims([*ours.values()], *given(ours, models, shares), AMBIGUITY)
 
 
 @pytest.fixture
@@ -267,17 +275,14 @@ def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
 
 
 def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence() -> None:
-    own = MODELS | {
-        "one": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1], published_as="bert")
-    }
     ours = {"one": measures(NULL, (0.05, 0.2), half=0.005)}
-    learned = assemble(ours, own, {"one": 0.2})
-    never = assemble(ours, own, {"one": 0.05})
+    learned = assemble(ours, TRAINED, {"one": 0.2})
+    never = assemble(ours, TRAINED, {"one": 0.05})
     here, there = (cell(of, "one", "top 20", "attention_ratio") for of in (learned, never))
     assert here["verdict"] == "negligible" and NOT_LEARNED not in here["note"]
     assert (there["verdict"], there["note"]) == ("not reached", NOT_LEARNED)
     assert there["value"] == here["value"] and math.isnan(there["effect_share"])
-    shown = assemble({"one": measures(1.3, (0.05, 0.2))}, own, {"one": 0.05})
+    shown = assemble({"one": measures(1.3, (0.05, 0.2))}, TRAINED, {"one": 0.05})
     assert cell(shown, "one", "top 20", "attention_ratio")["verdict"] == "reproduced"
 
 
@@ -342,17 +347,14 @@ def test_directions_are_differences_judged_against_zero() -> None:
 
 
 def test_no_direction_in_a_model_that_has_not_learned_says_nothing() -> None:
-    own = MODELS | {
-        "one": PretrainedModel(source="pretrain", family="bert", seeds=[0, 1], published_as="bert")
-    }
     there = measures(1.3, (0.05, 0.2))
     ends = [0.0, -0.001, 0.001]
     none = there.copy()
     none.loc[none["quantity"].str.contains("_minus_"), ["value", "low", "high"]] = ends
-    here, idle = (directions({"one": none}, own, {"one": share}) for share in (0.2, 0.05))
+    here, idle = (directions({"one": none}, TRAINED, {"one": share}) for share in (0.2, 0.05))
     assert set(here["verdict"]) == {"negligible"} and NOT_LEARNED not in set(here["note"])
     assert set(idle["verdict"]) == {"not reached"} and set(idle["note"]) == {NOT_LEARNED}
-    assert set(directions({"one": there}, own, {"one": 0.05})["verdict"]) == {"reproduced"}
+    assert set(directions({"one": there}, TRAINED, {"one": 0.05})["verdict"]) == {"reproduced"}
 
 
 def test_the_reference_has_all_36_published_rows() -> None:

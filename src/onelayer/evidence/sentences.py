@@ -47,6 +47,8 @@ AS_PREDICTED, PARTLY, NOT_AS_PREDICTED, NOT_DECIDED = OUTCOMES = (
 SECTIONS = [NOT_AS_CLAIMED, AS_CLAIMED, OPEN, ANALOGUES, QUESTIONS, CONTROLS, REMARKS]
 # What stands apart from the claims on the papers' own objects, and where.
 APART = {"analogues": ANALOGUES, BEYOND: QUESTIONS, "controls": CONTROLS}
+# Beside the reference run: runs of some targets with other settings, a folder each.
+BESIDE = "beside"
 # A sentence on trainings that are so few says how many.
 FEW = 4
 
@@ -398,15 +400,19 @@ class Places:
     """What a run shows: names of its tables, and the figure to look at for some.
 
     `figures` has names of figures, by that of a finding or of a table; `predictions` what was
-    expected of a claim before it was measured, by its name. `folder` is where both lie, beside the
-    page, and `run` the run's name where it is another than the page is about.
+    expected of a claim before it was measured, by its name; `run` the run's name, where it is
+    another than the page is about.
     """
 
     tables: Collection[str]
     figures: Mapping[str, str] = field(default_factory=dict)
     predictions: Mapping[str, str] = field(default_factory=dict)
-    folder: str = ""
     run: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """Of links to tables and figures: where the run lies beside the page."""
+        return f"{BESIDE}/{self.run}/" if self.run else ""
 
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
@@ -461,9 +467,9 @@ def by_paper(
 def _line(said: Said, places: Places, verdicts: bool) -> str:
     table = said.finding.table
     name = table.partition("/")[2]
-    links = [f"[{name}]({places.folder}tables/{table}.md)" if table in places.tables else name]
+    links = [f"[{name}]({places.prefix}tables/{table}.md)" if table in places.tables else name]
     if figure := places.figures.get(said.finding.name) or places.figures.get(table):
-        links.append(f"[figure]({places.folder}figures/{figure}.png)")
+        links.append(f"[figure]({places.prefix}figures/{figure}.png)")
     badge = f"**{said.verdict.capitalize()}.** " if said.verdict and verdicts else ""
     called = f"{places.run}/{said.finding.name}" if places.run else said.finding.name
     line = f"- {badge}{quoted(called, said.sentence)} ({', '.join(links)})"

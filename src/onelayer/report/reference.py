@@ -20,7 +20,7 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence import sentences
 from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
-from onelayer.evidence.sentences import HOLM, SCOREBOARD, Places, Said, by_paper, those
+from onelayer.evidence.sentences import BESIDE, HOLM, SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
 from onelayer.evidence.verdicts import NO_DECISION, NOT_RUN, REPRODUCED, UNDECIDED
 from onelayer.papers import PAPERS
@@ -39,7 +39,6 @@ from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256, librar
 
 MINUTES = "minutes.csv"  # of its targets
 PREDICTIONS = "predictions.csv"  # of its claims, and whether they are older than it
-BESIDE = "beside"  # runs of some targets with other settings, a folder each
 BOX, COLOURS = (1000, 2000), 200  # of a picture that is kept
 
 # What quotes it.
@@ -194,7 +193,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         save_png(scoreboard_figure.scoreboard(board), reference / f"figures/{SCOREBOARD}.png")
     said = sentences.all_said(BY_TITLE, tables)
     places = _places(reference, tables)
-    runs = {place.name: _beside(place) for place in sorted((reference / BESIDE).glob("*"))}
+    runs = runs_beside(reference)
     every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (
@@ -205,7 +204,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for found in said.values() for one in found}
-    by_name |= said_beside(reference)
+    by_name |= said_beside(runs)
     renewed = {"score": score(board)}
     if (reference / MINUTES).is_file():
         renewed["targets"] = targets(pd.read_csv(reference / MINUTES))
@@ -215,26 +214,29 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _places(kept: Path, tables: Collection[str], **named: str) -> Places:
+def _places(kept: Path, tables: Collection[str], run: str = "") -> Places:
     """Where a kept run has its tables and figures, and what was predicted of its claims."""
     drawn = {f"{path.parent.name}/{path.stem}" for path in kept.glob("figures/*/*.png")}
-    return Places(tables, figures_beside(tables, drawn), predictions(kept), **named)
+    return Places(tables, figures_beside(tables, drawn), predictions(kept), run)
 
 
-def _beside(run: Path) -> tuple[dict[str, list[Said]], Places]:
-    """What a run kept beside the reference run found, by paper, and where."""
-    tables = read_tables(sorted(run.glob("tables/*/*.csv")))
-    places = _places(run, tables, folder=f"{BESIDE}/{run.name}/", run=run.name)
-    return sentences.all_said(BY_TITLE, tables), places
+def runs_beside(reference: Path) -> dict[str, tuple[dict[str, list[Said]], Places]]:
+    """What the runs kept beside the reference run found, by run and paper, and where."""
+    runs = {}
+    for kept in sorted((reference / BESIDE).glob("*")):
+        tables = read_tables(sorted(kept.glob("tables/*/*.csv")))
+        places = _places(kept, tables, kept.name)
+        runs[kept.name] = sentences.all_said(BY_TITLE, tables), places
+    return runs
 
 
-def said_beside(reference: Path) -> dict[str, Said]:
-    """What the runs kept beside the reference run found, as `run/finding`."""
+def said_beside(runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]]) -> dict[str, Said]:
+    """What was found in `runs_beside`, as `run/finding`."""
     return {
-        f"{place.name}/{one.finding.name}": one
-        for place in sorted((reference / BESIDE).glob("*"))
-        for found in _beside(place)[0].values()
-        for one in found
+        f"{run}/{one.finding.name}": one
+        for run, (found, _) in runs.items()
+        for own in found.values()
+        for one in own
     }
 
 
@@ -293,7 +295,10 @@ def predicted(
         one.finding.name for found in said.values() for one in found if one.verdict == NOT_RUN
     }
     elsewhere = {
-        run: those(_foreseen(found, where), lambda one: one.finding.name in missing)
+        run: those(
+            _foreseen(found, where),
+            lambda one: one.finding.name in missing and one.verdict != NOT_RUN,
+        )
         for run, (found, where) in beside.items()
     }
     moved = {one.finding.name for run in elsewhere.values() for own in run.values() for one in own}
@@ -317,13 +322,8 @@ def predicted(
 
 
 def _foreseen(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, list[Said]]:
-    """What was predicted of a run; of one kept beside the reference run, what it has."""
-    return those(
-        said,
-        lambda one: (
-            one.finding.name in places.predictions and not (places.run and one.verdict == NOT_RUN)
-        ),
-    )
+    """What was predicted, of what a run found."""
+    return those(said, lambda one: one.finding.name in places.predictions)
 
 
 def _outcomes(said: Mapping[str, Sequence[Said]]) -> str:

@@ -127,23 +127,25 @@ def measure_learned(
     There is a loss history for each training; `text` and `pieces` are as `read_task` reads them.
 
     Returns:
-        See `over_tokens`: the share of topic information (`topic_information`), or, where words to
-        predict are not behind masks alone, as BART's, how far the held-out loss lies below that of
-        frequencies (`below_frequencies`, nats a word).
+        See `learned_over_tokens`: the share of topic information (`topic_information`), or, where
+        words to predict are not behind masks alone, as BART's, how far the held-out loss lies below
+        that of frequencies (`below_frequencies`, nats a word).
     """
-    read, shares, below = {}, {}, {}
+    read, of_loss = {}, {}
     for training, history in zip(trainings, histories, strict=True):
         read[training.seed] = pd.read_parquet(history)
         objective, _, held_out = read_task(text, pieces, training)
-        if (read[training.seed]["quantity"] == HIDDEN).any():
-            of = measure_topic_information(objective, held_out, training, known)
-            shares[training.seed] = of.share
-        else:
-            below[training.seed] = partial(sub, unigram_loss(objective, held_out, training))
-    return over_tokens(read, *((HIDDEN, INFORMATION, shares) if shares else ("loss", BELOW, below)))
+        masked = (read[training.seed]["quantity"] == HIDDEN).any()  # alike in all of a model
+        of_loss[training.seed] = (
+            measure_topic_information(objective, held_out, training, known).share
+            if masked
+            else partial(sub, unigram_loss(objective, held_out, training))
+        )
+    named = (HIDDEN, INFORMATION) if masked else ("loss", BELOW)
+    return learned_over_tokens(read, *named, of_loss)
 
 
-def over_tokens(
+def learned_over_tokens(
     histories: Mapping[int, pd.DataFrame],
     loss: str,
     quantity: str,
@@ -158,8 +160,8 @@ def over_tokens(
         `quantity`, `value`, `low`, `high`, `n`.
     """
     held_out = {
-        seed: history.query("split == 'held-out' and tokens > 0").query(f"quantity == {loss!r}")
-        for seed, history in histories.items()
+        seed: rows[rows["quantity"] == loss].query("split == 'held-out' and tokens > 0")
+        for seed, rows in histories.items()
     }
     rows = []
     in_order = (table.sort_values("tokens").itertuples() for table in held_out.values())
