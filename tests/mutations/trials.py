@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.conftest import ROOT, check_in, clean_environment, copy_project
+from tests.conftest import ROOT, clean_environment, copy_project, run_command
 from tests.steps import IMPORTED
 
 TOO_LONG = -1  # in place of pytest's exit status
@@ -54,10 +54,13 @@ def in_copies(
 
 
 def _begin(folder: Path) -> None:
-    """Copy the project for this process; tests copy it again, from what its repository lists."""
+    """Copy the project for this process, with its history: tests ask when things were written."""
     global _project
-    _project = copy_project(folder / str(os.getpid()))
-    check_in(_project)
+    _project = folder / str(os.getpid())
+    clone = ("clone", "--quiet", "--shared", "--no-checkout")
+    run_command("git", *clone, ROOT, _project, folder=folder)
+    copy_project(_project)
+    run_command("git", "reset", "--quiet", folder=_project)
 
 
 def _work(work: Callable[[Path, Task], Outcome], task: Task) -> Outcome:
@@ -79,7 +82,9 @@ def run_tests(
     plugins: Sequence[object] = (),
 ) -> tuple[int, str]:
     """Exit status of pytest in the project, TOO_LONG of one that was stopped, and its output."""
-    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={project / '.pytest'}", *further]
+    # Beside the project: what tests make is no part of its repository.
+    place = project.with_name(f"{project.name}-tests")
+    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={place}", *further]
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         if not (process := os.fork()):
             _become_pytest([*options, *tests], project, output.fileno(), plugins)
@@ -113,8 +118,9 @@ def _become_pytest(
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.chdir(project)
+        environment = clean_environment(PYTHONPATH=str(project / "src"))
         os.environ.clear()
-        os.environ.update(clean_environment(PYTHONPATH=str(project / "src")))
+        os.environ.update(environment)
         tempfile.tempdir = None
         atexit._clear()  # what is to be done at the end of the process that this was a part of
         for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "onelayer")]:
