@@ -1728,17 +1728,24 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
-        '(kinds[row["model"]], articles), row)',
-        "(next(iter(in_order))[0], articles), row)",
+        '(kinds[row["model"]], *inputs), row)',
+        "(next(iter(first))[0], *inputs), row)",
         "tests/unit/test_inputs.py::test_a_model_is_compared_with_one_of_its_family_and_depth",
         "every family is compared with the first one's training on single articles",
     ),
     Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
-        '{BAGS: row["articles"]}',
-        "{BAGS: 1}",
-        "tests/unit/test_inputs.py::test_bags_are_compared_with_as_many_articles_in_order",
+        '{BAGS: ("in order", row["articles"])',
+        '{BAGS: ("in order", 1)',
+        "tests/unit/test_inputs.py::test_bags_are_compared_with_as_many_articles_in_order_and_with_bags_of_one",
         "bags of several articles are compared with single articles in order",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topics_per_input.py",
+        'OF_ONE: ("shuffled", 1)',
+        'OF_ONE: ("in order", 1)',
+        "tests/unit/test_inputs.py::test_bags_are_compared_with_as_many_articles_in_order_and_with_bags_of_one",
+        "bags are compared with articles in order in place of bags of one",
     ),
     # Topic structure: the probe
     Fault(

@@ -19,6 +19,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     CORRECTED,
     MORE,
     MOST,
+    OF_ONE,
     RATIO,
     topics_per_input,
 )
@@ -290,7 +291,7 @@ def test_a_model_is_compared_with_one_of_its_family_and_depth():
     assert rows["value"].item() == pytest.approx(0.1)
 
 
-def test_bags_are_compared_with_as_many_articles_in_order():
+def test_bags_are_compared_with_as_many_articles_in_order_and_with_bags_of_one():
     models = [
         model("one"),
         model("four", articles=4),
@@ -305,6 +306,7 @@ def test_bags_are_compared_with_as_many_articles_in_order():
         ["quantity", "model"]
     )["value"]
     assert rows[BAGS].to_dict() == pytest.approx({"bag-of-one": 0.1, "bag-of-four": 0.2})
+    assert rows[OF_ONE].to_dict() == pytest.approx({"bag-of-four": 0.4, "bag-of-two": 0.5})
     assert rows[MORE].to_dict() == pytest.approx(
         {"four": 0.3, "bag-of-one": 0.1, "bag-of-four": 0.5, "bag-of-two": 0.6, "drawn": 0.7}
     )

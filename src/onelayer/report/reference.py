@@ -316,7 +316,8 @@ def predicted(
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
         "of the run; [what earlier runs had shown by then](../notes.md#the-run-before). Of the "
-        f"reference run: {_outcomes(here)}."
+        f"reference run: {_outcomes(here)}. Predictions of single runs, many of them refuted, "
+        "stand in the heads of their settings; [the notes](../notes.md) say what came of each."
     )
     return "\n".join(["# What was predicted, and what came", "", opening, "", *text])
 

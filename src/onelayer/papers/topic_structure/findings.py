@@ -358,6 +358,16 @@ WIKIPEDIA: list[Finding | Remark] = [
             ("_of_one", 1, "single articles", "undecided"),
         )
     ),
+    _several(
+        "bags_of_several_articles",
+        "bert-bag-of-4",
+        "a small BERT that read the words of four articles in random order",
+        "over_bag_of_one",
+        does="attends more within topics than one that read those of single articles so",
+        does_not="attends no more within topics than one that read those of single articles so",
+        number=_MORE["number"],
+        refuted_if_undecided=True,
+    ),
     *(
         _several(
             name,

@@ -30,7 +30,7 @@ from onelayer.text.pretraining import BELOW, INFORMATION
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
-MORE, BAGS = "over_one_article", "over_words_in_order"
+MORE, BAGS, OF_ONE = "over_one_article", "over_words_in_order", "over_bag_of_one"
 MOST = {INFORMATION: "most_topic_information", BELOW: "most_below_frequencies"}
 ARTICLES = "articles"
 ORDERS = {
@@ -97,8 +97,8 @@ def _over_others(
 
     That of the first model of the same family, depth and budget, both probed on articles: after
     single articles as they are (`over_one_article`), and of bags after as many articles whose words
-    stand in order (`over_words_in_order`). What has not learned is not compared, whatever the
-    difference: `not reached`.
+    stand in order (`over_words_in_order`) and after bags of one article (`over_bag_of_one`). What
+    has not learned is not compared, whatever the difference: `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
@@ -108,14 +108,17 @@ def _over_others(
     over = rows[
         (rows["quantity"] == CORRECTED) & (rows[SEED] == ALL) & (rows["probed"] == ARTICLES)
     ]
-    in_order: dict[tuple, dict] = {}
-    for row in over[over["order"].isin(["as it is", "pieces"])].to_dict("records"):
-        in_order.setdefault((kinds[row["model"]], row["articles"]), row)
-    found = []
+    first: dict[tuple, dict] = {}
     for row in over.to_dict("records"):
-        asked = {MORE: 1} | ({BAGS: row["articles"]} if row["order"] == "shuffled" else {})
-        for quantity, articles in asked.items():
-            base = in_order.get((kinds[row["model"]], articles), row)
+        order = "in order" if row["order"] in ("as it is", "pieces") else row["order"]
+        first.setdefault((kinds[row["model"]], order, row["articles"]), row)
+    differences = []
+    for row in over.to_dict("records"):
+        bases = {MORE: ("in order", 1)}
+        if row["order"] == "shuffled":
+            bases |= {BAGS: ("in order", row["articles"]), OF_ONE: ("shuffled", 1)}
+        for quantity, inputs in bases.items():
+            base = first.get((kinds[row["model"]], *inputs), row)
             if base["model"] != row["model"]:
                 value = row["value"] - base["value"]
                 below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
@@ -123,8 +126,8 @@ def _over_others(
                 ends = {"value": value, "low": value - below, "high": value + above}
                 both = known[row["model"]] and known[base["model"]]
                 reached = {} if both else {"verdict": NOT_REACHED, "note": NOT_LEARNED}
-                found.append(row | {"quantity": quantity} | ends | reached)
-    return pd.DataFrame(found, columns=over.columns)
+                differences.append(row | {"quantity": quantity} | ends | reached)
+    return pd.DataFrame(differences, columns=over.columns)
 
 
 @row_per("model", "probed")
@@ -146,7 +149,8 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
     }
     for most in MOST.values():
         row[f"{most.replace('_', ' ')} [95%]"] = interval_of(by.get(most), 2)
-    for quantity, what in ((MORE, "after one article"), (BAGS, "with words in order")):
+    others = {MORE: "after one article", BAGS: "with words in order", OF_ONE: "after bags of one"}
+    for quantity, what in others.items():
         more = by.get(quantity)
         row[f"more than {what} [95%]"] = interval_of(more, 3)
         row[f"more than {what}"] = "–" if more is None else worded(more)
@@ -172,8 +176,8 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "single articles: as in the first training on several), pairs of words of one article and "
         "pairs across articles apart. Words drawn from one topic count as of one article.",
         "Verdicts: above its own null; more than after one article as it is; bags more than as "
-        f"many articles with their words in order. {MATTERS:g}, a tenth of BERT's published "
-        "effect, is what would matter.",
+        "many articles with their words in order, and more than bags of one article. "
+        f"{MATTERS:g}, a tenth of BERT's published effect, is what would matter.",
         LEARNED_NOTE,
         over_seeds.NOTE,
     ],
@@ -195,9 +199,9 @@ def topics_per_input(
     """Attention ratios after pretraining on inputs of one and of several articles or topics."""
     known, measured = learned(models, snapshots), assemble(articles, inputs, models, snapshots)
     more_than = _over_others(measured, models, known)
-    found = tidy(pd.concat([measured, more_than], ignore_index=True), KEYS)
-    against = beside_null(found.assign(model=found["model"] + found["probed"]))
+    rows = tidy(pd.concat([measured, more_than], ignore_index=True), KEYS)
+    against = beside_null(rows.assign(model=rows["model"] + rows["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
-    compared = {RATIO: above, MORE: more, BAGS: more}
-    rows = found.assign(reference=against["reference"])
+    compared = {RATIO: above, MORE: more, BAGS: more, OF_ONE: more}
+    rows = rows.assign(reference=against["reference"])
     return withhold(lambda rows: judge(rows, compared, against[DIFFERENCE]), rows, known)
