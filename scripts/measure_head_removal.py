@@ -1,7 +1,7 @@
 """Measure a model's loss on words without the heads of the largest ratios, and without others."""
 
 from onelayer.compute.execution import execution_on
-from onelayer.papers.topic_structure.wikipedia.head_removal import topics_of_words, without_losses
+from onelayer.papers.topic_structure.wikipedia.probe.removals import topics_of_words, without_losses
 from onelayer.run.step import Step, program
 from onelayer.settings.block import Seed
 from onelayer.settings.probe import AttentionProbeSettings as Attention

@@ -121,7 +121,7 @@ FAULTS = [
     # What decided a result
     Fault(
         "report/records.py",
-        "if (path, found) in self.steps:",
+        "if (path, sha256) in self.steps:",
         "if path in self.newest:",
         "tests/unit/test_records_and_index.py"
         "::test_a_result_without_a_record_or_changed_since_is_refused",
@@ -137,8 +137,8 @@ FAULTS = [
     ),
     Fault(
         "report/records.py",
-        "refuse(unmade(found, records) | read_unmade(found, records))",
-        "refuse(unmade(found, records))",
+        "refuse(unmade(sums, records) | read_unmade(sums, records))",
+        "refuse(unmade(sums, records))",
         "tests/unit/test_records_and_index.py::test_what_was_made_of_edited_files_is_no_result",
         "a table made of an edited file passes for a result",
     ),
@@ -514,8 +514,8 @@ FAULTS = [
     ),
     Fault(
         "evidence/sentences.py",
-        "return markdown(found[0])",
-        "return found[0]",
+        "return markdown(values[0])",
+        "return values[0]",
         "tests/faults/test_nothing_let_in.py::test_a_finding_lets_no_markup_of_a_table_into_the_report",
         "a note of a table may hold a link that runs a script",
     ),
@@ -1264,8 +1264,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/trap_tables.py",
-        "if getattr(other, key) < getattr(own, key)",
-        "if getattr(other, key) > getattr(own, key)",
+        "if getattr(other, key) < getattr(training, key)",
+        "if getattr(other, key) > getattr(training, key)",
         "tests/unit/test_trap.py::test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed",
         "a rate is compared with the next higher one",
     ),
@@ -1700,7 +1700,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/head_removal.py",
-        "table, known or {})",
+        "table, has_learned or {})",
         "table, {})",
         "tests/unit/test_head_removal.py::test_that_no_head_matters_is_not_said_of_a_model_that_has_not_learned",
         "heads are said not to matter in a model that has learned nothing",
@@ -1721,8 +1721,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
-        'known[row["model"]] and known[base["model"]]',
-        'known[row["model"]]',
+        'has_learned[row["model"]] and has_learned[base["model"]]',
+        'has_learned[row["model"]]',
         "tests/unit/test_inputs.py::test_a_model_that_has_not_learned_to_predict_words_shows_no_absence",
         "a model is compared with one that has learned nothing",
     ),
@@ -1746,6 +1746,35 @@ FAULTS = [
         'OF_ONE: ("in order", 1)',
         "tests/unit/test_inputs.py::test_bags_are_compared_with_as_many_articles_in_order_and_with_bags_of_one",
         "bags are compared with articles in order in place of bags of one",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/choices.py",
+        'AUTHORS_ROW = ("overlapping", 0.0005)',
+        'AUTHORS_ROW = ("disjoint", 0.0005)',
+        "tests/unit/test_choices.py::test_the_authors_choice_stands_beside_what_they_publish",
+        "the authors' probe stands beside what they publish of topics that share no words",
+    ),
+    # Hubs
+    Fault(
+        "text/pinning.py",
+        "      revision: {commit}",
+        "      revision: {revision}",
+        "tests/faults/test_hub.py::test_the_entry_of_a_repository_is_that_of_its_commit",
+        "an entry names the branch, which moves, in place of its commit",
+    ),
+    Fault(
+        "text/pinning.py",
+        "            missing += 1",
+        "            missing += 0",
+        "tests/faults/test_hub.py::test_a_hub_is_asked_for_every_file_of_an_overlay",
+        "an overlay of which a hub lacks something is there",
+    ),
+    Fault(
+        "text/pinning.py",
+        "isinstance(value, Mapping) and isinstance(below.get(key), Mapping)",
+        "not isinstance(value, Mapping)",
+        "tests/faults/test_hub.py::test_a_hub_is_asked_for_every_file_of_an_overlay",
+        "an overlay's blocks take the place of the whole of the settings'",
     ),
     # Topic structure: the probe
     Fault(
@@ -2635,15 +2664,15 @@ FAULTS = [
     ),
     Fault(
         "report/records.py",
-        'all(step["portable"] for step in own)',
-        'any(step["portable"] for step in own)',
+        'all(step["portable"] for step in of_here)',
+        'any(step["portable"] for step in of_here)',
         "tests/unit/test_portable.py::test_a_run_is_portable_where_all_its_own_steps_were",
         "a run of which one step was portable is called portable",
     ),
     Fault(
         "report/same_bytes.py",
-        "other = [path for path in promised if mine.get(path) != known[path]]",
-        "other = [path for path in promised if mine.get(path, known[path]) != known[path]]",
+        "other = [path for path in promised if mine.get(path) != theirs_of[path]]",
+        "other = [path for path in promised if mine.get(path, theirs_of[path]) != theirs_of[path]]",
         "tests/unit/test_same_bytes.py::test_weights_that_are_missing_are_a_difference",
         "weights that were not made count as equal",
     ),
@@ -2734,8 +2763,8 @@ FAULTS = [
     ),
     Fault(
         "report/crate/packing.py",
-        "if own is not None:",
-        "if own is None:",
+        "if committed is not None:",
+        "if committed is None:",
         "tests/unit/test_crate.py::test_a_run_of_a_source_that_is_not_the_commits_is_not_packed",
         "a run is packed whose step read a file that is not the commit's",
     ),
@@ -2770,8 +2799,8 @@ FAULTS = [
     ),
     Fault(
         "report/crate/verification.py",
-        "        if own != code:",
-        "        if not own:",
+        "        if digest != code:",
+        "        if not digest:",
         "tests/unit/test_crate.py::test_metadata_that_contradicts_the_files_is_one_line",
         "a step ran with code that is not the archive's",
     ),

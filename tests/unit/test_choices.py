@@ -12,12 +12,15 @@ from onelayer.papers.topic_structure.wikipedia.probe import choices
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
+from onelayer.settings.models import PretrainedModel
 from onelayer.settings.probe import ProbeSettings, UncertaintySettings
 from onelayer.settings.root import default_settings
+from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.models.checkpoints import forward
 from onelayer.text.models.tokenizer import encode
 from onelayer.text.topics.bag_of_words import count_words
 from onelayer.text.topics.bags import TfIdf
+from tests.conftest import ROOT
 from tests.unit.test_topic_models import ARTICLES, TEXTS, VOCABULARY, kept, tiny  # noqa: F401
 
 STRUCTURE = default_settings().topic_structure
@@ -123,6 +126,14 @@ def test_topics_that_leave_no_pair_are_not_measured(tiny) -> None:  # noqa: F811
 # The table
 
 
+PUBLISHED = ROOT / "workflow/reference/topic_structure_wikipedia.csv"
+
+
+def tiny_model(like: str = "bert") -> NamedModel:
+    settings = PretrainedModel(source="pretrain", family="bert", published_as=like)
+    return NamedModel(name="tiny", settings=settings)
+
+
 def made(*ratios: tuple) -> pd.DataFrame:
     rows = [
         {"weights": w, "schedule": "ours", "topics": 2, "seed": 0, "words": 3, "choice": ""}
@@ -140,7 +151,7 @@ def test_all_choices_are_counted_and_the_least_is_named() -> None:
         ("tf-idf", "disjoint", 1.5, 1.2),
         ("tf-idf", "overlapping", np.nan, np.nan),
     )
-    found = table.probe_choices([rows], ["tiny"])
+    found = table.probe_choices([rows], PUBLISHED, [tiny_model()])
     assert not found.duplicated([*table.KEYS, "quantity"]).any()
     by = found.set_index("quantity")
     assert by.loc[table.ABOVE, ["value", "n"]].tolist() == [0.5, 4]
@@ -151,6 +162,18 @@ def test_all_choices_are_counted_and_the_least_is_named() -> None:
     assert (by.loc[choices.CORRECTED, "verdict"] == "not reached").sum() == 1
     means = found[(found["quantity"] == "mean_over_null") & (found["weights"] == "counts")]
     assert means["value"].tolist() == pytest.approx([np.sqrt(2.0 * 1.2)])
+
+
+def test_the_authors_choice_stands_beside_what_they_publish() -> None:
+    rows = made(("tf-idf", "overlapping", 1.2, 1.15), ("counts", "disjoint", 1.5, 1.4))
+    rows["choice"] = ["authors", "ours"]
+    for like, number, verdict in (("bert", 1.23, "reproduced"), ("electra", 1.7, "smaller")):
+        by = table.probe_choices([rows], PUBLISHED, [tiny_model(like)]).set_index("choice")
+        over = by[by["quantity"] == choices.CORRECTED]
+        assert over["published"].to_dict() == pytest.approx(
+            {"authors": number, "ours": np.nan}, nan_ok=True
+        )
+        assert over["verdict"].to_dict() == {"authors": verdict, "ours": ""}
 
 
 def test_main_effects_of_a_balanced_design_add_up() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from onelayer.evidence.claims import tabulated
 from onelayer.evidence.power_laws import exponents, jackknifed
-from onelayer.papers.decision_lists import full, reduced, worst_case
+from onelayer.papers.decision_lists import figures, full, reduced, worst_case
 from onelayer.papers.decision_lists.claims import time_exponents
 from onelayer.papers.decision_lists.constants import theorem_1_scale, uniform_gamma
 from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_seed
@@ -175,6 +175,16 @@ def test_what_gave_up_counts_with_the_time_that_it_came_to():
     found = worst_case.measure([case, case], 2, 0.1, 5)
     assert not found["perfect"].any()
     assert found["t_star"].tolist() == pytest.approx([5 * 0.1 * 2 / theorem_1_scale(8, 2)] * 2)
+
+
+def test_the_figure_of_the_worst_case_has_what_was_found(searched):
+    axis = figures.worst_case(searched).axes[0]
+    at_random, found = (points.get_offsets()[:, 0] for points in axis.collections)
+    assert at_random.tolist() == searched["at_random"].tolist()
+    assert found.tolist() == searched["ratio"].tolist()
+    still = [text.get_position()[1] for text in axis.texts]
+    assert still == [place for place, ratio in enumerate(searched["ratio"]) if ratio == 0]
+    assert (searched["ratio"] > 0).any() and still
 
 
 def test_changes_stay_cases_and_a_climb_never_falls(searched):

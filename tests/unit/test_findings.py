@@ -162,6 +162,15 @@ def test_a_ratio_can_be_told_as_a_multiple_of_its_own_null() -> None:
     assert "0.84 [0.60, 1.20]" in said.sentence
 
 
+def test_a_multiple_of_a_null_is_not_said_of_a_row_that_was_not_compared() -> None:
+    table = tidy([{"size": 1, "quantity": "ratio", "value": 1.05, "verdict": "not reached",
+                   "reference": 1.25, "note": "it stood still"}], ["size"])  # fmt: skip
+    judged = {"paper/table": judge(table, Direction(1.0, 1))}
+    cannot = "Whether the ratio exceeds 1 cannot be said: it stood still"
+    assert say(claim(number="{it.corrected:2}"), judged).sentence == f"{cannot}."
+    assert say(claim(number="{it:2}"), judged).sentence == f"{cannot}; by then 1.05."
+
+
 def test_a_claim_without_its_row_was_not_measured() -> None:
     left_out = "Whether the ratio exceeds 1 was not measured: left out of this run by its settings."
     tables = rows(RATIO, (1.4, 1.3, 1.5), published=1.4)

@@ -13,6 +13,7 @@ from datasets import Dataset
 from onelayer.papers.topic_structure.wikipedia import head_removal
 from onelayer.papers.topic_structure.wikipedia.figures import head_removal as figure_of
 from onelayer.papers.topic_structure.wikipedia.over_tokens import NOT_LEARNED
+from onelayer.papers.topic_structure.wikipedia.probe import removals
 from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.papers.topic_structure.wikipedia.probe.head_removal import (
     Heads,
@@ -42,7 +43,7 @@ def test_other_heads_are_never_the_largest_ones() -> None:
     rng, seen = np.random.default_rng(0), set()
     for _ in range(200):
         sets = heads.drawn(rng)
-        for name in head_removal.OTHERS:
+        for name in removals.OTHERS:
             assert sets[name].sum() == 2 and not (sets[name] & heads.largest).any()
         assert sets["same_layers"].sum(axis=1).tolist() == [1, 1]
         seen.add(sets["random"].tobytes())
@@ -164,7 +165,7 @@ def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Pat
     questioner = Questioner(load_tokenizer(bert), vocabulary, topics, settings, 32)
     given = list(folders.values()), list(map(int, folders))
     found = measure_removal(*given, articles, questioner, ratios)
-    assert set(found) == set(head_removal.COLUMNS)
+    assert set(found) == set(removals.COLUMNS)
     assert set(found["loss_of"]) == {"masked words"} and set(found["missing"]) == {""}
     one, other = (own.drop(columns=["seed", "loss"]) for _, own in found.groupby("seed"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
@@ -183,11 +184,11 @@ def losses(seeds: list[str], rises: dict[str, float]) -> pd.DataFrame:
             for words in ("same_topic", "other"):
                 intact = rng.uniform(4, 8)
                 rows.append((document, "none", "none", words, intact, 2, seed))
-                for removal in head_removal.REMOVALS:
+                for removal in removals.REMOVALS:
                     for chosen, rise in rises.items():
                         more = rise * (2 if words == "same_topic" else 1) * rng.uniform(0.8, 1.2)
                         rows.append((document, removal, chosen, words, intact + 2 * more, 2, seed))
-    table = pd.DataFrame(rows, columns=head_removal.COLUMNS[:7])
+    table = pd.DataFrame(rows, columns=removals.COLUMNS[:7])
     return table.assign(loss_of="masked words", missing="")
 
 
@@ -199,7 +200,7 @@ RISES = {"largest": 0.3, "random": 0.1, "same_layers": 0.3}
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
     return head_removal.assemble(
-        {"a": losses(["0", "1", "2"], RISES), "b": head_removal.without_losses("bare")},
+        {"a": losses(["0", "1", "2"], RISES), "b": removals.without_losses("bare")},
         {"a": MODEL, "b": MODEL},
         SETTINGS,
     )
@@ -261,7 +262,7 @@ def test_a_single_training_decides_nothing() -> None:
 
 def test_a_file_keeps_what_the_loss_is_and_why_there_is_none(tmp_path: Path) -> None:
     tables = {"a": losses(["0", "1"], {"largest": 0.3, "random": 0.1})}
-    tables["b"] = head_removal.without_losses("bare")
+    tables["b"] = removals.without_losses("bare")
     models, read = dict.fromkeys(tables, MODEL), {}
     for name, own in tables.items():
         # As any program leaves it that knows of columns alone.
@@ -283,7 +284,7 @@ def test_notes_say_how_many_heads_are_removed() -> None:
 
 def test_the_figure_has_a_mark_for_each_kind_of_heads() -> None:
     models = [NamedModel(name=name, settings=MODEL) for name in "ab"]
-    bare = head_removal.without_losses("bare")
+    bare = removals.without_losses("bare")
     figure = figure_of([losses(["0", "1", "2"], RISES), bare], models, SETTINGS)
     assert [len(axis.containers) for axis in figure.axes] == [3, 3]
     empty = figure_of([bare], models[1:], SETTINGS)

@@ -112,7 +112,7 @@ def test_the_second_eigenvalue_says_which_chain_should_leave_the_unigram_model()
         for seed in range(3)
         for iteration in (0, 10)
     ]
-    table = learnt(pd.DataFrame(rows), STICKY, RESTLESS)
+    table = learned(pd.DataFrame(rows), STICKY, RESTLESS)
     found = table[table["quantity"] == "way_closed"]
     assert found["verdict"].tolist() == ["reproduced", "opposite", ""]
     assert found["kind"].tolist() == ["analogue", "analogue", ""]
@@ -145,7 +145,7 @@ def test_held_out_sequences_that_lack_a_context_are_refused():
         open_problems.train_sources(settings)
 
 
-def learnt(curves: pd.DataFrame, *sources: SourceSettings) -> pd.DataFrame:
+def learned(curves: pd.DataFrame, *sources: SourceSettings) -> pd.DataFrame:
     """The table of the sources' curves."""
     return open_problem_tables.open_problems(curves, list(sources), 64, 16, 400).table
 
@@ -161,13 +161,13 @@ def test_the_way_closed_is_0_at_the_unigram_and_1_at_the_best_entropy():
             "loss": [0.9, entropies[0], 0.9, entropies[1]],
         }
     )
-    table = learnt(curves, STICKY).set_index("quantity")
+    table = learned(curves, STICKY).set_index("quantity")
     assert table.loc["way_closed", "value"] == pytest.approx(0.5)
     assert table.loc["way_closed", "verdict"] == "undecided"
     assert table.loc["reached_share", ["value", "n"]].tolist() == [0.5, 2]
     assert table.loc["reached_share", "within"] == pytest.approx((entropies[0] - entropies[1]) / 10)
     still = curves.assign(loss=entropies[0])
-    table = learnt(still, STICKY).set_index("quantity")
+    table = learned(still, STICKY).set_index("quantity")
     assert table.loc["way_closed", "verdict"] == "not reached"
     shown = open_problem_tables.readable(table.reset_index())
     assert shown["verdict"].tolist() == ["not reached"]

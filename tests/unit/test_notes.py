@@ -2,12 +2,15 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from onelayer.evidence.tables import ALL, read_tables
+from onelayer.papers.local_to_global.trap_tables import learning_times
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
 from onelayer.report.comparison import REFERENCE
+from onelayer.settings.root import default_settings
 from tests.conftest import ROOT
 
 QUOTED = re.compile(r"<!-- finding: .*?<!-- end -->|\]\([^)]*\)", re.DOTALL)
@@ -39,6 +42,18 @@ def test_results_are_quotes_and_other_numbers_are_settings():
 @pytest.fixture(scope="module")
 def several_articles() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("beside/several_articles/tables/*/*.csv")))
+
+
+def test_what_readme_says_of_the_authors_probe_and_of_the_control(tables, several_articles):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "by the authors' own way MiniLM's is [what they publish]" in readme
+    of = {"seed": "0", "choice": "authors", "quantity": "attention_over_null"}
+    choices = rows(tables["topic_structure/probe_choices"], **of).set_index("model")
+    assert choices.loc["minilm", "verdict"] == "reproduced"
+    assert "trained on words drawn from topics, does not show them either" in readme
+    drawn = rows(several_articles["topic_structure/topics_per_input"], quantity="attention_ratio")
+    drawn = drawn[(drawn["order"] == "drawn") & (drawn["probed"] == "articles")]
+    assert set(drawn["verdict"]) == {"undecided", "opposite"}
 
 
 def test_no_difference_in_attention_after_other_inputs_is_decided(several_articles):
@@ -163,6 +178,32 @@ def test_starts_leave_the_unigram_model_on_the_chains_that_are_told(tables):
     assert "on p = .7, q = .6 it does in all runs but one" in NOTES
     paper = staying["paper's start"]
     assert {p for p, share in paper.items() if share == 1} == {0.8} and paper[0.7] == 1 - 1 / 20
+
+
+def test_learning_times_of_the_trap_are_as_is_told(tables):
+    assert "at four times the rate is less than half of that at the usual one" in NOTES
+    times = rows(tables["local_to_global/trap"], quantity="escape_time").set_index(["variant", "p"])
+    usual, faster = times.loc["standard start"], times.loc["rate 4 times"]
+    assert faster.loc[0.9, "high"] < usual.loc[0.9, "low"] / 2
+    assert "than the usual rate adds up to" in NOTES
+    training = default_settings().local_to_global.trap.training.model_copy(
+        update={"iterations": 1000}  # as in config/reference.yaml
+    )
+    assert faster.loc[0.8, "low"] > learning_times(np.array([1000.0]), training).item()
+    assert "the only one with eight times the rate" in NOTES
+    assert set(rows(tables["local_to_global/trap"], variant="rate 8 times")["p"]) == {0.5}
+
+
+def test_the_worst_case_is_that_of_the_larger_vocabulary(tables):
+    assert "of the two that were searched it is nearer in the larger" in NOTES
+    shares = rows(tables["decision_lists/worst_case"], quantity="largest_time_to_bound_ratio")
+    shares = shares.set_index(["distribution", "vocabulary"])["value"]
+    searched = shares["any weights"]
+    assert len(searched) == 2 and searched["5"] > searched["4"]
+    assert "Half of the tries" in NOTES and (shares["uniform"] == 0).all()
+    tries = rows(tables["decision_lists/worst_case"], quantity="tries")
+    tries = tries.groupby("distribution")["value"].sum()
+    assert 2 * tries["uniform"] == tries["all"]
 
 
 def test_machines_change_no_verdict(tables):

@@ -70,7 +70,7 @@ step(
     attention=probing.of(choices.documents),
     uncertainty=robustness.uncertainty,
 )
-chosen_models = choices.models
+chosen_models = named(choices.models)
 chosen_measures = of_first_checkpoints(
-    rules.probe_choices.output.measures, compared_corpus, chosen_models
+    rules.probe_choices.output.measures, compared_corpus, choices.models
 )

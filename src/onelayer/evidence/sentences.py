@@ -68,6 +68,10 @@ def apart_from_own(judged: pd.DataFrame) -> pd.Series:
     return pd.Series(map(apart_from_claims, judged["kind"], judged["place"]), judged.index, str)
 
 
+class NotComparedError(LookupError):
+    """A row has no null that its number could be divided by: it was not compared with anything."""
+
+
 class Shown:
     """Rows of a table, at least one, as a sentence names them."""
 
@@ -81,8 +85,14 @@ class Shown:
 
     @property
     def corrected(self) -> Shown:
-        """The row's number and interval as multiples of its own null."""
+        """The row's number and interval as multiples of its own null.
+
+        Raises:
+            NotComparedError: it has none, as where a training has not learned.
+        """
         row = self._table.iloc[0]
+        if math.isnan(row["reference"]):
+            raise NotComparedError
         ends = row["reference"] + row["effect"] * row[["effect_low", "effect_high"]].astype(float)
         low, high = np.sort(ends.to_numpy()) / row["reference"]
         value = row["value"] / row["reference"]
@@ -107,12 +117,12 @@ class Shown:
         """The single row's entry in a column; of several rows, the one they share."""
         if column.startswith("_") or column not in self._table:
             raise AttributeError(column)
-        found = self._table[column].unique()
-        if len(found) > 1:
-            raise ValueError(f"{column} differs between {self.rows} rows: {list(found)[:5]}")
-        if isinstance(found[0], str):
-            return markdown(found[0])
-        return int(found[0]) if column in ("n", "runs") else found[0]
+        values = self._table[column].unique()
+        if len(values) > 1:
+            raise ValueError(f"{column} differs between {self.rows} rows: {list(values)[:5]}")
+        if isinstance(values[0], str):
+            return markdown(values[0])
+        return int(values[0]) if column in ("n", "runs") else values[0]
 
     def __format__(self, spec: str) -> str:
         """A number with its interval; of several rows, the least and the most."""
@@ -214,13 +224,13 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
     if row is None:
         return Said(finding, NOT_RUN, finding.kind, _sentence(finding, None))
     rows = {"it": Shown(row.to_frame().T.infer_objects())}
-    beside = {name: chosen(tables[finding.table], own) for name, own in finding.beside.items()}
-    rows |= {name: Shown(own) for name, own in beside.items()}
+    others = {name: chosen(tables[finding.table], of) for name, of in finding.beside.items()}
+    rows |= {name: Shown(other) for name, other in others.items()}
     measured = row["verdict"] != NOT_RUN
-    known = not any(own["value"].isna().all() for own in beside.values())
+    complete = not any(other["value"].isna().all() for other in others.values())
     number, why, also = (
-        text.format(**rows) if measured and said else ""
-        for text, said in ((finding.number, True), (finding.why, True), (finding.also, known))
+        _filled(text, rows) if measured and said else ""
+        for text, said in ((finding.number, True), (finding.why, True), (finding.also, complete))
     )
     if 1 < row["runs"] <= FEW and row["verdict"] != NOT_REACHED:
         number += f", over {row['runs']:.0f} runs" if number else ""
@@ -232,6 +242,14 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
     )
     other = rows[finding.also_predicted].verdict if finding.also_predicted else ""
     return Said(finding, row["verdict"], kind, sentence, short, other)
+
+
+def _filled(text: str, rows: Mapping[str, Shown]) -> str:
+    """A text with the numbers of rows; empty where it asks for a comparison that they lack."""
+    try:
+        return text.format(**rows)
+    except NotComparedError:
+        return ""
 
 
 def _undecided_together(finding: Finding, verdict: str, tables: Mapping[str, pd.DataFrame]) -> str:
@@ -249,11 +267,11 @@ def _remark(remark: Remark, tables: Mapping[str, pd.DataFrame]) -> Said | None:
     table = tables.get(remark.table)
     if table is None:
         return None
-    rows = {"it": remark.rows, **remark.beside}
-    found = {name: chosen(table, own) for name, own in rows.items()}
-    if any(own.empty or own["value"].isna().all() for own in found.values()):
+    named = {"it": remark.rows, **remark.beside}
+    rows = {name: chosen(table, of) for name, of in named.items()}
+    if any(some.empty or some["value"].isna().all() for some in rows.values()):
         return None
-    sentence = remark.sentence.format(**{name: Shown(own) for name, own in found.items()})
+    sentence = remark.sentence.format(**{name: Shown(some) for name, some in rows.items()})
     return Said(remark, "", "", " ".join(sentence.split()))
 
 
@@ -278,8 +296,8 @@ def _sentence(
     if verdict == NOT_REACHED:
         note = markdown(row["note"]) or "the runs did not get there"
         # Without a kind the number means nothing.
-        told = row["kind"] and not math.isnan(row["value"])
-        by_then = f"; by then {number}{theirs}" if told else ""
+        means = number and row["kind"] and not math.isnan(row["value"])
+        by_then = f"; by then {number}{theirs}" if means else ""
         return _closed(f"{whether} cannot be said: {note}{by_then}")
     kind, also = row["kind"], f"; {also}" if also else ""
     if verdict == UNDECIDED:
@@ -351,13 +369,13 @@ def chosen(table: pd.DataFrame, rows: Mapping[str, object]) -> pd.DataFrame:
     Raises:
         ValueError: there is no such column.
     """
-    found = table
+    kept = table
     for column, wanted in rows.items():
         if column not in table:
             raise ValueError(f"no column {column} among {list(table.columns)}")
         values = wanted if isinstance(wanted, tuple) else (wanted,)
-        found = found[found[column].map(_text).isin([_text(value) for value in values])]
-    return found
+        kept = kept[kept[column].map(_text).isin([_text(value) for value in values])]
+    return kept
 
 
 def _text(value: object) -> str:

@@ -19,8 +19,8 @@ def follow_papers(settings: CircuitSettings, execution: Execution) -> pd.DataFra
         "decision_lists": decision_lists.model(settings.decision_lists),
         "local_to_global": local_to_global.model(settings.local_to_global, execution.device),
     }
-    found = {
+    by_paper = {
         paper: follow(model, getattr(settings, paper), settings, execution.part(place, paper))
         for place, (paper, model) in enumerate(models.items())
     }
-    return pd.concat(found, names=["paper"]).reset_index("paper")
+    return pd.concat(by_paper, names=["paper"]).reset_index("paper")

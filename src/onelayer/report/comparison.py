@@ -70,8 +70,8 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, table: str) -> pd.DataFram
     differ = verdicts.notna().all(axis=1) & (verdicts["theirs"] != verdicts["ours"])
     undecided = verdicts.isin([*NO_DECISION, ""]).any(axis=1)
     change = np.select([differ & ~undecided, differ], CHANGES, "")
-    known = verdicts.assign(table=table, outcome=rows["outcome"], change=change)
-    return known.assign(row=rows.index.map(", ".join)).reset_index(drop=True)
+    compared = verdicts.assign(table=table, outcome=rows["outcome"], change=change)
+    return compared.assign(row=rows.index.map(", ".join)).reset_index(drop=True)
 
 
 def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -109,10 +109,10 @@ def compare_runs(ours: Iterable[Path], theirs: Iterable[Path]) -> pd.DataFrame:
     return pd.concat(parts)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def counted(found: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+def counted(compared: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     """How many rows of `compare` both runs have, and of each of `OUTCOMES` and `CHANGES`, `by`."""
     outcomes, changes = (
-        pd.crosstab(by, found[column]).reindex(columns=kinds, fill_value=0)
+        pd.crosstab(by, compared[column]).reindex(columns=kinds, fill_value=0)
         for column, kinds in (("outcome", OUTCOMES), ("change", CHANGES))
     )
     counts = outcomes.join(changes)
@@ -120,30 +120,30 @@ def counted(found: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     return counts
 
 
-def summary(found: pd.DataFrame, machines: Mapping[str, str], verbose: bool = False) -> str:
+def summary(compared: pd.DataFrame, machines: Mapping[str, str], verbose: bool = False) -> str:
     """What a user reads: a line a table, all together, and the verdicts that changed.
 
     Args:
-        found: `compare_runs`.
+        compared: `compare_runs`.
         machines: what is known of the run compared with, by name.
         verbose: name also the verdicts that changed from or to one that decides nothing.
     """
-    counts = counted(found, found["table"])
+    counts = counted(compared, compared["table"])
     counts.loc["all"] = counts.sum()
     text = ["This run beside: " + "; ".join(f"{k} {v}" for k, v in machines.items()), ""]
     text.append(counts.reset_index().to_string(index=False))
     text += ["", "agree: each value lies in the other's 95% interval; moved: it does not."]
-    changed, undecided = (_changes(found[found["change"] == change]) for change in CHANGES)
+    changed, undecided = (_changes(compared[compared["change"] == change]) for change in CHANGES)
     text += ["", f"Verdicts that changed: {len(changed)}", *changed]
     text += ["", f"From or to undecided, not reached or not run: {len(undecided)}"]
     text += undecided if verbose else ["  `onelayer compare --verbose` names them"]
     return "\n".join(text)
 
 
-def _changes(found: pd.DataFrame) -> list[str]:
+def _changes(compared: pd.DataFrame) -> list[str]:
     return [
         f"  {one.table}: {one.row}: {one.theirs or 'no verdict'} -> {one.ours or 'no verdict'}"
-        for one in found.itertuples()
+        for one in compared.itertuples()
     ]
 
 
@@ -153,16 +153,16 @@ def main(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> s
     Raises:
         OnelayerError: one of them has no tables.
     """
-    found = compare_runs(tables_in(results), tables_in(reference))
+    changes = compare_runs(tables_in(results), tables_in(reference))
     machine = json.loads((reference / "machine.json").read_text("utf-8"))
-    found = summary(found, machine, verbose)
-    return f"{to_the_byte(results, reference / SUMS)}\n\n{found}"
+    by_row = summary(changes, machine, verbose)
+    return f"{to_the_byte(results, reference / SUMS)}\n\n{by_row}"
 
 
 def to_the_byte(results: Path, place: Path) -> str:
     """Whether a run's tables and weights are the reference run's, whose sums `place` may have."""
-    known = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    sums = known.get("reference run", {})
+    kept = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    sums = kept.get("reference run", {})
     if not sums:
         return (
             "To the byte: there are no sums of the reference run yet, which was not portable; "

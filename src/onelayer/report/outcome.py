@@ -68,8 +68,8 @@ def _headline(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
 def _beside(tables: Sequence[Path], reference: Path) -> Iterator[str]:
     """How many rows and verdicts are not those of another run, one line a paper."""
     yield "Beside the reference run, which `make compare` shows in full"
-    found = compare_runs(tables, reference.glob("tables/*/*.csv"))
-    counts = counted(found, found["table"].str.split("/").str[0])
+    compared = compare_runs(tables, reference.glob("tables/*/*.csv"))
+    counts = counted(compared, compared["table"].str.split("/").str[0])
     columns = counts[["rows", MOVED, *CHANGES]].itertuples(name=None)
     for folder, rows, moved, changed, undecided in columns:
         verdicts = f"{changed} verdicts changed, {undecided} from or to undecided"

@@ -51,22 +51,22 @@ class Records:
         self.steps |= dict.fromkeys(record["outputs"].items(), record)
         self.newest |= record["outputs"]
 
-    def refusal(self, path: str, found: str, reader: str = "") -> str | None:
-        """Why a file of SHA-256 `found`, now or when `reader` read it, is not what a step wrote."""
-        if (path, found) in self.steps:
+    def refusal(self, path: str, sha256: str, reader: str = "") -> str | None:
+        """Why a file of this SHA-256, now or when `reader` read it, is not what a step wrote."""
+        if (path, sha256) in self.steps:
             return None
         if path in self.newest:
             expected = self.newest[path]
             step = self.steps[path, expected]["step"]
             seen = f"{reader} read" if reader else "found"
-            return f"{path}: not what {step} wrote: expected sha256 {expected}, {seen} {found}"
+            return f"{path}: not what {step} wrote: expected sha256 {expected}, {seen} {sha256}"
         if Path(path).is_relative_to(self.folder):
             return f"{path}: no step recorded that it made this file"
         return None
 
-    def before(self, found: Mapping[str, str]) -> list[dict]:
+    def before(self, sums: Mapping[str, str]) -> list[dict]:
         """The records of files' own steps and of all steps before, each once, nearest first."""
-        steps, waiting = {}, deque(found.items())
+        steps, waiting = {}, deque(sums.items())
         while waiting:
             record = self.steps.get(waiting.popleft())
             if record is not None and id(record) not in steps:
@@ -98,26 +98,26 @@ def read_records(results: Path) -> Records:
     for path in (results / "records").rglob("[!.]*.json"):
         with contextlib.suppress(FileNotFoundError):  # Snakemake has just begun its step again
             texts.append((path.stat().st_mtime_ns, path, path.read_bytes()))
-    found = Records(results)
+    records = Records(results)
     for _, path, text in sorted(texts):
         try:
-            found.add(json.loads(text))
+            records.add(json.loads(text))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise OnelayerError(
                 f"{path}: not what a step writes about itself; remove it, and `verify` names the "
                 "files that it was about"
             ) from None
-    return found
+    return records
 
 
-def steps_behind(found: Mapping[str, str], records: Records) -> list[dict]:
+def steps_behind(sums: Mapping[str, str], records: Records) -> list[dict]:
     """`Records.before` of files by their SHA-256, once all of them are what steps wrote.
 
     Raises:
         OnelayerError: a file, or what a step before it has read, is not what its step wrote.
     """
-    refuse(unmade(found, records) | read_unmade(found, records))
-    return records.before(found)
+    refuse(unmade(sums, records) | read_unmade(sums, records))
+    return records.before(sums)
 
 
 def seconds(step: Mapping) -> float:
@@ -131,14 +131,14 @@ def seconds(step: Mapping) -> float:
 
 def is_portable(steps: Sequence[Mapping]) -> bool:
     """Whether all steps were portable, but those that measure other machines."""
-    own = [step for step in steps if step["step"] not in OTHER_MACHINES]
-    return bool(own) and all(step["portable"] for step in own)
+    of_here = [step for step in steps if step["step"] not in OTHER_MACHINES]
+    return bool(of_here) and all(step["portable"] for step in of_here)
 
 
 def shown_files(results: Path) -> set[str]:
     """Every file of a table, figure or animation, made by a step or not."""
-    found = (path for kind in SHOWN for path in (results / kind).rglob("[!.]*"))
-    return {str(path) for path in found if path.is_file()}
+    paths = (path for kind in SHOWN for path in (results / kind).rglob("[!.]*"))
+    return {str(path) for path in paths if path.is_file()}
 
 
 def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
@@ -161,18 +161,18 @@ def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
     kept = {path for path in records.newest if Path(path).is_file()}
     shown = shown_files(results)
     closed = {path for path in kept - shown if not os.access(path, os.R_OK)}
-    found = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
+    sums = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
     # What earlier settings left behind has been made, but perhaps not from what is here now.
-    whys, differences = unmade(found, records), []
+    whys, differences = unmade(sums, records), []
     if described is not None:
         whys = read_unmade(described, records) | whys
         differences = [
-            f"{path}: the crate has sha256 {sha256}, found {found.get(path, 'no file')}"
+            f"{path}: the crate has sha256 {sha256}, found {sums.get(path, 'no file')}"
             for path, sha256 in described.items()
-            if found.get(path) != sha256 and path not in whys
+            if sums.get(path) != sha256 and path not in whys
         ]
         if not differences:  # findings and index then speak of the same tables
-            last = {path: sha256 for path, sha256 in found.items() if Path(path).parent == results}
+            last = {path: sha256 for path, sha256 in sums.items() if Path(path).parent == results}
             whys = read_unmade(last, records) | whys
     elif not shown:
         differences = [f"{results}: no tables and no figures here"]
@@ -180,20 +180,20 @@ def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
     unseen = f"; {len(closed)} more may not be read" if closed else ""
     if described is None:
         unseen += "; a part of a run: the command for all results describes it as a crate"
-    before = len(found) - len(shown)
+    before = len(sums) - len(shown)
     return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
 
 
-def unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+def unmade(sums: Mapping[str, str], records: Records) -> dict[str, str]:
     """Which files are not what a step wrote, and why."""
-    whys = ((path, records.refusal(path, sha256)) for path, sha256 in found.items())
+    whys = ((path, records.refusal(path, sha256)) for path, sha256 in sums.items())
     return {path: why for path, why in whys if why}
 
 
-def read_unmade(found: Mapping[str, str], records: Records) -> dict[str, str]:
+def read_unmade(sums: Mapping[str, str], records: Records) -> dict[str, str]:
     """The same of what was read by the steps of these files and by those before them."""
     whys = {}
-    for record in records.before(found):
+    for record in records.before(sums):
         for source, read in record["inputs"].items():
             if why := records.refusal(source, read, record["step"]):
                 whys[source] = why

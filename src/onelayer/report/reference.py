@@ -106,9 +106,9 @@ def _keep(results: Path, place: Path, of: str | None, started: str, **named: Seq
         copy.parent.mkdir(parents=True, exist_ok=True)
         picture = kept.suffix == ".png"
         copy.write_bytes(small_picture(kept, BOX, COLOURS) if picture else kept.read_bytes())
-    known = machine() | {"commit": of, "started": started}
-    known |= {what: ", ".join(steps) for what, steps in named.items() if steps}
-    (place / "machine.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    facts = machine() | {"commit": of, "started": started}
+    facts |= {what: ", ".join(steps) for what, steps in named.items() if steps}
+    (place / "machine.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     tables = {f"{path.parent.name}/{path.stem}" for path in place.glob("tables/*/*.csv")}
     sealed = read_predictions(TABLES, dict.fromkeys(tables, started), of) if of else []
     write_csv(pd.DataFrame(sealed, columns=list(Sealed.__annotations__)), place / PREDICTIONS)
@@ -121,7 +121,7 @@ def minutes(results: Path) -> pd.DataFrame:
         `target`, `steps` and `minutes`: half of the seconds of all these steps, from the start to
         the end of each. Targets of a paper, and of a part of it, are among them.
     """
-    known = results.parent
+    folder = results.parent
     records = read_records(results)
     declared = read_declarations()
     behind: dict[str, dict[int, dict]] = defaultdict(dict)
@@ -131,7 +131,7 @@ def minutes(results: Path) -> pd.DataFrame:
             of = next((one for one in declared if one.kind == kind and one.matches(name)), None)
             result = Result(kind, name, of.section if of else "", "", "", "")
             target = of.target if of and of.target else usual_target(kind, name)
-            key = str(path.relative_to(known))
+            key = str(path.relative_to(folder))
             steps = {id(step): step for step in records.before({key: records.newest.get(key, "")})}
             for one in (target, *result.groups):
                 behind[one] |= steps
@@ -169,10 +169,10 @@ def machine() -> dict[str, str]:
     if described := describe_processor():
         cpu = f"{described.get('model name', cpu)} (family {described.get('cpu family')}, model "
         cpu += f"{described.get('model')})"
-    known = described.get("flags", "").split()
+    flags = described.get("flags", "").split()
     return {
         "cpu": cpu,
-        "instructions": " ".join(f for f in ("avx2", "avx512f", "amx_tile") if f in known),
+        "instructions": " ".join(f for f in ("avx2", "avx512f", "amx_tile") if f in flags),
         "cores": str(os.cpu_count()),
         "libraries": library_versions("pretrain_model"),
     }
@@ -235,8 +235,8 @@ def said_beside(runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]])
     return {
         f"{run}/{one.finding.name}": one
         for run, (found, _) in runs.items()
-        for own in found.values()
-        for one in own
+        for saids in found.values()
+        for one in saids
     }
 
 
@@ -244,13 +244,13 @@ def score(board: pd.DataFrame) -> str:
     """Verdicts on the claims about the papers' own objects: how many, and one of each in words."""
     together = board[(board["quantity"] == HOLM) & (board["verdict"] == UNDECIDED)]
     judged = claims(board)
-    own = judged[sentences.apart_from_own(judged) == ""]
-    told = [markdown_table(sentences.scores(own)), ""]
-    told.append(
+    on_papers_own = judged[sentences.apart_from_own(judged) == ""]
+    text = [markdown_table(sentences.scores(on_papers_own)), ""]
+    text.append(
         "**What reproduced** of claims on the papers' own models and data, with an example:"
     )
-    told.append("")
-    for paper, claimed in own.groupby("paper", sort=False):
+    text.append("")
+    for paper, claimed in on_papers_own.groupby("paper", sort=False):
         held, counts = claimed[claimed["verdict"] == REPRODUCED], claimed["verdict"].value_counts()
         open_ = [f"{counts[verdict]} {verdict}" for verdict in NO_DECISION if verdict in counts]
         if weak := held["finding"].isin(together["finding"]).sum():
@@ -258,8 +258,8 @@ def score(board: pd.DataFrame) -> str:
         without = f" ({', '.join(open_)})" if open_ else ""
         words = held.loc[held["finding"].isin(IN_WORDS), "claim"]
         said = "".join(f"; *{markdown(claim)}*" for claim in words)
-        told.append(f"- *{paper}*: {len(held)} of {len(claimed)}{without}{said}")
-    return "\n".join(told)
+        text.append(f"- *{paper}*: {len(held)} of {len(claimed)}{without}{said}")
+    return "\n".join(text)
 
 
 def predictions(reference: Path) -> dict[str, str]:
@@ -285,7 +285,7 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
 def predicted(
     said: Mapping[str, Sequence[Said]],
     places: Places,
-    beside: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]],
+    runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]],
 ) -> str:
     """A page: what was predicted before it was measured, beside what came.
 
@@ -299,7 +299,7 @@ def predicted(
             _foreseen(found, where),
             lambda one: one.finding.name in missing and one.verdict != NOT_RUN,
         )
-        for run, (found, where) in beside.items()
+        for run, (found, where) in runs.items()
     }
     moved = {one.finding.name for run in elsewhere.values() for own in run.values() for one in own}
     here = those(_foreseen(said, places), lambda one: one.finding.name not in moved)
@@ -312,7 +312,7 @@ def predicted(
         if any(found.values()):
             text += [f"## Beside the reference run: {run.replace('_', ' ')}", ""]
             text += [f"What the reference run has not: {_outcomes(found)}.", ""]
-            text += by_paper(found, beside[run][1], verdicts=False)
+            text += by_paper(found, runs[run][1], verdicts=False)
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
         "of the run; [what earlier runs had shown by then](../notes.md#the-run-before). Of the "
@@ -343,10 +343,10 @@ def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
         OnelayerError: it has a block of another name.
     """
 
-    def block(found: re.Match) -> str:
-        if found[1] not in renewed:
-            raise OnelayerError(f"no block '{found[1]}', only {', '.join(renewed)}")
-        return f"<!-- block: {found[1]} -->\n\n{renewed[found[1]]}\n\n<!-- end of block -->"
+    def block(match: re.Match) -> str:
+        if match[1] not in renewed:
+            raise OnelayerError(f"no block '{match[1]}', only {', '.join(renewed)}")
+        return f"<!-- block: {match[1]} -->\n\n{renewed[match[1]]}\n\n<!-- end of block -->"
 
     return _BLOCK.sub(block, text)
 

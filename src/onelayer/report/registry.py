@@ -137,8 +137,8 @@ class Registry:
 
     def made(self, kind: str) -> list[Result]:
         """Every result of a kind that a whole run makes, in the order of declaration."""
-        found = (r for base, r in self.declared.items() if base not in self._left_out)
-        return [result for result in found if result.kind == kind]
+        results = (r for base, r in self.declared.items() if base not in self._left_out)
+        return [result for result in results if result.kind == kind]
 
     def names(self, kind: str) -> list[str]:
         """Names of all results of a kind as rules declare them, also of those that are not made."""

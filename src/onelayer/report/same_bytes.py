@@ -53,12 +53,12 @@ def sums_of(results: Path) -> dict:
 def _records(results: Path) -> dict[str, dict]:
     """The record of each step, under its name and wildcards; of earlier versions' steps none."""
     folder = results / "records"
-    found, newest = {}, {}
+    records, newest = {}, {}
     for path in sorted(folder.rglob("[!.]*.json"), key=lambda path: path.stat().st_mtime):
         name = " ".join(path.relative_to(folder).with_suffix("").parts)
-        found[name] = json.loads(path.read_text("utf-8"))
-        newest |= dict.fromkeys(found[name]["outputs"], name)
-    return {name: found[name] for name in sorted(set(newest.values()))}
+        records[name] = json.loads(path.read_text("utf-8"))
+        newest |= dict.fromkeys(records[name]["outputs"], name)
+    return {name: records[name] for name in sorted(set(newest.values()))}
 
 
 def in_order(records: Mapping[str, Mapping]) -> dict[str, Mapping]:
@@ -74,9 +74,9 @@ def in_order(records: Mapping[str, Mapping]) -> dict[str, Mapping]:
 def compare_sums(ours: Mapping, theirs: Mapping) -> tuple[bool, str]:
     """Whether tables and weights of two `sums_of` are equal, and what a user reads."""
     mine = {path: sha for step in ours["steps"] for path, sha in step["outputs"].items()}
-    known = {path: sha for step in theirs["steps"] for path, sha in step["outputs"].items()}
-    promised = [path for path in known if path.endswith(JUDGED)]
-    other = [path for path in promised if mine.get(path) != known[path]]
+    theirs_of = {path: sha for step in theirs["steps"] for path, sha in step["outputs"].items()}
+    promised = [path for path in theirs_of if path.endswith(JUDGED)]
+    other = [path for path in promised if mine.get(path) != theirs_of[path]]
     there = f"{theirs['machine']['cpu']}, commit {(theirs['commit'] or 'unknown')[:12]}"
     if not other:
         return True, f"Equal to the byte: {len(promised)} tables and weights, as made on {there}"

@@ -44,16 +44,16 @@ def scoreboard(
     """
     rows = []
     for title, findings in papers.items():
-        own = [_row(title, finding, tables) for finding in findings]
-        p = np.array([p_value(row) for row in own], dtype=float)
+        rows_of_paper = [_row(title, finding, tables) for finding in findings]
+        p = np.array([p_value(row) for row in rows_of_paper], dtype=float)
         judged = int(np.isfinite(p).sum())
-        for row, adjusted in zip(own, holm(p), strict=True):
+        for row, adjusted in zip(rows_of_paper, holm(p), strict=True):
             rows.append(row)
             if not math.isnan(adjusted):
                 verdict = row["verdict"] if adjusted <= LEVEL else UNDECIDED
-                known = {key: row[key] for key in [*KEYS, "kind"]}
+                claim = {key: row[key] for key in [*KEYS, "kind"]}
                 together = {"quantity": HOLM, "value": adjusted, "n": judged, "verdict": verdict}
-                rows.append(known | together)
+                rows.append(claim | together)
     return tidy(pd.DataFrame(rows, columns=[*KEYS, *VALUE_COLUMNS]), KEYS)
 
 
@@ -63,15 +63,15 @@ def claims(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(title: str, finding: Finding, tables: Mapping[str, pd.DataFrame]) -> dict:
-    known = {"paper": title, "finding": finding.name, "claim": finding.claim}
-    known |= {"tested": tested(finding), "place": finding.place, "decided_by": finding.table}
+    claim = {"paper": title, "finding": finding.name, "claim": finding.claim}
+    claim |= {"tested": tested(finding), "place": finding.place, "decided_by": finding.table}
     row = primary_row(finding, tables)
     if row is None:
         quantity = str(finding.primary.get("quantity", ""))
         nothing = dict.fromkeys(VALUE_COLUMNS, math.nan) | {"quantity": quantity}
-        return nothing | known | {"kind": finding.kind, "verdict": NOT_RUN, "note": NO_ROW}
-    own = row.reindex(VALUE_COLUMNS).to_dict()
-    return own | known | {"kind": row["kind"] or finding.kind}
+        return nothing | claim | {"kind": finding.kind, "verdict": NOT_RUN, "note": NO_ROW}
+    numbers = row.reindex(VALUE_COLUMNS).to_dict()
+    return numbers | claim | {"kind": row["kind"] or finding.kind}
 
 
 def p_value(row: Mapping[str, object]) -> float:
@@ -133,9 +133,9 @@ def readable(table: pd.DataFrame, tables: Collection[str], folder: str = "..") -
         it differs anywhere.
     """
     rows = []
-    for _, own in table.groupby(["paper", "finding"], sort=False):
-        row = claims(own).iloc[0]
-        together = own.loc[own["quantity"] == HOLM, "verdict"].tolist()
+    for _, of_claim in table.groupby(["paper", "finding"], sort=False):
+        row = claims(of_claim).iloc[0]
+        together = of_claim.loc[of_claim["quantity"] == HOLM, "verdict"].tolist()
         digits, name = _digits(row), row["decided_by"].partition("/")[2]
         there = row["decided_by"] in tables
         rows.append(
@@ -168,15 +168,15 @@ def _digits(row: pd.Series) -> int:
 
 def notes(table: pd.DataFrame) -> list[str]:
     """What a reader must know, the number of verdicts that chance alone would make among it."""
-    found = []
-    for paper, own in table[table["quantity"] == HOLM].groupby("paper", sort=False):
+    by_chance = []
+    for paper, by_holm in table[table["quantity"] == HOLM].groupby("paper", sort=False):
         first = claims(table[table["paper"] == paper])
         firm = ~first["verdict"].isin(NO_DECISION)
-        decided = int((first["finding"].isin(own["finding"]) & firm).sum())
-        kept = int((~own["verdict"].isin(NO_DECISION)).sum())
-        found.append(
-            f"{paper}: {len(own)} claims are judged by an interval. Were there no effect in any "
-            f"of them, {LEVEL * len(own):.1f} false verdicts would be expected by chance; "
+        decided = int((first["finding"].isin(by_holm["finding"]) & firm).sum())
+        kept = int((~by_holm["verdict"].isin(NO_DECISION)).sum())
+        by_chance.append(
+            f"{paper}: {len(by_holm)} claims are judged by an interval. Were there no effect in "
+            f"any of them, {LEVEL * len(by_holm):.1f} false verdicts would be expected by chance; "
             f"{decided} are decided, and {kept} of these hold for all of the paper's claims "
             "together (Holm)."
         )
@@ -188,7 +188,7 @@ def notes(table: pd.DataFrame) -> list[str]:
         "nothing of whether the paper's own result holds.",
         "Ours: the row's number. No effect: the row's own null, where one was measured, else the "
         "value that theory gives to no effect; shares of the effect are from there.",
-        *found,
+        *by_chance,
     ]
 
 

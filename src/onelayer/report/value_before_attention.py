@@ -22,10 +22,10 @@ HALF = "doublings_from_values_done_at_half"
 MOVING = {name: f"share_of_{name}_moved_at_end" for name in ("value", "attention")}
 BACK = "share_of_value_taken_back"
 EARLY, END = 0.1, 0.9  # of the way, and of the steps
-FALL = 0.05  # of the loss at the start: with less, nothing was learnt
+FALL = 0.05  # of the loss at the start: with less, nothing was learned
 STILL = f"no run went to its end with a loss that had fallen by {FALL:.0%}"
 NAMES = {"sgd": "SGD", "adam": "Adam"}
-LEARNT = "values are learnt before attention"
+LEARNT = "values are learned before attention"
 CASE = ["paper", "optimizer", "scale", "ratio"]
 # Two stages, as wide apart as a tenth of a doubling: what matters.
 FIRST = Direction(0.0, 1, matters=TENTH, kind="analogue")
@@ -137,7 +137,7 @@ def value_before_attention(distances: pd.DataFrame) -> pd.DataFrame:
     claims = []
     for (paper, optimizer, scale, ratio), of_case in found.groupby(CASE, sort=False):
         keys = {"paper": paper, "optimizer": optimizer, "scale": scale, "ratio": ratio}
-        setting = f"{optimizer}, start x {scale:g}, attention's rate x {ratio:g}"
+        setting = f"{optimizer}, start x {scale:.15g}, attention's rate x {ratio:.15g}"
         by_seed = of_case.droplevel(CASE)
         missing = STILL if by_seed[DONE].isna().all() else ""
         claims += [

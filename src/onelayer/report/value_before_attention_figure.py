@@ -1,4 +1,4 @@
-"""When attention begins to be learnt beside values, in the models of four papers."""
+"""When attention begins to be learned beside values, in the models of four papers."""
 
 import itertools
 

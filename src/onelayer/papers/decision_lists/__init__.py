@@ -31,7 +31,7 @@ exponents of the time are in the table of exponents.
     constants.theorem_1_bound, reduced, tables.theorem_1, figures.time_to_perfect
     -> solve_decision_lists -> table_theorem_1, figure_time_to_perfect
 The lists and distributions nearest to the bound, with M not much less than L.
-    worst_case -> search_worst_case -> table_worst_case
+    worst_case -> search_worst_case -> table_worst_case, figure_worst_case
 The full matrix W does as the reduced flow says; so does SGD on fresh sequences.
     full, attention, tables.attention_training, figures.accuracy_over_time
     -> solve_decision_lists, train_decision_list_attention
@@ -58,6 +58,6 @@ Uniform attention (W = 0) is sufficient to push V in the direction of P.
 Left open by the authors: W and V from small random starts.
     joint.small_runs, tables.joint_training, value_figures.joint_training
     -> train_decision_list_joint -> table_joint_training, figure_joint_training
-Beyond the paper: is V learnt before W, as in the other papers' models?
+Beyond the paper: is V learned before W, as in the other papers' models?
     circuits -> follow_circuits
 """

@@ -285,3 +285,35 @@ def _draw_staircase(axis: Axes, solved: pd.DataFrame, L: int, n: int) -> None:
     if len(here):
         axis.legend(loc="lower right")
     despine(axis)
+
+
+@figure(
+    "decision_lists/worst_case",
+    "W alone (Theorem 1)",
+    "figure: Theorem 1's worst case",
+    reads={"cases": "search_worst_case.found"},
+)
+def worst_case(cases: pd.DataFrame) -> Figure:
+    """t* / bound of every size: the largest of random lists, and the largest that was found."""
+    figure, axis = plt.subplots(figsize=(WIDTH, 1.2 + 0.5 * len(cases)), layout="constrained")
+    ratios = {"at_random": "largest of random ones", "ratio": "largest that the search finds"}
+    left = cases.loc[cases["at_random"] > 0, "at_random"].min() / 3
+    for place, case in enumerate(cases.itertuples()):
+        if case.ratio > 0:
+            axis.plot([case.at_random, case.ratio], [place] * 2, color="0.7", zorder=1)
+        else:
+            axis.text(left, place, " perfect from the start (t* = 0)", va="center", fontsize=8)
+    places = np.arange(len(cases))
+    for (name, label), colour, marker in zip(ratios.items(), PALETTE, MARKERS, strict=False):
+        axis.scatter(cases[name], places, color=colour, marker=marker, s=28, label=label, zorder=2)
+    axis.axvline(1, label="Theorem 1's bound", **BOUND)
+    axis.set_xscale("log")
+    axis.set_xlim(left, 2)
+    named = (f"L = {case.L}, n = {case.n}, M = {case.m}" for case in cases.itertuples())
+    names = [f"{size}\n{of}" for size, of in zip(named, cases["distribution"], strict=True)]
+    axis.set_yticks(places, names)
+    axis.set_ylim(len(cases) - 0.5, -0.5)
+    axis.set_xlabel("t* / bound")
+    despine(axis)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+    return figure

@@ -67,7 +67,7 @@ def readable_theorem_1(by: pd.DataFrame, *key: float) -> dict:
     share = value["t_star_to_bound_ratio"]
     return {
         **_sizes(*size),
-        "δ": f"{delta:g}",
+        "δ": f"{delta:.15g}",
         "t*": _significant(value["t_star"]),
         "γ": _significant(value["gamma"]),
         "bound": _significant(value["bound"], 4),
@@ -112,9 +112,9 @@ def readable_attention_training(by: pd.DataFrame, *key: object) -> dict:
     (*size, delta, zipf, method, deviation, seed), value = key, by["value"]
     return {
         **_sizes(*size),
-        "δ": f"{delta:g}",
-        "sequences": f"Zipf {zipf:g}" if zipf else "uniform",
-        "method": method + (f", N(0, {deviation:g}^2)" if deviation else ""),
+        "δ": f"{delta:.15g}",
+        "sequences": f"Zipf {zipf:.15g}" if zipf else "uniform",
+        "method": method + (f", N(0, {deviation:.15g}^2)" if deviation else ""),
         "seed": seed,
         "t*": _significant(value["t_star"], 4),
         "median token": _significant(value["median_column_time"], 4),
@@ -179,8 +179,8 @@ def readable_theorem_2(by: pd.DataFrame, *key: object) -> dict:
     alike = number(observed["low"], 1) == number(observed["high"], 1)
     return {
         **_sizes(*size),
-        "δ": f"{delta:g}",
-        "ε": f"{epsilon:g}",
+        "δ": f"{delta:.15g}",
+        "ε": f"{epsilon:.15g}",
         "sequences": trained_on,
         "c": number(value["c"], 0),
         "L₀": number(value["starting_loss"], 3),

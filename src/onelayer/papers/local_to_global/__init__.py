@@ -60,7 +60,7 @@ Beyond the paper: is the unigram model a minimum of the whole transformer where 
     -> train_trapped -> table_trap, figure_trap
 Beyond the paper: which changes of the training let a start leave the unigram model.
     training, training_tables.ablation -> ablate_transformers -> table_ablation
-Beyond the paper: are values learnt before attention, as in the other papers' models?
+Beyond the paper: are values learned before attention, as in the other papers' models?
     circuits -> follow_circuits
 
 All of it

@@ -332,6 +332,14 @@ FINDINGS: list[Finding | Remark] = [
         also="at four times the rate {half:2} times the sum at two",
         beside={"half": _leaving("time_by_rate", **_TRAP_CHAIN)},
     ),
+    Remark(
+        "who_stays_by_rate",
+        "local_to_global/trap",
+        {"variant": "rate 4 times", "quantity": "trapped_share"},
+        "Of the standard starts a share of {usual:2}, by chain, stays at the unigram model for as "
+        "long as the training goes on; at four times the learning rate {it:2}.",
+        beside={"usual": {"variant": "standard start", "quantity": "trapped_share"}},
+    ),
     _trap(
         "guideline_elsewhere",
         {"variant": "paper's start", "quantity": "least_way_closed"},

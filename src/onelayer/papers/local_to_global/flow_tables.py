@@ -78,8 +78,8 @@ def readable_critical_points(by: pd.DataFrame, p: float, q: float, point: str) -
     value, returning = by["value"], by.loc["share_returning"]
     bends = (value["smallest_curvature"], value["largest_curvature"])
     return {
-        "p": f"{p:g}",
-        "q": f"{q:g}",
+        "p": f"{p:.15g}",
+        "q": f"{q:.15g}",
         "point": point,
         "loss": number(value["loss"], 6),
         "theory": number(by.loc["loss", "published"], 6),
@@ -146,8 +146,8 @@ def readable_basins(by: pd.DataFrame, p: float, q: float, start: str) -> dict:
     shown = {name: f"{by.loc[name, 'value']:.0e}" if is_map else "–" for name in errors}
     area = number(by.loc["global_area", "value"], 3) if is_map else interval_of(decides, 3)
     return {
-        "p": f"{p:g}",
-        "q": f"{q:g}",
+        "p": f"{p:.15g}",
+        "q": f"{q:.15g}",
         "start": start,
         "agreement": f"{decides['value']:.5f}" if is_map else "–",
         **{name.replace("_", " "): error for name, error in shown.items()},
@@ -250,8 +250,8 @@ def readable_attention_flow(
     value, ends = by["value"], by.reindex(["global_share"]).iloc[0]
     judged = by.loc["arrival_share"] if Chain(p, q).is_independent else ends
     return {
-        "p": f"{p:g}",
-        "q": f"{q:g}",
+        "p": f"{p:.15g}",
+        "q": f"{q:.15g}",
         "model": model,
         "start": start,
         "arrives": number(value["arrival_share"], 4),

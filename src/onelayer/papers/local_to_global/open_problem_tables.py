@@ -1,4 +1,4 @@
-"""The table of the paper's open problems: how far each source is learnt.
+"""The table of the paper's open problems: how far each source is learned.
 
 The paper says nothing of these. Its sentence on two states is carried over to chains of the first
 order under one layer: 1 - p - q is the second eigenvalue of a chain of two states, and where it is
@@ -83,7 +83,7 @@ def open_problems(
     batch: int,
     iterations: int,
 ) -> Report:
-    """How far more states, the second order and two layers are learnt."""
+    """How far more states, the second order and two layers are learned."""
     runs = with_way_closed(curves, sources).sort_values("iteration")
     runs["fell"] = runs.groupby([*KEYS, "seed"])["loss"].transform("first") - runs["loss"]
     final = runs[runs["iteration"] == runs.groupby(KEYS)["iteration"].transform("max")]

@@ -81,12 +81,12 @@ def learning_times(iterations: np.ndarray, training: TrainingSettings) -> np.nda
 
 def _next_lower(trainings: Mapping[str, TrainingSettings], key: str) -> Iterator[tuple[str, str]]:
     """Each training with that of the next lower rate or batch which is the same in all else."""
-    for name, own in trainings.items():
+    for name, training in trainings.items():
         lower = [
             (getattr(other, key), of)
             for of, other in trainings.items()
-            if getattr(other, key) < getattr(own, key)
-            and other.model_copy(update={key: getattr(own, key)}) == own
+            if getattr(other, key) < getattr(training, key)
+            and other.model_copy(update={key: getattr(training, key)}) == training
         ]
         if lower:
             yield name, max(lower)[1]
@@ -110,11 +110,11 @@ def by_rate_and_batch(
     rows = []
     for key, by in (("lr", "rate"), ("batch", "batch")):
         for name, lower in _next_lower(trainings, key):
-            own, other = crossings[name], crossings[lower]
+            here, other = crossings[name], crossings[lower]
             note = {"variant": name, "note": f"beside: {lower}"}
-            either = np.isfinite(own) | np.isfinite(other)
+            either = np.isfinite(here) | np.isfinite(other)
             none = {"verdict": NOT_REACHED, "n": 0}
-            earlier = share(int((own < other).sum()), int(either.sum())) if either.any() else none
+            earlier = share(int((here < other).sum()), int(either.sum())) if either.any() else none
             rows.append(note | {"quantity": f"earlier_by_{by}"} | earlier)
             if key == "lr":
                 times = [learning_times(crossings[of], trainings[of]) for of in (name, lower)]
@@ -127,8 +127,8 @@ def _ratio(times: np.ndarray, others: np.ndarray) -> dict[str, object]:
     both = int((np.isfinite(times) & np.isfinite(others)).sum())
     if both < len(times):
         return {"verdict": NOT_REACHED, "n": both, "published": 1.0}
-    found = mean(np.log(times / others))
-    ends = {end: float(np.exp(found[end])) for end in ("value", "low", "high")}
+    logs = mean(np.log(times / others))
+    ends = {end: float(np.exp(logs[end])) for end in ("value", "low", "high")}
     return ends | {"n": both, "published": 1.0}
 
 
@@ -161,7 +161,7 @@ def quantities_of(
     ]
     left = [there.iloc[-1] for there in before if len(there)]
     way = chain.unigram_entropy - chain.bigram_entropy
-    found = {
+    named = {
         "trapped_share": share(int(stay.sum()), len(each)),
         "escape_share": share(int(np.isfinite(times).sum()), len(each)),
         "escape_iteration": median(times),
@@ -171,8 +171,8 @@ def quantities_of(
         "way_closed": mean((chain.unigram_entropy - final) / way),
     }
     for name, values in (("where_trapped", trapped), ("before_escape", left)):
-        found[f"curvature_{name}"] = mean(values) if values else {"verdict": NOT_REACHED, "n": 0}
-    return found
+        named[f"curvature_{name}"] = mean(values) if values else {"verdict": NOT_REACHED, "n": 0}
+    return named
 
 
 @row_per(*KEYS)
@@ -180,8 +180,8 @@ def readable(by: pd.DataFrame, p: float, q: float, variant: str) -> dict[str, st
     """A row per chain and variant."""
     trapped, way = by.loc["trapped_share"], by.loc["way_closed"]
     row = {
-        "p": f"{p:g}",
-        "q": f"{q:g}",
+        "p": f"{p:.15g}",
+        "q": f"{q:.15g}",
         "training": variant,
         "at the unigram model in the end": f"{trapped['value'] * trapped['n']:.0f} of "
         f"{trapped['n']:.0f}",
@@ -224,25 +224,25 @@ def trap(
     variants: list[Variant],
 ) -> Report:
     """Curvature of the whole transformer at the unigram model, and who leaves it, by chain."""
-    known = {variant.name: variant for variant in [*TRAP_STARTS, *everywhere, *variants]}
-    from_afar = papers_starts(known.values())
+    by_variant = {variant.name: variant for variant in [*TRAP_STARTS, *everywhere, *variants]}
+    from_afar = papers_starts(by_variant.values())
     rows = []
     for (p, q), on_chain in curves.groupby(["p", "q"], sort=False):
         chain, key = Chain(p, q), {"p": p, "q": q}
         crossings, trainings = {}, {}
         for variant, runs in on_chain.groupby("variant", sort=False):
-            changed = known[variant].applied(training)
+            changed = by_variant[variant].applied(training)
             times = np.array([crossing(run, chain) for run in runs_of(runs)])
-            found = quantities_of(runs, chain, changed, times)
+            named = quantities_of(runs, chain, changed, times)
             if variant in from_afar:  # comes from far above the unigram entropy, was never there
-                found = {of: row for of, row in found.items() if not of.startswith("curvature")}
+                named = {of: row for of, row in named.items() if not of.startswith("curvature")}
             else:
                 crossings[variant], trainings[variant] = times, changed
-            as_trained = known[variant] in TRAP_STARTS
-            said = "as trained" if as_trained else changes(known[variant], training)
-            found["trapped_share"]["note"] = said
-            own = key | {"variant": variant}
-            rows += [own | {"quantity": name} | row for name, row in found.items()]
+            as_trained = by_variant[variant] in TRAP_STARTS
+            said = "as trained" if as_trained else changes(by_variant[variant], training)
+            named["trapped_share"]["note"] = said
+            of_variant = key | {"variant": variant}
+            rows += [of_variant | {"quantity": name} | row for name, row in named.items()]
         rows += [key | row for row in by_rate_and_batch(crossings, trainings)]
     table = tidy(rows + _least(rows), KEYS)
     compared = [

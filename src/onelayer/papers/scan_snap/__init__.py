@@ -34,7 +34,7 @@ The phase transition is controllable by the learning rates of the two layers: it
 Beyond the paper: its exponents add up to -1 where steps are small, as time is rescaled.
     rescaling, simulation.simulate_slower, onelayer.report.exponents
     -> simulate_slow_transitions -> table_exponents, figure_exponents
-Beyond the paper: is the decoder learnt before attention, as in the other papers' models?
+Beyond the paper: is the decoder learned before attention, as in the other papers' models?
     circuits -> follow_circuits
 
 It does not end as winner-takes-all; it slows down and stays on a combination of tokens.

@@ -125,7 +125,7 @@ def slope(cells: pd.DataFrame) -> dict[str, float]:
 @row_per("num_last", "lr_Z")
 def readable(rows: pd.DataFrame, num_last: int, lr_Z: float) -> dict[str, str]:
     """A row per size and lr_Z, a column per multiplier: ours, the published value, the verdict."""
-    row = {"query tokens": f"{num_last}", "lr_Z": f"{lr_Z:g}"}
+    row = {"query tokens": f"{num_last}", "lr_Z": f"{lr_Z:.15g}"}
     for cell in rows.loc[["entropy"]].to_dict("records"):
         paper = f"{number(cell['published'], 3)} ± {number(cell['published_std'], 3)}"
         half = number((cell["high"] - cell["low"]) / 2, 3)

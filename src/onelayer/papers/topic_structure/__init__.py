@@ -4,7 +4,7 @@ Every claim in the order of the paper, and below it: modules -> steps -> targets
 this package, or of the library where they begin with `onelayer`; a step computes, by a script and a
 rule of its name; a target is a table or figure, which the function that declares it makes of them:
 `snakemake --cores all <target>`. Theory on documents of a topic model is in `synthetic`, the probe
-of trained transformers on Wikipedia in `probe`.
+of trained transformers on Wikipedia in `wikipedia`.
 
 Data, masked language modeling, single-layer transformer
 
@@ -42,7 +42,7 @@ The gradient of W_K contains W_Q, so that W_K stays near 0.
     synthetic.norms, synthetic.stage_figures.stage_gradients
     -> measure_stage_gradients
     -> figure_stage_gradients
-Beyond the paper: are values learnt before attention, here and in the other papers' models?
+Beyond the paper: are values learned before attention, here and in the other papers' models?
     onelayer.compute.circuits, synthetic.circuits, onelayer.report.value_before_attention
     -> follow_circuits
     -> table_value_before_attention, figure_value_before_attention
@@ -163,7 +163,7 @@ pretrained on inputs of several articles, on bags of their words, and on words d
     -> table_topics_per_input, figure_topics_per_input
 Whether models need the heads that attend within topics: loss on words without them.
     wikipedia.head_removal, wikipedia.figures, wikipedia.probe.head_removal,
-    onelayer.text.models.head_switch, onelayer.text.models.word_heads,
+    wikipedia.probe.removals, onelayer.text.models.head_switch, onelayer.text.models.word_heads,
     onelayer.text.models.folder
     -> measure_head_removal
     -> table_head_removal, figure_head_removal

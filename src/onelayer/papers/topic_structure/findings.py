@@ -235,11 +235,25 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             does="attends less within topics than probed as here, over the null",
             does_not="attends no less within topics than probed as here, over the null",
             also="of the spread over all ways the weights of the words explain a share of "
-            "{weights.value:.2f}, the number of words of a topic {words.value:.2f}",
+            "{weights.value:.2f}, the number of words of a topic {words.value:.2f}, which layers "
+            "are taken {pooling.value:.2f}",
             beside={
-                name: {"model": model, "quantity": f"eta2_{name}"} for name in ("weights", "words")
+                name: {"model": model, "quantity": f"eta2_{name}"}
+                for name in ("weights", "words", "pooling")
             },
             **of,
+        ),
+        Finding(
+            f"probed_as_the_authors{suffix}",
+            claim="words of one topic attend more to each other than words of different topics, "
+            "by the authors' own probe",
+            primary={"model": model, "choice": "authors", "quantity": "attention_over_null"},
+            subject=f"{title}, probed as in the authors' code,",
+            does="attends within topics more than permuted topics would have it",
+            does_not="attends within topics no more than permuted topics would have it",
+            number="{it:2} times as much",
+            published=_published("bert", "attention_ratio", "overlapping"),
+            **of | {"place": _PLACE},
         ),
     ]
 

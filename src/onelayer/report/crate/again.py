@@ -80,9 +80,9 @@ def _put(run: Path, folder: Path) -> None:
         shutil.copytree(run, part, symlinks=True)
         part.replace(folder)
     for path in [run / SETTINGS, *(run / CODE).rglob("*")]:
-        own = folder / path.relative_to(run)
-        if _said(own) != _said(path):
-            raise OnelayerError(f"{own}: not the archive's; --to names another folder")
+        copy = folder / path.relative_to(run)
+        if _said(copy) != _said(path):
+            raise OnelayerError(f"{copy}: not the archive's; --to names another folder")
 
 
 def _said(path: Path) -> Path | bytes | None:

@@ -121,5 +121,5 @@ def main(tables: list[str], results: Path = Path("results")) -> str:
     results = enter(results)
     records = read_records(results)
     steps = steps_behind(files_of(tables, results), records)
-    found = works_behind(steps, kept_settings(results) if steps else {})
-    return "\n\n".join(map(bibtex, [SOFTWARE, *(found or WORKS.values())]))
+    works = works_behind(steps, kept_settings(results) if steps else {})
+    return "\n\n".join(map(bibtex, [SOFTWARE, *(works or WORKS.values())]))

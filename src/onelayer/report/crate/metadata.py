@@ -90,9 +90,9 @@ class Contents:
         if Path(path).is_relative_to(self.results):
             inner = Path(path).relative_to(self.results).as_posix()
             return inner if path in self.inside else f"#results/{inner}"
-        own = os.path.relpath(Path(path).resolve(), self.root)
-        if own in self.code or (not self.code and not own.startswith("..")):
-            return f"{CODE}/{own}" if self.code else f"#{CODE}/{own}"
+        inside_root = os.path.relpath(Path(path).resolve(), self.root)
+        if inside_root in self.code or (not self.code and not inside_root.startswith("..")):
+            return f"{CODE}/{inside_root}" if self.code else f"#{CODE}/{inside_root}"
         return f"#sources/{sha256[:12]}/{Path(path).name}"
 
 

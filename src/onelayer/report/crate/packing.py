@@ -71,8 +71,8 @@ def main(
     metadata = describe(contents)
     if taken := sorted({METADATA, COMMIT, SUMS, CODE} & files.keys()):
         raise OnelayerError(f"{results / taken[0]}: a file of this name is the archive's own")
-    known = {inner: contents.inside[path] for inner, path in inside.items()}
-    write_archive(place, files | contents.added | {METADATA: metadata}, known)
+    expected = {inner: contents.inside[path] for inner, path in inside.items()}
+    write_archive(place, files | contents.added | {METADATA: metadata}, expected)
     size, said = place.stat().st_size, len(metadata)
     return (
         f"{len(contents.files)} files of tables, figures and pages by {len(contents.steps)} steps, "
@@ -95,7 +95,10 @@ def gather(results: Path, with_data: bool, root: Path) -> Contents:
     behind = {p: s for step in steps for p, s in step["outputs"].items() if Path(p).is_file()}
     refuse(unmade(sums(map(Path, behind.keys() - shown)), records))
     predictions = _predictions(files, records, commit, root)
-    told = [f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions]
+    readme = [_README]
+    if predictions:
+        lines = (f"- {p.claim}, *{p.status}*: {markdown(p.text)}" for p in predictions)
+        readme += ["## Predictions", "", *lines, ""]
     warnings = (  # each with the first file that its step made
         f"{step['step']} {next(iter(step['outputs']))}: {warning}\n"
         for step in steps
@@ -106,7 +109,7 @@ def gather(results: Path, with_data: bool, root: Path) -> Contents:
         WARNINGS: "".join(sorted(warnings)).encode(),
         COMMIT: proof,
         PREVIEW: _preview(results, files, behind),
-        README: "\n".join([_README, *(["## Predictions", "", *told, ""] if told else [])]).encode(),
+        README: "\n".join(readme).encode(),
     }
     inside = files | (behind if with_data else {})
     return Contents(results, files, steps, commit, inside, code, added, settings, predictions, root)
@@ -116,7 +119,7 @@ def _check_steps(
     steps: Iterable[Mapping], commit: str, code: Mapping[str, bytes], root: Path
 ) -> None:
     """Refuse other code than the commit's, and a file that two steps, or it, knew by two sums."""
-    known: dict[str, tuple[str, str]] = {}
+    seen: dict[str, tuple[str, str]] = {}
     for step in steps:
         name = step["step"]
         if code_digest(name, root) != step["code"]:
@@ -125,10 +128,10 @@ def _check_steps(
                 "again, or check out the commit that made it"
             )
         for path, sha256 in (step["inputs"] | step["outputs"]).items():
-            own = code.get(os.path.relpath(Path(path).resolve(), root))
-            if own is not None:
-                known[path] = "the commit", hashlib.sha256(own).hexdigest()
-            other, expected = known.setdefault(path, (name, sha256))
+            committed = code.get(os.path.relpath(Path(path).resolve(), root))
+            if committed is not None:
+                seen[path] = "the commit", hashlib.sha256(committed).hexdigest()
+            other, expected = seen.setdefault(path, (name, sha256))
             if expected != sha256:
                 raise OnelayerError(
                     f"{path}: {name} knew it with sha256 {sha256}, {other} with {expected}: the "

@@ -64,7 +64,7 @@ def read_predictions(
         rows = [(row, reader.line_num) for row in reader]
     if not rows or rows[0][0] != COLUMNS:
         raise OnelayerError(f"{FILE}: the first line is {','.join(COLUMNS)}")
-    written, found = _written(root), []
+    written, sealed = _written(root), []
     for (_, begin), (row, end) in itertools.pairwise(rows):
         if len(row) != len(COLUMNS) or row[0] not in tables or not row[1].strip():
             raise OnelayerError(f"{FILE}:{end}: a claim's name and what is expected of it; {row}")
@@ -75,8 +75,8 @@ def read_predictions(
         before = bool(newest) and _is_ancestor(newest, commit, root)
         before = before and bool(begun) and at < datetime.fromisoformat(begun).timestamp()
         when = datetime.fromtimestamp(at, UTC).isoformat() if newest else ""
-        found.append(Sealed(*row, newest, when, SEALED if before else NOT_PREDICTED))
-    return found
+        sealed.append(Sealed(*row, newest, when, SEALED if before else NOT_PREDICTED))
+    return sealed
 
 
 def _git(root: Path, *words: str) -> subprocess.CompletedProcess:
@@ -87,8 +87,8 @@ def _written(root: Path) -> list[tuple[str, float]]:
     """Of each line of the file its commit and when that was made; no commit, no time: none yet."""
     blamed = _git(root, "-c", "blame.ignoreRevsFile=", "blame", "--line-porcelain", "--", FILE)
     lines = len((root / FILE).read_text(encoding="utf-8").splitlines())
-    known = _BLAMED.findall(blamed.stdout) or [("", "")] * lines
-    return [(c, float(at)) if c.strip("0") else ("", float("inf")) for c, at in known]
+    blames = _BLAMED.findall(blamed.stdout) or [("", "")] * lines
+    return [(c, float(at)) if c.strip("0") else ("", float("inf")) for c, at in blames]
 
 
 def _is_ancestor(older: str, newer: str, root: Path) -> bool:

@@ -56,38 +56,38 @@ def verify_unpacked(folder: Path) -> str:
         What holds, and how the tables stand to those of the reference run; in words. Where the
         package came without one, it is that of the archive's own code.
     """
-    found = check_sums(folder)
+    sums = check_sums(folder)
     described = read_metadata(folder / METADATA)
-    _check_files(found, described)
-    commit = _check_code(folder, found, described)
+    _check_files(sums, described)
+    commit = _check_code(folder, sums, described)
     _check_chain(described)
     portable = "portable" if described.portable else "not portable"
     lines = [
         f"{len(described.results)} files of {len(described.steps)} steps hold, by the code of "
         f"commit {commit[:12]}; {portable}"
     ]
-    if told := described.predictions:
-        late = sorted(claim for claim, status in told.items() if status != SEALED)
+    if statuses := described.predictions:
+        late = sorted(claim for claim, status in statuses.items() if status != SEALED)
         none = f"; not predicted: {', '.join(late)}" if late else ""
-        lines.append(f"Predictions: {len(told) - len(late)} of {len(told)}{none}")
+        lines.append(f"Predictions: {len(statuses) - len(late)} of {len(statuses)}{none}")
     reference = REFERENCE if REFERENCE.is_dir() else folder / CODE / "docs/reference"
     return "\n".join([*lines, beside(folder, reference)])
 
 
-def _check_files(found: Mapping[str, str], described: Described) -> None:
+def _check_files(sums: Mapping[str, str], described: Described) -> None:
     """That the metadata names every file but those of the code, and each with its sum."""
-    named = {METADATA: found.get(METADATA)} | described.files
-    other = (place for place in found if not place.startswith(f"{CODE}/") and place not in named)
+    named = {METADATA: sums.get(METADATA)} | described.files
+    other = (place for place in sums if not place.startswith(f"{CODE}/") and place not in named)
     if place := min(other, default=""):
         raise OnelayerError(f"{place}: {METADATA} does not name it")
     for place, sha256 in named.items():
-        if place not in found:
+        if place not in sums:
             raise OnelayerError(f"{place}: {METADATA} names it, and it is not there")
-        if found[place] != sha256:
-            raise OnelayerError(f"{place}: {METADATA} has sha256 {sha256}, found {found[place]}")
+        if sums[place] != sha256:
+            raise OnelayerError(f"{place}: {METADATA} has sha256 {sha256}, found {sums[place]}")
 
 
-def _check_code(folder: Path, found: Mapping[str, str], described: Described) -> str:
+def _check_code(folder: Path, sums: Mapping[str, str], described: Described) -> str:
     """That the code is the commit's, and every step ran with it; the commit."""
     root = folder / CODE
     commit, _ = proven_commit(root, folder / COMMIT)
@@ -99,13 +99,13 @@ def _check_code(folder: Path, found: Mapping[str, str], described: Described) ->
         if not _STEP.fullmatch(name):
             raise OnelayerError(f"{METADATA}: {name!r} is no name of a step")
         try:
-            own = code_digest(name, root)
+            digest = code_digest(name, root)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise OnelayerError(f"{CODE}/: no code of {name} ({type(error).__name__})") from None
-        if own != code:
+        if digest != code:
             raise OnelayerError(f"{name} ran with other code than that of commit {commit[:12]}")
     for path, sha256 in (file for step in described.steps for file in step["inputs"].items()):
-        if path.startswith(f"{CODE}/") and found.get(path) != sha256:
+        if path.startswith(f"{CODE}/") and sums.get(path) != sha256:
             raise OnelayerError(f"{path}: a step read another one than that of the commit")
     return commit
 
@@ -145,11 +145,11 @@ def beside(folder: Path, reference: Path) -> str:
                         f"{ours[name]}: {size} bytes; at most {LARGEST}, and {MOST_COLUMNS} "
                         "columns, are read"
                     )
-        found = compare_runs([ours[n] for n in rest], [theirs[n] for n in rest])
+        compared = compare_runs([ours[n] for n in rest], [theirs[n] for n in rest])
     except (OnelayerError, ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
-    moved = [*found.loc[found["outcome"] == MOVED, "table"].unique()]
+    moved = [*compared.loc[compared["outcome"] == MOVED, "table"].unique()]
     more = f" ({', '.join(moved[:3])}{', ...' if len(moved) > 3 else ''})" if moved else ""
     return (
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "

@@ -117,7 +117,7 @@ def readable_gaps(
         "masked positions": masked,
         "loss": loss.replace("_", "-"),
         "optimiser": optimizer,
-        "weight decay": f"{decay:g}",
+        "weight decay": f"{decay:.15g}",
         "gap [95%]": interval_of(gap, 5),
         "gap / theory": number(by["value"].get("gap_to_theory_ratio"), 4),
         "theorem": number(gap["published"], 5),
@@ -307,7 +307,7 @@ def readable_attention(
     row = {
         "trained": variant.replace("_", " "),
         "topic ids": ids,
-        "optimiser": f"{OPTIMIZERS[optimizer]} {rate:g}",
+        "optimiser": f"{OPTIMIZERS[optimizer]} {rate:.15g}",
         "until": until,
     }
     for name in PAIR_CLASSES:

@@ -24,17 +24,17 @@ from onelayer.evidence.figures import (
     plain,
 )
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
-from onelayer.papers.topic_structure.wikipedia.head_removal import (
+from onelayer.papers.topic_structure.wikipedia.head_removal import assemble
+from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
+from onelayer.papers.topic_structure.wikipedia.probe.removals import (
     LARGEST,
     OTHER,
     RANDOM,
     REMOVALS,
     SAME_LAYERS,
     SAME_TOPIC,
-    assemble,
 )
-from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
-from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topic_structure import NamedModel, WordGroup, by_name

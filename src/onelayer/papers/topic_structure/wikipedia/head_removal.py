@@ -16,6 +16,17 @@ from onelayer.evidence.verdicts import UNDECIDED, Direction, judge, worded
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import LEARNED_NOTE, learned, withhold
+from onelayer.papers.topic_structure.wikipedia.probe.removals import (
+    CONTRAST,
+    LARGEST,
+    NONE,
+    OTHER,
+    OTHERS,
+    RANDOM,
+    REMOVALS,
+    SAME_LAYERS,
+    SAME_TOPIC,
+)
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
     document_weights,
@@ -26,17 +37,9 @@ from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topic_structure import HeadRemovalSettings, NamedModel, by_name
 
 KEYS = ["model", "removal", "words", SEED]
-REMOVALS = ("zero", "uniform")
-LARGEST, RANDOM, SAME_LAYERS = "largest", "random", "same_layers"
-SAME_TOPIC, OTHER = "same_topic", "other"
-CONTRAST = f"{SAME_TOPIC} - {OTHER}"
-NONE = "none"
-OTHERS = (RANDOM, SAME_LAYERS)
 # What matters: a hundredth of a nat, 1% of the perplexity.
 MORE = Direction(0.0, 1, matters=0.01)
 DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
-# `loss_of`: what the loss is; `missing`: why there is none, or empty.
-COLUMNS = ["document", "removal", "chosen", "words", "loss", "asked", SEED, "loss_of", "missing"]
 
 
 def notes(settings: HeadRemovalSettings) -> list[str]:
@@ -65,27 +68,11 @@ def notes(settings: HeadRemovalSettings) -> list[str]:
     ]
 
 
-def without_losses(reason: str) -> pd.DataFrame:
-    """Losses of a model of which none was measured: one row, which says why."""
-    return pd.DataFrame([{"missing": reason}], columns=COLUMNS)
-
-
-def loosest_variant(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the first overlap mode and its last threshold, which labels the most words."""
-    of_first = rows[rows["overlap"] == rows["overlap"].iloc[0]]
-    return of_first[of_first["threshold"] == of_first["threshold"].iloc[-1]]
-
-
-def topics_of_words(kept_words: pd.DataFrame) -> dict[str, frozenset[int]]:
-    """The topics of each word, by `loosest_variant` of rows `word`, `topic`."""
-    return loosest_variant(kept_words).groupby("word")["topic"].agg(frozenset).to_dict()
-
-
 def assemble(
     losses: Mapping[str, pd.DataFrame],
     models: Mapping[str, ModelSettings],
     settings: UncertaintySettings,
-    known: Mapping[str, bool] | None = None,
+    has_learned: Mapping[str, bool] | None = None,
 ) -> pd.DataFrame:
     """Losses, their increases and differences of increases, over seeds and of each, tidy.
 
@@ -98,7 +85,7 @@ def assemble(
     Args:
         losses: of `probe.head_removal.measure_removal`, by model.
         settings: resamples of documents, the same for all seeds.
-        known: of models whether they have `learned`.
+        has_learned: of models whether they have `learned`.
     """
     parts = []
     for name, measured in losses.items():
@@ -117,7 +104,7 @@ def assemble(
     judged |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
     judged &= table[SEED].eq(ALL)
     compared = [MORE if one else None for one in judged]
-    return withhold(lambda rows: judge(rows, compared), table, known or {})
+    return withhold(lambda rows: judge(rows, compared), table, has_learned or {})
 
 
 def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettings) -> Iterator:
@@ -231,7 +218,8 @@ def head_removal(
     """Losses on words without the heads of the largest topic ratios, and without others."""
     title = "Loss on words without the heads of the largest topic ratios, and without others"
     settings_of = by_name(models)
-    measured, known = dict(zip(settings_of, losses, strict=True)), learned(followed, snapshots)
-    table = assemble(measured, settings_of, uncertainty, known)
+    measured = dict(zip(settings_of, losses, strict=True))
+    has_learned = learned(followed, snapshots)
+    table = assemble(measured, settings_of, uncertainty, has_learned)
     shown = readable(table[(table[SEED] == ALL) & (table["removal"] != NONE)])
     return Report(table, shown, title, [*notes(removal), LEARNED_NOTE, over_seeds.NOTE])

@@ -68,9 +68,9 @@ def most_learned(measures: pd.DataFrame) -> pd.DataFrame:
     Args:
         measures: rows of `measure_snapshots`, of one model.
     """
-    known = measures[measures["quantity"].isin([INFORMATION, BELOW]) & (measures[SEED] == ALL)]
-    least = known["low"].fillna(known["value"]).to_numpy()
-    return known.iloc[[least.argmax()]] if len(known) else known
+    shares = measures[measures["quantity"].isin([INFORMATION, BELOW]) & (measures[SEED] == ALL)]
+    least = shares["low"].fillna(shares["value"]).to_numpy()
+    return shares.iloc[[least.argmax()]] if len(shares) else shares
 
 
 def learned(models: Sequence[NamedModel], measures: Sequence[pd.DataFrame]) -> dict[str, bool]:
@@ -87,17 +87,19 @@ def learned(models: Sequence[NamedModel], measures: Sequence[pd.DataFrame]) -> d
 
 
 def withhold(
-    judged: Callable[[pd.DataFrame], pd.DataFrame], rows: pd.DataFrame, known: Mapping[str, bool]
+    judged: Callable[[pd.DataFrame], pd.DataFrame],
+    rows: pd.DataFrame,
+    has_learned: Mapping[str, bool],
 ) -> pd.DataFrame:
     """Rows with their verdicts; `not reached` where one says that a model shows nothing.
 
     Args:
         judged: gives rows their verdicts.
         rows: tidy, of models.
-        known: as `learned` has it; of other models nothing is known against them.
+        has_learned: as `learned` has it; of other models nothing is known against them.
     """
     table = judged(rows)
-    idle = ~rows["model"].map(lambda name: known.get(name, True))
+    idle = ~rows["model"].map(lambda name: has_learned.get(name, True))
     idle &= table["verdict"].isin(ABSENCES)
     if not idle.any():
         return table

@@ -164,7 +164,7 @@ def _grouped(grid: pd.DataFrame, prevalence: pd.Series) -> list[int]:
     reads={"measures": "chosen_measures"},
     settings={"models": "chosen_models"},
 )
-def figure_probe_choices(measures: list[pd.DataFrame], models: list[str]) -> Figure:
+def figure_probe_choices(measures: list[pd.DataFrame], models: list[NamedModel]) -> Figure:
     """Sorted ratios with their nulls above, which choices were made below; a column per model."""
     figure, axes = plt.subplots(
         2, len(models), figsize=(WIDTH, 6.4), squeeze=False, sharex="col", height_ratios=[1, 1.35]
@@ -175,7 +175,7 @@ def figure_probe_choices(measures: list[pd.DataFrame], models: list[str]) -> Fig
         ratio = of[RATIO].sort_values("value", kind="stable", na_position="first")
         null = of[f"{RATIO}_null"].loc[ratio.index]
         _draw_curve(above, ratio, null)
-        above.set_title(model, loc="left", fontsize=9)
+        above.set_title(model.name, loc="left", fontsize=9)
         _draw_choices(below, ratio.index.to_frame(index=False))
     axes[0, 0].set_ylabel("attention within topics / across topics")
     for axis in axes[:, 1:].flat:

@@ -91,7 +91,7 @@ def assemble(
 
 
 def _over_others(
-    rows: pd.DataFrame, models: Sequence[NamedModel], known: Mapping[str, bool]
+    rows: pd.DataFrame, models: Sequence[NamedModel], has_learned: Mapping[str, bool]
 ) -> pd.DataFrame:
     """How much larger the ratio over its null is than after other inputs, all else being alike.
 
@@ -124,7 +124,7 @@ def _over_others(
                 below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
                 above = math.hypot(row["high"] - row["value"], base["value"] - base["low"])
                 ends = {"value": value, "low": value - below, "high": value + above}
-                both = known[row["model"]] and known[base["model"]]
+                both = has_learned[row["model"]] and has_learned[base["model"]]
                 reached = {} if both else {"verdict": NOT_REACHED, "note": NOT_LEARNED}
                 differences.append(row | {"quantity": quantity} | ends | reached)
     return pd.DataFrame(differences, columns=over.columns)
@@ -197,11 +197,12 @@ def topics_per_input(
     models: list[NamedModel],
 ) -> pd.DataFrame:
     """Attention ratios after pretraining on inputs of one and of several articles or topics."""
-    known, measured = learned(models, snapshots), assemble(articles, inputs, models, snapshots)
-    more_than = _over_others(measured, models, known)
+    measured = assemble(articles, inputs, models, snapshots)
+    has_learned = learned(models, snapshots)
+    more_than = _over_others(measured, models, has_learned)
     rows = tidy(pd.concat([measured, more_than], ignore_index=True), KEYS)
     against = beside_null(rows.assign(model=rows["model"] + rows["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
     compared = {RATIO: above, MORE: more, BAGS: more, OF_ONE: more}
     rows = rows.assign(reference=against["reference"])
-    return withhold(lambda rows: judge(rows, compared, against[DIFFERENCE]), rows, known)
+    return withhold(lambda rows: judge(rows, compared, against[DIFFERENCE]), rows, has_learned)

@@ -144,28 +144,28 @@ def value_circuit(
         snapshots: rows of `measure_snapshots`, in the order of `followed`.
         documents: articles on which snapshots are probed, at most.
     """
-    known, parts = by_name(models), []
+    settings_of, parts = by_name(models), []
     for name, rows in measures_by_model(models, circuits).items():
         parts.append(_of_heads(rows).assign(model=name))
         parts.append(rows[rows["layer"] == 0].assign(model=name))
     for name, rows in measures_by_model(models, attention).items():
-        beside = tightest_variant(rows)
-        beside = beside[beside["quantity"].isin([ATTENTION, f"{ATTENTION}_null_corrected"])]
-        parts.append(beside.assign(model=name, reading=FIRST))
+        ratios = tightest_variant(rows)
+        ratios = ratios[ratios["quantity"].isin([ATTENTION, f"{ATTENTION}_null_corrected"])]
+        parts.append(ratios.assign(model=name, reading=FIRST))
     for model, rows in zip(followed, snapshots, strict=True):
-        if model.name in known and (rows["quantity"] == GAP).any():
+        if model.name in settings_of and (rows["quantity"] == GAP).any():
             parts.append(pd.DataFrame(times(rows)).assign(model=model.name, reading=FIRST))
     rows = pd.concat(parts, ignore_index=True).drop(columns=["layer", "head"])
-    order = {name: place for place, name in enumerate([*known, *READINGS])}
+    order = {name: place for place, name in enumerate([*settings_of, *READINGS])}
     rows = rows.sort_values(
         ["model", "reading"], key=lambda column: column.map(order), kind="stable"
     )
-    of = [(seed, known[name]) for seed, name in zip(rows[SEED], rows["model"], strict=True)]
+    of = [(seed, settings_of[name]) for seed, name in zip(rows[SEED], rows["model"], strict=True)]
     rows["runs"] = [over_seeds.runs(*one) for one in of]
     notes = pd.Series([over_seeds.note(*one) for one in of], rows.index)
     rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
     came = learned(followed, snapshots)
-    made = withhold(lambda rows: _judged(rows, known), tidy(rows, KEYS), came)
+    made = withhold(lambda rows: _judged(rows, settings_of), tidy(rows, KEYS), came)
     title = "Value circuits: do heads write the topic of what they attend to?"
     return Report(made, readable(made), title, [*NOTES, LEARNED_NOTE, SNAPSHOTS.format(documents)])
 
@@ -227,11 +227,11 @@ def _judged(rows: pd.DataFrame, models: Mapping[str, ModelSettings]) -> pd.DataF
     over = rows[rows["quantity"] == f"{GAP}_null_corrected"].set_index(KEYS)["value"].to_dict()
     compared = []
     for name, *place, quantity in rows[[*KEYS, "quantity"]].itertuples(index=False, name=None):
-        known = {GAP: KNOWS, EARLIER: FIRST_COMES}.get(quantity) if place[-1] == ALL else None
-        if known is KNOWS and isinstance(models[name], RandomModel):
+        comparison = {GAP: KNOWS, EARLIER: FIRST_COMES}.get(quantity) if place[-1] == ALL else None
+        if comparison is KNOWS and isinstance(models[name], RandomModel):
             unit = over.get((models[name].like, *place), math.nan)
-            known = Number(0.0, "control", unit=unit)
-        compared.append(known)
+            comparison = Number(0.0, "control", unit=unit)
+        compared.append(comparison)
     never = rows["quantity"].eq(EARLIER) & rows["value"].isna() | rows["verdict"].eq(NOT_REACHED)
     alone = [over_seeds.undecided(models[name]) for name in rows["model"]]
     rows = rows.assign(reference=against["reference"], verdict=np.where(never, NOT_REACHED, alone))
@@ -243,7 +243,7 @@ def _of_heads(rows: pd.DataFrame) -> pd.DataFrame:
     gaps = rows[(rows["quantity"] == GAP) & (rows["layer"] > 0)]
     seeds = list(gaps.groupby(SEED, sort=False))
     parts = [(ALL, gaps), *(seeds if len(seeds) > 1 else [])]
-    found = [
+    shares = [
         {"quantity": f"heads_{side}", SEED: seed, "value": beyond.mean(), "n": len(of)}
         for seed, of in parts
         if len(of)
@@ -253,7 +253,7 @@ def _of_heads(rows: pd.DataFrame) -> pd.DataFrame:
         )
     ]
     place = gaps.iloc[:1][["reading", "overlap", "threshold"]].to_dict("records")
-    return pd.DataFrame([row | place[0] for row in found])
+    return pd.DataFrame([row | place[0] for row in shares])
 
 
 def half_time(tokens: np.ndarray, distances: np.ndarray) -> float:
@@ -342,11 +342,11 @@ def over_tokens(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _half(rows: pd.DataFrame, quantity: str, seed: str) -> float:
     """`half_time` of one training, on its side; NaN where its finished model is not `FOUND`."""
-    own = rows[(rows["quantity"] == quantity) & (rows[SEED] == seed)]
-    z = own["z"].iloc[-1]
+    looks = rows[(rows["quantity"] == quantity) & (rows[SEED] == seed)]
+    z = looks["z"].iloc[-1]
     if not abs(z) > FOUND:
         return math.nan
-    return half_time(own["tokens"].to_numpy(float), np.sign(z) * own["value"].to_numpy())
+    return half_time(looks["tokens"].to_numpy(float), np.sign(z) * looks["value"].to_numpy())
 
 
 def _first_found(rows: pd.DataFrame, quantity: str) -> tuple[float, float]:
@@ -354,11 +354,11 @@ def _first_found(rows: pd.DataFrame, quantity: str) -> tuple[float, float]:
 
     1 above, -1 below; both NaN where there is none.
     """
-    own = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
-    side = np.sign(own["z"].iloc[-1])
-    excludes = own["low"] > 0 if side > 0 else own["high"] < 0
-    since = ((side * own["z"] > FOUND) & excludes)[::-1].cummin()[::-1]
-    return float(own["tokens"][since].min()), float(side) if since.any() else math.nan
+    looks = rows[(rows["quantity"] == quantity) & (rows[SEED] == ALL)]
+    side = np.sign(looks["z"].iloc[-1])
+    excludes = looks["low"] > 0 if side > 0 else looks["high"] < 0
+    since = ((side * looks["z"] > FOUND) & excludes)[::-1].cummin()[::-1]
+    return float(looks["tokens"][since].min()), float(side) if since.any() else math.nan
 
 
 def _below(rows: pd.DataFrame, quantity: str, seeds: Sequence[str]) -> str:

@@ -19,7 +19,8 @@ from onelayer.compute.execution import Execution
 from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import ALL
-from onelayer.papers.topic_structure.wikipedia.head_removal import (
+from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
+from onelayer.papers.topic_structure.wikipedia.probe.removals import (
     LARGEST,
     NONE,
     OTHER,
@@ -30,7 +31,6 @@ from onelayer.papers.topic_structure.wikipedia.head_removal import (
     loosest_variant,
     without_losses,
 )
-from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.settings.topic_structure import HeadRemovalSettings
 from onelayer.text.corpus.storage import at, open_rows, read_articles, read_column
