@@ -25,6 +25,13 @@ TABLE = "topic_structure/wikipedia_{overlap}"
 _PROGRESS = re.compile(r"^\d+ of \d+ steps \(\d+%\) done$")
 _ERROR = re.compile(r"^(?:ERROR\s+|(?=config: |directory: ))(.*)$")
 
+# Arguments that several commands have.
+FLAG = {"action": "store_true"}
+CORES = {"default": "all", "help": "how many cores it may use; default: %(default)s"}
+FOLDER = {"type": Path, "default": "results", "help": "a run's folder; default: %(default)s"}
+RUN = {"nargs": "?", **FOLDER}
+Command = Callable[[str, str, str], Callable[..., object]]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status, 1 after one line that says what is wrong."""
@@ -54,11 +61,14 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=_run_main if module else _probe, module=module)
         return added.add_argument
 
-    flag = {"action": "store_true"}
-    cores = {"default": "all", "help": "how many cores it may use; default: %(default)s"}
-    folder = {"type": Path, "default": "results", "help": "a run's folder; default: %(default)s"}
-    run = {"nargs": "?", **folder}
+    _add_models(command)
+    _add_archive(command)
+    _add_run(command)
+    return parser
 
+
+def _add_models(command: Command) -> None:
+    """What is asked of models: the probe, and what a hub has."""
     purpose = "probe a checkpoint beside a random control, and print the table"
     add = command("probe", purpose, "")
     add("checkpoint", help="a folder, or OWNER/NAME on a hub with --revision")
@@ -68,33 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--overlap", choices=("disjoint", "overlapping"), default="disjoint", help="which table")
     add("--configfile", action="append", default=[], help="an overlay of the settings; repeatable")
     add("--directory", default="runs/probe", help="where it runs; default: %(default)s")
-    add("--cores", **cores)
-    add("--dry-run", **flag, help="say what would run, and run nothing")
-
-    purpose = "compare every file of a run, or of its zip, with the record of its step"
-    add = command("verify", purpose, "report.crate.verification")
-    add("results", **run | {"help": f"{folder['help']}; or a zip of `onelayer pack`"})
-
-    purpose = "put a run into one zip, a Workflow Run RO-Crate, to hand on"
-    add = command("pack", purpose, "report.crate.packing")
-    add("results", **run)
-    add("--to", type=Path, help="the zip; default: results.crate.zip beside the folder")
-    add("--with-data", **flag, help="checkpoints, corpora and all else that steps made, too")
-
-    purpose = "make a table of a zip again, by the zip's own code, and compare bytes"
-    add = command("again", purpose, "report.crate.again")
-    add("archive", type=Path, help="a zip of `onelayer pack`")
-    said = "a table's or figure's target, or all; default: the cheapest table"
-    add("target", nargs="?", help=said)
-    said = "where code and results go; default: a folder beside the zip"
-    add("--to", type=Path, help=said)
-    add("--yes", **flag, help="run the zip's code without asking")
-    add("--no-install", **flag, help="use this environment in place of the zip's lock")
-    add("--cores", **cores)
-
-    add = command("cite", "print BibTeX of what a run's tables rest on", "report.crate.citation")
-    add("tables", nargs="*", metavar="TABLE", help="default: all")
-    add("--results", **folder)
+    add("--cores", **CORES)
+    add("--dry-run", **FLAG, help="say what would run, and run nothing")
 
     purpose = "print a hub model's entry for the settings, or ask a hub for all files of overlays"
     add = command("pin", purpose, "text.pinning")
@@ -103,31 +88,61 @@ def _parser() -> argparse.ArgumentParser:
     said = "say of all that the settings with these overlays take from a hub whether it is there"
     add("--check", nargs="*", metavar="OVERLAY", help=said)
 
+
+def _add_archive(command: Command) -> None:
+    """What is asked of a run and of its zip."""
+    purpose = "compare every file of a run, or of its zip, with the record of its step"
+    add = command("verify", purpose, "report.crate.verification")
+    add("results", **RUN | {"help": f"{FOLDER['help']}; or a zip of `onelayer pack`"})
+
+    purpose = "put a run into one zip, a Workflow Run RO-Crate, to hand on"
+    add = command("pack", purpose, "report.crate.packing")
+    add("results", **RUN)
+    add("--to", type=Path, help="the zip; default: results.crate.zip beside the folder")
+    add("--with-data", **FLAG, help="checkpoints, corpora and all else that steps made, too")
+
+    purpose = "make a table of a zip again, by the zip's own code, and compare bytes"
+    add = command("again", purpose, "report.crate.again")
+    add("archive", type=Path, help="a zip of `onelayer pack`")
+    said = "a table's or figure's target, or all; default: the cheapest table"
+    add("target", nargs="?", help=said)
+    said = "where code and results go; default: a folder beside the zip"
+    add("--to", type=Path, help=said)
+    add("--yes", **FLAG, help="run the zip's code without asking")
+    add("--no-install", **FLAG, help="use this environment in place of the zip's lock")
+    add("--cores", **CORES)
+
+    add = command("cite", "print BibTeX of what a run's tables rest on", "report.crate.citation")
+    add("tables", nargs="*", metavar="TABLE", help="default: all")
+    add("--results", **FOLDER)
+
+
+def _add_run(command: Command) -> None:
+    """What is asked of a run's tables, and of the settings."""
     command("targets", "what `snakemake --cores all TARGET` makes, a line each", "report.registry")
 
     purpose = "set a run's tables beside those of the reference run"
     add = command("compare", purpose, "report.comparison")
-    add("results", **run)
-    add("--verbose", **flag, help="name every verdict that is another one")
+    add("results", **RUN)
+    add("--verbose", **FLAG, help="name every verdict that is another one")
 
     add = command("outcome", "say in a few lines what came out of a run", "report.outcome")
-    add("results", **run)
-    add("--compared", **flag, help="and how much of it is not as in the reference run")
+    add("results", **RUN)
+    add("--compared", **FLAG, help="and how much of it is not as in the reference run")
 
     purpose = "are the bytes of a portable run those that are kept?"
     add = command("same-bytes", purpose, "report.same_bytes")
-    add("results", **run)
-    add("--keep", **flag, help="put the sums of this run in the place of those that are kept")
+    add("results", **RUN)
+    add("--keep", **FLAG, help="put the sums of this run in the place of those that are kept")
 
     purpose = "say again what follows from the reference run's tables"
     add = command("reference", purpose, "report.reference")
-    add("results", **run)
-    add("--keep", **flag, help="make this run the reference run first")
-    add("--beside", **flag, help="keep this run, of some targets, beside the reference run first")
+    add("results", **RUN)
+    add("--keep", **FLAG, help="make this run the reference run first")
+    add("--beside", **FLAG, help="keep this run, of some targets, beside the reference run first")
 
     add = command("schema", "write the schema of the settings", "run.schema")
-    add("--check", **flag, help="write nothing, and fail where it is out of date")
-    return parser
+    add("--check", **FLAG, help="write nothing, and fail where it is out of date")
 
 
 def _run_main(parsed: argparse.Namespace) -> str | None:

@@ -206,6 +206,35 @@ def readable(by: pd.DataFrame, p: float, q: float, variant: str) -> dict[str, st
     return row | {"what changes": trapped["note"]}
 
 
+def notes(training: TrainingSettings) -> list[str]:
+    """What stands below the table."""
+    return [
+        f"{training.sequence_length} inputs, {training.batch} sequences, {training.iterations} "
+        "iterations; the standard start and the paper's on chains with p + q > 1, with changes of "
+        "the first, some on every chain.",
+        "Where e = 0 and b is at its best the loss is the unigram entropy whatever the other "
+        "weights are. Least curvature: the smallest eigenvalue of the Hessian there in e, b moving "
+        "with it as is best, with the run's own other weights, in units of 2 h(0), what theorem 2 "
+        "gives for small weights. Above 0: a local minimum (flat along the other weights); below: "
+        "a way out. Before escaping: at the last look at which the run was still at the unigram "
+        "model.",
+        "At the unigram model: within a tenth of its distance from the bigram entropy. Escape: "
+        "from then on below that. The median's interval is by order statistics; a seed that stays "
+        "comes after all others. Inputs by then: symbols that a run was trained on. Learning time: "
+        "the learning rates' sum over the iterations, the last look's interval shared by a line.",
+        "Earlier: seeds that leave at fewer iterations than the same seed at the next lower rate, "
+        "or at the next smaller batch, of those that leave at either; a half would be chance. "
+        "Learning time over that at the next lower rate: the geometric mean over seeds, where all "
+        "leave at both; 1 where steps are so small that all rates follow one flow.",
+        "Predicted before a training was run: runs leave earlier at four times the rate, after the "
+        "same learning time at eight times as at four, and earlier with larger batches, because "
+        "the trap is opened by a drift and not left by noise. The columns beside the next lower "
+        "say what came.",
+        "Curvature of the whole transformer and chains other than (.5, .8) are beyond the paper: "
+        "analogues of its theorem 2 and of figure 4.",
+    ]
+
+
 @table(
     "local_to_global/trap",
     "Transformers",
@@ -253,29 +282,4 @@ def trap(
     ]
     table = judge(with_runs(table), compared)
     title = "Is the unigram model a trap of the whole transformer?"
-    notes = [
-        f"{training.sequence_length} inputs, {training.batch} sequences, {training.iterations} "
-        "iterations; the standard start and the paper's on chains with p + q > 1, with changes of "
-        "the first, some on every chain.",
-        "Where e = 0 and b is at its best the loss is the unigram entropy whatever the other "
-        "weights are. Least curvature: the smallest eigenvalue of the Hessian there in e, b moving "
-        "with it as is best, with the run's own other weights, in units of 2 h(0), what theorem 2 "
-        "gives for small weights. Above 0: a local minimum (flat along the other weights); below: "
-        "a way out. Before escaping: at the last look at which the run was still at the unigram "
-        "model.",
-        "At the unigram model: within a tenth of its distance from the bigram entropy. Escape: "
-        "from then on below that. The median's interval is by order statistics; a seed that stays "
-        "comes after all others. Inputs by then: symbols that a run was trained on. Learning time: "
-        "the learning rates' sum over the iterations, the last look's interval shared by a line.",
-        "Earlier: seeds that leave at fewer iterations than the same seed at the next lower rate, "
-        "or at the next smaller batch, of those that leave at either; a half would be chance. "
-        "Learning time over that at the next lower rate: the geometric mean over seeds, where all "
-        "leave at both; 1 where steps are so small that all rates follow one flow.",
-        "Predicted before a training was run: runs leave earlier at four times the rate, after the "
-        "same learning time at eight times as at four, and earlier with larger batches, because "
-        "the trap is opened by a drift and not left by noise. The columns beside the next lower "
-        "say what came.",
-        "Curvature of the whole transformer and chains other than (.5, .8) are beyond the paper: "
-        "analogues of its theorem 2 and of figure 4.",
-    ]
-    return Report(table, readable(table), title, notes)
+    return Report(table, readable(table), title, notes(training))

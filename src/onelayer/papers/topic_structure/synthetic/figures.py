@@ -1,7 +1,7 @@
 """Heat maps, gaps and attention: synthetic figures of Li, Li & Risteski (2023)."""
 
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -279,27 +279,9 @@ def attention_over_steps(
     for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
         of_paper = printed[printed["quantity"] == quantity]
         of_paper = of_paper.set_index(["optimizer", "learning_rate"])
-        for place, (rate, runs) in enumerate(rates):
-            style, by_step = styles[place], runs.groupby("step")[quantity]
-            # Markers at other steps for each: one lies on another where neither has moved.
-            axis.plot(by_step.mean(), markersize=4, markevery=(place, len(rates)), **style)
-            axis.fill_between(
-                by_step.mean().index, by_step.min(), by_step.max(), color=style["color"],
-                alpha=0.2, linewidth=0,
-            )  # fmt: skip
-            row = of_paper[of_paper.index == rate]
-            axis.errorbar(
-                strip * 1.28**place * np.ones(len(row)), row["published"],
-                yerr=row["published_std"].fillna(0), markersize=5, markerfacecolor="white",
-                capsize=0, linestyle="", **style,
-            )  # fmt: skip
         if len(of_paper):
             axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":", zorder=0)
-            axis.axvspan(strip / 1.3, strip * 1.28 ** len(rates), color="0.93", zorder=0)
-            axis.text(
-                strip * 1.28 ** (len(rates) / 2 - 0.6), 1, "paper", ha="center", va="bottom",
-                fontsize=8, transform=axis.get_xaxis_transform(),
-            )  # fmt: skip
+        _draw_over_steps(axis, quantity, rates, styles, of_paper, strip)
         axis.axvline(released_steps, color="0.75", linewidth=0.8, zorder=0)
         axis.set_xscale("log")
         axis.set_xticks([10**k for k in range(1, int(np.log10(shown["step"].max())) + 1)])
@@ -324,6 +306,37 @@ def attention_over_steps(
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
+
+
+def _draw_over_steps(
+    axis: Axes,
+    quantity: str,
+    rates: Sequence[tuple[tuple[str, float], pd.DataFrame]],
+    styles: Sequence[Mapping[str, str]],
+    of_paper: pd.DataFrame,
+    strip: float,
+) -> None:
+    """A line for each optimiser and rate, and what the paper has of it, from `strip` on."""
+    for place, ((rate, runs), style) in enumerate(zip(rates, styles, strict=True)):
+        by_step = runs.groupby("step")[quantity]
+        # Markers at other steps for each: one lies on another where neither has moved.
+        axis.plot(by_step.mean(), markersize=4, markevery=(place, len(rates)), **style)
+        axis.fill_between(
+            by_step.mean().index, by_step.min(), by_step.max(), color=style["color"], alpha=0.2,
+            linewidth=0,
+        )  # fmt: skip
+        row = of_paper[of_paper.index == rate]
+        axis.errorbar(
+            strip * 1.28**place * np.ones(len(row)), row["published"],
+            yerr=row["published_std"].fillna(0), markersize=5, markerfacecolor="white",
+            capsize=0, linestyle="", **style,
+        )  # fmt: skip
+    if len(of_paper):
+        axis.axvspan(strip / 1.3, strip * 1.28 ** len(rates), color="0.93", zorder=0)
+        axis.text(
+            strip * 1.28 ** (len(rates) / 2 - 0.6), 1, "paper", ha="center", va="bottom",
+            fontsize=8, transform=axis.get_xaxis_transform(),
+        )  # fmt: skip
 
 
 @figure(
