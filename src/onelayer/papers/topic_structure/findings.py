@@ -146,6 +146,7 @@ def _several(
 
 _READ_FOUR = "that read pieces of four articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
+_OF_BAGS = "a small BERT that read the words of {} in random order"
 _AFTER_FOUR = {
     "": ("bert", "a small BERT"),
     "_one_layer": ("bert-one-layer", "a small BERT of one layer"),
@@ -162,18 +163,25 @@ _MORE = {
 }
 
 
-def _topics_after(name: str, model: str, subject: str, longer: str = "") -> Remark:
+def _topics_after(name: str, one: str, four: str, subject: str, of_four: str) -> Remark:
     """How much attention shows topics after inputs of one article, and of four."""
     of = {"seed": ALL, "quantity": "attention_ratio_null_corrected", "probed": "articles"}
     return Remark(
-        f"topics_after_one_article{name}",
+        f"topics_after_{name}",
         "topic_structure/topics_per_input",
-        of | {"model": f"{model}-one{longer}"},
-        f"In {subject} that read articles one by one words of one topic attend to each other "
-        "{it:3} times as much as equally frequent words of permuted topics; after pieces of four "
-        "articles in each input {four:3} times.",
-        beside={"four": of | {"model": f"{model}-of-4{longer}"}},
+        of | {"model": one},
+        f"In {subject} words of one topic attend to each other {{it:3}} times as much as equally "
+        f"frequent words of permuted topics; after {of_four} {{four:3}} times.",
+        beside={"four": of | {"model": four}},
     )
+
+
+def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Remark:
+    """That of pieces of four articles in turn."""
+    models = f"{model}-one{longer}", f"{model}-of-4{longer}"
+    subject = f"{subject} that read articles one by one"
+    of_four = "pieces of four articles in each input"
+    return _topics_after(f"one_article{name}", *models, subject, of_four)
 
 
 def _values(name: str, model: str, subject: str) -> list[Finding]:
@@ -353,13 +361,20 @@ WIKIPEDIA: list[Finding | Remark] = [
         "a small BERT that read pieces of two articles in each input",
         **_MORE,
     ),
-    *(_topics_after(name, *of) for name, of in _AFTER_FOUR.items()),
-    _topics_after("_longer", "bert", "a small BERT of ten million tokens", "-longer"),
+    *(_after_pieces(name, *of) for name, of in _AFTER_FOUR.items()),
+    _after_pieces("_longer", "bert", "a small BERT of ten million tokens", "-longer"),
+    _topics_after(
+        "bags",
+        "bert-bag-of-1",
+        "bert-bag-of-4",
+        _OF_BAGS.format("single articles"),
+        "the words of four articles",
+    ),
     *(
         _several(
             f"bags_of_articles{name}",
             f"bert-bag-of-{number}",
-            f"a small BERT that read the words of {what} in random order",
+            _OF_BAGS.format(what),
             "over_words_in_order",
             does="attends more within topics than one that read them in order",
             does_not="attends no more within topics than one that read them in order",
@@ -375,7 +390,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     _several(
         "bags_of_several_articles",
         "bert-bag-of-4",
-        "a small BERT that read the words of four articles in random order",
+        _OF_BAGS.format("four articles"),
         "over_bag_of_one",
         does="attends more within topics than one that read those of single articles so",
         does_not="attends no more within topics than one that read those of single articles so",
@@ -405,6 +420,8 @@ WIKIPEDIA: list[Finding | Remark] = [
     ),
     *_values("several_articles", "bert-of-4", f"a small BERT {_READ_FOUR}"),
     *_values("several_articles_longer", "bert-of-4-longer", f"a small BERT {_READ_LONGER}"),
+    *_values("bags_of_one", "bert-bag-of-1", _OF_BAGS.format("single articles")),
+    *_values("bags_of_four", "bert-bag-of-4", _OF_BAGS.format("four articles")),
     *_values(
         "drawn_topics_longer",
         "bert-drawn-of-4",
