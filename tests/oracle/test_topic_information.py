@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from onelayer.settings.root import default_settings
-from onelayer.text.pretraining import BELOW, INFORMATION, topic_information
+from onelayer.text.pretraining import BELOW, INFORMATION, TOPICS_BELOW, topic_information
 from onelayer.text.pretraining.objectives import new_objective
 from onelayer.text.pretraining.topic_information import (
     HIDDEN,
@@ -94,6 +94,8 @@ def test_topics_of_an_input_are_those_of_the_words_it_shows() -> None:
 def test_the_share_is_0_at_the_unigram_loss_and_1_at_that_of_the_posterior() -> None:
     told = TopicInformation(unigram=8.0, posterior=6.0)
     assert [told.share(loss) for loss in (8.0, 7.5, 6.0, 5.0)] == [0.0, 0.25, 1.0, 1.5]
+    assert [told.below(loss) for loss in (8.0, 7.5, 9.0)] == [0.0, 0.5, -1.0]
+    assert told.topics == 2.0
 
 
 def test_the_loss_of_frequencies_is_that_of_a_loop_over_words_in_spans() -> None:
@@ -106,9 +108,9 @@ def test_the_loss_of_frequencies_is_that_of_a_loop_over_words_in_spans() -> None
     assert unigram_loss(objective, held_out, settings) == pytest.approx(np.mean(means), rel=1e-6)
 
 
-@pytest.mark.parametrize("family", ["bert", "bart"])
-def test_an_objective_without_words_behind_masks_is_measured_below_frequencies(
-    family, tmp_path, monkeypatch
+@pytest.mark.parametrize(("family", "misled"), [("bert", ()), ("bert", (1,)), ("bart", ())])
+def test_what_is_learned_is_measured_below_frequencies_and_as_a_share_where_topics_tell(
+    family, misled, tmp_path, monkeypatch
 ) -> None:
     trainings, histories = [], []
     for seed, loss in ((0, 2.0), (1, 2.5)):
@@ -128,17 +130,27 @@ def test_an_objective_without_words_behind_masks_is_measured_below_frequencies(
         objective = new_objective(family, training.size, words, training.objective, training.seed)
         return objective, None, held_out
 
+    def measured(objective, text, training, known):
+        return TopicInformation(8.0, 9.0 if training.seed in misled else 6.0)
+
     monkeypatch.setattr(topic_information, "read_task", read)
+    monkeypatch.setattr(topic_information, "measure_topic_information", measured)
     found = measure_learned(trainings, histories, tmp_path, tmp_path, known_topics())
-    by = found.set_index("seed")
-    assert by.index.tolist() == ["all", "0", "1"] and set(by["tokens"]) == {100}
-    if family == "bert":
-        assert set(by["quantity"]) == {INFORMATION}
+    by = found.set_index(["quantity", "seed"])["value"]
+    seeds = ["all", "0", "1"]
+    assert found["seed"].tolist() == seeds * by.index.unique(0).size
+    assert set(found["tokens"]) == {100}
+    if family == "bart":
+        assert set(found["quantity"]) == {BELOW}
+        for training, seed, loss in zip(trainings, "01", (2.0, 2.5), strict=True):
+            frequencies = unigram_loss(read(None, None, training)[0], held_out, training)
+            assert by[BELOW, seed] == pytest.approx(frequencies - loss)
         return
-    assert set(by["quantity"]) == {BELOW}
-    for training, seed, loss in zip(trainings, "01", (2.0, 2.5), strict=True):
-        frequencies = unigram_loss(read(None, None, training)[0], held_out, training)
-        assert by.loc[seed, "value"] == pytest.approx(frequencies - loss)
+    assert by[BELOW].tolist() == [5.75, 6.0, 5.5]
+    assert by[TOPICS_BELOW].tolist() == ([0.5, 2.0, -1.0] if misled else [2.0, 2.0, 2.0])
+    # A share of what misleads in one of the trainings would be of another sign there.
+    assert (INFORMATION in by.index.unique(0)) == (not misled)
+    assert misled or by[INFORMATION].tolist() == [2.875, 3.0, 2.75]
 
 
 def test_what_losses_come_to_is_of_every_snapshot_and_seed() -> None:

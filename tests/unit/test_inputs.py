@@ -27,7 +27,7 @@ from onelayer.settings.models import PretrainedModel
 from onelayer.settings.pretraining import InputSettings
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.models.checkpoints import forward, load_checkpoint
-from onelayer.text.pretraining import BELOW, INFORMATION
+from onelayer.text.pretraining import BELOW, TOPICS_BELOW
 from onelayer.text.pretraining.inputs import input_sample, mix_articles
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import encoded
@@ -203,8 +203,10 @@ def model(name, seeds=(0, 1), family="bert", layers=None, **inputs):
 def snapshots(models, never=()):
     """Rows of `measure_snapshots` of models that learn to predict words, but for some."""
     shares = {one.name: [-0.1, -0.2] if one.name in never else [-0.1, 0.2] for one in models}
-    rows = {"quantity": INFORMATION, "seed": "all", "tokens": [1000, 2000], "n": 2}
+    rows = {"quantity": BELOW, "seed": "all", "tokens": [1000, 2000], "n": 2}
     tables = [pd.DataFrame(rows | {"value": values}) for values in shares.values()]
+    there = pd.DataFrame(rows | {"quantity": TOPICS_BELOW, "value": 0.7})
+    tables = [pd.concat([table, there], ignore_index=True) for table in tables]
     return [table.assign(low=table["value"] - 0.05, high=table["value"] + 0.05) for table in tables]
 
 
@@ -218,9 +220,10 @@ def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence():
     assert (at["verdict"], at["note"]) == ("not reached", NOT_LEARNED)
     assert np.isnan(at["effect_share"])
     assert rows.loc[("one", "articles", RATIO), "verdict"] == "negligible"
-    most = rows.loc[("one", "articles", MOST[INFORMATION])]
+    most = rows.loc[("one", "articles", MOST)]
     assert (most["value"], most["low"], most["verdict"]) == (0.2, pytest.approx(0.15), "")
-    assert rows.loc[("four", "articles", MOST[INFORMATION]), "value"] == -0.1
+    assert rows.loc[("four", "articles", MOST), "value"] == -0.1
+    assert rows.loc[("four", "articles", TOPICS_BELOW), "value"] == 0.7
     # What is there is there; but it is no difference of what both have learned.
     assert rows.loc[("two", "articles", RATIO), "verdict"] == "reproduced"
     assert rows.loc[("two", "articles", MORE), "verdict"] == "not reached"
@@ -241,9 +244,10 @@ def test_whether_a_model_has_learned_is_said_by_its_best_snapshot_over_trainings
         model("elsewhere"),
     ]
     tables = snapshots(models, never=["never", "bart-never"])
-    tables[2]["low"] = [-0.3, -0.01]  # some trainings may have, and others not
+    below = tables[2]["quantity"] == BELOW
+    tables[2].loc[below, "low"] = [-0.3, -0.01]  # some trainings may have, and others not
     tables[3][["low", "high"]] = np.nan
-    tables[4]["quantity"] = tables[5]["quantity"] = BELOW
+    tables[4], tables[5] = tables[4][below], tables[5][below]  # of which no topics are known
     tables[6]["quantity"] = "attention_ratio"  # of whose training nothing is known
     assert learned(models, tables) == {
         "came": True,

@@ -14,7 +14,7 @@ from onelayer.evidence.figures import PALETTE
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 from onelayer.papers.topic_structure.wikipedia import value_circuit as table
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEVERAL
-from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, NOT_LEARNED
+from onelayer.papers.topic_structure.wikipedia.over_tokens import BELOW, NOT_LEARNED
 from onelayer.papers.topic_structure.wikipedia.probe import value_circuit as probe
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
@@ -233,7 +233,7 @@ def test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit() -> N
 
 
 def test_values_of_a_model_that_has_not_learned_to_predict_words_are_not_said_to_know_nothing():
-    share = pd.DataFrame({"quantity": [INFORMATION], "seed": "all", "tokens": 400, "value": -0.1})
+    share = pd.DataFrame({"quantity": [BELOW], "seed": "all", "tokens": 400, "value": -0.1})
     followed, beside = [pd.concat([snapshots(100, GAPS), share])], [attention(1.02)]
     one = MODELS[:1]
     for gap, verdict in ((0.0, "not reached"), (0.3, "reproduced")):

@@ -10,7 +10,7 @@ from onelayer.evidence.verdicts import VERDICTS
 from onelayer.papers.topic_structure.findings import WIKIPEDIA
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
-from onelayer.papers.topic_structure.wikipedia.over_tokens import INFORMATION, NOT_LEARNED
+from onelayer.papers.topic_structure.wikipedia.over_tokens import BELOW, NOT_LEARNED
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import (
     HubModel,
@@ -95,7 +95,7 @@ def given(
     Shares of topic information as snapshots have them, the published numbers, and the models that
     are shown, that have shares, and of which settings are known.
     """
-    of_all = {"quantity": INFORMATION, "seed": "all", "tokens": 1000}
+    of_all = {"quantity": BELOW, "seed": "all", "tokens": 1000}
     snapshots = [
         pd.DataFrame([of_all | {"value": share, "low": share - 0.1}])
         for share in (shares or {}).values()

@@ -146,6 +146,7 @@ def _several(
 
 _READ_FOUR = "that read pieces of four articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
+_TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "articles"}
 _OF_BAGS = "a small BERT that read the words of {} in random order"
 _AFTER_FOUR = {
     "": ("bert", "a small BERT"),
@@ -363,6 +364,14 @@ WIKIPEDIA: list[Finding | Remark] = [
     ),
     *(_after_pieces(name, *of) for name, of in _AFTER_FOUR.items()),
     _after_pieces("_longer", "bert", "a small BERT of ten million tokens", "-longer"),
+    Remark(
+        "what_topics_tell",
+        "topic_structure/topics_per_input",
+        _TOPICS_TELL | {"model": "bert-bag-of-1"},
+        "Of hidden words in inputs of one article topics tell {it:2} nats a word more than "
+        "frequencies do; in inputs of four articles {four:2}.",
+        beside={"four": _TOPICS_TELL | {"model": "bert-bag-of-4"}},
+    ),
     _topics_after(
         "bags",
         "bert-bag-of-1",

@@ -2,8 +2,9 @@
 
 Both read held-out inputs as a model in training does, so that its loss lies on a scale from the one
 to the other: the share of topic information that it has learned. A model can pass 1, since topics
-are not all there is to learn. BART, whose decoder reads the words before, has no such share: of it
-is known how far its loss lies below that of frequencies.
+are not all there is to learn. Inputs of several articles have less of it, or none, and then there
+is no share. BART, whose decoder reads the words before, has none either; of all is known how far
+their loss lies below that of frequencies.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from onelayer.evidence.findings import ALL
 from onelayer.evidence.intervals import mean
 from onelayer.settings.pretraining import PretrainModelSettings, TrainingSettings
 from onelayer.settings.topics import LdaSettings
-from onelayer.text.pretraining import BELOW, INFORMATION
+from onelayer.text.pretraining import BELOW, INFORMATION, TOPICS_BELOW
 from onelayer.text.pretraining.objectives import Objective
 from onelayer.text.pretraining.storage import read_task
 from onelayer.text.pretraining.text import Segments
@@ -40,9 +41,18 @@ class TopicInformation:
     unigram: float
     posterior: float
 
+    @property
+    def topics(self) -> float:
+        """What topics tell more than frequencies (nats a word); below 0 they mislead."""
+        return self.unigram - self.posterior
+
+    def below(self, loss: float) -> float:
+        """How far a loss lies below that of frequencies (nats a word)."""
+        return self.unigram - loss
+
     def share(self, loss: float) -> float:
         """(unigram loss - loss) / (unigram loss - loss of the posterior)."""
-        return (self.unigram - loss) / (self.unigram - self.posterior)
+        return self.below(loss) / self.topics
 
 
 @dataclass(frozen=True)
@@ -127,22 +137,29 @@ def measure_learned(
     There is a loss history for each training; `text` and `pieces` are as `read_task` reads them.
 
     Returns:
-        See `learned_over_tokens`: the share of topic information (`topic_information`), or, where
-        words to predict are not behind masks alone, as BART's, how far the held-out loss lies below
-        that of frequencies (`below_frequencies`, nats a word).
+        See `learned_over_tokens`: how far the held-out loss lies below that of frequencies
+        (`below_frequencies`, nats a word). Where all words to predict are behind masks, unlike
+        BART's, the same of topics (`topics_below_frequencies`), and, where that is above 0 in every
+        training, the one as a share of the other (`topic_information`).
     """
-    read, of_loss = {}, {}
+    read, below, of_topics = {}, {}, {}
     for training, history in zip(trainings, histories, strict=True):
         read[training.seed] = pd.read_parquet(history)
         objective, _, held_out = read_task(text, pieces, training)
-        masked = (read[training.seed]["quantity"] == HIDDEN).any()  # alike in all of a model
-        of_loss[training.seed] = (
-            measure_topic_information(objective, held_out, training, known).share
-            if masked
-            else partial(sub, unigram_loss(objective, held_out, training))
-        )
-    named = (HIDDEN, INFORMATION) if masked else ("loss", BELOW)
-    return learned_over_tokens(read, *named, of_loss)
+        if (read[training.seed]["quantity"] == HIDDEN).any():  # alike in all of a model
+            told = measure_topic_information(objective, held_out, training, known)
+            below[training.seed], of_topics[training.seed] = told.below, told
+        else:
+            below[training.seed] = partial(sub, unigram_loss(objective, held_out, training))
+    loss, asked = HIDDEN if of_topics else "loss", {BELOW: below}
+    if of_topics:
+        asked[TOPICS_BELOW] = {
+            seed: lambda _, one=one: one.topics for seed, one in of_topics.items()
+        }
+        if all(one.topics > 0 for one in of_topics.values()):
+            asked[INFORMATION] = {seed: one.share for seed, one in of_topics.items()}
+    parts = [learned_over_tokens(read, loss, name, of_loss) for name, of_loss in asked.items()]
+    return pd.concat(parts, ignore_index=True)
 
 
 def learned_over_tokens(

@@ -15,14 +15,19 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import OF_HEAD
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
-from onelayer.text.pretraining import BELOW, INFORMATION
+from onelayer.text.pretraining import BELOW, INFORMATION, TOPICS_BELOW
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "embedding layer, cosine"}
 # Standard deviations from its null beyond which a ratio counts as found, if its interval agrees.
 FOUND = 3.0
 SUFFIXES = ("", "_null", "_null_corrected", "_z", "_p")
-QUANTITIES = [INFORMATION, BELOW, *(f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES)]
+QUANTITIES = [
+    INFORMATION,
+    BELOW,
+    TOPICS_BELOW,
+    *(f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES),
+]
 TITLE = "Topic structure against tokens seen"
 NOTES = [
     "Same-topic / different-topic mean over the mean of the same ratio with topics permuted within "
@@ -32,21 +37,21 @@ NOTES = [
     "Snapshots at powers of two of tokens seen, and the finished model; fewer articles than in the "
     "main tables. Where the learning rate falls until the end, as by default, a snapshot is not "
     "what a training of that budget would have come to.",
-    "Topic information: how far the held-out loss at masked words has come from the loss of words' "
-    "frequencies (0) to that of the topic model's posterior given the words shown (1). The "
-    "topic model has seen these articles; a model also learns what is no topic, and can pass 1. "
-    "BART, whose decoder reads the words before, has none: of it stands how far the held-out loss "
-    "lies below that of frequencies (nats a word). ELECTRA's is its generator's.",
+    "Below frequencies: how far the held-out loss at masked words lies below that of words' "
+    "frequencies (nats a word); topics below frequencies: the same of the topic model's posterior "
+    "given the words shown, which is what topics tell. Topic information: the one as a share of "
+    "the other, where topics tell more than frequencies in every training. The topic model has "
+    "seen these articles; a model also learns what is no topic, and can pass 1. BART, whose "
+    "decoder reads the words before, has no share. ELECTRA's is its generator's.",
     over_seeds.NOTE,
 ]
 # What an absence of topics means in a model that has not learned to predict words: nothing.
 ABSENCES = (NEGLIGIBLE, UNDECIDED)
 NOT_LEARNED = "its trainings are not shown to predict hidden words better than frequencies do"
 LEARNED_NOTE = (
-    "Not reached: a model whose share of topic information (`table_topic_structure_over_tokens`) "
-    "lies above 0 at no snapshot, with its interval over trainings, has not learned what would "
-    "show topics; nor has BART where its loss lies below that of frequencies at none. That such a "
-    "model shows none is not said of it; what it does show is."
+    "Not reached: a model whose held-out loss lies below that of words' frequencies at no snapshot "
+    "(`table_topic_structure_over_tokens`), with its interval over trainings, has not learned what "
+    "would show topics. That such a model shows none is not said of it; what it does show is."
 )
 SERIES_NOTE = (
     "{}: checkpoints from elsewhere, probed on as many articles as in the main tables; their "
@@ -68,9 +73,9 @@ def most_learned(measures: pd.DataFrame) -> pd.DataFrame:
     Args:
         measures: rows of `measure_snapshots`, of one model.
     """
-    shares = measures[measures["quantity"].isin([INFORMATION, BELOW]) & (measures[SEED] == ALL)]
-    least = shares["low"].fillna(shares["value"]).to_numpy()
-    return shares.iloc[[least.argmax()]] if len(shares) else shares
+    below = measures[(measures["quantity"] == BELOW) & (measures[SEED] == ALL)]
+    least = below["low"].fillna(below["value"]).to_numpy()
+    return below.iloc[[least.argmax()]] if len(below) else below
 
 
 def learned(models: Sequence[NamedModel], measures: Sequence[pd.DataFrame]) -> dict[str, bool]:
@@ -137,7 +142,7 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
         row[f"{name}: ratio / null [95%]"] = interval_of(by.loc[corrected], 3)
         row[f"{name}: over seeds"] = over_seeds.spread(rows.loc[[corrected]], 3)
         row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
-    for quantity in (INFORMATION, BELOW):
+    for quantity in (BELOW, TOPICS_BELOW, INFORMATION):
         row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(
             dict(by.iterrows()).get(quantity), 2
         )

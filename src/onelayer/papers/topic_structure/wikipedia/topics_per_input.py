@@ -26,12 +26,12 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.text.pretraining import BELOW, INFORMATION
+from onelayer.text.pretraining import TOPICS_BELOW
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS, OF_ONE = "over_one_article", "over_words_in_order", "over_bag_of_one"
-MOST = {INFORMATION: "most_topic_information", BELOW: "most_below_frequencies"}
+MOST = "most_below_frequencies"
 ARTICLES = "articles"
 ORDERS = {
     "as it is": "an article as it is",
@@ -66,17 +66,18 @@ def assemble(
         snapshots: rows of `measure_snapshots`, model by model.
 
     Returns:
-        `attention_ratio` and what stands behind it, and what is `most_learned`: the share of topic
-        information (`most_topic_information`), of BART `most_below_frequencies`.
+        `attention_ratio` and what stands behind it; what is `most_learned`
+        (`most_below_frequencies`), and what topics tell there (`topics_below_frequencies`).
     """
     parts = []
     for model, one, other, shares in zip(models, articles, inputs, snapshots, strict=True):
         order, count = order_of(model.settings)
         measured = tightest_variant(one).assign(probed=ARTICLES)
         place = measured.iloc[0][["overlap", "threshold", "probed"]].to_dict()
-        most = most_learned(shares)[["quantity", SEED, "value", "low", "high", "n"]]
-        most = most.assign(**place, quantity=most["quantity"].map(MOST))
-        rows = pd.concat([measured, most, other])
+        of_all = shares[(shares["quantity"] == TOPICS_BELOW) & (shares[SEED] == ALL)]
+        learned_most = [most_learned(shares).assign(quantity=MOST), of_all.iloc[-1:]]
+        learned_most = pd.concat(learned_most)[["quantity", SEED, "value", "low", "high", "n"]]
+        rows = pd.concat([measured, learned_most.assign(**place), other])
         rows["probed"] = rows["probed"].fillna("inputs, words " + rows.get("pairs", "").astype(str))
         rows = rows.assign(
             model=model.name,
@@ -86,7 +87,7 @@ def assemble(
             verdict=over_seeds.undecided(model.settings),
             note=[over_seeds.note(seed, model.settings) for seed in rows[SEED]],
         )
-        parts.append(rows[rows["quantity"].str.startswith((RATIO, *MOST.values()))])
+        parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST, TOPICS_BELOW))])
     return pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
 
 
@@ -147,8 +148,8 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "z": number(by[f"{RATIO}_z"]["value"], 1),
         "above its null": worded(by[RATIO]),
     }
-    for most in MOST.values():
-        row[f"{most.replace('_', ' ')} [95%]"] = interval_of(by.get(most), 2)
+    for quantity in (MOST, TOPICS_BELOW):
+        row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(by.get(quantity), 2)
     others = {MORE: "after one article", BAGS: "with words in order", OF_ONE: "after bags of one"}
     for quantity, what in others.items():
         more = by.get(quantity)
