@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from onelayer.settings.root import default_settings
-from onelayer.text.pretraining import BELOW, INFORMATION, TOPICS_BELOW, topic_information
+from onelayer.text.pretraining import BELOW, INFORMATION, topic_information
 from onelayer.text.pretraining.objectives import new_objective
+from onelayer.text.pretraining.quantities import TOPICS_BELOW
 from onelayer.text.pretraining.topic_information import (
     HIDDEN,
     KnownTopics,

@@ -27,8 +27,9 @@ from onelayer.settings.models import PretrainedModel
 from onelayer.settings.pretraining import InputSettings
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.models.checkpoints import forward, load_checkpoint
-from onelayer.text.pretraining import BELOW, TOPICS_BELOW
+from onelayer.text.pretraining import BELOW
 from onelayer.text.pretraining.inputs import input_sample, mix_articles
+from onelayer.text.pretraining.quantities import TOPICS_BELOW
 from tests.tiny_models import save_tiny_bert
 from tests.tiny_text import encoded
 

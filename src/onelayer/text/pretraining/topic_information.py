@@ -21,8 +21,9 @@ from onelayer.evidence.findings import ALL
 from onelayer.evidence.intervals import mean
 from onelayer.settings.pretraining import PretrainModelSettings, TrainingSettings
 from onelayer.settings.topics import LdaSettings
-from onelayer.text.pretraining import BELOW, INFORMATION, TOPICS_BELOW
+from onelayer.text.pretraining import BELOW, INFORMATION
 from onelayer.text.pretraining.objectives import Objective
+from onelayer.text.pretraining.quantities import TOPICS_BELOW
 from onelayer.text.pretraining.storage import read_task
 from onelayer.text.pretraining.text import Segments
 from onelayer.text.pretraining.training import held_out_plan

@@ -15,7 +15,8 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import OF_HEAD
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
-from onelayer.text.pretraining import BELOW, INFORMATION, TOPICS_BELOW
+from onelayer.text.pretraining import BELOW, INFORMATION
+from onelayer.text.pretraining.quantities import TOPICS_BELOW
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "embedding layer, cosine"}

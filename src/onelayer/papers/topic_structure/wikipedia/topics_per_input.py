@@ -26,7 +26,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.text.pretraining import TOPICS_BELOW
+from onelayer.text.pretraining.quantities import TOPICS_BELOW
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
