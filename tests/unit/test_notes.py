@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from onelayer.evidence.sentences import primary_row
 from onelayer.evidence.tables import ALL, read_tables
+from onelayer.papers.findings import CLAIMS
 from onelayer.papers.local_to_global.trap_tables import learning_times
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
 from onelayer.report.comparison import REFERENCE
@@ -54,6 +56,48 @@ def test_what_readme_says_of_the_authors_probe_and_of_the_control(tables, severa
     drawn = rows(several_articles["topic_structure/topics_per_input"], quantity="attention_ratio")
     drawn = drawn[(drawn["order"] == "drawn") & (drawn["probed"] == "articles")]
     assert set(drawn["verdict"]) == {"undecided", "opposite"}
+
+
+def test_what_was_predicted_of_the_additions_to_the_reference_run_came_as_is_told(tables):
+    assert "So it came" in NOTES
+    by_claim = {one.name: one for one in CLAIMS["Scan and Snap"]}
+
+    def row(name):
+        return primary_row(by_claim[name], tables)
+
+    assert row("text_common_tokens")["low"] < 0 < row("text_common_tokens")["high"]
+    assert row("text_common_tokens_adam")["low"] < 0 < row("text_common_tokens_adam")["high"]
+    assert row("text_rare_tokens")["low"] > 0
+    choices = tables["topic_structure/probe_choices"]
+    seed, words = (
+        rows(choices, seed=ALL, quantity=f"eta2_{of}").set_index("model")["value"]
+        for of in ("seed", "words")
+    )
+    assert len(seed) == 2 and (seed < words).all()
+    board = tables["all_papers/scoreboard"]
+    holm = board[(board["finding"] == "two_stages") & (board["quantity"] == "p_holm")]
+    assert holm["verdict"].item() == "undecided"
+
+
+def test_after_bags_of_four_attention_moves_and_values_do_not(tables):
+    assert "So attention moves where values do not" in NOTES
+    table = tables["topic_structure/topics_per_input"]
+    ratios = rows(table, quantity="attention_ratio", probed="articles").set_index("model")
+    assert ratios.loc["bert-bag-of-4", "verdict"] == "reproduced"
+    assert ratios.loc["bert-bag-of-1", "verdict"] == "negligible"
+    over = table[
+        (table["model"] == "bert-bag-of-4")
+        & (table["quantity"] == "attention_ratio_null_corrected")
+        & (table["probed"] == "articles")
+        & (table["seed"] != ALL)
+    ]
+    assert len(over) == 10 and (over["value"] > 1).all()
+    most = rows(table, quantity="most_below_frequencies").set_index("model")
+    assert most.loc["bert-bag-of-4", "high"] < 0 < most.loc["bert-bag-of-1", "low"]
+    gaps = rows(
+        tables["topic_structure/value_circuit"], quantity="value_circuit_gap", reading=OUTPUT
+    ).set_index("model")
+    assert gaps.loc["bert-bag-of-4", "high"] < gaps.loc["bert-bag-of-1", "low"]
 
 
 def test_no_difference_in_attention_after_other_inputs_is_decided(several_articles):

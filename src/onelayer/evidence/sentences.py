@@ -114,7 +114,11 @@ class Shown:
         return float(self._table["value"].max())
 
     def __getattr__(self, column: str) -> object:
-        """The single row's entry in a column; of several rows, the one they share."""
+        """The single row's entry in a column; of several rows, the one they share.
+
+        Raises:
+            NotComparedError: its null is asked for, and it has none.
+        """
         if column.startswith("_") or column not in self._table:
             raise AttributeError(column)
         values = self._table[column].unique()
@@ -122,6 +126,8 @@ class Shown:
             raise ValueError(f"{column} differs between {self.rows} rows: {list(values)[:5]}")
         if isinstance(values[0], str):
             return markdown(values[0])
+        if column == "reference" and math.isnan(values[0]):
+            raise NotComparedError
         return int(values[0]) if column in ("n", "runs") else values[0]
 
     def __format__(self, spec: str) -> str:
