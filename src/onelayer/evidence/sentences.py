@@ -90,12 +90,10 @@ class Shown:
         Raises:
             NotComparedError: it has none, as where a training has not learned.
         """
-        row = self._table.iloc[0]
-        if math.isnan(row["reference"]):
-            raise NotComparedError
-        ends = row["reference"] + row["effect"] * row[["effect_low", "effect_high"]].astype(float)
-        low, high = np.sort(ends.to_numpy()) / row["reference"]
-        value = row["value"] / row["reference"]
+        row, null = self._table.iloc[0], self.reference
+        ends = null + row["effect"] * row[["effect_low", "effect_high"]].astype(float)
+        low, high = np.sort(ends.to_numpy()) / null
+        value = row["value"] / null
         return Shown(self._table.iloc[:1].assign(value=value, low=low, high=high))
 
     @property

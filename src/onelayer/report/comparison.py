@@ -153,10 +153,10 @@ def main(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> s
     Raises:
         OnelayerError: one of them has no tables.
     """
-    changes = compare_runs(tables_in(results), tables_in(reference))
+    compared = compare_runs(tables_in(results), tables_in(reference))
     machine = json.loads((reference / "machine.json").read_text("utf-8"))
-    by_row = summary(changes, machine, verbose)
-    return f"{to_the_byte(results, reference / SUMS)}\n\n{by_row}"
+    said = summary(compared, machine, verbose)
+    return f"{to_the_byte(results, reference / SUMS)}\n\n{said}"
 
 
 def to_the_byte(results: Path, place: Path) -> str:
