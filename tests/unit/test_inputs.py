@@ -21,6 +21,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     MOST,
     OF_ONE,
     RATIO,
+    USUAL,
     topics_per_input,
 )
 from onelayer.settings.models import PretrainedModel
@@ -193,11 +194,10 @@ def measures(value, spread, null=1.0, **where):
     return table.assign(seed="all", overlap="disjoint", threshold="top 2", n=10, **where)
 
 
-def model(name, seeds=(0, 1), family="bert", layers=None, **inputs):
+def model(name, seeds=(0, 1), family="bert", layers=None, hidden_as=None, **inputs):
     given = {"inputs": inputs} if inputs else {}
-    settings = PretrainedModel(
-        source="pretrain", family=family, seeds=list(seeds), layers=layers, **given
-    )
+    given |= {"layers": layers, "hidden_as": hidden_as}
+    settings = PretrainedModel(source="pretrain", family=family, seeds=list(seeds), **given)
     return NamedModel(name=name, settings=settings)
 
 
@@ -315,6 +315,28 @@ def test_bags_are_compared_with_as_many_articles_in_order_and_with_bags_of_one()
     assert rows[MORE].to_dict() == pytest.approx(
         {"four": 0.3, "bag-of-one": 0.1, "bag-of-four": 0.5, "bag-of-two": 0.6, "drawn": 0.7}
     )
+
+
+def test_other_masks_are_compared_with_the_usual_ones_after_the_same_inputs_and_with_one_another():
+    seen = {"hidden_as": {"mask": 0.2, "another": 0.4}}
+    models = [
+        model("one"),
+        model("four", articles=4),
+        model("seen-four", articles=4, **seen),
+        model("seen-one", **seen),
+        model("seen-bag", articles=4, order="shuffled", **seen),
+        model("less-seen", hidden_as={"mask": 0.2, "another": 0.1}),
+    ]
+    articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.5, 1.6, 1.8)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
+    rows = topics_per_input(articles, inputs, snapshots(models), models).set_index(
+        ["quantity", "model"]
+    )["value"]
+    assert rows[USUAL].to_dict() == pytest.approx(
+        {"seen-four": -0.2, "seen-one": 0.5, "less-seen": 0.8}
+    )
+    assert rows[MORE].to_dict() == pytest.approx({"four": 0.3, "seen-four": -0.4, "seen-bag": 0.1})
+    assert rows[BAGS].to_dict() == pytest.approx({"seen-bag": 0.5})
 
 
 def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():

@@ -15,7 +15,12 @@ from transformers import AutoModel, AutoTokenizer
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.settings.pretraining import AdamWSettings, SizeSettings, TextSettings
+from onelayer.settings.pretraining import (
+    AdamWSettings,
+    HiddenAs,
+    SizeSettings,
+    TextSettings,
+)
 from onelayer.settings.root import default_settings
 from onelayer.text.corpus.storage import read_articles, write_articles, write_rows
 from onelayer.text.models.checkpoints import load_checkpoint, word_embeddings
@@ -132,6 +137,25 @@ def test_masks_follow_the_shares_of_the_family(family, masks, stay) -> None:
     assert (hidden == MASK_ID).mean() == pytest.approx(masks, abs=0.02)
     assert (hidden == true).mean() == pytest.approx(stay, abs=0.02)
     assert (hidden >= len(SPECIAL))[hidden != MASK_ID].all()
+
+
+@each_family
+def test_other_masks_are_those_of_the_settings(family) -> None:
+    usual = SETTINGS.objective.model_copy(update={"predicted_share": 1.0})
+    others = usual.model_copy(update={"hidden_as": HiddenAs(mask=0.25, another=0.5)})
+    read = []
+    for asked in (usual, others):
+        settings, words, text, _ = task(family, objective=asked)
+        objective = new_objective(family, settings.size, words, settings.objective, 0)
+        batch = plan_batches(text, 10**4, 4096, objective.special, 0)[0]
+        read.append(objective.inputs(text, batch))
+    if family == "bart":  # which hides spans
+        assert (read[0]["ids"] == read[1]["ids"]).all()
+        return
+    before, after = (one["ids"].flatten()[one["positions"]] for one in read)
+    assert (before == MASK_ID).mean() > 0.75
+    assert (after == MASK_ID).mean() == pytest.approx(0.25, abs=0.05)
+    assert (after == read[1]["labels"]).mean() == pytest.approx(0.28, abs=0.05)
 
 
 def test_something_is_predicted_in_every_batch() -> None:

@@ -81,6 +81,21 @@ class AdamWSettings(Block):
     """Gradients are clipped to this norm."""
 
 
+class HiddenAs(Block):
+    """What becomes of the words that a masked-word model must predict; the rest of them stay."""
+
+    mask: Share
+    """Share of them that becomes the mask."""
+    another: Share
+    """Share of them that becomes another word of the vocabulary."""
+
+    @model_validator(mode="after")
+    def _no_more_than_all(self) -> Self:
+        if self.mask + self.another > 1:
+            raise ValueError(f"mask {self.mask:g} and another {self.another:g} are more than 1")
+        return self
+
+
 class ObjectiveSettings(Block):
     """What is hidden from the models and predicted."""
 
@@ -96,6 +111,9 @@ class ObjectiveSettings(Block):
     nothing is learnt of the order within 600,000 tokens; with 10 words are learnt late)."""
     generator_width: int = Field(64, ge=4)
     """Hidden width of ELECTRA's generator (its heads are as wide as the discriminator's)."""
+    hidden_as: HiddenAs | None = None
+    """What words to predict become, where it is not as the family's paper has it; BART hides spans
+    and has no use for it."""
     discriminator_weight: float = Field(50.0, gt=0)
     """Weight of ELECTRA's discriminator loss beside its generator's."""
 
@@ -150,13 +168,25 @@ class PretrainingSettings(TrainingSettings):
         return "+".join(self.corpora)
 
     def of(
-        self, family: FamilyName, seed: int, tokens: int | None = None, layers: int | None = None
+        self,
+        family: FamilyName,
+        seed: int,
+        tokens: int | None = None,
+        layers: int | None = None,
+        hidden_as: HiddenAs | None = None,
     ) -> "PretrainModelSettings":
-        """What one training needs to know; `tokens` and `layers` where they are its own."""
-        size = self.size.model_copy(update={"layers": layers} if layers else {})
+        """What one training needs to know; all but family and seed where they are its own."""
         tokens = tokens or (self.tokens[family] if isinstance(self.tokens, dict) else self.tokens)
-        own = {"family": family, "seed": seed, "tokens": tokens, "size": size}
-        return PretrainModelSettings.of_fields(self, **own)
+        return PretrainModelSettings.of_fields(
+            self,
+            family=family,
+            seed=seed,
+            tokens=tokens,
+            size=self.size.model_copy(update={"layers": layers} if layers else {}),
+            objective=self.objective.model_copy(
+                update={"hidden_as": hidden_as} if hidden_as else {}
+            ),
+        )
 
 
 class PretrainModelSettings(TrainingSettings):
@@ -213,3 +243,11 @@ class PretrainedModel(ShownModel):
     """Budget (tokens seen), where it is not that of `pretraining`."""
     layers: int | None = Field(None, ge=1, le=48)
     """Layers, where they are not those of `pretraining.size`."""
+    hidden_as: HiddenAs | None = None
+    """What words to predict become, where it is not as `pretraining.objective` has it."""
+
+    @model_validator(mode="after")
+    def _spans_have_no_masks_of_words(self) -> Self:
+        if self.family == "bart" and self.hidden_as:
+            raise ValueError("hidden_as: bart hides spans, so that it has no use for this")
+        return self

@@ -129,6 +129,7 @@ def _several(
     subject: str,
     quantity: str = "over_one_article",
     claim: str = "attention to words of one topic grows with the number of topics in a document",
+    probed: str = "articles",
     **texts: object,
 ) -> Finding:
     """Whether attention shows topics where an input has several of them."""
@@ -138,7 +139,7 @@ def _several(
         place=BEYOND,
         kind="analogue",
         table="topic_structure/topics_per_input",
-        primary={"model": model, "seed": ALL, "quantity": quantity} | {"probed": "articles"},
+        primary={"model": model, "seed": ALL, "quantity": quantity, "probed": probed},
         subject=subject,
         **texts,
     )
@@ -148,6 +149,9 @@ _READ_FOUR = "that read pieces of four articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
 _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "articles"}
 _OF_BAGS = "a small BERT that read the words of {} in random order"
+_READ_DRAWN = "that read words drawn from four topics in each input"
+_IN_SIGHT = "of which four in five words to predict were in sight, right or wrong,"
+_NULL_TEXTS = {name: text for name, text in _WORDS["attention_ratio"].items() if name != "claim"}
 _AFTER_FOUR = {
     "": ("bert", "a small BERT"),
     "_one_layer": ("bert-one-layer", "a small BERT of one layer"),
@@ -183,6 +187,20 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     subject = f"{subject} that read articles one by one"
     of_four = "pieces of four articles in each input"
     return _topics_after(f"one_article{name}", *models, subject, of_four)
+
+
+def _control_on_inputs(name: str, model: str, subject: str) -> Finding:
+    """The positive control where it should show most, on inputs as it was trained on."""
+    return _several(
+        name,
+        model,
+        f"in {subject} {_READ_DRAWN}, words of one topic of such an input",
+        "attention_ratio",
+        "documents of the theory's own model show topics in attention: the positive control",
+        probed="inputs, words of one article",
+        refuted_if_undecided=True,
+        **_NULL_TEXTS,
+    )
 
 
 def _values(name: str, model: str, subject: str) -> list[Finding]:
@@ -410,17 +428,40 @@ WIKIPEDIA: list[Finding | Remark] = [
         _several(
             name,
             model,
-            "in a small BERT that read words drawn from four topics in each input, "
-            f"{budget} (the positive control), words of one topic in articles",
+            f"in a small BERT {_READ_DRAWN}, {budget} (the positive control), words of one topic "
+            "in articles",
             "attention_ratio",
             "documents of the theory's own model show topics in attention: the positive control",
             refuted_if_undecided=True,
-            **{name: _WORDS["attention_ratio"][name] for name in ("does", "does_not", "number")},
+            **_NULL_TEXTS,
         )
         for name, model, budget in (
             ("drawn_topics", "bert-drawn-as-long", "as many as others read of articles"),
             ("drawn_topics_longer", "bert-drawn-of-4", "more than others read of articles"),
         )
+    ),
+    _control_on_inputs("drawn_topics_in_inputs", "bert-drawn-as-long", "a small BERT"),
+    _control_on_inputs("drawn_topics_in_sight", "bert-seen-drawn", f"a small BERT {_IN_SIGHT} and"),
+    _control_on_inputs("drawn_topics_electra", "electra-drawn", "a small ELECTRA"),
+    _several(
+        "words_in_sight",
+        "bert-seen",
+        f"a small BERT {_IN_SIGHT}",
+        "over_usual_masks",
+        "attention follows topics where a model is asked of words that it can see",
+        does="attends more within topics than one with the usual masks",
+        does_not="attends no more within topics than one with the usual masks",
+        number=_MORE["number"],
+        refuted_if_undecided=True,
+    ),
+    _several(
+        "topics_after_words_in_sight",
+        "bert-seen",
+        f"in a small BERT {_IN_SIGHT} words of one topic",
+        "attention_ratio",
+        "attention follows topics where a model is asked of words that it can see",
+        refuted_if_undecided=True,
+        **_NULL_TEXTS,
     ),
     *(
         finding

@@ -53,16 +53,19 @@ class Objective:
         special: special pieces added to each segment.
         masks_change: whether a segment is masked anew in every epoch (dynamic masking).
         hidden_as: shares of the chosen words that become the mask, and another word; the rest stay.
+            Settings can say others.
     """
 
     special: ClassVar[int] = 2
     masks_change: ClassVar[bool] = True
-    hidden_as: ClassVar[tuple[float, float]] = (0.8, 0.1)
+    hidden_as: tuple[float, float] = (0.8, 0.1)
     model: nn.Module
     saved: PreTrainedModel
 
     def __init__(self, words: Words, settings: ObjectiveSettings, seed: int) -> None:
         self.words, self.settings, self.seed = words, settings, seed
+        if settings.hidden_as:
+            self.hidden_as = settings.hidden_as.mask, settings.hidden_as.another
         self._drawn: tuple[tuple, np.ndarray] = ((), np.empty(0))
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
