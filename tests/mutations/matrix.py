@@ -1,9 +1,10 @@
 """`make kill-matrix`: which tests notice which slips of the modules that judge.
 
 Every comparison, sign, number and condition of a module is changed, one at a time, and so is what
-the table of faults changes there. Of each slip all tests that come past it are run to their end:
-not whether it is noticed, but by whom. Slips that none notices come first, then what each test
-notices, alone and at all, and at last the tests whose slips are all noticed by others that stay.
+the table of faults changes there. Of each slip the tests that come past it are run until some have
+noticed it, those of quick files first: not whether it is noticed, but by whom. Slips that none
+notices come first, then what each test notices, alone and of all that were tried with it, and at
+last the tests whose slips are all noticed by others that stay.
 
 A slip within a function is made in a fork of a process that has collected the tests, by giving the
 function other code; any other in a copy of the module.
@@ -21,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple, TextIO
@@ -147,9 +149,14 @@ class Matrix:
     """
 
     def __init__(
-        self, project: Path, tried: list[Slip], slowest: float, to: Path, screen: TextIO
+        self,
+        project: Path,
+        tried: list[Slip],
+        asked: argparse.Namespace,
+        to: Path,
+        screen: TextIO,
     ) -> None:
-        self.project, self.tried, self.slowest = project, tried, slowest
+        self.project, self.tried, self.asked = project, tried, asked
         self.to, self.screen = to, screen
         self.failed: set[str] = set()
         self.now = ""
@@ -168,24 +175,42 @@ class Matrix:
             self.failed.add(test_of(report))
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        passing = _apart(lambda: self._trace(session.items), 3600)
+        passing = _end(_begin(lambda: self._trace(session.items)), 3600)
         assert passing is not None, "the tests do not end"
         assert not passing["failed"], passing["failed"]
-        noticed = []
         files = {str(self.project / PACKAGE / slip.module) for slip in self.tried}
         functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
         functions = [one for one in functions if one.__code__.co_filename in files]
         gc.collect()
-        gc.freeze()
-        for place, slip in enumerate(self.tried):
-            if slip.within_functions:
-                names = past(slip, passing["lines"])
-                items = [one for one in session.items if test_of(one) in names]
-                found = _apart(lambda: self._slipped(slip, functions, items), SECONDS)  # noqa: B023
-                noticed.append((place, found))
-                print(_line(slip, found, names), file=self.screen, flush=True)
+        gc.freeze()  # after which nothing is found among objects
+        quick = _quick_files_first(session.items, passing["tests"])
+        shares = range(self.asked.processes)
+        trying = partial(self._try, functions, quick, passing["lines"])
+        begun = [_begin(partial(trying, share)) for share in shares]
+        ended = [_end(one, 24 * 3600) for one in begun]
+        assert None not in ended, "some slips were not tried to the end"
+        noticed = [one for some in ended for one in some]
         self.to.write_text(json.dumps(passing | {"noticed": noticed}), encoding="utf-8")
         return True
+
+    def _try(
+        self,
+        functions: list[FunctionType],
+        items: list[pytest.Item],
+        lines: list[tuple[str, int, list[str]]],
+        share: int,
+    ) -> list[tuple[int, list[str] | None]]:
+        """By place, who notices the slips within functions that are one process's."""
+        noticed = []
+        for place, slip in list(enumerate(self.tried))[share :: self.asked.processes]:
+            if slip.within_functions:
+                names = {*past(slip, lines)}
+                passing = [one for one in items if test_of(one) in names]
+                trial = partial(self._slipped, slip, functions, passing)
+                found = _end(_begin(trial), SECONDS)
+                noticed.append((place, found))
+                print(_line(slip, found, names), file=self.screen, flush=True)
+        return noticed
 
     def _trace(self, items: list[pytest.Item]) -> dict[str, Any]:
         """Run all tests; which lines of the modules each comes past, and how long it takes."""
@@ -205,7 +230,7 @@ class Matrix:
             run(item, items[place + 1 :])
             sys.settrace(None)
             seconds[test_of(item)] += time.process_time() - start
-        quick = [name for name in seconds if seconds[name] <= self.slowest]
+        quick = {name: took for name, took in seconds.items() if took <= self.asked.slowest}
         found = [
             (*line, [name for name in quick if {name, name.partition("::")[0]} & names])
             for line, names in lines.items()
@@ -215,7 +240,7 @@ class Matrix:
     def _slipped(
         self, slip: Slip, functions: list[FunctionType], items: list[pytest.Item]
     ) -> list[str]:
-        """Tests that fail with the slip."""
+        """Tests that fail with the slip, until there are enough."""
         file = str(self.project / PACKAGE / slip.module)
         new = dict(_codes(compile(slip.text, file, "exec")))
         for function in functions:
@@ -224,6 +249,8 @@ class Matrix:
                 function.__code__ = new[code.co_qualname]
         for place, item in enumerate(items):
             run(item, items[place + 1 :])
+            if len(self.failed) == self.asked.enough:
+                break
         return sorted(self.failed)
 
 
@@ -238,6 +265,14 @@ def run(item: pytest.Item, others: list[pytest.Item]) -> None:
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
 
+def _quick_files_first(items: list[pytest.Item], seconds: dict[str, float]) -> list[pytest.Item]:
+    """Tests file by file, as they share what they set up; seconds are by test."""
+    of_file: Counter[str] = Counter()
+    for name, took in seconds.items():
+        of_file[name.partition("::")[0]] += took
+    return sorted(items, key=lambda one: of_file[test_of(one).partition("::")[0]])
+
+
 def past(slip: Slip, lines: list[tuple[str, int, list[str]]]) -> list[str]:
     """Tests that come past a slip; past anything of the module where it is outside functions."""
     anywhere = not slip.within_functions
@@ -247,29 +282,36 @@ def past(slip: Slip, lines: list[tuple[str, int, list[str]]]) -> list[str]:
     return list(dict.fromkeys(name for some in names for name in some))
 
 
-def _apart(work: Callable[[], Any], seconds: float) -> Any:
-    """What comes of work in a process of its own; None where it does not end in time."""
-    with tempfile.TemporaryFile("w+") as result:
-        if not (process := os.fork()):
-            status = 1
-            try:
-                json.dump(work(), result)
-                result.flush()
-                status = 0
-            finally:
-                os._exit(status)
+def _begin(work: Callable[[], Any]) -> tuple[int, TextIO]:
+    """A process of its own for some work, and where what comes of it will stand."""
+    result = tempfile.TemporaryFile("w+")  # noqa: SIM115
+    if not (process := os.fork()):
+        status = 1
+        try:
+            json.dump(work(), result)
+            result.flush()
+            status = 0
+        finally:
+            os._exit(status)
+    return process, result
+
+
+def _end(begun: tuple[int, TextIO], seconds: float) -> Any:
+    """What came of work; None where it does not end in time."""
+    process, result = begun
+    with result:
         status = wait_for(process, seconds)
         result.seek(0)
         return json.load(result) if status == 0 else None
 
 
-def _line(slip: Slip, found: list[str] | None, names: list[str]) -> str:
+def _line(slip: Slip, found: list[str] | None, names: Collection[str]) -> str:
     noticing = "all" if found is None else len(found)
     return f"{slip.module} {slip.what}: {noticing} of {len(names)}"
 
 
 def matrix(project: Path, asked: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
-    """A row for each slip and test that notices it, an empty test where none does; all tests.
+    """A row for each slip and test that noticed it, an empty test where none does; all tests.
 
     Raises:
         AssertionError: a test fails without any slip.
@@ -277,7 +319,7 @@ def matrix(project: Path, asked: argparse.Namespace) -> tuple[pd.DataFrame, list
     tried = [slip for module in asked.modules for slip in slips(module)]
     result = project / "matrix.json"
     with os.fdopen(os.dup(1), "w") as screen:
-        plugin = Matrix(project, tried, asked.slowest, result, screen)
+        plugin = Matrix(project, tried, asked, result, screen)
         options = ["-m", "not workflow", "--capture=no", *WITHOUT_WORDS]
         _, output = run_tests(asked.tests, project, 24 * 3600, options, [plugin])
     assert result.exists(), output
@@ -287,7 +329,8 @@ def matrix(project: Path, asked: argparse.Namespace) -> tuple[pd.DataFrame, list
         if place not in noticed:
             path, names = project / PACKAGE / slip.module, past(slip, found["lines"])
             write(path, slip.text)
-            status, output = run_tests(names, project, SECONDS, ["-rfE", *WITHOUT_WORDS])
+            options = ["-rfE", f"--maxfail={asked.enough}", *WITHOUT_WORDS]
+            status, output = run_tests(names, project, SECONDS, options)
             write(path, slip.whole)
             # A module that cannot be imported, or never ends, is noticed by whoever looks.
             noticed[place] = sorted({*_FAILED.findall(output)}) if status in (0, 1) else None
@@ -297,11 +340,11 @@ def matrix(project: Path, asked: argparse.Namespace) -> tuple[pd.DataFrame, list
         for place, slip in enumerate(tried)
         for name in (["all"] if noticed[place] is None else noticed[place] or [""])
     ]
-    return pd.DataFrame(rows), found["tests"]
+    return pd.DataFrame(rows), [*found["tests"]]
 
 
 def summary(table: pd.DataFrame, tests: list[str]) -> str:
-    """What nobody notices, each test with what it notices alone and at all, and who could go."""
+    """What nobody notices, each test with what it noticed alone and at all, and who could go."""
     noticed = table[~table["test"].isin(["", "all"])]
     by = noticed.groupby(["module", "slip"])["test"].agg(set)
     all_of = Counter(noticed["test"])
@@ -335,6 +378,10 @@ def main() -> None:
     parser.add_argument(
         "--slowest", type=float, default=2.0, help="seconds of a test; others stay out"
     )
+    parser.add_argument(
+        "--enough", type=int, default=3, help="tests that have noticed a slip; no more are tried"
+    )
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="slips at a time")
     parser.add_argument("--to", type=Path, default=ROOT / "build/kill-matrix.csv")
     asked = parser.parse_args()
     [(table, tests)] = in_copies(matrix, [asked], 1)
