@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -829,12 +830,14 @@ def test_what_the_reference_run_was_predicted_to_show_was_written_before_it() ->
 
     machine = json.loads((REFERENCE / "machine.json").read_text(encoding="utf-8"))
     tables = {c.name: c.table for claims in CLAIMS.values() for c in claims}
-    # Of what was measured since then, the next reference run says it.
+    # Of what was measured since then, or is not of that run, another run says it.
+    board = pd.read_csv(REFERENCE / "tables/all_papers/scoreboard.csv")
+    measured = {*board.loc[board["verdict"] != "not run", "finding"]}
     made = [name for name in tables.values() if (REFERENCE / f"tables/{name}.csv").is_file()]
     started = dict.fromkeys(made, machine.get("started", ""))
     found = read_predictions(tables, started, machine["commit"])
     late = {sealed.claim for sealed in found if sealed.status != "predicted"}
-    assert late == set()
+    assert late & measured == set()
 
 
 # The command

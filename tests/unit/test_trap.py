@@ -194,6 +194,23 @@ def test_what_is_said_of_other_chains_is_decided_by_the_worst_of_them():
     assert worst["note"].item() == "the least of 3 chains"
 
 
+def test_where_a_run_has_not_come_to_the_unigram_model_nothing_is_said_of_how_far_it_goes():
+    parts = []
+    for p, q, above in ((0.5, 0.8, 0.0), (0.9, 0.9, 0.09), (0.7, 0.6, 0.2)):
+        chain = Chain(p, q)
+        way = chain.unigram_entropy - chain.bigram_entropy
+        ends = [chain.unigram_entropy] * 2 + [chain.unigram_entropy + above * way]
+        one = runs(**{START: [(end, 0.8) for end in ends], PAPER: [(end, 0.8) for end in ends]})
+        parts.append(one.assign(p=p, q=q))
+    table = trap(pd.concat(parts), LTG.transformer.training, [], []).table
+    rows = table[table["variant"] == PAPER].set_index(["quantity", "p"])
+    assert rows.loc["way_closed", "verdict"].tolist() == ["opposite", "opposite", "not reached"]
+    said = "1 of 3 seeds end above the unigram entropy, on their way down"
+    assert rows.loc["way_closed", "note"].tolist() == ["", "", said]
+    worst = rows.loc[("least_way_closed", 0.7)]
+    assert worst["verdict"] == "not reached" and worst["note"] == f"the least of 2 chains; {said}"
+
+
 def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
     low, high = CHAIN.bigram_entropy, CHAIN.unigram_entropy
     curves = runs(**{START: [(high, 0.8)] * 3, "paper, fast": [(low, 1.0)] * 3})

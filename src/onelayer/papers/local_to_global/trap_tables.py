@@ -139,9 +139,16 @@ def _least(rows: Sequence[dict]) -> list[dict]:
     others = [r for r in of_papers if (r["p"], r["q"]) != first]
     note = f"the least of {len(others)} chains"
     return [
-        r | {"quantity": "least_way_closed", "note": note}
+        r | {"quantity": "least_way_closed", "note": "; ".join([note, *filter(None, [r["note"]])])}
         for r in sorted(others, key=lambda r: r["value"])[:1]
     ]
+
+
+def _still_above(final: np.ndarray, chain: Chain) -> dict[str, str]:
+    """Verdict and note where some runs have not yet come down to the unigram model."""
+    above = int((final > chain.unigram_entropy + close(chain)).sum())
+    said = f"{above} of {len(final)} seeds end above the unigram entropy, on their way down"
+    return {"verdict": NOT_REACHED, "note": said} if above else {"note": ""}
 
 
 def quantities_of(
@@ -168,7 +175,7 @@ def quantities_of(
         "escape_inputs": median(times * training.batch * training.sequence_length),
         "escape_time": median(learning_times(crossings, training)),
         "final_loss": mean(final),
-        "way_closed": mean((chain.unigram_entropy - final) / way),
+        "way_closed": mean((chain.unigram_entropy - final) / way) | _still_above(final, chain),
     }
     for name, values in (("where_trapped", trapped), ("before_escape", left)):
         named[f"curvature_{name}"] = mean(values) if values else {"verdict": NOT_REACHED, "n": 0}
