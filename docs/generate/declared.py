@@ -1,4 +1,4 @@
-"""Every table and figure that the workflow declares under the default settings, as JSON.
+"""Every table and figure that the workflow declares under the default settings, and its rule.
 
 A program of its own, because the Snakefile takes the library of its checkout into the process that
 reads it.
@@ -27,7 +27,11 @@ def main() -> None:
         read = api.workflow(ResourceSettings(cores=1), snakefile=SNAKEFILE)
         # What the API itself says of rules is text.
         declared = read._workflow.globals["results"].declared.values()
-        found = [asdict(result) | {"folder": result.folder} for result in declared]
+        makers = {str(file): rule.name for rule in read._workflow.rules for file in rule.output}
+        found = [
+            asdict(one) | {"folder": one.folder, "rule": makers.get(one.files[0])}
+            for one in declared
+        ]
         os.chdir(SNAKEFILE.parent)
     sys.stdout.write(json.dumps(found))
 

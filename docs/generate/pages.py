@@ -1,26 +1,31 @@
 """Pages that follow from the code: figures, papers, settings, public functions.
 
-They are made when the site is built: from what the workflow declares, the papers' pages (docstrings
-of `onelayer.papers`), the findings of the reference run, the settings' schema, and docstrings.
+They are made when the site is built: from what the workflow and its rules, functions and findings
+declare, what came out of the reference run, the settings' schema, and docstrings.
 """
 
+import ast
 import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import onelayer
-from onelayer.evidence.declarations import read_declarations
+from onelayer.evidence.declarations import Declaration, read_declarations
+from onelayer.evidence.findings import BEYOND
 from onelayer.papers import PAPERS
+from onelayer.papers.findings import CLAIMS
 from onelayer.report.registry import FOLDERS
 
 LONGEST = 40  # letters of a default that a table shows
@@ -33,12 +38,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     declared = json.loads(_run(root, "docs/generate/declared.py"))
     drawn = [result for result in declared if result["kind"] != "table"]
     pages = {"figures.md": figures(drawn, root / "workflow/report", pictures)}
-    targets = {result["target"]: _place_of(result, root) for result in declared}
-    drawings = {result["target"]: pictures.of(result) for result in drawn}
+    rules = read_rules(root)
     findings = (root / "docs/reference/findings.md").read_text(encoding="utf-8")
     for paper, title in PAPERS.items():
         said = said_of(title, findings)
-        pages[f"papers/{paper}.md"] = paper_page(paper, said, targets, drawings)
+        pages[f"papers/{paper}.md"] = paper_page(paper, said, declared, pictures, rules, root)
     schema = json.loads((root / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
     default = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
     pages["settings.md"] = settings(schema, default)
@@ -50,12 +54,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def _run(root: Path, program: str) -> str:
+def _run(root: Path, *words: str) -> str:
     run = subprocess.run(
-        [sys.executable, program], cwd=root, capture_output=True, text=True, check=False
+        [sys.executable, *words], cwd=root, capture_output=True, text=True, check=False
     )
     if run.returncode:
-        raise RuntimeError(f"{program}: {run.stderr}")
+        raise RuntimeError(f"{' '.join(words)}: {run.stderr}")
     return run.stdout
 
 
@@ -128,79 +132,173 @@ def _place_of(result: Mapping[str, str], root: Path) -> str:
 # Papers.
 
 
-class Claim(NamedTuple):
-    """A claim of a paper's page: its sentence, and the chain of modules, steps and targets."""
-
-    sentence: str
-    chain: list[list[str]]
+def read_rules(root: Path) -> dict[str, set[str]]:
+    """The rules that each rule reads outputs of, by default and at the paper's scale together."""
+    graph: dict[str, set[str]] = {}
+    for overlays in ([], ["--configfile", str(root / "config/paper.yaml")]):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["snakemake", "-s", "Snakefile", "--directory", folder, "--rulegraph"]
+            drawn = _run(root, "-m", *words, "--forceall", *overlays, "--", "all")
+        names = dict(re.findall(r'^\s*(\d+)\[label = "(\w+)"', drawn, re.M))
+        graph |= {name: graph.get(name, set()) for name in names.values()}
+        for of, to in re.findall(r"^\s*(\d+) -> (\d+)$", drawn, re.M):
+            graph[names[to]].add(names[of])
+    return graph
 
 
 def paper_page(
-    paper: str, findings: str, targets: Mapping[str, str], drawings: Mapping[str, str | None]
+    paper: str,
+    findings: str,
+    declared: Iterable[Mapping[str, str]],
+    pictures: Pictures,
+    rules: Mapping[str, set[str]],
+    root: Path,
 ) -> str:
-    """A paper's claims, what makes each, and what came out.
+    """A paper's claims, its results and the steps behind them, and what came out.
 
     Args:
         paper: its package.
         findings: its part of `docs/reference/findings.md`.
-        targets: where to read of each target.
-        drawings: the picture of each target that is a figure; None where nobody has drawn it.
+        declared: tables and figures of all papers, as the workflow declares them.
+        pictures: where those of figures are.
+        rules: see `read_rules`.
+        root: the repository.
     """
-    package = import_module(f"onelayer.papers.{paper}")
-    title, legend, *blocks = package.__doc__.strip().split("\n\n")
-    own = legend.partition("<target>`.")[2]  # what the site need not say comes before
-    text = [f"# {plain(title.rstrip('.'))}", "", plain(own), ""]
+    title, *own = import_module(f"onelayer.papers.{paper}").__doc__.strip().split("\n\n")
+    places = {result["target"]: _place_of(result, root) for result in declared}
+    text = [f"# {plain(title.rstrip('.'))}", "", *(plain(part) for part in own), ""]
     text += ["## What came out", "", findings, "", "## Claims", ""]
     text += [
-        "In the order of the paper. Below each claim: the modules that hold its mathematics (of "
-        f"`{package.__name__}` where they do not begin with `onelayer`), the steps that compute it "
-        "(each a script and a rule of the same name), and where it is shown. What each table and "
-        "figure is made of stands at the end.",
+        "What the paper says and where, and the table that has the row by which it is decided. "
+        "Below: the function that makes each table and figure, the steps that it reads, each a "
+        "script and a rule of its name, and what these call. Modules are those of "
+        f"`onelayer.papers.{paper}` where they do not begin with `onelayer`.",
+        "",
+        *_claims(
+            paper,
+            {one["name"]: places[one["target"]] for one in declared if one["kind"] == "table"},
+        ),
+        "## Tables and figures",
         "",
     ]
-    for part in _parts(blocks):
-        if isinstance(part, str):
-            text += [f"### {plain(part)}", ""]
-            continue
-        modules, *steps = part.chain
-        made = [name for names in steps for name in names if name in targets]
-        steps = [name for names in steps for name in names if name not in targets]
-        text += [f"{plain(part.sentence)}", ""]
-        text += [f"- modules: {_names(modules)}"]
-        text += [f"- steps: {_names(steps)}"] if steps else []
-        text += [f"- shown in: {', '.join(f'[{t}]({targets[t]})' for t in made)}"] if made else []
-        shown = [t for t in made if drawings.get(t)]
-        text += ["", *(f"[![{t}](../{drawings[t]}){{ width=360 }}]({targets[t]})" for t in shown)]
-        text.append("")
-    return "\n".join([*text, "## Tables and figures", "", *_declared(paper, targets), ""])
+    behind = {step for step in rules if _calls_paper(step, paper, root)}
+    for result in declared:
+        if result["folder"] == paper:
+            of = [one for one in _declarations() if _declares(one, result)]
+            steps = steps_before(of[0].rule if of else result["rule"], rules)
+            behind |= {*steps}
+            text += [*_result(result, places[result["target"]], of, steps), ""]
+            if picture := result["kind"] != "table" and pictures.of(result):
+                shown = f"![{result['target']}](../{picture}){{ width=360 }}"
+                text += [f"[{shown}]({places[result['target']]})", ""]
+    text += ["## Steps", "", *_steps(behind, rules, root, paper), ""]
+    return "\n".join([*text, "## Modules", "", *_modules(root / "src/onelayer/papers" / paper), ""])
 
 
-def _declared(paper: str, targets: Mapping[str, str]) -> Iterator[str]:
-    """A table of what a paper declares: target, function, what it reads; module by module."""
-    yield "| target | what | function | reads |"
+@cache
+def _declarations() -> list[Declaration]:
+    return read_declarations()
+
+
+def _declares(declaration: Declaration, result: Mapping[str, str]) -> bool:
+    return declaration.kind == result["kind"] and declaration.matches(result["name"])
+
+
+def _result(
+    result: Mapping[str, str], place: str, of: list[Declaration], steps: Iterable[str]
+) -> list[str]:
+    """What a table or figure shows, the function that makes it if one does, and of what steps."""
+    text = [f"### {result['target']} {{ #{result['target']} }}", ""]
+    text += [f"{plain(of[0].purpose)}." if of else plain(result["label"].partition(": ")[2]), ""]
+    text += [f"- [the {result['kind']}]({place})"]
+    text += [
+        f"- function: `{_short(f'{one.module}.{one.function}', result['folder'])}`" for one in of
+    ]
+    return [*text, f"- steps: {_names(steps) or 'none'}"]
+
+
+def _short(name: str, paper: str) -> str:
+    """A module's or function's name as on the page of a paper."""
+    return name.removeprefix(f"onelayer.papers.{paper}.")
+
+
+def _claims(paper: str, places: Mapping[str, str]) -> Iterator[str]:
+    """Claims by where they stand in the paper, each once, with the tables that decide it.
+
+    Where readers are sent for a table is by its name.
+    """
+    by_place: dict[str, dict[str, set[str]]] = {}
+    for claim in CLAIMS[PAPERS[paper]]:
+        by_place.setdefault(claim.place, {}).setdefault(claim.claim, set()).add(claim.table)
+    for place, claims in sorted(by_place.items(), key=lambda one: one[0] == BEYOND):
+        yield from (f"### {plain(place[:1].upper() + place[1:])}", "")
+        for claim, tables in claims.items():
+            links = ", ".join(f"[{name}]({places[name]})" for name in sorted(tables))
+            yield f"- {plain(claim)} ({links})"
+        yield ""
+
+
+def steps_before(rule: str, rules: Mapping[str, set[str]]) -> list[str]:
+    """The steps whose outputs a rule reads, itself or through tables and figures; itself if one."""
+    if rule not in {declaration.rule for declaration in _declarations()}:
+        return [rule]
+    return sorted({step for name in rules.get(rule, ()) for step in steps_before(name, rules)})
+
+
+def _steps(
+    steps: Iterable[str], rules: Mapping[str, set[str]], root: Path, paper: str
+) -> Iterator[str]:
+    """A table of some steps and of all behind them: what each does, calls and reads."""
+    behind, waiting = set(), [*steps]
+    while waiting:
+        if (step := waiting.pop()) not in behind:
+            behind.add(step)
+            waiting += [before for name in rules[step] for before in steps_before(name, rules)]
+    yield "| step | what it does | calls | reads what these make |"
     yield "|---|---|---|---|"
-    for one in read_declarations():
-        if one.folder == paper:
-            target = f"[{one.rule}]({targets[one.rule]})" if one.rule in targets else one.rule
-            function = f"{one.module}.{one.function}".removeprefix(f"onelayer.papers.{paper}.")
-            read = _names(one.reads.values())
-            yield f"| {target} | {plain(one.purpose)} | `{function}` | {read} |"
+    for step in sorted(behind):
+        script = _script(step, root)
+        does = _first_line(script)
+        called = _names(_short(module, paper) for module in _called(script, root / "src"))
+        read = sorted({before for name in rules[step] for before in steps_before(name, rules)})
+        yield f"| `{step}` | {plain(does)} | {called} | {_names(read)} |"
 
 
-def _parts(blocks: Iterable[str]) -> Iterator[str | Claim]:
-    """Headings and claims of a page, in order."""
-    for block in blocks:
-        lines = block.splitlines()
-        if not any(line.startswith("    ") for line in lines):
-            yield " ".join(lines)
-            continue
-        sentence = ""
-        for indented, group in groupby(lines, key=lambda line: line.startswith("    ")):
-            words = " ".join(line.strip() for line in group)
-            if indented:
-                chain = [part.replace(",", " ").split() for part in words.split("->")]
-                yield Claim(sentence, chain)
-            sentence = words
+def _script(step: str, root: Path) -> ast.Module:
+    return ast.parse((root / f"scripts/{step}.py").read_text(encoding="utf-8"))
+
+
+def _calls_paper(step: str, paper: str, root: Path) -> bool:
+    """Whether a rule is a step that calls a paper's modules."""
+    package = f"onelayer.papers.{paper}"
+    is_step = (root / f"scripts/{step}.py").is_file()
+    return is_step and any(
+        module.startswith(package) for module in _called(_script(step, root), root / "src")
+    )
+
+
+def _called(script: ast.Module, source: Path) -> Iterator[str]:
+    """Modules that a script imports, but for what scripts have in common."""
+    common = ("onelayer.run", "onelayer.settings", "onelayer.errors", "onelayer.compute.execution")
+    for node in script.body:
+        name = node.module if isinstance(node, ast.ImportFrom) else ""
+        if name.startswith("onelayer.") and not name.startswith(common):
+            inside = [f"{name}.{one.name}" for one in node.names]
+            modules = [one for one in inside if (source / f"{one.replace('.', '/')}.py").is_file()]
+            yield from modules or [name]
+
+
+def _modules(package: Path) -> Iterator[str]:
+    """A table of a paper's modules: what each holds."""
+    yield from ("| module | what it holds |", "|---|---|")
+    for path in sorted(package.rglob("*.py")):
+        if path.stem != "__init__":
+            name = ".".join(path.relative_to(package).with_suffix("").parts)
+            yield f"| `{name}` | {plain(_first_line(ast.parse(path.read_text('utf-8'))))} |"
+
+
+def _first_line(module: ast.Module) -> str:
+    return (ast.get_docstring(module) or "").partition("\n")[0].rstrip(".")
 
 
 def _names(names: Iterable[str]) -> str:

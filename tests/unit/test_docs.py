@@ -13,12 +13,15 @@ import pytest
 import yaml
 
 import onelayer
+from onelayer.evidence.declarations import read_declarations
 from onelayer.papers import PAPERS
+from onelayer.papers.findings import CLAIMS
 from tests.conftest import ROOT, copy_project, run_command
 from tests.quoted import quotes
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 KEPT = ROOT / "docs/reference"
+STEPS = {path.stem for path in (ROOT / "scripts").glob("*.py")}
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
@@ -104,16 +107,52 @@ def test_the_gallery_has_every_figure_with_its_caption_and_command(site) -> None
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_paper_has_its_claims_and_its_findings(site, paper) -> None:
     text = words(site / f"papers/{paper}.html")
-    docstring = __import__(f"onelayer.papers.{paper}", fromlist=["__doc__"]).__doc__
-    lines = docstring.splitlines()
-    claims = [lines[n] for n in range(1, len(lines) - 1)
-              if lines[n + 1].startswith("    ") and not lines[n].startswith("    ")]  # fmt: skip
-    assert claims and all(claim in text for claim in claims)
+    claims = {plain_words(part) for one in CLAIMS[PAPERS[paper]] for part in (one.claim, one.place)}
+    assert len(claims) > 5 and {claim for claim in claims if claim not in text.lower()} == set()
     findings = (ROOT / "docs/reference/findings.md").read_text(encoding="utf-8")
     own = [part for part in re.split(r"^##+ ", findings, flags=re.M)
            if part.startswith(f"{PAPERS[paper]}\n")]  # fmt: skip
     said = [sentence.replace("**", "") for _, sentence in quotes("".join(own))]
     assert said and all(sentence in text for sentence in said)
+
+
+def plain_words(said: str) -> str:
+    return " ".join(said.lower().split())
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_paper_has_its_results_each_with_its_function_and_the_steps_that_it_names(site, paper):
+    results = re.split(r"<h3 id=", article(site / f"papers/{paper}.html"))
+    own = [one for one in read_declarations() if one.folder == paper]
+    for declaration in own:
+        name = f"{declaration.module}.{declaration.function}".removeprefix(
+            f"onelayer.papers.{paper}."
+        )
+        found = [result for result in results if f"function: <code>{name}</code>" in result]
+        assert found, name
+        named = {read.partition(".")[0] for read in declaration.reads.values() if "/" not in read}
+        for step in named & STEPS:
+            assert all(f"<code>{step}</code>" in result for result in found), (name, step)
+    assert len(own) > 5
+
+
+def test_every_step_and_module_stands_on_the_page_of_a_paper(site) -> None:
+    rows = {
+        name
+        for paper in PAPERS
+        for name in re.findall(
+            r"<tr>\n<td><code>([\w.]+)</code></td>", article(site / f"papers/{paper}.html")
+        )
+    }
+    others = {"make_table", "make_figure", "write_findings", "write_index", "write_crate"}
+    others |= {"measure_claims_again", "tabulate_scoreboard", "calibrate_intervals"}
+    others |= {"copy_local_model", "gather_series"}  # of models of one's own: docs/own_data.md
+    others |= {"follow_circuits"}  # of all papers together
+    assert rows >= STEPS - others and not rows & others
+    packages = [ROOT / "src/onelayer/papers" / paper for paper in PAPERS]
+    modules = {".".join(path.relative_to(package).with_suffix("").parts)
+               for package in packages for path in package.rglob("*.py")}  # fmt: skip
+    assert rows - STEPS == {name for name in modules if not name.endswith("__init__")}
 
 
 def test_the_settings_page_has_every_key_and_every_value_of_the_default(site) -> None:
