@@ -14,9 +14,10 @@ from onelayer.evidence.intervals import mean
 from onelayer.evidence.pages import Link
 from onelayer.evidence.sentences import HOLM, SCOREBOARD
 from onelayer.evidence.tables import tidy
-from onelayer.evidence.verdicts import THEORY, VERDICTS, Direction, Number, UpperBound, judge
+from onelayer.evidence.verdicts import THEORY, Direction, Number, UpperBound, judge
 from onelayer.report.scoreboard import (
     TOGETHER,
+    _digits,
     claims,
     holm,
     p_value,
@@ -85,15 +86,27 @@ def test_the_p_value_of_a_mean_over_runs_is_that_of_students_test() -> None:
             assert p_value(number) == pytest.approx(p_value(claim), rel=1e-6)
 
 
-def test_what_is_decided_has_a_small_p_value_and_what_is_not_a_large_one() -> None:
-    rng = np.random.default_rng(0)
-    share, half = rng.uniform(-2, 2, 400), rng.uniform(0.01, 1.5, 400)
-    rows = pd.DataFrame({"quantity": "ratio", "value": share, "low": share - half})
-    rows = rows.assign(high=share + half, published=1.0, runs=rng.choice([NAN, 2, 6, 10], 400))
-    table = judge(tidy(rows.to_dict("records"), []), Number(0.0))
-    assert set(table["verdict"]) == {*VERDICTS} - {"not reached", "not run"}
-    for row in table.iloc:
-        assert (p_value(row) <= 0.05 + 1e-9) == (row["verdict"] != "undecided")
+@pytest.mark.parametrize(("value", "low", "high"), [(1.3, 1.2, 1.7), (0.7, 0.3, 0.8)])
+def test_an_interval_counts_on_the_side_of_no_effect(value, low, high) -> None:
+    row = judged(Direction(1.0, 1), value=value, low=low, high=high)
+    assert p_value(row) == pytest.approx(2 * stats.norm.sf(3 * stats.norm.ppf(0.975)))
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "digits"),
+    [
+        (1.0, 0.98, 1.02, 3),
+        (1.0, 0.4, 1.6, 2),
+        (1234.0, 1200.0, 1268.0, 2),
+        (0.5, 0.499999, 0.500001, 5),
+        (0.4, NAN, NAN, 4),
+        (40.0, 40.0, 40.0, 2),
+        (0.0, 0.0, 0.0, 2),
+        (NAN, NAN, NAN, 2),
+    ],
+)
+def test_numbers_have_two_digits_of_their_intervals_half(value, low, high, digits) -> None:
+    assert _digits(pd.Series({"value": value, "low": low, "high": high})) == digits
 
 
 def test_of_a_negligible_effect_the_p_value_is_that_of_the_tenth_on_the_nearer_side() -> None:
@@ -164,17 +177,6 @@ def test_every_claim_stands_once_as_its_table_has_it(tables) -> None:
         there = given.loc[row["finding"]]
         for column in ("value", "low", "high", "reference", "effect_low", "verdict", "kind"):
             assert row[column] == there[column]
-
-
-def test_a_claim_whose_row_this_run_has_not_is_not_run(tables) -> None:
-    missing = claims(scoreboard(PAPERS, tables)).set_index("finding").loc[["e", "f"]]
-    assert missing["verdict"].tolist() == ["not run", "not run"]
-    assert missing["kind"].tolist() == ["claim", "claim"]
-    assert missing["quantity"].tolist() == ["ratio", "ratio"]
-    assert missing["note"].ne("").all()
-    nothing = scoreboard(PAPERS, {})
-    assert len(nothing) == 7 and set(nothing["verdict"]) == {"not run"}
-    assert len(scoreboard({"P": []}, {})) == 0
 
 
 def test_holms_verdict_is_that_over_all_claims_of_one_paper(tables) -> None:

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
@@ -14,9 +13,7 @@ from onelayer.evidence.verdicts import (
     DIFFERENCE,
     FLOAT32,
     KINDS,
-    NO_DECISION,
     THEORY,
-    VERDICTS,
     Direction,
     Measured,
     Number,
@@ -157,14 +154,6 @@ def test_where_nothing_means_no_effect_the_interval_must_be_narrow(ours, expecte
     share = THEORY.effect(Measured(0.5, 0.4, 0.6, 0.25))
     assert share[1:] == pytest.approx((0.25, 2.0, 1.6, 2.4))
     assert THEORY.effect(Measured(0.5, 0.4, 0.6, 0.0)).effect == 1.0
-
-
-def test_a_theorem_that_says_zero_is_judged_by_its_unit() -> None:
-    zero = Number(None, kind="theory", unit=1.0)
-    row = judged(zero, value=0.01, low=-0.02, high=0.04, published=0.0)
-    assert row["verdict"] == "reproduced" and math.isnan(row["effect_share"])
-    assert judged(zero, value=0.01, low=-0.2, high=0.2, published=0.0)["verdict"] == "undecided"
-    assert judged(zero, value=0.01, low=0.005, high=0.02, published=0.0)["verdict"] == "larger"
 
 
 @pytest.mark.parametrize(
@@ -352,28 +341,7 @@ def test_whoever_has_the_columns_can_judge_again(
             assert row["effect_low"] <= row["effect_share"] <= row["effect_high"]
 
 
-def test_every_verdict_can_come_out() -> None:
-    ours = [(1.3, 0.1), (1.1, 0.05), (2.0, 0.1), (1.0, 0.001), (0.7, 0.1), (1.3, 2.0), (NAN, NAN)]
-    found = {Number().verdict(Measured(v, v - h, v + h, 1.32)) for v, h in ours}
-    assert found | {"not reached"} == set(VERDICTS)
-    assert set(NO_DECISION) == {"undecided", "not reached", "not run"}
-
-
 # Tables.
-
-
-def test_quantities_that_only_describe_are_not_judged() -> None:
-    rows = [
-        {"run": 1, "quantity": "loss", "value": 1.5, "published": 1.5},
-        {"run": 1, "quantity": "steps", "value": np.nan},
-    ]
-    table = tidy(rows, ["run"])
-    assert judge(table, {"loss": Number()})["verdict"].tolist() == ["reproduced", ""]
-    assert judge(table, [Number(), Direction(0, 1)])["verdict"].tolist() == [
-        "reproduced",
-        "not run",
-    ]
-    assert judge(table, [Number(), Direction(0, 1)])["kind"].tolist() == ["published", "claim"]
 
 
 def test_every_row_says_what_it_was_compared_with() -> None:
@@ -463,19 +431,6 @@ def row_of(compared, **row):
 def test_readers_see_how_much_of_the_effect_there_is(value, half, words) -> None:
     row = row_of(Number(), value=value, low=value - half, high=value + half, published=1.32)
     assert worded(row) == words
-
-
-def test_shares_stand_only_where_there_is_an_effect_to_be_a_share_of() -> None:
-    ends = {"value": 0.2, "low": 0.1, "high": 0.3}
-    assert worded(row_of(Direction(0.0, 1), **ends)) == "reproduced"
-    assert worded(row_of(Direction(0.0, -1), **ends)) == "opposite"
-    assert worded(row_of(Direction(0.2, 1), **ends)) == "undecided"
-    assert worded(row_of(THEORY, **ends, published=0.25)) == "undecided"
-    assert worded(row_of(UpperBound(), **ends, published=0.05)) == "opposite"
-    assert worded(row_of(Number(), value=0.5)) == "–"
-    assert worded(row_of(Number(), value=2.0, published=1.3, verdict="not reached")) == (
-        "not reached"
-    )
 
 
 def test_what_one_training_leaves_undecided_excludes_nothing() -> None:
