@@ -189,7 +189,7 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     return _topics_after(f"one_article{name}", *models, subject, of_four)
 
 
-def _control_on_inputs(name: str, model: str, subject: str) -> Finding:
+def _control_on_inputs(name: str, model: str, subject: str, **texts: str) -> Finding:
     """The positive control where it should show most, on inputs as it was trained on."""
     return _several(
         name,
@@ -199,7 +199,7 @@ def _control_on_inputs(name: str, model: str, subject: str) -> Finding:
         "documents of the theory's own model show topics in attention: the positive control",
         probed="inputs, words of one article",
         refuted_if_undecided=True,
-        **_NULL_TEXTS,
+        **_NULL_TEXTS | texts,
     )
 
 
@@ -443,6 +443,12 @@ WIKIPEDIA: list[Finding | Remark] = [
     _control_on_inputs("drawn_topics_in_inputs", "bert-drawn-as-long", "a small BERT"),
     _control_on_inputs("drawn_topics_in_sight", "bert-seen-drawn", f"a small BERT {_IN_SIGHT} and"),
     _control_on_inputs("drawn_topics_electra", "electra-drawn", "a small ELECTRA"),
+    _control_on_inputs(
+        "drawn_topics_every_word",
+        "bert-asked-drawn",
+        "a small BERT that was asked of every word and",
+        predicted="opposite",
+    ),
     _several(
         "words_in_sight",
         "bert-seen",
