@@ -481,8 +481,9 @@ WIKIPEDIA: list[Finding | Remark] = [
     *_values(
         "drawn_topics_longer",
         "bert-drawn-of-4",
-        "a small BERT that read words drawn from four topics in each input",
+        f"a small BERT {_READ_DRAWN}",
     ),
+    *_values("drawn_topics_electra", "electra-drawn", f"a small ELECTRA {_READ_DRAWN}"),
     *_choices("minilm", _MINILM),
     *_choices("mpnet", _MPNET, "_mpnet"),
     _heads_of("minilm", "MiniLM"),

@@ -1,6 +1,7 @@
 """Figures of the models pretrained here: losses, ratios and values, inputs of several articles."""
 
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -271,7 +272,7 @@ def figure_topics_per_input(
             _draw_learned(axes[1:3], measures, colours[order], count)
             _draw_values(axes[3], measures, colours[order], count)
         _set_axes(axes)
-        axes[0].set_ylabel(f"{kind}:\nattention within topics / its null")
+        axes[0].set_ylabel(f"{textwrap.fill(kind, 32)}:\nattention within topics / its null")
     _name_columns(panels)
     shown = {order: colours[order] for order, _ in orders.values()}
     figure.legend(handles=_handles(shown), loc="outside lower center", ncols=3, fontsize=7.5)
