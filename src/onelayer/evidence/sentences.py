@@ -6,6 +6,7 @@ chooses. No text can disagree with a table.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -520,7 +521,9 @@ def requoted(text: str, findings: Mapping[str, Said], short: bool = False) -> st
     def renewed(quote: re.Match) -> str:
         name = quote[1]
         if name not in findings:
-            raise OnelayerError(f"no finding '{name}', only {', '.join(findings)}")
+            like = difflib.get_close_matches(name, findings)
+            near = f"; {' or '.join(like)}?" if like else f" among {len(findings)}"
+            raise OnelayerError(f"no finding '{name}'{near}")
         return quoted(name, (short and findings[name].short) or findings[name].sentence)
 
     return _QUOTED.sub(renewed, text)
