@@ -25,7 +25,12 @@ MORE = {
         },
         "disk": {"source": "local", "local": {"path": "folder"}},
         "way": {"source": "series", "folders": {9: "folder"}},
-        "mixed": {"source": "pretrain", "family": "bert", "inputs": {"articles": 2}},
+        "mixed": {
+            "source": "pretrain",
+            "family": "bert",
+            "inputs": {"articles": 2},
+            "hidden_as": {"mask": 0.5, "another": 0.2},
+        },
         "hub-way": {"source": "series", "hub": {"repository": "a/b", "revisions": {9: COMMIT}}},
     },
     "corpora": {

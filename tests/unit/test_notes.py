@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from onelayer.evidence.sentences import primary_row
-from onelayer.evidence.tables import ALL, read_tables
+from onelayer.evidence.tables import ALL, read_csv, read_tables
 from onelayer.papers.findings import CLAIMS
 from onelayer.papers.local_to_global.trap_tables import learning_times
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
@@ -52,10 +52,18 @@ def test_what_readme_says_of_the_authors_probe_and_of_the_control(tables, severa
     of = {"seed": "0", "choice": "authors", "quantity": "attention_over_null"}
     choices = rows(tables["topic_structure/probe_choices"], **of).set_index("model")
     assert choices.loc["minilm", "verdict"] == "reproduced"
-    assert "trained on words drawn from topics, does not show them either" in readme
+    assert "do not show them in a BERT either; in an ELECTRA they do" in readme
     drawn = rows(several_articles["topic_structure/topics_per_input"], quantity="attention_ratio")
     drawn = drawn[(drawn["order"] == "drawn") & (drawn["probed"] == "articles")]
     assert set(drawn["verdict"]) == {"undecided", "opposite"}
+    (table,) = REFERENCE.glob("beside/seen_words/tables/*/topics_per_input.csv")
+    (ratios, learned) = (
+        rows(read_csv(table), quantity=of).set_index("model")
+        for of in ("attention_ratio", "most_below_frequencies")
+    )
+    assert set(ratios.loc["electra-drawn", "verdict"]) == {"reproduced"}
+    assert set(ratios.loc["bert-seen-drawn", "verdict"]) == {"opposite"}
+    assert learned.loc["bert-seen-drawn", "low"] > learned.loc["electra-drawn", "high"]
 
 
 def test_what_was_predicted_of_the_additions_to_the_reference_run_came_as_is_told(tables):
