@@ -16,7 +16,7 @@ import onelayer
 from onelayer.evidence.declarations import read_declarations
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import CLAIMS
-from tests.conftest import ROOT, copy_project, run_command
+from tests.conftest import ROOT, run_command
 from tests.quoted import quotes
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
@@ -187,12 +187,18 @@ def test_the_public_functions_are_described(site) -> None:
 
 
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path) -> None:
-    project = copy_project(tmp_path / "project")
-    with open(project / "docs/tables.md", "a", encoding="utf-8") as page:
-        page.write("\n[nowhere](nowhere.md) [no heading](targets.md#no-heading)\n")
-    built = build(project, tmp_path / "site", tmp_path / "results")
-    assert built.returncode != 0
-    assert "nowhere.md" in built.stdout and "no-heading" in built.stdout
+    """By the settings of the site, on two pages."""
+    ours = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[0]
+    (tmp_path / "mkdocs.yml").write_text(re.sub(r"hooks:\n(  - .*\n)+", "", ours))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/targets.md").write_text("# Targets\n\n## All\n")
+    page = tmp_path / "docs/index.md"
+    for text, sound in (("[all](targets.md#all)", True), ("[none](targets.md#none)", False),
+                        ("[nowhere](nowhere.md)", False)):  # fmt: skip
+        page.write_text(f"# Start\n\n{text}\n")
+        built = build(tmp_path, tmp_path / "site", tmp_path / "results")
+        assert (built.returncode == 0) == sound, built.stdout
+        assert sound or re.search(r"WARNING.*(nowhere\.md|#none)", built.stdout)
 
 
 def test_readers_meet_no_word_of_our_own_for_the_project_or_its_parts() -> None:
