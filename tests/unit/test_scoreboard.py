@@ -95,7 +95,7 @@ def test_an_interval_counts_on_the_side_of_no_effect(value, low, high) -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "digits"),
     [
-        (1.0, 0.98, 1.02, 3),
+        (1.0, 0.97, 1.03, 3),
         (1.0, 0.4, 1.6, 2),
         (1234.0, 1200.0, 1268.0, 2),
         (0.5, 0.499999, 0.500001, 5),
