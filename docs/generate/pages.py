@@ -249,19 +249,19 @@ def _steps(
     steps: Iterable[str], rules: Mapping[str, set[str]], root: Path, paper: str
 ) -> Iterator[str]:
     """A table of some steps and of all behind them: what each does, calls and reads."""
-    behind, waiting = set(), [*steps]
+    behind: dict[str, set[str]] = {}
+    waiting = [*steps]
     while waiting:
         if (step := waiting.pop()) not in behind:
-            behind.add(step)
-            waiting += [before for name in rules[step] for before in steps_before(name, rules)]
+            read = {before for name in rules[step] for before in steps_before(name, rules)}
+            behind[step] = read
+            waiting += read
     yield "| step | what it does | calls | reads what these make |"
     yield "|---|---|---|---|"
-    for step in sorted(behind):
+    for step, read in sorted(behind.items()):
         script = _script(step, root)
-        does = _first_line(script)
         called = _names(_short(module, paper) for module in _called(script, root / "src"))
-        read = sorted({before for name in rules[step] for before in steps_before(name, rules)})
-        yield f"| `{step}` | {plain(does)} | {called} | {_names(read)} |"
+        yield f"| `{step}` | {plain(_first_line(script))} | {called} | {_names(sorted(read))} |"
 
 
 def _script(step: str, root: Path) -> ast.Module:

@@ -144,8 +144,8 @@ class Matrix:
     """A plugin of pytest that makes the slips instead of running the tests once.
 
     Attributes:
-        passing: of each module and line the tests that come past, by name without parameters.
-        noticed: of each slip within functions the tests that fail; None where they did not end.
+        failed: tests that have failed in this process, by name without parameters.
+        now: the test that is running, or its file while something that it shares is set up.
     """
 
     def __init__(

@@ -151,6 +151,8 @@ _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "
 _OF_BAGS = "a small BERT that read the words of {} in random order"
 _READ_DRAWN = "that read words drawn from four topics in each input"
 _IN_SIGHT = "of which four in five words to predict were in sight, right or wrong,"
+_ASKED_OF_SEEN = "attention follows topics where a model is asked of words that it can see"
+_CONTROL = "documents of the theory's own model show topics in attention: the positive control"
 _NULL_TEXTS = {name: text for name, text in _WORDS["attention_ratio"].items() if name != "claim"}
 _AFTER_FOUR = {
     "": ("bert", "a small BERT"),
@@ -189,17 +191,19 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     return _topics_after(f"one_article{name}", *models, subject, of_four)
 
 
+def _above_null(name: str, model: str, subject: str, claim: str, **texts: str) -> Finding:
+    """Whether words of one topic attend to each other more than those of permuted topics."""
+    texts = _NULL_TEXTS | texts
+    return _several(
+        name, model, subject, "attention_ratio", claim, refuted_if_undecided=True, **texts
+    )
+
+
 def _control_on_inputs(name: str, model: str, subject: str, **texts: str) -> Finding:
     """The positive control where it should show most, on inputs as it was trained on."""
-    return _several(
-        name,
-        model,
-        f"in {subject} {_READ_DRAWN}, words of one topic of such an input",
-        "attention_ratio",
-        "documents of the theory's own model show topics in attention: the positive control",
-        probed="inputs, words of one article",
-        refuted_if_undecided=True,
-        **_NULL_TEXTS | texts,
+    subject = f"in {subject} {_READ_DRAWN}, words of one topic of such an input"
+    return _above_null(
+        name, model, subject, _CONTROL, probed="inputs, words of one article", **texts
     )
 
 
@@ -425,15 +429,12 @@ WIKIPEDIA: list[Finding | Remark] = [
         refuted_if_undecided=True,
     ),
     *(
-        _several(
+        _above_null(
             name,
             model,
             f"in a small BERT {_READ_DRAWN}, {budget} (the positive control), words of one topic "
             "in articles",
-            "attention_ratio",
-            "documents of the theory's own model show topics in attention: the positive control",
-            refuted_if_undecided=True,
-            **_NULL_TEXTS,
+            _CONTROL,
         )
         for name, model, budget in (
             ("drawn_topics", "bert-drawn-as-long", "as many as others read of articles"),
@@ -454,20 +455,17 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-seen",
         f"a small BERT {_IN_SIGHT}",
         "over_usual_masks",
-        "attention follows topics where a model is asked of words that it can see",
+        _ASKED_OF_SEEN,
         does="attends more within topics than one with the usual masks",
         does_not="attends no more within topics than one with the usual masks",
         number=_MORE["number"],
         refuted_if_undecided=True,
     ),
-    _several(
+    _above_null(
         "topics_after_words_in_sight",
         "bert-seen",
         f"in a small BERT {_IN_SIGHT} words of one topic",
-        "attention_ratio",
-        "attention follows topics where a model is asked of words that it can see",
-        refuted_if_undecided=True,
-        **_NULL_TEXTS,
+        _ASKED_OF_SEEN,
     ),
     *(
         finding
