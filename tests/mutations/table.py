@@ -1257,8 +1257,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/trap.py",
-        "torch.linalg.eigvalsh(H_ee - H_eb @ H_eb.mT / H_bb)",
-        "torch.linalg.eigvalsh(H_ee)",
+        "apart = z - weight @ z",
+        "apart = z",
         "tests/unit/test_trap.py::test_the_curvature_is_that_of_the_dense_hessian_in_all_parameters",
         "the unigram model's curvature is that of a bias which stands still",
     ),

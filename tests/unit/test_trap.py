@@ -88,16 +88,16 @@ def test_the_curvature_is_that_of_the_dense_hessian_in_all_parameters(scale):
         rest[:D] = False  # e stands first
         H_ee, H_er, H_rr = hessian[:D, :D], hessian[:D, rest], hessian[rest][:, rest]
         least = torch.linalg.eigvalsh(H_ee - H_er @ torch.linalg.pinv(H_rr) @ H_er.T)[0] / unit
-        assert float(found[run]) == pytest.approx(float(least), rel=1e-5, abs=1e-6)
+        assert float(found[run]) == pytest.approx(float(least), rel=1e-7)
 
 
 def test_without_weights_it_is_what_the_theorem_gives():
     zero = {name: torch.zeros_like(value) for name, value in weights(0, 1).items()}
     x = torch.rand(1, 64, T, generator=torch.Generator().manual_seed(0)) < CHAIN.pi1
     found = curvature(zero, x.expand(2, -1, -1), CHAIN)
-    assert found.tolist() == pytest.approx([1, 1], abs=1e-6)
+    assert found.tolist() == pytest.approx([1, 1], abs=1e-12)
     below = curvature(zero, x.expand(2, -1, -1), Chain(0.2, 0.3))
-    assert below.tolist() == pytest.approx([-1, -1], abs=1e-6)
+    assert below.tolist() == pytest.approx([-1, -1], abs=1e-12)
 
 
 def test_runs_have_losses_and_curvatures_on_every_chain():

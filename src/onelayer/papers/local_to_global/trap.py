@@ -14,7 +14,6 @@ positive where p + q > 1. W_1, W_2, W_V, W_O change dz_t / de as they are traine
 set, and can turn it negative.
 """
 
-import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -24,10 +23,10 @@ from torch import Tensor
 from onelayer.compute.execution import Execution
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training import train_variants
-from onelayer.papers.local_to_global.transformer import population_losses
+from onelayer.papers.local_to_global.transformer import vectors
 from onelayer.settings.local_to_global import TRAP_STARTS, TrapSettings
 
-STEP = 1e-4  # of the differences; the slope's rounding is 1e-16, so that 1e-8 is right
+STEP = 1e-6  # of the differences of z_t: rounding 1e-10, and few hidden units switch within it
 
 
 def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tensor:
@@ -41,23 +40,24 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
         chain: whose symbols they are.
     """
     held = {name: value.detach().double() for name, value in parameters.items()}
-    best, d = math.log(chain.p / chain.q), held["e"].shape[1]
+    R, d = held["e"].shape
 
-    def slope(step: Tensor) -> Tensor:
-        """The gradient in (e, b), [R, d + 1], a step [d + 1] from the unigram model."""
-        both = step.expand(len(held["b"]), -1).clone().requires_grad_()
-        with torch.enable_grad():
-            moved = held | {"e": both[:, :d], "b": best + both[:, d]}
-            return torch.autograd.grad(population_losses(moved, x, chain).sum(), both)[0]
+    def at(e: Tensor) -> Tensor:
+        """z_t of every run at an e [d], [R, B, T, d]."""
+        return vectors(held | {"e": e.expand(R, d)}, x)
 
-    # Central differences: attention's own backward pass has no derivative.
-    steps = STEP * torch.eye(d + 1, dtype=torch.float64, device=x.device)
-    hessian = torch.stack([(slope(one) - slope(-one)) / (2 * STEP) for one in steps], dim=1)
-    hessian = (hessian + hessian.mT) / 2
-    H_ee, H_eb, H_bb = hessian[:, :d, :d], hessian[:, :d, d:], hessian[:, d:, d:]
-    least = torch.linalg.eigvalsh(H_ee - H_eb @ H_eb.mT / H_bb)[:, 0]
+    one = x.double().flatten(1)[:, None]  # [R, 1, B T]
+    ones, zeros = (symbol.sum(dim=2, keepdim=True) for symbol in (one, 1 - one))
+    weight = one * chain.pi1 / ones + (1 - one) * chain.pi0 / zeros  # as in population losses
+    wrong = weight * (chain.pi1 - chain.p - (1 - chain.q - chain.p) * one)
+    steps = STEP * torch.eye(d, dtype=torch.float64, device=x.device)
+    slopes = [wrong @ (at(step) - at(-step)).flatten(1, 2) / (2 * STEP) for step in steps]
+    first = torch.cat(slopes, dim=1)
+    z = at(torch.zeros_like(steps[0])).flatten(1, 2)
+    apart = z - weight @ z
+    S = first + first.mT + chain.pi1 * chain.pi0 * (weight.mT * apart).mT @ apart
     unit = 2 * abs(chain.p * chain.q * (chain.p + chain.q - 1)) / (chain.p + chain.q) ** 2
-    return least / unit
+    return torch.linalg.eigvalsh(S)[:, 0] / unit
 
 
 def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
