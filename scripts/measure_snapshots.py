@@ -29,6 +29,6 @@ def main(step: Step, trainings: list[PretrainModelSettings], lda: LdaSettings) -
     given = load_tokenizer(inputs.model), articles, step.read("kept_words"), vocabulary
     measures = measure_snapshots(runs, *given, step.settings, step.progress)
     pieces = step.read("pieces")["piece"]
-    known = KnownTopics(read_topics(inputs.topics), vocabulary, lda, pieces)
-    learned = measure_learned(trainings, inputs.histories, inputs.text, inputs.pieces, known)
+    topic_model = KnownTopics(read_topics(inputs.topics), vocabulary, lda, pieces)
+    learned = measure_learned(trainings, inputs.histories, inputs.text, inputs.pieces, topic_model)
     step.write(measures=pd.concat([measures, learned], ignore_index=True))

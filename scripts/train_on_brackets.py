@@ -8,5 +8,5 @@ from onelayer.settings.topic_structure_synthetic import DyckSettings, SyntheticT
 
 @program(settings=SyntheticTraining, outputs="found norms")
 def main(step: Step, brackets: DyckSettings) -> None:
-    found, norms = dyck(step.settings, brackets, execution_of(step))
-    step.write(found=found, norms=norms)
+    measured, norms = dyck(step.settings, brackets, execution_of(step))
+    step.write(found=measured, norms=norms)

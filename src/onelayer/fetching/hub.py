@@ -73,8 +73,8 @@ class Repository:
 
         cached = self._ask(download, file)
         expected = self.settings.sums.get(file)
-        if expected and (found := file_sha256(cached)) != expected:
-            raise OnelayerError(f"{file} of {self}: expected sha256 {expected}, found {found}")
+        if expected and (actual := file_sha256(cached)) != expected:
+            raise OnelayerError(f"{file} of {self}: expected sha256 {expected}, found {actual}")
         shutil.copyfile(cached, target)
 
     def files(self) -> list[str]:
@@ -192,16 +192,16 @@ def _check_content(path: Path, what: str) -> None:
     """
     blob = path.resolve()
     if re.fullmatch("[0-9a-f]{64}", blob.name):
-        found = [file_sha256(blob)]
+        possible = [file_sha256(blob)]
     elif re.fullmatch("[0-9a-f]{40}", blob.name):
         # Some mirrors give the plain SHA-1 instead of git's.
-        found = [_sha1(blob, f"blob {blob.stat().st_size}\0".encode()), _sha1(blob)]
+        possible = [_sha1(blob, f"blob {blob.stat().st_size}\0".encode()), _sha1(blob)]
     else:
         return  # a file system without links, where the name is lost, or sums of another kind
-    if blob.name not in found:
+    if blob.name not in possible:
         path.unlink()
         blob.unlink(missing_ok=True)
-        raise PassingError(f"{what} is altered: expected sum {blob.name}, found {found[0]}")
+        raise PassingError(f"{what} is altered: expected sum {blob.name}, found {possible[0]}")
 
 
 def _sha1(path: Path, header: bytes = b"") -> str:

@@ -32,10 +32,10 @@ def said(path: Path, name: str, control: str) -> str:
             for model, column in ((name, "checkpoint [95%]"), (control, "random [95%]")):
                 place = model, threshold, quantity
                 row[column] = ABOUT_0 if place in about_0 else interval_of(by.loc[place])
-            own = (name, threshold, quantity) in about_0
+            about_zero = (name, threshold, quantity) in about_0
             for column, digits in (("null", 2), ("z", 1)):
-                beside = by.loc[(name, threshold, f"{quantity}_{column}"), "value"]
-                row[column] = number(math.nan if own else beside, digits)
+                other = by.loc[(name, threshold, f"{quantity}_{column}"), "value"]
+                row[column] = number(math.nan if about_zero else other, digits)
             rows.append(row)
     shown = pd.DataFrame(rows).to_string(index=False)
     title = f"{name}: between words of one topic, over that between words of two"

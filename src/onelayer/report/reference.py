@@ -203,7 +203,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         ("claims", "\n".join(every_claim)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
-    by_name = {one.finding.name: one for found in said.values() for one in found}
+    by_name = {one.finding.name: one for of_paper in said.values() for one in of_paper}
     by_name |= said_beside(runs)
     renewed = {"score": score(board)}
     if (reference / MINUTES).is_file():
@@ -234,8 +234,8 @@ def said_beside(runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]])
     """What was found in `runs_beside`, as `run/finding`."""
     return {
         f"{run}/{one.finding.name}": one
-        for run, (found, _) in runs.items()
-        for saids in found.values()
+        for run, (of_run, _) in runs.items()
+        for saids in of_run.values()
         for one in saids
     }
 
@@ -292,27 +292,29 @@ def predicted(
     Of the runs kept beside the reference run, by name, there is what the reference run has not.
     """
     missing = {
-        one.finding.name for found in said.values() for one in found if one.verdict == NOT_RUN
+        one.finding.name for of_paper in said.values() for one in of_paper if one.verdict == NOT_RUN
     }
     elsewhere = {
         run: those(
-            _foreseen(found, where),
+            _foreseen(of_run, where),
             lambda one: one.finding.name in missing and one.verdict != NOT_RUN,
         )
-        for run, (found, where) in runs.items()
+        for run, (of_run, where) in runs.items()
     }
-    moved = {one.finding.name for run in elsewhere.values() for own in run.values() for one in own}
+    moved = {
+        one.finding.name for run in elsewhere.values() for saids in run.values() for one in saids
+    }
     here = those(_foreseen(said, places), lambda one: one.finding.name not in moved)
     text = []
     for outcome in sentences.OUTCOMES:
         papers = those(here, lambda one, outcome=outcome: sentences.came(one) == outcome)
         if any(papers.values()):
             text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places, verdicts=False)]
-    for run, found in elsewhere.items():
-        if any(found.values()):
+    for run, of_run in elsewhere.items():
+        if any(of_run.values()):
             text += [f"## Beside the reference run: {run.replace('_', ' ')}", ""]
-            text += [f"What the reference run has not: {_outcomes(found)}.", ""]
-            text += by_paper(found, runs[run][1], verdicts=False)
+            text += [f"What the reference run has not: {_outcomes(of_run)}.", ""]
+            text += by_paper(of_run, runs[run][1], verdicts=False)
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
         "of the run; [what earlier runs had shown by then](../notes.md#the-run-before). Of the "
@@ -329,7 +331,7 @@ def _foreseen(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, l
 
 def _outcomes(said: Mapping[str, Sequence[Said]]) -> str:
     """How often each came that may come of a prediction."""
-    came = Counter(sentences.came(one) for found in said.values() for one in found)
+    came = Counter(sentences.came(one) for of_paper in said.values() for one in of_paper)
     return ", ".join(f"{came[outcome]} {outcome}" for outcome in sentences.OUTCOMES)
 
 
@@ -351,12 +353,12 @@ def with_blocks(text: str, renewed: Mapping[str, str]) -> str:
     return _BLOCK.sub(block, text)
 
 
-def targets(known: pd.DataFrame) -> str:
+def targets(taken: pd.DataFrame) -> str:
     """What each target shows, and the minutes that it took, as `minutes` counts them.
 
     A table for each paper, or part of one.
     """
-    by_target = known.set_index("target")["minutes"]
+    by_target = taken.set_index("target")["minutes"]
 
     def took(target: str) -> str:
         if target not in by_target:

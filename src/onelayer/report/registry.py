@@ -111,8 +111,8 @@ class Registry:
         self._patterns.append(pattern)
         for values in itertools.product(*wildcards.values()):
             chosen = dict(zip(wildcards, values, strict=True))
-            own = {"name": name.format(**chosen), "target": target.format(**chosen)}
-            result = replace(pattern, **own)
+            named = {"name": name.format(**chosen), "target": target.format(**chosen)}
+            result = replace(pattern, **named)
             if result.base in self.declared:
                 raise OnelayerError(f"{kind} {result.name}: declared twice")
             self.declared[result.base] = result
@@ -146,12 +146,12 @@ class Registry:
 
     def targets(self) -> Mapping[str, list[str]]:
         """Files of every named target: one of each result, of each paper and of its parts."""
-        found: dict[str, list[str]] = defaultdict(list)
+        files: dict[str, list[str]] = defaultdict(list)
         for base, result in self.declared.items():
-            found[result.target] += result.files
+            files[result.target] += result.files
             for group in result.groups if base not in self._left_out else []:
-                found[group] += result.files
-        return dict(found)
+                files[group] += result.files
+        return dict(files)
 
 
 def targets() -> dict[tuple[str, str], dict[str, str]]:
@@ -162,7 +162,7 @@ def targets() -> dict[tuple[str, str], dict[str, str]]:
     """
     captions = (REPOSITORY / "workflow/report").glob("*_*.rst")
     shown = {path.stem: summary(path) for path in captions}
-    found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    lines: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for one in sorted(read_declarations(), key=_place):
         target = one.target or usual_target(one.kind, one.name)
         result = Result(one.kind, one.name, one.section, one.label, one.rule, target)
@@ -170,8 +170,8 @@ def targets() -> dict[tuple[str, str], dict[str, str]]:
         group, title, line = result.groups[-1], FOLDERS[one.folder], shown.pop(one.rule)
         title += f": {part}" if colon else ""
         overlaps = get_args(Overlap) if one.wildcards else [""]
-        found[group, title] |= {target.format(overlap=overlap): line for overlap in overlaps}
-    return {**found, ("", ""): shown}
+        lines[group, title] |= {target.format(overlap=overlap): line for overlap in overlaps}
+    return {**lines, ("", ""): shown}
 
 
 def _place(one: Declaration) -> tuple[int, str, bool]:
@@ -181,9 +181,9 @@ def _place(one: Declaration) -> tuple[int, str, bool]:
 
 def main() -> str:
     """Every table, figure and animation by its target, with the first sentence of its caption."""
-    found = targets()
-    lines = {target: line for group in found.values() for target, line in group.items()}
-    groups = FOLDERS | {name: title for name, title in found if name}
+    by_group = targets()
+    lines = {target: line for group in by_group.values() for target, line in group.items()}
+    groups = FOLDERS | {name: title for name, title in by_group if name}
     ordered = [*sorted(lines.items()), ("", ""), *((g, f"all of {of}") for g, of in groups.items())]
     return "\n".join(f"{target:<42} {line}".rstrip() for target, line in ordered)
 

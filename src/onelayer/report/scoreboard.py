@@ -115,8 +115,8 @@ def holm(p: np.ndarray) -> np.ndarray:
         [claims], in the order given; NaN stay NaN and do not count among the m.
     """
     adjusted, order = np.empty(len(p)), np.argsort(p)  # NaN last
-    left = np.isfinite(p).sum() - np.arange(len(p))
-    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, left * p[order]))
+    remaining = np.isfinite(p).sum() - np.arange(len(p))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, remaining * p[order]))
     return adjusted
 
 

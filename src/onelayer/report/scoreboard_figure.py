@@ -49,9 +49,9 @@ def scoreboard(table: pd.DataFrame) -> Figure:
         rows.append((paper, []))
         apart = apart_from_own(judged)
         for of, label in LINES.items():
-            found = sorted(judged.loc[apart == of, "verdict"], key=list(VERDICTS).index)
-            for first in range(0, len(found), ACROSS):
-                rows.append(("" if first else label, found[first : first + ACROSS]))
+            verdicts = sorted(judged.loc[apart == of, "verdict"], key=list(VERDICTS).index)
+            for first in range(0, len(verdicts), ACROSS):
+                rows.append(("" if first else label, verdicts[first : first + ACROSS]))
     legend = math.ceil(len(MARKS) / 3)
     height = (len(rows) + legend + len(NOTES) + 1) * LINE
     drawn, axes = plt.subplots(figsize=(WIDTH, height), layout="none")

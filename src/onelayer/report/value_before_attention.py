@@ -132,10 +132,10 @@ def readable_cases(table: pd.DataFrame) -> pd.DataFrame:
 def value_before_attention(distances: pd.DataFrame) -> pd.DataFrame:
     """Of every case when attention begins beside values, done and begun, and whether these rest."""
     runs = distances.groupby([*CASE, "seed"], sort=False)
-    found = pd.DataFrame({key: of_run(run) for key, run in runs}).T
-    found.index.names = [*CASE, "seed"]
+    per_run = pd.DataFrame({key: of_run(run) for key, run in runs}).T
+    per_run.index.names = [*CASE, "seed"]
     claims = []
-    for (paper, optimizer, scale, ratio), of_case in found.groupby(CASE, sort=False):
+    for (paper, optimizer, scale, ratio), of_case in per_run.groupby(CASE, sort=False):
         keys = {"paper": paper, "optimizer": optimizer, "scale": scale, "ratio": ratio}
         setting = f"{optimizer}, start x {scale:.15g}, attention's rate x {ratio:.15g}"
         by_seed = of_case.droplevel(CASE)

@@ -23,9 +23,9 @@ def asks(
 
     `device` is the setting of a step that has one, or a function of wildcards.
     """
-    found: dict[str, object] = {"mem_mb": growing(mem_mb), "runtime": growing(minutes)}
+    resources: dict[str, object] = {"mem_mb": growing(mem_mb), "runtime": growing(minutes)}
     if callable(device):
-        found["gpu"] = lambda wildcards: gpus(device(wildcards))
+        resources["gpu"] = lambda wildcards: gpus(device(wildcards))
     elif device is not None:
-        found["gpu"] = gpus(device)
-    return found
+        resources["gpu"] = gpus(device)
+    return resources

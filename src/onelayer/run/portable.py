@@ -101,10 +101,10 @@ def check_switches(environment: Mapping[str, str]) -> None:
         OnelayerError: names the first that is not.
     """
     for name, value in SWITCHES.items():
-        if (found := environment.get(name)) != value:
-            found = "is not set" if found is None else f"is {found!r}"
+        if (actual := environment.get(name)) != value:
+            actual = "is not set" if actual is None else f"is {actual!r}"
             raise OnelayerError(
-                f"portable: {name} {found}; it must be {value!r} before Python starts, as the "
+                f"portable: {name} {actual}; it must be {value!r} before Python starts, as the "
                 "command that Snakemake runs sets it"
             )
 
@@ -115,30 +115,31 @@ def check_libraries() -> None:
     Raises:
         OnelayerError: names one that computes by other kernels.
     """
-    for name, (found, wanted) in _kernels().items():
-        if found != wanted:
+    for name, (actual, wanted) in _kernels().items():
+        if actual != wanted:
             raise OnelayerError(
-                f"portable: {name} takes kernels for {found}, whatever its switch says: another "
+                f"portable: {name} takes kernels for {actual}, whatever its switch says: another "
                 "build than that of requirements.lock, or loaded before its switch was set"
             )
 
 
 def _kernels() -> dict[str, tuple[object, object]]:
     """What each library that is loaded says of its kernels, and what it should."""
-    found: dict[str, tuple[object, object]] = {}
+    kernels: dict[str, tuple[object, object]] = {}
     if torch := sys.modules.get("torch"):
-        found["torch"] = (torch.backends.cpu.get_cpu_capability(), "AVX2")
+        kernels["torch"] = (torch.backends.cpu.get_cpu_capability(), "AVX2")
         if (branch := _mkl_branch(torch)) is not None:
-            found["torch's MKL"] = (branch, MKL_COMPATIBLE)
+            kernels["torch's MKL"] = (branch, MKL_COMPATIBLE)
     if numpy := sys.modules.get("numpy"):
-        known = numpy._core._multiarray_umath.__cpu_features__
+        features = numpy._core._multiarray_umath.__cpu_features__
         barred = SWITCHES["NPY_DISABLE_CPU_FEATURES"].split()
-        found["numpy"] = (" ".join(name for name in barred if known.get(name)) or "AVX2", "AVX2")
+        more = " ".join(name for name in barred if features.get(name))
+        kernels["numpy"] = (more or "AVX2", "AVX2")
     for library in threadpool_info():
         if library["internal_api"] == "openblas":
             name = f"OpenBLAS ({Path(library['filepath']).name})"
-            found[name] = (library.get("architecture"), SWITCHES["OPENBLAS_CORETYPE"])
-    return found
+            kernels[name] = (library.get("architecture"), SWITCHES["OPENBLAS_CORETYPE"])
+    return kernels
 
 
 def _mkl_branch(torch: types.ModuleType) -> int | None:

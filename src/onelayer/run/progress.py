@@ -35,8 +35,8 @@ def _line(done: int, total: int | None, unit: str, seconds: float) -> str:
     """`12,000 of 48,000 doc, 25%, 3 minutes left`."""
     if not total:
         return f"{done:,} {unit}"
-    left = seconds / done * (total - done)
-    return f"{done:,} of {total:,} {unit}, {done / total:.0%}, {lasting(left)} left"
+    remaining = seconds / done * (total - done)
+    return f"{done:,} of {total:,} {unit}, {done / total:.0%}, {lasting(remaining)} left"
 
 
 def lasting(seconds: float) -> str:

@@ -74,12 +74,12 @@ def module_files(name: str, root: Path = REPOSITORY) -> list[Path]:
     depends on them. So is `onelayer/__init__.py`, which finds public functions for users; steps
     import modules.
     """
-    place, found = f"{root}/src/{PACKAGE}", []
+    place, files = f"{root}/src/{PACKAGE}", []
     for part in name.split(".")[1:]:
         place = f"{place}/{part}"
         if (file := _module_file(place)) and not read_source(file).bare:
-            found.append(file)
-    return found
+            files.append(file)
+    return files
 
 
 @functools.cache
@@ -92,8 +92,8 @@ def _module_file(place: str) -> Path | None:
 @functools.cache
 def _own_imports(path: Path, root: Path) -> frozenset[Path]:
     """Files of this package that a file's imports execute."""
-    own = (name for name in read_source(path).imports if name.split(".")[0] == PACKAGE)
-    return frozenset(file for name in own for file in module_files(name, root))
+    imported = (name for name in read_source(path).imports if name.split(".")[0] == PACKAGE)
+    return frozenset(file for name in imported for file in module_files(name, root))
 
 
 @functools.cache
@@ -135,10 +135,10 @@ def _version(module: str) -> str | None:
     if importlib.util.find_spec(module) is None:
         return None
     try:
-        found = importlib.metadata.distribution(module)
+        held = importlib.metadata.distribution(module)
     except importlib.metadata.PackageNotFoundError:  # of another name, as scikit-learn is
-        found = next((d for d in importlib.metadata.distributions() if _holds(d, module)), None)
-    return found and f"{found.name.lower()} {found.version}"
+        held = next((d for d in importlib.metadata.distributions() if _holds(d, module)), None)
+    return held and f"{held.name.lower()} {held.version}"
 
 
 def _holds(distribution: importlib.metadata.Distribution, module: str) -> bool:
@@ -218,8 +218,8 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
         def chosen(value: object) -> object:
             return value(wildcards) if isinstance(value, types.FunctionType) else value
 
-        found = {name: chosen(value) for name, value in values.items()}
-        return settings_json(*map(chosen, blocks), **found)
+        named = {name: chosen(value) for name, value in values.items()}
+        return settings_json(*map(chosen, blocks), **named)
 
     name, _, function = step.partition(":")
     file = REPOSITORY / "scripts" / f"{name}.py"

@@ -25,8 +25,8 @@ def reason(command: str, outputs: Sequence[str]) -> str:
     before = json.loads(records[0].read_text(encoding="utf-8"))
     words = shlex.split(command)
     old, new = (
-        dict(_leaves(found))
-        for found in (before["settings"], json.loads(words[words.index("--settings") + 1]))
+        dict(_leaves(settings))
+        for settings in (before["settings"], json.loads(words[words.index("--settings") + 1]))
     )
     # A record has the defaults of what its step validated, a command only what is handed on.
     changed = [
@@ -51,23 +51,23 @@ def _edited(step: str, record: Path) -> str:
     The record has one digest of them all; after a new checkout all are younger.
     """
     made = record.stat().st_mtime
-    found = [path for path in code_closure(step) if (REPOSITORY / path).stat().st_mtime > made]
-    return f" ({_listed(found)})" if found else ""
+    changed = [path for path in code_closure(step) if (REPOSITORY / path).stat().st_mtime > made]
+    return f" ({_listed(changed)})" if changed else ""
 
 
-def _listed(found: Sequence[str]) -> str:
-    more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
-    return ", ".join([*found[:MOST], *more])
+def _listed(paths: Sequence[str]) -> str:
+    more = [f"and {len(paths) - MOST} more"] if len(paths) > MOST else []
+    return ", ".join([*paths[:MOST], *more])
 
 
-def _leaves(found: object, key: str = "") -> Iterator[tuple[str, object]]:
+def _leaves(value: object, key: str = "") -> Iterator[tuple[str, object]]:
     """Every value of nested settings, by its path; items of lists count from 1."""
-    if isinstance(found, Mapping) or (isinstance(found, list) and found):
-        items = found.items() if isinstance(found, Mapping) else enumerate(found, 1)
+    if isinstance(value, Mapping) or (isinstance(value, list) and value):
+        items = value.items() if isinstance(value, Mapping) else enumerate(value, 1)
         for name, value in items:
             yield from _leaves(value, f"{key}.{name}" if key else str(name))
     else:
-        yield key, found
+        yield key, value
 
 
 def _list_item(key: str, new: Mapping[str, object], old: Mapping[str, object]) -> bool:

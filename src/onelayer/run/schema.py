@@ -28,8 +28,8 @@ class _WithTexts(GenerateJsonSchema):
             [body] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
             for field, text in itertools.pairwise(body.body):
                 if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-                    known = described["properties"].get(field.target.id, {})
-                    known.setdefault("description", inspect.cleandoc(text.value.value))
+                    entry = described["properties"].get(field.target.id, {})
+                    entry.setdefault("description", inspect.cleandoc(text.value.value))
         return described
 
 

@@ -237,12 +237,12 @@ def atomic_outputs(paths: Iterable[Path]) -> Iterator[list[Path]]:
 
 
 @contextlib.contextmanager
-def scratch_folder(beside: Path) -> Iterator[Path]:
+def scratch_folder(path: Path) -> Iterator[Path]:
     """An empty folder beside a file, gone after the block.
 
     Its name is always the same, so that what a `kill -9` left in it goes with the next run.
     """
-    folder = beside.with_name(f".part-scratch-{beside.name}")
+    folder = path.with_name(f".part-scratch-{path.name}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -422,7 +422,7 @@ def _write_record(
     started: datetime,
     log_file: Path | None,
 ) -> None:
-    found = sums(part_of.values())
+    digests = sums(part_of.values())
     record = {
         "step": step.name,
         "settings": step.settings.model_dump(mode="json"),
@@ -434,7 +434,7 @@ def _write_record(
         "started": started.isoformat(timespec="seconds"),
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "inputs": sums(step.files),
-        "outputs": {str(path): found[str(part)] for path, part in part_of.items()},
+        "outputs": {str(path): digests[str(part)] for path, part in part_of.items()},
         "warnings": _warned(log_file),
     }
     place.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")

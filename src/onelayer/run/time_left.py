@@ -10,14 +10,14 @@ KNOWN = 0.8  # of the jobs' share at least, or nothing is said
 
 def read_benchmarks(folder: Path) -> dict[str, float]:
     """Mean seconds of each rule's jobs, from `<rule>.tsv` and `<rule>/**/*.tsv`."""
-    found: dict[str, list[float]] = {}
+    by_rule: dict[str, list[float]] = {}
     for path in folder.rglob("*.tsv"):
         rule = path.relative_to(folder).parts[0].removesuffix(".tsv")
         with path.open(newline="", encoding="utf-8") as file:
-            found.setdefault(rule, []).extend(
+            by_rule.setdefault(rule, []).extend(
                 float(row["s"]) for row in csv.DictReader(file, delimiter="\t")
             )
-    return {rule: sum(seconds) / len(seconds) for rule, seconds in found.items() if seconds}
+    return {rule: sum(seconds) / len(seconds) for rule, seconds in by_rule.items() if seconds}
 
 
 class TimeLeft:
@@ -43,8 +43,8 @@ class TimeLeft:
 
     def finish(self, job: int) -> None:
         """A job ends; one that is not known to run is left out."""
-        if found := self._running.pop(job, None):
-            self._done += self._seconds.get(found[0], 0.0)
+        if running := self._running.pop(job, None):
+            self._done += self._seconds.get(running[0], 0.0)
 
     def estimate(self, now: float) -> float | None:
         """Seconds until the end, at the speed so far; None where too little is known."""

@@ -25,21 +25,21 @@ class Block(pydantic.BaseModel):
     @classmethod
     def _name_unknown_keys(cls, values: object) -> object:
         # pydantic would refuse them too, but without saying what is known here.
-        known = cls.model_fields
+        fields = cls.model_fields
         for key in values if isinstance(values, dict) else ():
-            if key not in known:
-                hint = nearest(key, known)
-                raise ValueError(f"unknown key {shown(key)}{hint}; known here: {', '.join(known)}")
+            if key not in fields:
+                hint = nearest(key, fields)
+                raise ValueError(f"unknown key {shown(key)}{hint}; known here: {', '.join(fields)}")
         return values
 
     @classmethod
-    def of_fields(cls, other: "Block", **own: object) -> Self:
+    def of_fields(cls, other: "Block", **changed: object) -> Self:
         """What another block has of these fields, but for those that are given."""
-        return cls(**{n: getattr(other, n) for n in cls.model_fields.keys() - own} | own)
+        return cls(**{n: getattr(other, n) for n in cls.model_fields.keys() - changed} | changed)
 
-    def but(self, **own: object) -> Self:
+    def but(self, **changed: object) -> Self:
         """The same with other values, which are checked."""
-        return self.of_fields(self, **own)
+        return self.of_fields(self, **changed)
 
 
 class Credited(Block):
@@ -80,9 +80,9 @@ def each_once(*keys: str) -> pydantic.AfterValidator:
     """Of a list: no two entries are the same, or agree in all of these fields."""
 
     def check(entries: list) -> list:
-        found = [tuple(getattr(entry, key, None) for key in keys) or (entry,) for entry in entries]
-        for values in found:
-            if found.count(values) > 1:
+        keyed = [tuple(getattr(entry, key, None) for key in keys) or (entry,) for entry in entries]
+        for values in keyed:
+            if keyed.count(values) > 1:
                 named = zip(keys, values, strict=True) if len(keys) > 1 else [("", values[0])]
                 same = ", ".join(
                     f"{key} {value}".strip() for key, value in named if value is not None
@@ -121,8 +121,8 @@ def describe(problem: Mapping, config: object) -> str:
     if "tag" in problem.get("ctx", {}):
         message = message.replace(f"'{problem['ctx']['tag']}'", shown(problem["ctx"]["tag"]))
     of_a_block = isinstance(problem["input"], Mapping) or problem["type"] == "missing"
-    found = "" if of_a_block else f", found {shown(problem['input'])}"
-    return f"{where}: {message[0].lower()}{message[1:]}{found}"
+    given = "" if of_a_block else f", found {shown(problem['input'])}"
+    return f"{where}: {message[0].lower()}{message[1:]}{given}"
 
 
 def _key_path(location: tuple, config: object) -> list[str]:

@@ -321,10 +321,10 @@ class DecisionListSettings(Block):
                 f"shown: the first is drawn token by token, with L at most {MOST_SHOWN}, found {L}"
             )
         runs = [run for run in self.attention.runs if run.delta == 1 and run.shortest is None]
-        known = sorted(set(map(size_of, runs)))
+        sizes = sorted(set(map(size_of, runs)))
         for shown in self.shown:
-            if size_of(shown) not in known:
-                have = "; ".join("L {}, n {}, m {}".format(*size) for size in known) or "none"
+            if size_of(shown) not in sizes:
+                have = "; ".join("L {}, n {}, m {}".format(*size) for size in sizes) or "none"
                 raise ValueError(
                     "shown: L {}, n {}, m {} has no run with delta 1 in attention.runs; "
                     "these have: {}".format(*size_of(shown), have)

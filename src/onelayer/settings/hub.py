@@ -31,9 +31,9 @@ def _inside(path: str) -> str:
 
 def check_braces(path: str) -> None:
     """Refuse a path in which Snakemake would fill in the value of a wildcard, and read another."""
-    if found := _WILDCARD.search(path):
+    if match := _WILDCARD.search(path):
         raise ValueError(
-            f"{found[0]} in {path} would be a wildcard to Snakemake; rename it or link to it"
+            f"{match[0]} in {path} would be a wildcard to Snakemake; rename it or link to it"
         )
 
 
@@ -122,11 +122,11 @@ class DiskFiles(Block):
 
     def files(self, endings: Sequence[str]) -> list[str]:
         """The files, folders replaced by what they hold."""
-        found = []
+        files = []
         for path in (Path(path).expanduser() for path in self.paths):
             within = sorted(p for p in path.rglob("*") if p.name.endswith(tuple(endings)))
-            found += [str(p) for p in within if p.is_file()] if path.is_dir() else [str(path)]
-        return found
+            files += [str(p) for p in within if p.is_file()] if path.is_dir() else [str(path)]
+        return files
 
 
 def leads_out(path: Path, folder: Path) -> Path | None:

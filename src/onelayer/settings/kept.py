@@ -36,17 +36,17 @@ def kept_settings(results: Path) -> dict:
     """
     place = results / SETTINGS
     try:
-        content, known = place.read_bytes(), (results / SETTINGS_SUM).read_bytes()
-        found = json.loads(content)
+        content, digest = place.read_bytes(), (results / SETTINGS_SUM).read_bytes()
+        settings = json.loads(content)
     except FileNotFoundError as error:
         raise OnelayerError(f"{error.filename} does not exist: {_AGAIN}") from None
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        settings = None
+    if not isinstance(settings, dict):
         raise OnelayerError(f"{place}: not the settings of a run")
-    if known != _sum(content):
+    if digest != _sum(content):
         raise OnelayerError(f"{place}: edited since the run kept it: {_AGAIN}")
-    return found
+    return settings
 
 
 def _sum(content: bytes) -> bytes:

@@ -129,8 +129,8 @@ class TrainingSettings(Block):
     def authors(self) -> bool:
         """Whether it is the training that the authors show."""
         first, last = AUTHORS_ITERATIONS
-        own = self.model_dump(include=set(AUTHORS_TRAINING))
-        return own == AUTHORS_TRAINING and first <= self.iterations <= last
+        chosen = self.model_dump(include=set(AUTHORS_TRAINING))
+        return chosen == AUTHORS_TRAINING and first <= self.iterations <= last
 
 
 class EnsembleSettings(Computing):
@@ -205,8 +205,8 @@ class Variant(Block):
 
     def applied(self, base: TrainingSettings) -> TrainingSettings:
         """The training with this change."""
-        own = self.model_dump(exclude={"name", "initialisation"}, exclude_none=True)
-        return base.model_copy(update=own)
+        changed = self.model_dump(exclude={"name", "initialisation"}, exclude_none=True)
+        return base.model_copy(update=changed)
 
 
 class AblationSettings(Block):
@@ -349,7 +349,7 @@ class LocalToGlobalSettings(Block):
     @property
     def ablated(self) -> AblationRunSettings:
         """What the ablation trains: as the transformer is, but for what `ablation` says."""
-        base, own = self.transformer, self.ablation
-        training = base.training.model_copy(update={"iterations": own.iterations})
-        changed = {"training": training, "seeds": own.seeds, "variants": own.variants}
+        base, ablation = self.transformer, self.ablation
+        training = base.training.model_copy(update={"iterations": ablation.iterations})
+        changed = {"training": training, "seeds": ablation.seeds, "variants": ablation.variants}
         return AblationRunSettings.of_fields(base, **changed)

@@ -111,8 +111,8 @@ class Settings(Block):
     def pretraining_of(self, model: str, seed: int) -> PretrainModelSettings:
         """What one training of a model of source `pretrain` needs to know."""
         source = self.models[model]
-        own = (source.tokens, source.layers, source.hidden_as)
-        return self.pretraining.of(source.family, seed, *own)
+        of_model = (source.tokens, source.layers, source.hidden_as)
+        return self.pretraining.of(source.family, seed, *of_model)
 
     def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
         """What is measured again on one machine: the papers' own settings, on the CPU."""
@@ -207,12 +207,12 @@ def _check_references(settings: Settings) -> None:
         ("stability.transformers.variants", again.transformers.variants, variants),
         ("stability.joint_training.sizes", map(_size_name, again.joint_training.sizes), small),
     ]
-    for key, values, known in named:
+    for key, values, names in named:
         for value in values:
-            if value not in known:
+            if value not in names:
                 raise OnelayerError(
-                    f"config: {key}: unknown name {shown(value)}{nearest(value, known)}; "
-                    f"known: {', '.join(sorted(known))}"
+                    f"config: {key}: unknown name {shown(value)}{nearest(value, names)}; "
+                    f"known: {', '.join(sorted(names))}"
                 )
     taken = {f"{name}-{seed}": name for name in models for seed in settings.seeds(name)}
     if clash := sorted(taken.keys() & models.keys()):

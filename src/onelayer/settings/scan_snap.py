@@ -70,8 +70,8 @@ class SimulationSettings(Computing):
 
     def rates(self, name: Literal["lr_Z", "lr_Y_multiplier"]) -> list[float]:
         """The values of a list or grid of rates."""
-        found = getattr(self, name)
-        return found.values if isinstance(found, RateGrid) else found
+        rates = getattr(self, name)
+        return rates.values if isinstance(rates, RateGrid) else rates
 
     @property
     def observed(self) -> list[int]:
@@ -197,14 +197,14 @@ class LanguageModelSettings(Computing):
         maps_at = [t for t in self.maps_at if t <= iterations]
         if len(maps_at) < len(self.maps_at):
             maps_at = list(dict.fromkeys([*maps_at, iterations]))
-        own = {
+        changed = {
             "corpus": training.corpus or self.corpus,
             "seeds": training.seeds or self.seeds,
             "iterations": iterations,
             "maps_at": maps_at,
             "trainings": [training],
         }
-        return self.but(**own)
+        return self.but(**changed)
 
     @property
     def observed(self) -> list[int]:
@@ -261,5 +261,5 @@ class ScanSnapSettings(Block):
     @property
     def changed_scan(self) -> SimulationSettings:
         """The scan, of which `assumptions` changes one at a time."""
-        own = self.assumptions
-        return self.scan.model_copy(update={"seeds": own.seeds, "longer": own.longer})
+        changed = self.assumptions.model_dump(include={"seeds", "longer"})
+        return self.scan.model_copy(update=changed)

@@ -193,9 +193,9 @@ class TopicStructureSettings(Block):
     @model_validator(mode="after")
     def _choices_are_fitted(self) -> "TopicStructureSettings":
         for key in ("topics", "seeds"):
-            known = getattr(self.robustness, key)
-            if other := [one for one in getattr(self.choices, key) if one not in known]:
-                raise ValueError(f"choices.{key}: {other[0]} is none of robustness.{key}, {known}")
+            fitted = getattr(self.robustness, key)
+            if other := [one for one in getattr(self.choices, key) if one not in fitted]:
+                raise ValueError(f"choices.{key}: {other[0]} is none of robustness.{key}, {fitted}")
         if "gensim" not in self.robustness.backends:
             raise ValueError("choices: robustness.backends has no gensim, which they need")
         return self

@@ -395,8 +395,8 @@ class SyntheticSettings(SyntheticTraining):
     @pydantic.model_validator(mode="after")
     def _a_batch_at_least(self) -> "SyntheticSettings":
         for key in ("theory", "components", "attention", "two_stages", "stage_two", "dyck"):
-            if self.batch > (found := getattr(self, key).documents):
-                raise ValueError(f"{key}.documents = {found}: at least one batch of {self.batch}")
+            if self.batch > (fewer := getattr(self, key).documents):
+                raise ValueError(f"{key}.documents = {fewer}: at least one batch of {self.batch}")
         return self
 
     @pydantic.model_validator(mode="after")

@@ -96,8 +96,8 @@ class Updater:
         if not isinstance(values, Mapping):
             return dict.fromkeys(self.parameters, self._settings(name, values))
         if set(values) != set(self.parameters):
-            wanted, found = ", ".join(sorted(self.parameters)), ", ".join(sorted(values))
-            raise ValueError(f"{name}: needs a value for each of {wanted}; found {found}")
+            wanted, given = ", ".join(sorted(self.parameters)), ", ".join(sorted(values))
+            raise ValueError(f"{name}: needs a value for each of {wanted}; found {given}")
         return {key: self._settings(f"{name}.{key}", value) for key, value in values.items()}
 
     def _groups(self, kind: str | Sequence[str]) -> dict[str, slice | Tensor]:
@@ -111,7 +111,7 @@ class Updater:
             raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(KINDS)}")
         groups = {}
         for name in KINDS:
-            rows = [run for run, own in enumerate(kinds) if own == name]
+            rows = [run for run, of_run in enumerate(kinds) if of_run == name]
             if rows and rows[-1] - rows[0] + 1 == len(rows):
                 groups[name] = slice(rows[0], rows[-1] + 1)
             elif rows:

@@ -59,11 +59,11 @@ class Ensemble:
         if (self.loss is None) == (self.gradients is None):
             raise ValueError("an ensemble needs either a loss or gradients")
         if not isinstance(self.optimizer, Optimizer):
-            found = type(self.optimizer).__name__
-            raise ValueError(f"optimizer: must be an onelayer.Optimizer, found {found}")
+            given = type(self.optimizer).__name__
+            raise ValueError(f"optimizer: must be an onelayer.Optimizer, found {given}")
         if not isinstance(self.parameters, Mapping):
-            found = type(self.parameters).__name__
-            raise ValueError(f"parameters: must be tensors by name, found {found}")
+            given = type(self.parameters).__name__
+            raise ValueError(f"parameters: must be tensors by name, found {given}")
         for name, tensor in self.parameters.items():
             if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or not tensor.ndim:
                 raise ValueError(
@@ -207,11 +207,11 @@ def train_in_chunks(
     )
 
 
-def _form(found: object) -> str:
+def _form(value: object) -> str:
     """What a caller's function returned, for an error."""
-    if isinstance(found, Tensor):
-        return f"{str(found.dtype).removeprefix('torch.')} {list(found.shape)}"
-    return type(found).__name__
+    if isinstance(value, Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
+    return type(value).__name__
 
 
 def _check_loss(loss: object, runs: int) -> None:
@@ -219,14 +219,14 @@ def _check_loss(loss: object, runs: int) -> None:
         raise ValueError(f"loss: one number per run is needed, [{runs}]; found {_form(loss)}")
 
 
-def _check_tensors(what: str, found: object, parameters: Tensors | None, runs: int) -> None:
+def _check_tensors(what: str, tensors: object, parameters: Tensors | None, runs: int) -> None:
     """Refuse what is not tensors by name, of the parameters' names and shapes if there are any."""
-    if not isinstance(found, Mapping):
-        raise ValueError(f"{what}: must be tensors by name, found {_form(found)}")
-    if parameters is not None and found.keys() != parameters.keys():
-        names = [", ".join(sorted(side)) or "none" for side in (parameters, found)]
+    if not isinstance(tensors, Mapping):
+        raise ValueError(f"{what}: must be tensors by name, found {_form(tensors)}")
+    if parameters is not None and tensors.keys() != parameters.keys():
+        names = [", ".join(sorted(side)) or "none" for side in (parameters, tensors)]
         raise ValueError(f"{what}: needs one for each of {names[0]}; found {names[1]}")
-    for name, tensor in found.items():
+    for name, tensor in tensors.items():
         if parameters is None:
             fits = isinstance(tensor, Tensor) and tensor.shape[:1] == (runs,)
             needed = f"[{runs}, ...]"
@@ -334,21 +334,21 @@ class _Run:
     def _gradients(self, batch: Any) -> tuple[Tensor, Tensors]:
         if self.ensemble.gradients is not None:
             with torch.no_grad():
-                found = self.ensemble.gradients(self.values, batch)
-            if not isinstance(found, tuple) or len(found) != 2:
-                raise ValueError(f"gradients: (loss, gradients) is needed, found {_form(found)}")
-            _check_loss(found[0], self.ensemble.runs)
-            _check_tensors("gradients", found[1], self.values, self.ensemble.runs)
-            return found
+                computed = self.ensemble.gradients(self.values, batch)
+            if not isinstance(computed, tuple) or len(computed) != 2:
+                raise ValueError(f"gradients: (loss, gradients) is needed, found {_form(computed)}")
+            _check_loss(computed[0], self.ensemble.runs)
+            _check_tensors("gradients", computed[1], self.values, self.ensemble.runs)
+            return computed
         loss = self.ensemble.loss(self.parameters, batch)
         _check_loss(loss, self.ensemble.runs)
         if loss.grad_fn is None:
             raise ValueError("loss: depends on no parameter")
         # The sum keeps runs apart: the derivative of each loss with respect to its own run.
-        found = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
-        if idle := [n for n, one in zip(self.parameters, found, strict=True) if one is None]:
+        of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
+        if idle := [n for n, one in zip(self.parameters, of_all, strict=True) if one is None]:
             raise ValueError(f"loss: does not depend on {', '.join(idle)}")
-        return loss.detach(), dict(zip(self.parameters, found, strict=True))
+        return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
 
     def _freeze(self, runs: Tensor, step: int) -> None:
         self.diverged_at[runs] = step
@@ -394,10 +394,10 @@ class _Run:
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""
-        found = checkpoint.read()
-        if found is None:
+        saved = checkpoint.read()
+        if saved is None:
             return 0
-        tensors, step = found
+        tensors, step = saved
         for name, tensor in self.state().items():
             tensor.copy_(tensors[name])
         self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
@@ -447,11 +447,11 @@ class _GpuRun(_Run):
 
     def _ask(self) -> None:
         """Name the runs that were frozen since the host asked last."""
-        found = self.diverged_at.cpu()
-        new = torch.where(self.known < 0, found, -1)
+        diverged = self.diverged_at.cpu()
+        new = torch.where(self.known < 0, diverged, -1)
         for step in sorted({int(step) for step in new if step >= 0}):
             self._warn(torch.nonzero(new == step).flatten().tolist(), step)
-        self.known = found
+        self.known = diverged
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""

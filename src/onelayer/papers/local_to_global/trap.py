@@ -67,13 +67,13 @@ def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd
         Rows `p`, `q`, `variant`, `seed`, `iteration`, `loss` (population, nats), `curvature`.
     """
     every = [*TRAP_STARTS, *settings.everywhere]
-    found = {}
+    curves = {}
     for place, chain in enumerate(settings.chains):
-        found[chain.p, chain.q] = train_variants(
+        curves[chain.p, chain.q] = train_variants(
             every + settings.variants * (place == 0),
             settings.of(chain),
             execution.part(place),
             quantities=("loss", "curvature"),
             also=lambda *of_runs: {"curvature": curvature(*of_runs)},
         )
-    return pd.concat(found, names=["p", "q"]).droplevel(-1).reset_index()
+    return pd.concat(curves, names=["p", "q"]).droplevel(-1).reset_index()

@@ -166,7 +166,7 @@ def quantities_of(
         for run, there, time in zip(each, near, times, strict=True)
         if np.isfinite(time)
     ]
-    left = [there.iloc[-1] for there in before if len(there)]
+    escaped = [there.iloc[-1] for there in before if len(there)]
     way = chain.unigram_entropy - chain.bigram_entropy
     named = {
         "trapped_share": share(int(stay.sum()), len(each)),
@@ -177,7 +177,7 @@ def quantities_of(
         "final_loss": mean(final),
         "way_closed": mean((chain.unigram_entropy - final) / way) | _still_above(final, chain),
     }
-    for name, values in (("where_trapped", trapped), ("before_escape", left)):
+    for name, values in (("where_trapped", trapped), ("before_escape", escaped)):
         named[f"curvature_{name}"] = mean(values) if values else {"verdict": NOT_REACHED, "n": 0}
     return named
 

@@ -37,7 +37,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
-def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping[str, str]) -> None:
+def write_archive(place: Path, files: Mapping[str, Path | bytes], sums: Mapping[str, str]) -> None:
     """Write a zip, whole or not at all.
 
     Args:
@@ -54,7 +54,7 @@ def write_archive(place: Path, files: Mapping[str, Path | bytes], known: Mapping
             with zipfile.ZipFile(part, "w", allowZip64=False) as archive:
                 for name in sorted(files):
                     written[name] = _write(archive, name, files[name])
-                    if known.get(name, written[name]) != written[name]:
+                    if sums.get(name, written[name]) != written[name]:
                         raise OnelayerError(f"{files[name]}: changed while it was packed")
                 _write(archive, SUMS, _listed(written))
                 archive.comment = bytes(_SEAL)
@@ -73,11 +73,11 @@ def seal(place: Path) -> None:
 
 def _sum_before_seal(file: BinaryIO) -> bytes:
     """SHA-256 of all bytes of an open archive but the last 64, before which it then stands."""
-    digest, left = hashlib.sha256(), max(0, file.seek(0, 2) - _SEAL)
+    digest, remaining = hashlib.sha256(), max(0, file.seek(0, 2) - _SEAL)
     file.seek(0)
-    while piece := file.read(min(left, _PIECE)):
+    while piece := file.read(min(remaining, _PIECE)):
         digest.update(piece)
-        left -= len(piece)
+        remaining -= len(piece)
     return digest.hexdigest().encode()
 
 
@@ -100,8 +100,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def _listed(known: Mapping[str, str]) -> bytes:
-    return "".join(f"{sha256}  {name}\n" for name, sha256 in known.items()).encode()
+def _listed(sums: Mapping[str, str]) -> bytes:
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()).encode()
 
 
 @contextlib.contextmanager
@@ -165,15 +165,16 @@ def _check_headers(place: Path, file: BinaryIO, entries: list[zipfile.ZipInfo]) 
     """
     end, contents = 0, bytearray()
     for entry in entries:
-        own = _entry(entry.filename)
-        own.CRC, own.compress_size, own.file_size = entry.CRC, entry.compress_size, entry.file_size
-        header = own.FileHeader(zip64=False)
+        plain = _entry(entry.filename)
+        for field in ("CRC", "compress_size", "file_size"):
+            setattr(plain, field, getattr(entry, field))
+        header = plain.FileHeader(zip64=False)
         file.seek(end)
         if file.read(len(header)) != header:
             raise OnelayerError(f"{place}: {entry.filename!r} has not the header of a packed file")
-        made_by = bytes([own.create_version, own.create_system])
+        made_by = bytes([plain.create_version, plain.create_system])
         contents += b"PK\1\2" + made_by + header[4:30] + bytes(6)
-        contents += struct.pack("<2L", own.external_attr, end) + header[30:]
+        contents += struct.pack("<2L", plain.external_attr, end) + header[30:]
         end += len(header) + entry.compress_size
     count = len(entries)
     contents += _END.pack(b"PK\5\6", 0, 0, count, count, len(contents), end, _SEAL)
@@ -235,14 +236,14 @@ def check_sums(folder: Path) -> dict[str, str]:
         raise OnelayerError(f"{SUMS}: none as `onelayer pack` writes it; not a run")
     listed = place.read_bytes()
     lines = listed.decode(errors="replace").split("\n")[:-1]
-    known = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+    sums = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
     files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    if other := sorted((files.keys() - {SUMS}) ^ known.keys()):
-        missing = "is missing" if other[0] in known else f"stands in no line of {SUMS}"
+    if other := sorted((files.keys() - {SUMS}) ^ sums.keys()):
+        missing = "is missing" if other[0] in sums else f"stands in no line of {SUMS}"
         raise OnelayerError(f"{other[0]}: {missing}; {len(other)} such in all")
-    for name, sha256 in known.items():
+    for name, sha256 in sums.items():
         if (now := file_sha256(files[name])) != sha256:
             raise OnelayerError(f"{name}: {SUMS} has sha256 {sha256}, found {now}")
-    if listed != _listed(known):
+    if listed != _listed(sums):
         raise OnelayerError(f"{SUMS}: not as `onelayer pack` writes it")
-    return known
+    return sums

@@ -31,7 +31,7 @@ def works_behind(steps: Iterable[Mapping], settings: Mapping) -> list[Work]:
     """The papers, corpora and models behind some steps' records: papers first, each work once."""
     paths = sorted({path for step in steps for path in (*step["inputs"], *step["outputs"])})
     papers = [work for paper, work in WORKS.items() if any(f"s/{paper}/" in path for path in paths)]
-    used = {found.groups() for path in paths if (found := _MADE_OF.match(path))}
+    used = {match.groups() for path in paths if (match := _MADE_OF.match(path))}
     used |= {(kind, re.sub(r"-\d+$", "", name)) for kind, name in used if kind == "models"}
     corpora = [
         _declared("data", name, corpus["credit"], corpus["source"], corpus)
@@ -66,8 +66,8 @@ def _place(source: Mapping) -> tuple[str, str]:
         if kind in source:
             name, revision = source[kind], source.get("revision")
             address = f"https://huggingface.co/{below}{name}"
-            known = (f"{name} at commit {revision}", f"{address}/tree/{revision}")
-            return known if revision else (name, address)
+            cited = (f"{name} at commit {revision}", f"{address}/tree/{revision}")
+            return cited if revision else (name, address)
     return "files of the user's own", ""
 
 
@@ -103,10 +103,10 @@ def files_of(tables: Sequence[str], results: Path) -> dict[str, str]:
     chosen = set() if tables else shown
     for table in tables:
         name = re.sub(r"^(table|figure|animation)_", "", table)
-        found = {path for path in shown if str(Path(path).with_suffix("")).endswith(f"/{name}")}
-        if not found:
+        matching = {path for path in shown if str(Path(path).with_suffix("")).endswith(f"/{name}")}
+        if not matching:
             raise OnelayerError(f"{results}: no table or figure {table!r} here; make it first")
-        chosen |= found
+        chosen |= matching
     return sums(map(Path, sorted(chosen)))
 
 

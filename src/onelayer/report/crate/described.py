@@ -92,7 +92,7 @@ def _record(action: Mapping, graph: Mapping[str, dict]) -> dict:
         return {_recorded(e): str(e["sha256"]) for e in named(action, name) if "sha256" in e}
 
     [tool], [switches] = named(action, "instrument"), named(action, "environment")
-    told = {e["name"]: e["value"] for e in named(action, "additionalProperty")}
+    properties = {e["name"]: e["value"] for e in named(action, "additionalProperty")}
     given = (e for e in named(action, "object") if e["@type"] == "PropertyValue")
     settings = [json.loads(said["value"]) for said in given]
     needed = named(tool, "softwareRequirements")
@@ -101,12 +101,12 @@ def _record(action: Mapping, graph: Mapping[str, dict]) -> dict:
         "code": str(tool["softwareVersion"]),
         "settings": {name: value for block in settings for name, value in block.items()},
         "libraries": ", ".join(f"{e['name']} {e['softwareVersion']}" for e in needed),
-        "device": str(told["device"]),
-        "portable": told["portable"] == "True",
+        "device": str(properties["device"]),
+        "portable": properties["portable"] == "True",
         "switches": json.loads(switches["value"]),
         "started": str(action.get("startTime", "")),
         "ended": str(action.get("endTime", "")),
-        "warnings": json.loads(told.get("warnings", "[]")),
+        "warnings": json.loads(properties.get("warnings", "[]")),
         "inputs": sums("object"),
         "outputs": sums("result"),
     }

@@ -185,8 +185,8 @@ class _Graph:
         if c.code:
             said["mentions"].append(self.workflow(shown, works, times))
             said["mainEntity"] = _ref(WORKFLOW)
-            known = ("https://w3id.org/ro/crate/1.1", PROFILES[-1][0])
-            self.crate.metadata["conformsTo"] = list(map(_ref, known))
+            profiles = ("https://w3id.org/ro/crate/1.1", PROFILES[-1][0])
+            self.crate.metadata["conformsTo"] = list(map(_ref, profiles))
         for name, value in _told(said).items():
             self.crate.root_dataset[name] = value
 

@@ -52,16 +52,16 @@ def _find_marks(path: Path, first: int) -> Iterator[tuple[int, bool]]:
         while True:
             read = file.read(_WINDOW)
             held += read or b"\0"
-            found = []
+            blocks = []
             window = np.frombuffer(held, np.uint8)
             for shift in range(8):
                 shifted = ((window[:-1] << shift) | (window[1:] >> (8 - shift))).tobytes()
                 for mark, begins in _MARKS.items():
                     at = shifted.find(mark)
                     while at >= 0:
-                        found.append((8 * (place + at) + shift, begins))
+                        blocks.append((8 * (place + at) + shift, begins))
                         at = shifted.find(mark, at + 1)
-            yield from sorted(found)
+            yield from sorted(blocks)
             if not read:
                 return
             # What is left is too short to have held a whole mark.

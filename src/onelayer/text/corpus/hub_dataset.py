@@ -51,8 +51,8 @@ def split_files(repository: Repository, wanted: HubDataset, scratch: Path) -> li
     if (folder / CARD).exists():
         repository.fetch(CARD, folder / CARD)
     try:
-        found = _resolve(repository, wanted, folder, scratch / "cache")
-        files = [str(Path(path).relative_to(folder)) for path in found]
+        paths = _resolve(repository, wanted, folder, scratch / "cache")
+        files = [str(Path(path).relative_to(folder)) for path in paths]
     except (DatasetsError, YAMLError, ValueError, RuntimeError, OSError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise OnelayerError(f"{repository}: `datasets` cannot tell its files: {reason}") from None
@@ -71,13 +71,13 @@ def _resolve(repository: Repository, wanted: HubDataset, folder: Path, cache: Pa
     card = metadata_load(folder / CARD) if (folder / CARD).exists() else None
     if "://" in json.dumps((card or {}).get("configs", ""), default=str):
         raise OnelayerError(f"{repository}: its card names files outside of it")
-    known = get_dataset_config_names(str(folder))
+    names = get_dataset_config_names(str(folder))
     config = wanted.config or get_dataset_default_config_name(str(folder))
     if config is None:
-        raise OnelayerError(f"{repository}: give its config; it has {_listed(known)}")
-    if config not in known:
+        raise OnelayerError(f"{repository}: give its config; it has {_listed(names)}")
+    if config not in names:
         raise OnelayerError(
-            f"{repository}: no config '{config}'{nearest(config, known)}; it has {_listed(known)}"
+            f"{repository}: no config '{config}'{nearest(config, names)}; it has {_listed(names)}"
         )
     builder = load_dataset_builder(str(folder), config, cache_dir=str(cache))
     splits = {str(split): paths for split, paths in builder.config.data_files.items()}

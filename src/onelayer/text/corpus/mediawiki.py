@@ -114,15 +114,15 @@ def _header(path: Path) -> bytes:
 def _pages(path: Path, first: int, last: int) -> Iterator[bytes]:
     """The pages that begin in blocks that begin at bytes `first` up to `last` of the file."""
     # `here` bytes of text went before what is held; pages that begin before `own` are ours.
-    held, here, own = bytearray(), 0, 0
+    held, here, length = bytearray(), 0, 0
     for place, block in read_blocks(path, first):
         held += block
         if len(held) > LONGEST_PAGE:
             raise ValueError(f"a page is longer than {LONGEST_PAGE} bytes")
         if place < 8 * last:
-            own += len(block)
+            length += len(block)
         start = held.find(_PAGE)
-        while start >= 0 and here + start < own:
+        while start >= 0 and here + start < length:
             end = held.find(_END_OF_PAGE, start)
             if end < 0:
                 break
@@ -134,7 +134,7 @@ def _pages(path: Path, first: int, last: int) -> Iterator[bytes]:
         done = start if start >= 0 else max(len(held) - len(_PAGE) + 1, 0)
         del held[:done]
         here += done
-        if place >= 8 * last and here >= own:
+        if place >= 8 * last and here >= length:
             return
     if held.find(_PAGE) >= 0:
         raise EOFError("it ends within a page")

@@ -198,7 +198,7 @@ def value_weights(model: PreTrainedModel) -> tuple[torch.Tensor, torch.Tensor] |
         linear layers of known names for them (GPT-2 and GPT-NeoX keep queries, keys and values
         together).
     """
-    found, values, heads = [], None, model.config.num_attention_heads
+    of_layers, values, heads = [], None, model.config.num_attention_heads
     for name, module in reader(model).named_modules():
         last = name.rpartition(".")[2]
         if not isinstance(module, nn.Linear):
@@ -209,9 +209,9 @@ def value_weights(model: PreTrainedModel) -> tuple[torch.Tensor, torch.Tensor] |
             output = module.weight.T.unflatten(0, (heads, -1))
             # Several heads may share one value (grouped queries).
             each = values.unflatten(0, (-1, output.shape[1])).mT
-            found.append((each.repeat_interleave(heads // len(each), dim=0), output))
+            of_layers.append((each.repeat_interleave(heads // len(each), dim=0), output))
             values = None
-    return tuple(map(torch.stack, zip(*found, strict=True))) if found else None
+    return tuple(map(torch.stack, zip(*of_layers, strict=True))) if of_layers else None
 
 
 def norm_gains(model: PreTrainedModel) -> torch.Tensor | None:
@@ -222,15 +222,15 @@ def norm_gains(model: PreTrainedModel) -> torch.Tensor | None:
     """
     if model.config.model_type not in _NORMED:
         return None
-    found, attended = [], False  # the first norm after a layer's values
+    gains, attended = [], False  # the first norm after a layer's values
     for name, module in reader(model).named_modules():
         last = name.rpartition(".")[2]
         if isinstance(module, nn.Linear) and _VALUE.fullmatch(last):
             attended = True
         elif attended and isinstance(module, nn.LayerNorm) and _NORM.fullmatch(last):
-            found.append(module.weight)
+            gains.append(module.weight)
             attended = False
-    return torch.stack(found)
+    return torch.stack(gains)
 
 
 def head_transform(folder: Path, model: PreTrainedModel) -> tuple[torch.Tensor, ...] | None:

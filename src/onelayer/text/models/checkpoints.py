@@ -52,8 +52,8 @@ def load_checkpoint(
     source = source or folder
     if not list(folder.glob("*.safetensors")):
         others = ", ".join(sorted(path.name for path in folder.glob("*.bin")))
-        found = f"found {others}, which is pickle and refused" if others else "none found"
-        raise OnelayerError(f"{folder}: no weights as .safetensors: {found}")
+        reason = f"found {others}, which is pickle and refused" if others else "none found"
+        raise OnelayerError(f"{folder}: no weights as .safetensors: {reason}")
     _check_size(config, folder, source)
     with quiet(), readable(source):
         # What is missing or of another shape is refused below, by name.
@@ -84,23 +84,23 @@ def convert_weights(pickled: Path, target: Path, source: object) -> None:
             unpacked = sum(member.file_size for member in archive.infolist())
         check_growth(name, pickled.stat().st_size, unpacked)
     try:
-        found = torch.load(pickled, map_location="cpu", weights_only=True)
+        tensors = torch.load(pickled, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever its bytes make the reader raise
         reason = str(error).strip().partition("\n")[0][:200]
         raise OnelayerError(
             f"{name} is refused: it is not whole, or asks for more than tensors "
             f"({type(error).__name__}: {reason})"
         ) from None
-    if not isinstance(found, dict) or not found:
+    if not isinstance(tensors, dict) or not tensors:
         raise OnelayerError(f"{name} is refused: it holds no tensors by name")
-    for key, value in found.items():
+    for key, value in tensors.items():
         if not isinstance(key, str) or not isinstance(value, torch.Tensor) or value.is_sparse:
             raise OnelayerError(
                 f"{name} is refused: {str(key)[:80]!r} is {type(value).__name__}, not a tensor"
             )
     # Tied weights share memory, which safetensors does not.
     tensors = {
-        key: value.clone(memory_format=torch.contiguous_format) for key, value in found.items()
+        key: value.clone(memory_format=torch.contiguous_format) for key, value in tensors.items()
     }
     save_file(tensors, target, metadata={"format": "pt"})
 
@@ -217,8 +217,8 @@ def _check_complete(report: Mapping, source: object) -> None:
             f"{source}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
             "must be there but those of the pooler"
         )
-    for name, found, expected in report["mismatched_keys"]:
+    for name, shape, expected in report["mismatched_keys"]:
         raise OnelayerError(
-            f"{source}: weights of {name}: shape {list(found)}; the configuration says "
+            f"{source}: weights of {name}: shape {list(shape)}; the configuration says "
             f"{list(expected)}"
         )

@@ -199,11 +199,11 @@ def _weights_instead(files: list[str], here: bool) -> str:
         return f": found {', '.join(parts[:3])}; weights must be in one file"
     pickled = sorted(name for name in files if name.endswith(_PICKLED))
     if pickled:
-        found = f": found {', '.join(pickled)}, which is pickle and refused; "
+        reason = f": found {', '.join(pickled)}, which is pickle and refused; "
         if here:
-            return f"{found}transformers writes safetensors with save_pretrained"
+            return f"{reason}transformers writes safetensors with save_pretrained"
         return (
-            f"{found}name a commit that has safetensors (often in a pull request of the hub's "
+            f"{reason}name a commit that has safetensors (often in a pull request of the hub's "
             "conversion bot), or convert them yourself and name the folder (source: local)"
         )
     return " and no other weights"

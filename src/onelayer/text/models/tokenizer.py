@@ -31,12 +31,12 @@ def existing_folder(folder: str | Path) -> Path:
     Raises:
         OnelayerError: it is not there, or is a file.
     """
-    found = Path(folder).expanduser()
-    if found.is_file():
-        raise OnelayerError(f"{found}: is a file; name the folder that it lies in")
-    if not found.is_dir():
-        raise OnelayerError(f"{found}: there is no such folder")
-    return found
+    path = Path(folder).expanduser()
+    if path.is_file():
+        raise OnelayerError(f"{path}: is a file; name the folder that it lies in")
+    if not path.is_dir():
+        raise OnelayerError(f"{path}: there is no such folder")
+    return path
 
 
 def read_tokenizer(path: Path, source: object = None) -> Tokenizer:

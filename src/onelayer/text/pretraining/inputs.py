@@ -64,11 +64,11 @@ def mix_articles(
 
 def probability_of_pieces(topics: Topics, words: pd.DataFrame, pieces: Sequence[str]) -> np.ndarray:
     """P(piece | topic), [topics, pieces], of those `word`s of a topic model that are pieces."""
-    known = pd.Index(pieces).get_indexer(words["word"])
-    probability = topics.word_probability[:, known >= 0]
-    found = np.zeros((len(probability), len(pieces)))
-    found[:, known[known >= 0]] = probability / probability.sum(axis=1, keepdims=True)
-    return found
+    place = pd.Index(pieces).get_indexer(words["word"])
+    probability = topics.word_probability[:, place >= 0]
+    of_pieces = np.zeros((len(probability), len(pieces)))
+    of_pieces[:, place[place >= 0]] = probability / probability.sum(axis=1, keepdims=True)
+    return of_pieces
 
 
 def _groups(
@@ -116,9 +116,9 @@ def input_sample(
     each at most `longest` words.
     """
     order = generator("probed inputs", seed).permutation(len(rows))[:count]
-    found = []
+    inputs = []
     for row in rows.select(np.sort(order), new_fingerprint="sample"):
         parts = -(-len(row["ids"]) // longest)
         size = len(np.array_split(np.arange(len(row["ids"])), parts)[0])
-        found.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
-    return found
+        inputs.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
+    return inputs

@@ -229,12 +229,12 @@ class ReplacedTokens(Objective):
         scores, replaced = (
             part.view_as(inputs["ids"])[:, 1:-1].flatten() for part in (scores, replaced)
         )
-        found = binary_cross_entropy_with_logits(scores, replaced)
+        replaced_loss = binary_cross_entropy_with_logits(scores, replaced)
         hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
-            "loss": words["words_loss"] + self.settings.discriminator_weight * found,
+            "loss": words["words_loss"] + self.settings.discriminator_weight * replaced_loss,
             **words,
-            "replaced_tokens_loss": found,
+            "replaced_tokens_loss": replaced_loss,
             "replaced_tokens_found": hits / replaced.sum(),
         }
 
@@ -335,7 +335,7 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
             **sides,
             **common,
         )
-    own = {
+    of_family = {
         # RoBERTa's positions start behind the padding's id.
         "roberta": {"max_position_embeddings": size.longest + PAD_ID + 1},
         # The same function as gelu_new, computed at once.
@@ -353,7 +353,7 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
         "attention_probs_dropout_prob": size.dropout,
         "classifier_dropout_prob": 0.0,
     }
-    return AutoConfig.for_model(family, **(shape | own.get(family, {}) | common))
+    return AutoConfig.for_model(family, **(shape | of_family.get(family, {}) | common))
 
 
 def _generator_config(config: PreTrainedConfig, settings: ObjectiveSettings) -> PreTrainedConfig:
@@ -428,8 +428,8 @@ def fill_in_spans(
 def _span_lengths(total: int, mean: float, rng: np.random.Generator) -> np.ndarray:
     """Poisson lengths, the last one cut, that sum to `total`."""
     lengths: list[int] = []
-    while (left := total - sum(lengths)) > 0:
-        lengths.append(min(left, int(rng.poisson(mean))))
+    while (remaining := total - sum(lengths)) > 0:
+        lengths.append(min(remaining, int(rng.poisson(mean))))
     return np.array(lengths)
 
 

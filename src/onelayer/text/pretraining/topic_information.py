@@ -83,7 +83,7 @@ class KnownTopics:
 
 
 def measure_topic_information(
-    objective: Objective, text: Segments, settings: TrainingSettings, known: KnownTopics
+    objective: Objective, text: Segments, settings: TrainingSettings, model: KnownTopics
 ) -> TopicInformation:
     """Losses at the hidden words of the held-out batches of a training, under its own masks.
 
@@ -91,31 +91,31 @@ def measure_topic_information(
     words of the topic model: how probable they are in all it leaves, and shares that out among them
     by the topics of the words that the input shows.
     """
-    losses = list(_losses(objective, text, settings, known))
+    losses = list(_losses(objective, text, settings, model))
     unigram, posterior = np.mean(losses, axis=0)
     return TopicInformation(float(unigram), float(posterior))
 
 
 def _losses(
-    objective: Objective, text: Segments, settings: TrainingSettings, known: KnownTopics
+    objective: Objective, text: Segments, settings: TrainingSettings, model: KnownTopics
 ) -> Iterator[tuple[float, float]]:
     """Of every batch, as held-out losses are means over batches."""
     log_unigram = objective.words.log_unigram().numpy().astype(np.float64)
-    told = (known.place >= 0) & objective.words.predictable
-    in_topics = np.exp(log_unigram[told]).sum()
-    word_probability = known.topics.word_probability
-    of_told = word_probability[:, known.place[told]].sum(axis=1)  # [topics]
+    in_model = (model.place >= 0) & objective.words.predictable
+    in_topics = np.exp(log_unigram[in_model]).sum()
+    word_probability = model.topics.word_probability
+    of_these = word_probability[:, model.place[in_model]].sum(axis=1)  # [topics]
     for batch in held_out_plan(objective, text, settings):
         inputs = objective.inputs(text, batch)
         hidden = inputs["ids"].ravel()[inputs["positions"]] == MASK_ID
         rows = inputs["positions"][hidden] // inputs["ids"].shape[1]
         labels = inputs["labels"][hidden]
-        shares = known.posterior(inputs["ids"])[rows]  # [hidden, topics]
-        among = np.einsum("nk,kn->n", shares, word_probability[:, known.place[labels]])
+        shares = model.posterior(inputs["ids"])[rows]  # [hidden, topics]
+        among = np.einsum("nk,kn->n", shares, word_probability[:, model.place[labels]])
         with np.errstate(divide="ignore"):  # of words without a place, which are not taken
-            of_topics = np.log(in_topics * among / (shares @ of_told))
+            of_topics = np.log(in_topics * among / (shares @ of_these))
         unigram = log_unigram[labels]
-        yield -unigram.mean(), -np.where(told[labels], of_topics, unigram).mean()
+        yield -unigram.mean(), -np.where(in_model[labels], of_topics, unigram).mean()
 
 
 def unigram_loss(objective: Objective, text: Segments, settings: TrainingSettings) -> float:
@@ -131,7 +131,7 @@ def measure_learned(
     histories: Sequence[Path],
     text: Path,
     pieces: Path,
-    known: KnownTopics,
+    model: KnownTopics,
 ) -> pd.DataFrame:
     """How much more than frequencies some trainings of one model have learned at every snapshot.
 
@@ -148,8 +148,8 @@ def measure_learned(
         read[training.seed] = pd.read_parquet(history)
         objective, _, held_out = read_task(text, pieces, training)
         if (read[training.seed]["quantity"] == HIDDEN).any():  # alike in all of a model
-            told = measure_topic_information(objective, held_out, training, known)
-            below[training.seed], of_topics[training.seed] = told.below, told
+            information = measure_topic_information(objective, held_out, training, model)
+            below[training.seed], of_topics[training.seed] = information.below, information
         else:
             below[training.seed] = partial(sub, unigram_loss(objective, held_out, training))
     loss, asked = HIDDEN if of_topics else "loss", {BELOW: below}

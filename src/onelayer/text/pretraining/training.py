@@ -236,10 +236,10 @@ def _state(run: Training) -> dict[str, Tensor]:
 
 
 def _resume(run: Training, checkpoint: Checkpoint) -> None:
-    found = checkpoint.read()
-    if found is None:
+    saved = checkpoint.read()
+    if saved is None:
         return
-    state, run.steps = found
+    state, run.steps = saved
     for name, parameter in run.objective.model.named_parameters():
         with torch.no_grad():
             parameter.copy_(state[f"model/{name}"])

@@ -39,14 +39,14 @@ def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFra
         words = [token.lower() for token in tokens(text)]
         occurrences.update(words)
         documents.update(set(words))
-    known = [word for word, n in documents.items() if n >= settings.min_documents]
-    if not known:
+    frequent = [word for word, n in documents.items() if n >= settings.min_documents]
+    if not frequent:
         raise OnelayerError(
             f"pretraining.text.min_documents: {settings.min_documents}; no word is used by so "
             f"many articles, the commonest by {max(documents.values(), default=0)}"
         )
-    known.sort(key=lambda word: (-occurrences[word], word))
-    pieces = [*SPECIAL, *known[: settings.most_words]]
+    frequent.sort(key=lambda word: (-occurrences[word], word))
+    pieces = [*SPECIAL, *frequent[: settings.most_words]]
     shares = [documents[piece] / count for piece in pieces]
     return pd.DataFrame({"piece": pieces, "document_share": shares})
 

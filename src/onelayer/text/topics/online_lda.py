@@ -201,9 +201,9 @@ class _Share:
         gamma, theta, counts = chunk.gamma.array, chunk.theta.array, chunk.counts.array
         words, ends = chunk.words.array, chunk.ends.array.tolist()
         for document in range(self.place, size, self.count):
-            own = slice(ends[document], ends[document + 1])
-            gamma[document], theta[document], counts[own] = self._infer(
-                beta.take(words[own], axis=0), counts[own], gamma[document].copy()
+            span = slice(ends[document], ends[document + 1])
+            gamma[document], theta[document], counts[span] = self._infer(
+                beta.take(words[span], axis=0), counts[span], gamma[document].copy()
             )
 
     def _infer(

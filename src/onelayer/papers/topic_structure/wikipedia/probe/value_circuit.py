@@ -129,11 +129,11 @@ class HeadGaps:
         indicator, drawn = self.sets.indicator(weights, permutation)
         sums = [indicator @ side for side in self._rows]  # [G, H d_h]
         sizes = indicator @ np.ones(len(drawn))
-        own = drawn * drawn
-        same = self._by_head(sums[0], self._meets @ sums[1]) - own @ self._own
-        every = self._by_head(*(side.sum(axis=0)[None] for side in sums)) - own @ self._own
-        same_pairs = sizes @ self._meets @ sizes - own.sum()
-        different_pairs = sizes.sum() ** 2 - own.sum() - same_pairs
+        squares = drawn * drawn
+        same = self._by_head(sums[0], self._meets @ sums[1]) - squares @ self._own
+        every = self._by_head(*(side.sum(axis=0)[None] for side in sums)) - squares @ self._own
+        same_pairs = sizes @ self._meets @ sizes - squares.sum()
+        different_pairs = sizes.sum() ** 2 - squares.sum() - same_pairs
         # Words drawn of one topic alone, or none of them of one, have no gap.
         same_pairs, different_pairs = (pairs or np.nan for pairs in (same_pairs, different_pairs))
         return (same / same_pairs - (every - same) / different_pairs) / self._deviation
@@ -192,8 +192,8 @@ def _taken_out(
     if what == "frequency":
         design = np.column_stack([design, np.log(frequencies)])
     chosen = sets.labelled
-    found, *_ = np.linalg.lstsq(design[chosen], vectors[chosen])
-    return vectors - design @ found
+    coefficients, *_ = np.linalg.lstsq(design[chosen], vectors[chosen])
+    return vectors - design @ coefficients
 
 
 def measure_circuits(
@@ -264,8 +264,8 @@ def measure_vectors(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """`measure_embeddings` of one model, and `measure_circuits` under the first of the variants."""
     vectors = [one.of(labels.words) for one in checkpoints]
-    known = variants, labels, frequencies, settings
-    ratios = measure_embeddings(vectors, *known, progress, seeds)
+    described = variants, labels, frequencies, settings
+    ratios = measure_embeddings(vectors, *described, progress, seeds)
     circuits = (circuits_of(one, labels.words) for one in progress(checkpoints, unit="checkpoint"))
     first = variants[0], labels.membership[0], frequencies, settings
     return ratios, measure_circuits(circuits, *first, readings, seeds)
