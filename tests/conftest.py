@@ -47,8 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return 3
         return 1 if {"workflow", "faults"} & {*item.path.parts} else 4
 
+    def left_out(item: pytest.Item) -> bool:
+        """Whether it is for another command, or a machine with a browser."""
+        return any(item.get_closest_marker(name) for name in ("faults", "slurm", "chromium"))
+
     items.sort(key=urgency)
-    alone = (item for item in items if "smoke_run" in item.fixturenames)
+    alone = (i for i in items if "smoke_run" in i.fixturenames and not left_out(i))
     if starter := next((i for i in alone if not {*STAY_TOGETHER} & {*i.fixturenames}), None):
         items.remove(starter)
         items.insert(0, starter)
