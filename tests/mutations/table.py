@@ -1757,8 +1757,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
-        "bases[USUAL] = (usual, order, row",
-        "bases[USUAL] = (usual, 'in order', row",
+        "bases[quantity] = (usual, order, row",
+        "bases[quantity] = (usual, 'in order', row",
         "tests/unit/test_inputs.py"
         "::test_other_masks_are_compared_with_the_usual_ones_after_the_same_inputs_and_with_one_another",
         "other masks on bags are compared with the usual ones on articles in order",

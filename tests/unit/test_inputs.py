@@ -21,6 +21,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     MOST,
     OF_ONE,
     RATIO,
+    TIED,
     USUAL,
     topics_per_input,
 )
@@ -194,9 +195,9 @@ def measures(value, spread, null=1.0, **where):
     return table.assign(seed="all", overlap="disjoint", threshold="top 2", n=10, **where)
 
 
-def model(name, seeds=(0, 1), family="bert", layers=None, hidden_as=None, **inputs):
+def model(name, seeds=(0, 1), family="bert", layers=None, hidden_as=None, tied=None, **inputs):
     given = {"inputs": inputs} if inputs else {}
-    given |= {"layers": layers, "hidden_as": hidden_as}
+    given |= {"layers": layers, "hidden_as": hidden_as, "tied": tied}
     settings = PretrainedModel(source="pretrain", family=family, seeds=list(seeds), **given)
     return NamedModel(name=name, settings=settings)
 
@@ -329,14 +330,34 @@ def test_other_masks_are_compared_with_the_usual_ones_after_the_same_inputs_and_
     ]
     articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.5, 1.6, 1.8)]
     inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
-    rows = topics_per_input(articles, inputs, snapshots(models), models).set_index(
-        ["quantity", "model"]
-    )["value"]
+    rows = topics_per_input(articles, inputs, snapshots(models), models)
+    rows = rows[rows["probed"] == "articles"].set_index(["quantity", "model"])["value"]
     assert rows[USUAL].to_dict() == pytest.approx(
         {"seen-four": -0.2, "seen-one": 0.5, "less-seen": 0.8}
     )
     assert rows[MORE].to_dict() == pytest.approx({"four": 0.3, "seen-four": -0.4, "seen-bag": 0.1})
     assert rows[BAGS].to_dict() == pytest.approx({"seen-bag": 0.5})
+
+
+def test_an_own_output_layer_is_compared_with_tied_embeddings_on_articles_and_on_the_same_inputs():
+    seen = {"hidden_as": {"mask": 0.2, "another": 0.4}}
+    models = [
+        model("drawn", articles=4, order="drawn"),
+        model("untied-drawn", articles=4, order="drawn", tied=False),
+        model("untied", tied=False),  # of which no tied one reads the same
+        model("untied-seen-drawn", articles=4, order="drawn", tied=False, **seen),
+    ]
+    articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.5)]
+    inputs = [measures(value, 0.01, pairs=WITHIN) for value in (0.8, 1.4, 1.2, 1.7)]
+    rows = topics_per_input(articles, inputs, snapshots(models), models)
+    rows = rows.set_index(["quantity", "model", "probed"])["value"]
+    on_inputs = "inputs, words of one article"
+    assert rows[TIED].to_dict() == pytest.approx(
+        {("untied-drawn", "articles"): 0.3, ("untied-drawn", on_inputs): 0.6}
+    )
+    assert rows[USUAL].to_dict() == pytest.approx(
+        {("untied-seen-drawn", "articles"): 0.2, ("untied-seen-drawn", on_inputs): 0.3}
+    )
 
 
 def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():

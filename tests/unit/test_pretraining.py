@@ -240,6 +240,25 @@ def test_dropout_is_of_training_alone(family) -> None:
     assert dropped != objective.losses(inputs)["loss"] == plain.losses(inputs)["loss"]
 
 
+UNTIED = {"size": SETTINGS.size.model_copy(update={"tied": False})}
+
+
+@each_family
+def test_an_output_layer_of_its_own_starts_at_the_frequencies_and_is_trained(family) -> None:
+    run = trained(family, settings=UNTIED)
+    model = run.objective.saved
+    losses, tied = (
+        table[(table["split"] == "held-out") & (table["quantity"] == "loss")]["value"].tolist()
+        for table in (run.history_table(), trained(family).history_table())
+    )
+    if family in ("electra", "bart"):  # which have none
+        assert losses == tied
+        return
+    output, embeddings = model.get_output_embeddings(), model.get_input_embeddings()
+    assert output.weight is not embeddings.weight and output.weight.grad.any()
+    assert losses[0] == pytest.approx(tied[0], abs=0.4) and losses[0] != tied[0]
+
+
 @each_family
 def test_training_learns_and_keeps_snapshots_at_powers_of_two(family) -> None:
     run = trained(family, tokens=12_000)
@@ -289,7 +308,7 @@ def test_a_training_in_bfloat16_attends_in_float32_and_repeats_itself(family, mo
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, dropout, tmp_path) -> None:
     """The child kills itself with SIGKILL in the middle; nothing of it is left but its file."""
-    size = SETTINGS.size.model_copy(update={"dropout": dropout})
+    size = SETTINGS.size.model_copy(update={"dropout": dropout, "tied": not dropout})
     other = SETTINGS.optimizer.model_copy(update={"schedule": "constant"})
     settings = {"size": size} | ({"optimizer": other} if dropout else {})
     checkpoint = tmp_path / "training.safetensors"

@@ -45,6 +45,8 @@ class SizeSettings(Block):
     """Width of ALBERT's factorised word embeddings."""
     longest: int = Field(128, ge=8, le=4096)
     """Longest input (tokens, special ones included)."""
+    tied: bool = True
+    """Whether word embeddings are the output layer too; ELECTRA's and BART's always are."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """Chance that an activation or attention weight is dropped in training (the original: .1)."""
 
@@ -137,6 +139,24 @@ class TrainingSettings(Computing):
     """Of matrix products; under `bfloat16` weights stay float32, on a CPU attention as well."""
 
 
+class OwnTraining(Block):
+    """How one model is trained otherwise than `pretraining` says."""
+
+    tokens: Tokens | None = None
+    """Budget (tokens seen), where it is not that of `pretraining`."""
+    layers: int | None = Field(None, ge=1, le=48)
+    """Layers, where they are not those of `pretraining.size`."""
+    tied: bool | None = None
+    """Whether word embeddings are the output layer too, where not as `pretraining.size` has it."""
+    hidden_as: HiddenAs | None = None
+    """What words to predict become, where it is not as `pretraining.objective` has it."""
+
+    def changed(self, block: Block) -> Block:
+        """A block with what is said here of its fields."""
+        said = {key: getattr(self, key, None) for key in type(block).model_fields}
+        return block.model_copy(update={k: value for k, value in said.items() if value is not None})
+
+
 class PretrainingSettings(TrainingSettings):
     """Small models of the five families, each pretrained with its family's objective."""
 
@@ -168,24 +188,18 @@ class PretrainingSettings(TrainingSettings):
         return "+".join(self.corpora)
 
     def of(
-        self,
-        family: FamilyName,
-        seed: int,
-        tokens: int | None = None,
-        layers: int | None = None,
-        hidden_as: HiddenAs | None = None,
+        self, family: FamilyName, seed: int, own: OwnTraining | None = None
     ) -> "PretrainModelSettings":
-        """What one training needs to know; all but family and seed where they are its own."""
-        tokens = tokens or (self.tokens[family] if isinstance(self.tokens, dict) else self.tokens)
+        """What one training needs to know."""
+        own = own or OwnTraining()
+        budget = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
         return PretrainModelSettings.of_fields(
             self,
             family=family,
             seed=seed,
-            tokens=tokens,
-            size=self.size.model_copy(update={"layers": layers} if layers else {}),
-            objective=self.objective.model_copy(
-                update={"hidden_as": hidden_as} if hidden_as else {}
-            ),
+            tokens=own.tokens or budget,
+            size=own.changed(self.size),
+            objective=own.changed(self.objective),
         )
 
 
@@ -228,7 +242,7 @@ class ShownModel(Credited):
     """What a reader of the table must know about this model."""
 
 
-class PretrainedModel(ShownModel):
+class PretrainedModel(ShownModel, OwnTraining):
     """A small model that the pipeline pretrains itself."""
 
     source: Literal["pretrain"]
@@ -239,15 +253,11 @@ class PretrainedModel(ShownModel):
     """One model per seed; tables show their mean."""
     inputs: InputSettings | None = None
     """What stands together in an input; null: words of one article, as they are."""
-    tokens: Tokens | None = None
-    """Budget (tokens seen), where it is not that of `pretraining`."""
-    layers: int | None = Field(None, ge=1, le=48)
-    """Layers, where they are not those of `pretraining.size`."""
-    hidden_as: HiddenAs | None = None
-    """What words to predict become, where it is not as `pretraining.objective` has it."""
 
     @model_validator(mode="after")
-    def _spans_have_no_masks_of_words(self) -> Self:
+    def _family_has_use_for_it(self) -> Self:
         if self.family == "bart" and self.hidden_as:
             raise ValueError("hidden_as: bart hides spans, so that it has no use for this")
+        if self.family in ("bart", "electra") and self.tied is False:
+            raise ValueError(f"tied: {self.family} is trained with tied embeddings alone")
         return self

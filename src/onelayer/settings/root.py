@@ -111,8 +111,7 @@ class Settings(Block):
     def pretraining_of(self, model: str, seed: int) -> PretrainModelSettings:
         """What one training of a model of source `pretrain` needs to know."""
         source = self.models[model]
-        of_model = (source.tokens, source.layers, source.hidden_as)
-        return self.pretraining.of(source.family, seed, *of_model)
+        return self.pretraining.of(source.family, seed, source)
 
     def claims_of(self, machine: Machine) -> ClaimsAgainSettings:
         """What is measured again on one machine: the papers' own settings, on the CPU."""

@@ -151,6 +151,7 @@ _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "
 _OF_BAGS = "a small BERT that read the words of {} in random order"
 _READ_DRAWN = "that read words drawn from four topics in each input"
 _IN_SIGHT = "of which four in five words to predict were in sight, right or wrong,"
+_UNTIED = "whose embeddings are not its output layer"
 _ASKED_OF_SEEN = "attention follows topics where a model is asked of words that it can see"
 _CONTROL = "documents of the theory's own model show topics in attention: the positive control"
 _NULL_TEXTS = {name: text for name, text in _WORDS["attention_ratio"].items() if name != "claim"}
@@ -449,6 +450,22 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-asked-drawn",
         "a small BERT that was asked of every word and",
         predicted="opposite",
+    ),
+    _control_on_inputs("drawn_topics_untied", "bert-untied-drawn", f"a small BERT {_UNTIED} and"),
+    _control_on_inputs(
+        "drawn_topics_tied", "bert-tied-drawn", "a small BERT", predicted="opposite"
+    ),
+    _several(
+        "untied_output_layer",
+        "bert-untied-drawn",
+        f"a small BERT {_UNTIED} and {_READ_DRAWN}",
+        "over_tied_embeddings",
+        "attention follows topics less where embeddings are the output layer",
+        "inputs, words of one article",
+        does="attends more within topics of such inputs than one whose embeddings are",
+        does_not="attends no more within topics of such inputs than one whose embeddings are",
+        number=_MORE["number"],
+        refuted_if_undecided=True,
     ),
     _several(
         "words_in_sight",

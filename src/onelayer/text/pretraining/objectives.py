@@ -114,19 +114,18 @@ class MaskedWords(Objective):
     """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
 
     The original draws ten masks a segment for forty epochs; here it is one for the three or four
-    epochs that the budget allows. Without next-sentence prediction. `head` and `bias` name the
-    output layer and its bias.
+    epochs that the budget allows. Without next-sentence prediction. `head` names the output layer
+    and what comes before it.
     """
 
     masks_change = False
     architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
     head: ClassVar[str] = "cls"
-    bias: ClassVar[str] = "cls.predictions.bias"
 
     def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
         super().__init__(words, settings, seed)
         self.model = self.saved = self.architecture(config)
-        self.saved.get_parameter(self.bias).data.copy_(words.log_unigram())
+        self.saved.get_output_embeddings().bias.data.copy_(words.log_unigram())
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids`, and `labels` at `positions` of the flattened batch."""
@@ -144,7 +143,7 @@ class MaskedWordsDynamic(MaskedWords):
 
     masks_change = True
     architecture = transformers.RobertaForMaskedLM
-    head, bias = "lm_head", "lm_head.bias"
+    head = "lm_head"
 
 
 class MaskedWordsAndSentenceOrder(MaskedWords):
@@ -153,7 +152,7 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     special = 3
     masks_change = True
     architecture = transformers.AlbertForPreTraining
-    head, bias = "predictions", "predictions.bias"
+    head = "predictions"
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `types` and whether the halves are `swapped`."""
@@ -343,6 +342,7 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
         "electra": {"embedding_size": size.width},
     }
     shape = {
+        "tie_word_embeddings": size.tied or family == "electra",
         "hidden_size": size.width,
         "num_hidden_layers": size.layers,
         "num_attention_heads": size.heads,

@@ -236,15 +236,16 @@ def _state(run: Training) -> dict[str, Tensor]:
 
 
 def _resume(run: Training, checkpoint: Checkpoint) -> None:
-    saved = checkpoint.read()
-    if saved is None:
+    kept = checkpoint.read()
+    if kept is None:
         return
-    state, run.steps = saved
+    state, run.steps = kept
     for name, parameter in run.objective.model.named_parameters():
         with torch.no_grad():
             parameter.copy_(state[f"model/{name}"])
-        run.optimizer.state[parameter] = {
-            key: state[f"{key}/{name}"].to(run.device) for key in ("step", "exp_avg", "exp_avg_sq")
+        moments = {key: f"{key}/{name}" for key in ("step", "exp_avg", "exp_avg_sq")}
+        run.optimizer.state[parameter] = {  # of a parameter that no loss depends on there are none
+            key: state[saved].to(run.device) for key, saved in moments.items() if saved in state
         }
     for name, value in under("history", state).items():
         tokens, split, quantity = name.split("/")

@@ -31,7 +31,8 @@ from onelayer.text.pretraining.quantities import TOPICS_BELOW
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS, OF_ONE = "over_one_article", "over_words_in_order", "over_bag_of_one"
-USUAL = "over_usual_masks"
+USUAL, TIED = "over_usual_masks", "over_tied_embeddings"
+OTHERWISE = {USUAL: "hidden_as", TIED: "tied"}  # and what of a model's own settings makes it so
 MOST = "most_below_frequencies"
 ARTICLES = "articles"
 ORDERS = {
@@ -48,11 +49,12 @@ def order_of(model: PretrainedModel) -> tuple[str, int]:
 
 
 def kind_of(model: PretrainedModel) -> str:
-    """Family and, where they are not the usual ones, depth and masks: what is compared."""
+    """Family and, where they are not the usual ones, depth, output layer and masks."""
     depth = f", {model.layers} layer{'s' if model.layers > 1 else ''}" if model.layers else ""
     hidden = model.hidden_as
     masks = f", {hidden.mask:g} masked, {hidden.another:g} replaced" if hidden else ""
-    return f"{model.family}{depth}{masks}"
+    untied = ", untied" if model.tied is False else ""
+    return f"{model.family}{depth}{untied}{masks}"
 
 
 def assemble(
@@ -99,12 +101,13 @@ def _over_others(
 ) -> pd.DataFrame:
     """How much larger the ratio over its null is than after other inputs, all else being alike.
 
-    That of the first model of the same family, depth, masks and budget, both probed on articles:
-    after single articles as they are (`over_one_article`), and of bags after as many articles whose
-    words stand in order (`over_words_in_order`) and after bags of one article (`over_bag_of_one`).
-    Where masks are not the family's usual ones, also after the same inputs under those
-    (`over_usual_masks`). What has not learned is not compared, whatever the difference: `not
-    reached`.
+    That of the first model of the same kind and budget, both probed on articles: after single
+    articles as they are (`over_one_article`), and of bags after as many articles whose words stand
+    in order (`over_words_in_order`) and after bags of one article (`over_bag_of_one`). Where masks
+    are not the family's usual ones, also after the same inputs under those (`over_usual_masks`),
+    and where embeddings are not the output layer, with those that are (`over_tied_embeddings`),
+    each on articles and on such inputs. What has not learned is not compared, whatever the
+    difference: `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
@@ -112,24 +115,25 @@ def _over_others(
     """
     settings = {model.name: model.settings for model in models}
     kinds = {name: (kind_of(one), one.tokens) for name, one in settings.items()}
-    over = rows[
-        (rows["quantity"] == CORRECTED) & (rows[SEED] == ALL) & (rows["probed"] == ARTICLES)
-    ]
+    over = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)]
     first: dict[tuple, dict] = {}
     for row in over.to_dict("records"):
-        first.setdefault((kinds[row["model"]], _in_order(row["order"]), row["articles"]), row)
+        read = (_in_order(row["order"]), row["articles"])
+        first.setdefault((kinds[row["model"]], *read, row["probed"]), row)
     differences = []
     for row in over.to_dict("records"):
         kind, one = kinds[row["model"]], settings[row["model"]]
-        order = _in_order(row["order"])
-        bases = {MORE: (kind, "in order", 1)}
-        if order == "shuffled":
-            bases |= {BAGS: (kind, "in order", row["articles"]), OF_ONE: (kind, "shuffled", 1)}
-        if one.hidden_as:
-            usual = kind_of(one.model_copy(update={"hidden_as": None})), one.tokens
-            bases[USUAL] = (usual, order, row["articles"])
+        order, bases = _in_order(row["order"]), {}
+        if row["probed"] == ARTICLES:
+            bases[MORE] = (kind, "in order", 1)
+            if order == "shuffled":
+                bases |= {BAGS: (kind, "in order", row["articles"]), OF_ONE: (kind, "shuffled", 1)}
+        for quantity, key in OTHERWISE.items():
+            usual = kind_of(one.model_copy(update={key: None})), one.tokens
+            if usual != kind:
+                bases[quantity] = (usual, order, row["articles"])
         for quantity, inputs in bases.items():
-            base = first.get(inputs, row)
+            base = first.get((*inputs, row["probed"]), row)
             if base["model"] != row["model"]:
                 value = row["value"] - base["value"]
                 below = math.hypot(row["value"] - row["low"], base["high"] - base["value"])
@@ -166,7 +170,7 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
     for quantity in (MOST, TOPICS_BELOW):
         row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(by.get(quantity), 2)
     others = {MORE: "after one article", BAGS: "with words in order", OF_ONE: "after bags of one"}
-    others[USUAL] = "with the usual masks"
+    others |= {USUAL: "with the usual masks", TIED: "with tied embeddings"}
     for quantity, what in others.items():
         more = by.get(quantity)
         row[f"more than {what} [95%]"] = interval_of(more, 3)
@@ -194,7 +198,8 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "pairs across articles apart. Words drawn from one topic count as of one article.",
         "Verdicts: above its own null; more than after one article as it is; bags more than as "
         "many articles with their words in order, and more than bags of one article; other masks "
-        "more than the family's usual ones after the same inputs. "
+        "more than the family's usual ones after the same inputs, and an output layer of its own "
+        "more than embeddings that are the output layer. "
         f"{MATTERS:g}, a tenth of BERT's published effect, is what would matter.",
         LEARNED_NOTE,
         over_seeds.NOTE,
@@ -221,6 +226,6 @@ def topics_per_input(
     rows = tidy(pd.concat([measured, more_than], ignore_index=True), KEYS)
     against = beside_null(rows.assign(model=rows["model"] + rows["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
-    compared = {RATIO: above, MORE: more, BAGS: more, OF_ONE: more, USUAL: more}
+    compared = {RATIO: above} | dict.fromkeys((MORE, BAGS, OF_ONE, *OTHERWISE), more)
     rows = rows.assign(reference=against["reference"])
     return withhold(lambda rows: judge(rows, compared, against[DIFFERENCE]), rows, has_learned)
