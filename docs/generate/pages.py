@@ -232,9 +232,16 @@ def _claims(paper: str, places: Mapping[str, str]) -> Iterator[str]:
         by_place.setdefault(claim.place, {}).setdefault(claim.claim, set()).add(claim.table)
     for place, claims in sorted(by_place.items(), key=lambda one: one[0] == BEYOND):
         yield from (f"### {plain(place[:1].upper() + place[1:])}", "")
-        for claim, tables in claims.items():
-            links = ", ".join(f"[{name}]({places[name]})" for name in sorted(tables))
-            yield f"- {plain(claim)} ({links})"
+        links = {
+            claim: ", ".join(f"[{name}]({places[name]})" for name in sorted(tables))
+            for claim, tables in claims.items()
+        }
+        of_all = {*links.values()} if len(claims) > 1 else set()
+        if len(of_all) == 1:
+            yield from (f"All in {of_all.pop()}:", "")
+            links = dict.fromkeys(links)
+        for claim, decided in links.items():
+            yield f"- {plain(claim)} ({decided})" if decided else f"- {plain(claim)}"
         yield ""
 
 

@@ -379,6 +379,16 @@ def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():
     assert len(axes[0].lines[0].get_xdata()) == 4
 
 
+def test_panels_that_share_an_axis_show_what_is_drawn_in_any_of_them():
+    figure, axes = plt.subplots(1, 4)
+    for axis, ratio in zip(axes, (1.1, 0.8, 1.3, 0), strict=True):
+        axis.plot([0, 1], [1, ratio])
+        axis.get_ylim()  # as when ticks are set: from here on limits stand
+    pretraining_figures._set_axes(axes)
+    assert all(axis.get_ylim()[0] < 0.8 and axis.get_ylim()[1] > 1.3 for axis in axes[:3])
+    plt.close(figure)
+
+
 def test_the_figure_has_a_row_of_panels_for_each_family_and_budget_with_the_tables_ratios():
     models = [model("one"), model("four", articles=4), model("albert", family="albert")]
     models.append(model("longer"))

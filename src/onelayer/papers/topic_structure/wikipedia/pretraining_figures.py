@@ -288,6 +288,7 @@ def _set_axes(axes: Sequence[Axes]) -> None:
     for axis in axes[1:3]:
         axis.sharey(axes[0])
         axis.tick_params(labelleft=False)
+    axes[0].autoscale(axis="y")  # again: `sharey` takes the limits of the first alone
 
 
 def _name_columns(panels: np.ndarray) -> None:
