@@ -452,6 +452,12 @@ WIKIPEDIA: list[Finding | Remark] = [
         predicted="opposite",
     ),
     _control_on_inputs("drawn_topics_untied", "bert-untied-drawn", f"a small BERT {_UNTIED} and"),
+    _above_null(
+        "topics_after_untied",
+        "bert-untied",
+        f"in a small BERT {_UNTIED} words of one topic",
+        "attention follows topics more where embeddings are not the output layer",
+    ),
     _control_on_inputs(
         "drawn_topics_tied", "bert-tied-drawn", "a small BERT", predicted="opposite"
     ),
