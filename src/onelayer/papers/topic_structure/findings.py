@@ -456,7 +456,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "topics_after_untied",
         "bert-untied",
         f"in a small BERT {_UNTIED} words of one topic",
-        "attention follows topics more where embeddings are not the output layer",
+        "attention follows topics where embeddings are not the output layer",
     ),
     _control_on_inputs(
         "drawn_topics_tied", "bert-tied-drawn", "a small BERT", predicted="opposite"
