@@ -188,18 +188,18 @@ class PretrainingSettings(TrainingSettings):
         return "+".join(self.corpora)
 
     def of(
-        self, family: FamilyName, seed: int, own: OwnTraining | None = None
+        self, family: FamilyName, seed: int, model: OwnTraining | None = None
     ) -> "PretrainModelSettings":
         """What one training needs to know."""
-        own = own or OwnTraining()
+        model = model or OwnTraining()
         budget = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
         return PretrainModelSettings.of_fields(
             self,
             family=family,
             seed=seed,
-            tokens=own.tokens or budget,
-            size=own.changed(self.size),
-            objective=own.changed(self.objective),
+            tokens=model.tokens or budget,
+            size=model.changed(self.size),
+            objective=model.changed(self.objective),
         )
 
 
