@@ -236,12 +236,11 @@ def _claims(paper: str, places: Mapping[str, str]) -> Iterator[str]:
             claim: ", ".join(f"[{name}]({places[name]})" for name in sorted(tables))
             for claim, tables in claims.items()
         }
-        of_all = {*links.values()} if len(claims) > 1 else set()
-        if len(of_all) == 1:
-            yield from (f"All in {of_all.pop()}:", "")
-            links = dict.fromkeys(links)
-        for claim, decided in links.items():
-            yield f"- {plain(claim)} ({decided})" if decided else f"- {plain(claim)}"
+        alike = len(links) > 1 and len({*links.values()}) == 1
+        if alike:
+            yield from (f"All in {next(iter(links.values()))}:", "")
+        for claim, link in links.items():
+            yield f"- {plain(claim)}" + ("" if alike else f" ({link})")
         yield ""
 
 

@@ -47,13 +47,19 @@ def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor
 
 def logits(parameters: Parameters, x: Tensor) -> Tensor:
     """The logit of the next symbol being 1, [R, B, T], for inputs x, bool [R, B, T]."""
-    e, _ = _embedding(parameters)
-    return _linear(vectors(parameters, x), e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
+    e, z = last_vectors(parameters, x)
+    return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
 
 
-def vectors(parameters: Parameters, x: Tensor) -> Tensor:
-    """What the last layer reads at each position, [R, B, T, d], for inputs x, bool [R, B, T]."""
-    e, p = _embedding(parameters)
+def last_vectors(parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The embedding e, [R, d], and what meets it in the logit at each position, [R, B, T, d].
+
+    Inputs x are bool [R, B, T].
+    """
+    e, p = parameters.get("e"), parameters["wpe"]  # z_t = x_t e + p_t
+    if e is None:  # two rows: a vector and an offset
+        zero, one = parameters["rows"].unbind(dim=1)
+        e, p = one - zero, p + zero[:, None]
     z = x.to(p.dtype)[..., None] * e[:, None, None] + p[:, None]
     both = torch.stack([p, p + e[:, None]], dim=2)  # [R, T, 2, d], of symbols 0 and 1
     both = _normalise(both, parameters.get("ln_attention"))
@@ -61,15 +67,7 @@ def vectors(parameters: Parameters, x: Tensor) -> Tensor:
     z = z + _linear(attention(q, k, v, x), parameters["W_O"])
     normal = _normalise(z, parameters.get("ln_mlp"))
     z = z + _linear(functional.relu(_linear(normal, parameters["W_1"])), parameters["W_2"])
-    return _normalise(z, parameters.get("ln_final"))
-
-
-def _embedding(parameters: Parameters) -> tuple[Tensor, Tensor]:
-    """The e [R, d] and p [R, T, d] of z_t = x_t e + p_t."""
-    if "e" in parameters:
-        return parameters["e"], parameters["wpe"]
-    zero, one = parameters["rows"].unbind(dim=1)  # two rows: a vector and an offset
-    return one - zero, parameters["wpe"] + zero[:, None]
+    return e, _normalise(z, parameters.get("ln_final"))
 
 
 def _linear(z: Tensor, W: Tensor) -> Tensor:

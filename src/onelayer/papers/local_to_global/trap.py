@@ -23,7 +23,7 @@ from torch import Tensor
 from onelayer.compute.execution import Execution
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.training import train_variants
-from onelayer.papers.local_to_global.transformer import vectors
+from onelayer.papers.local_to_global.transformer import last_vectors
 from onelayer.settings.local_to_global import TRAP_STARTS, TrapSettings
 
 STEP = 1e-6  # of the differences of z_t: rounding 1e-10, and few hidden units switch within it
@@ -44,7 +44,7 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
 
     def at(e: Tensor) -> Tensor:
         """z_t of every run at an e [d], [R, B, T, d]."""
-        return vectors(held | {"e": e.expand(R, d)}, x)
+        return last_vectors(held | {"e": e.expand(R, d)}, x)[1]
 
     one = x.double().flatten(1)[:, None]  # [R, 1, B T]
     ones, zeros = (symbol.sum(dim=2, keepdim=True) for symbol in (one, 1 - one))
