@@ -3,10 +3,9 @@
 from onelayer.compute.execution import execution_of
 from onelayer.papers.local_to_global import training
 from onelayer.run.step import Step, program
-from onelayer.settings.local_to_global import AblationRunSettings
+from onelayer.settings.local_to_global import EnsembleSettings, Variant
 
 
-@program(settings=AblationRunSettings, outputs="curves")
-def main(step: Step) -> None:
-    settings = step.settings
-    step.write(curves=training.train_variants(settings.variants, settings, execution_of(step)))
+@program(settings=EnsembleSettings, outputs="curves")
+def main(step: Step, variants: list[Variant]) -> None:
+    step.write(curves=training.train_variants(variants, step.settings, execution_of(step)))

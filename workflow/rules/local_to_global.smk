@@ -45,6 +45,7 @@ step(
     {"curves": "results/local_to_global/ablation.parquet"},
     local_to_global.ablated,
     priority=1,
+    variants=local_to_global.ablation.variants,
 )
 step(
     "train_open_problems",

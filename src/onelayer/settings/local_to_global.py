@@ -220,13 +220,6 @@ class AblationSettings(Block):
     """Variants in the order of rows."""
 
 
-class AblationRunSettings(EnsembleSettings):
-    """What the ablation trains (assembled from other blocks)."""
-
-    variants: list[Variant]
-    """Changes of the training, in the order of rows."""
-
-
 # What the trap's table and figure call its two starts.
 STANDARD_START, PAPERS_START = "standard start", "paper's start"
 TRAP_STARTS = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
@@ -347,9 +340,8 @@ class LocalToGlobalSettings(Block):
     """The paper's open problems."""
 
     @property
-    def ablated(self) -> AblationRunSettings:
-        """What the ablation trains: as the transformer is, but for what `ablation` says."""
+    def ablated(self) -> EnsembleSettings:
+        """What variants of the ablation change: the transformer's runs, as many as it says."""
         base, ablation = self.transformer, self.ablation
         training = base.training.model_copy(update={"iterations": ablation.iterations})
-        changed = {"training": training, "seeds": ablation.seeds, "variants": ablation.variants}
-        return AblationRunSettings.of_fields(base, **changed)
+        return EnsembleSettings.of_fields(base, training=training, seeds=ablation.seeds)

@@ -121,6 +121,7 @@ class Settings(Block):
             synthetic=synthetic.in_common.model_copy(update=machine.computes),
             two_stages=again.two_stages.of(synthetic.two_stages),
             transformers=again.transformers.of(self.local_to_global, machine),
+            variants=again.transformers.chosen(self.local_to_global),
             joint_training=again.joint_training.of(self.decision_lists.joint, machine),
             scan=again.scan.of(self.scan_snap.scan, machine),
             pretraining=again.pretraining.of(self.pretraining, machine),

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from onelayer.settings.block import Block, Name, Threads, each_once
 from onelayer.settings.decision_lists import JointSettings, Size, SmallStart, size_of
-from onelayer.settings.local_to_global import AblationRunSettings, LocalToGlobalSettings
+from onelayer.settings.local_to_global import EnsembleSettings, LocalToGlobalSettings, Variant
 from onelayer.settings.pretraining import FamilyName, PretrainingSettings, PretrainModelSettings
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import SimulationSettings
@@ -76,11 +76,13 @@ class TransformersAgain(Block):
     seeds: Seeds
     """Runs of each (seeds)."""
 
-    def of(self, paper: LocalToGlobalSettings, machine: Machine) -> AblationRunSettings:
-        """The trainings on one machine."""
-        chosen = [one for one in paper.ablation.variants if one.name in self.variants]
-        again = {"variants": chosen, "seeds": self.seeds}
-        return paper.ablated.model_copy(update=again | machine.computes)
+    def of(self, paper: LocalToGlobalSettings, machine: Machine) -> EnsembleSettings:
+        """The trainings on one machine, but for what variants change."""
+        return paper.ablated.model_copy(update={"seeds": self.seeds} | machine.computes)
+
+    def chosen(self, paper: LocalToGlobalSettings) -> list[Variant]:
+        """What they change."""
+        return [one for one in paper.ablation.variants if one.name in self.variants]
 
 
 class JointAgain(Block):
@@ -175,7 +177,9 @@ class ClaimsAgainSettings(Block):
     """Topic structure: what its trainings have in common."""
     two_stages: TwoStageSettings
     """Topic structure: two stages; maps are left out."""
-    transformers: AblationRunSettings
+    transformers: EnsembleSettings
+    """Local to Global: what every variant changes."""
+    variants: list[Variant]
     """Local to Global."""
     joint_training: list[SmallStart]
     """Decision lists."""

@@ -23,7 +23,7 @@ from onelayer.papers.topic_structure.synthetic import stage_tables
 from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.run.step import Step
 from onelayer.settings.decision_lists import SmallStart
-from onelayer.settings.local_to_global import AblationRunSettings
+from onelayer.settings.local_to_global import EnsembleSettings, Variant
 from onelayer.settings.scan_snap import SimulationSettings
 from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
 from onelayer.stability import CLAIM
@@ -45,7 +45,7 @@ def measure(step: Step) -> pd.DataFrame:
     parts = [
         nothing(),
         stages(settings.synthetic, settings.two_stages, other, execution),
-        transformers(settings.transformers, other, execution),
+        transformers(settings.variants, settings.transformers, other, execution),
         joint_training(settings.joint_training),
         scan(settings.scan, other, execution),
     ]
@@ -69,16 +69,18 @@ def stages(
 
 
 def transformers(
-    settings: AblationRunSettings, other_seeds: bool = False, execution: Execution = Execution()
+    variants: list[Variant],
+    settings: EnsembleSettings,
+    other_seeds: bool = False,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Local to Global: rows of `table_ablation`.
 
     Held-out sequences are drawn by the seed after the runs': those of other seeds are others, too.
     """
     first = settings.seeds * other_seeds
-    curves = training.train_variants(settings.variants, settings, execution, first_seed=first)
-    block = settings.variants, settings.training, settings.chain
-    table = training_tables.ablation(curves, *block).table
+    curves = training.train_variants(variants, settings, execution, first_seed=first)
+    table = training_tables.ablation(curves, variants, settings.training, settings.chain).table
     named = "transformers: " + table["variant"] + ", " + table["initialisation"] + " start"
     return claims_of("local_to_global", table.assign(claim=named))
 

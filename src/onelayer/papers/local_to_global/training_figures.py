@@ -262,7 +262,7 @@ def loss_curves(curves: pd.DataFrame, chain: ChainSettings) -> Figure:
     "figure: longer trainings",
     reads={"curves": "ablate_transformers.curves"},
     settings={
-        "variants": "local_to_global.ablated.variants",
+        "variants": "local_to_global.ablation.variants",
         "base": "local_to_global.ablated.training",
         "chain": "local_to_global.ablated.chain",
     },

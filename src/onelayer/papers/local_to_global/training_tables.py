@@ -302,7 +302,7 @@ def readable_ablation(by: pd.DataFrame, name: str, start: str) -> dict:
     "table: ablation",
     reads={"curves": "ablate_transformers.curves"},
     settings={
-        "variants": "local_to_global.ablated.variants",
+        "variants": "local_to_global.ablation.variants",
         "training": "local_to_global.ablated.training",
         "chain": "local_to_global.ablated.chain",
     },
