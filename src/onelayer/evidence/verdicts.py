@@ -31,8 +31,8 @@ KINDS = {
     "control": "a model with random weights, in units of the effect that it is a control of",
 }
 VERDICTS = {
-    "reproduced": "the interval reaches the published effect and excludes none; all of it on the "
-    "claimed side, where a claim has no number; at most the bound",
+    "reproduced": "the interval reaches the published effect and leaves out 'no effect'; all of it "
+    "on the claimed side, where a claim has no number; at most the bound",
     "smaller": "the interval excludes no effect and the published one, and lies between them",
     "larger": "the interval excludes the published effect and lies beyond it",
     "negligible": "the whole interval lies within a tenth of the published effect around none",

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.evidence.tables import ALL, interval_of, number, read_csv
-from onelayer.papers.topic_structure.wikipedia.tables import ABOUT_0, meaningless
+from onelayer.evidence.verdicts import DIFFERENCE
+from onelayer.papers.topic_structure.wikipedia.tables import ABOUT_0, beside_null, meaningless
 
 # Same-topic over different-topic means of these.
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "cosine"}
@@ -39,22 +40,26 @@ def said(path: Path, name: str, control: str) -> str:
             rows.append(row)
     shown = pd.DataFrame(rows).to_string(index=False)
     title = f"{name}: between words of one topic, over that between words of two"
-    return f"{title}\n\n{shown}\n\n{_sentence(by, name, table['threshold'].iloc[0])}"
+    return f"{title}\n\n{shown}\n\n{_sentence(table, name)}"
 
 
-def _sentence(by: pd.DataFrame, name: str, threshold: str) -> str:
-    """What the first threshold says of attention, beside topics permuted among frequent words."""
-    ratio = by.loc[(name, threshold, "attention_ratio_null_corrected")]
-    if math.isnan(ratio["value"]):
+def _sentence(table: pd.DataFrame, name: str) -> str:
+    """What the first threshold says of attention, by the interval that verdicts are made of.
+
+    It is of articles and of permuted topics together: what is decided lies on one side of the null.
+    """
+    threshold = table["threshold"].iloc[0]
+    of = table["model"].eq(name) & table["threshold"].eq(threshold)
+    ratio = table[of & table["quantity"].eq("attention_ratio")]
+    beside = beside_null(table).loc[ratio.index[0]]
+    low, high = 1 + beside[DIFFERENCE] / beside["reference"]
+    if math.isnan(low):
         return f"{name}: its attention ratio means nothing here; the CSV has the reason."
-    # The interval is of articles and words alone; how far permuted topics scatter, p says.
-    p = by.loc[(name, threshold, "attention_ratio_p"), "value"]
-    decided = p <= 0.05 and not ratio["low"] <= 1 <= ratio["high"]
-    how = "less" if decided and ratio["high"] < 1 else "more"
-    whether, undecided = ("In", "") if decided else ("Whether in", " is undecided")
+    over = {"value": ratio["value"].iloc[0] / beside["reference"], "low": low, "high": high}
+    whether, undecided = ("Whether in", " is undecided") if low <= 1 <= high else ("In", "")
     return textwrap.fill(
-        f"{whether} {name} words of one topic ({threshold}) attend to each other {how} than "
-        f"equally frequent words of permuted topics{undecided}: {interval_of(ratio, 3)} times as "
-        f"much (p = {number(p, 3)}).",
+        f"{whether} {name} words of one topic ({threshold}) attend to each other "
+        f"{'less' if high < 1 else 'more'} than equally frequent words of permuted topics"
+        f"{undecided}: {interval_of(over, 3)} times as much.",
         80,
     )

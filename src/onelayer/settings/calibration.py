@@ -68,7 +68,7 @@ class EffectCalibration(Block):
     half_widths: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
     """Half of the ideal 95% interval, in published effects. Expected: 0 is called negligible at
     .05, and undecided at .5; .3 is called reproduced in every fourth case at .5, which the rule
-    allows: the interval reaches the published effect and excludes none."""
+    allows: the interval reaches the published effect and leaves out 'no effect'."""
     documents: Documents
     """Documents of each data set; half of the variance is theirs, half of it the seeds'."""
 

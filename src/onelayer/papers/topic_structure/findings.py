@@ -236,7 +236,8 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
             claim="values learn the topics before attention does",
             primary=of | {"quantity": "doublings_before_attention"},
             does="learns the topics in its values before it does in its attention",
-            number="{it:1} doublings of text between the halves of both",
+            number="{it:1} doublings of text between the halves of both, each on the side of its "
+            "null on which it ends",
             **place,
         ),
     ]

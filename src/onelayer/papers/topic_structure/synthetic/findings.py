@@ -78,8 +78,8 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
         subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
         "released configuration says, and looked at by each word's own topic,",
         # Both at the steps of the table; their code looks words' topics up one place beside.
-        also="after the steps of the table {short.value:.2f}, and with topics looked up as in "
-        "their code {shifted.value:.2f} ({shifted.verdict})",
+        also="after the steps of the published table {short.value:.2f}, and with each word's topic "
+        "read four words too far, as in their code, {shifted.value:.2f} ({shifted.verdict})",
         beside={
             "short": row | {"budget": "table"},
             "shifted": row | {"budget": "table", "accounting": "shifted"},
@@ -222,8 +222,8 @@ FINDINGS: list[Finding | Remark] = [
         _AUTHORS | _ADAM | {"budget": "released"},
         "At the paper's three learning rates of Adam, trained for as long as the authors' released "
         "configuration says, their model attends {it:2} times as much to other words of a topic as "
-        "to words of other topics (published: {it.printed:2}); after the steps of the table, with "
-        "topics looked up as in their code, {shifted:2}.",
+        "to words of other topics (published: {it.printed:2}); after the steps of the published "
+        "table, with each word's topic read four words too far, as in their code, {shifted:2}.",
         beside={"shifted": _AUTHORS | _ADAM | {"budget": "table", "accounting": "shifted"}},
     ),
     Remark(
