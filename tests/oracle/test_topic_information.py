@@ -13,8 +13,6 @@ from onelayer.text.pretraining.quantities import TOPICS_BELOW
 from onelayer.text.pretraining.topic_information import (
     HIDDEN,
     KnownTopics,
-    TopicInformation,
-    learned_over_tokens,
     measure_learned,
     measure_topic_information,
     unigram_loss,
@@ -73,15 +71,14 @@ def test_both_losses_are_those_of_loops_over_hidden_words(family) -> None:
                 losses.append([-words.log_unigram()[label].item(), -math.log(told[label])])
         means.append(np.mean(losses, axis=0))
     found = measure_topic_information(objective, held_out, settings, known)
-    assert [found.unigram, found.posterior] == pytest.approx(np.mean(means, axis=0), rel=1e-5)
+    assert found == pytest.approx(np.mean(means, axis=0), rel=1e-5)
 
 
 def test_topics_that_are_known_tell_which_third_of_the_words_it_is() -> None:
     settings, words, _, held_out = task("bert")
     objective = new_objective("bert", settings.size, words, settings.objective, 0)
     found = measure_topic_information(objective, held_out, settings, known_topics("absent"))
-    assert found.unigram == pytest.approx(math.log(18), abs=0.1)
-    assert found.posterior == pytest.approx(math.log(6), abs=0.1)
+    assert found == pytest.approx([math.log(18), math.log(6)], abs=0.1)
 
 
 def test_topics_of_an_input_are_those_of_the_words_it_shows() -> None:
@@ -90,13 +87,6 @@ def test_topics_of_an_input_are_those_of_the_words_it_shows() -> None:
     shown = [[places[word] for word in words[1:5]] for words in TOPICS.values()]
     assert (known.posterior(np.array(shown)).argmax(axis=1) == [0, 1, 2]).all()
     assert known.posterior(np.full((1, 4), MASK_ID)) == pytest.approx(1 / 3)  # nothing is shown
-
-
-def test_the_share_is_0_at_the_unigram_loss_and_1_at_that_of_the_posterior() -> None:
-    told = TopicInformation(unigram=8.0, posterior=6.0)
-    assert [told.share(loss) for loss in (8.0, 7.5, 6.0, 5.0)] == [0.0, 0.25, 1.0, 1.5]
-    assert [told.below(loss) for loss in (8.0, 7.5, 9.0)] == [0.0, 0.5, -1.0]
-    assert told.topics == 2.0
 
 
 def test_the_loss_of_frequencies_is_that_of_a_loop_over_words_in_spans() -> None:
@@ -114,13 +104,15 @@ def test_what_is_learned_is_measured_below_frequencies_and_as_a_share_where_topi
     family, misled, tmp_path, monkeypatch
 ) -> None:
     trainings, histories = [], []
-    for seed, loss in ((0, 2.0), (1, 2.5)):
+    for seed, (last, losses) in enumerate([(210, (8.0, 2.0)), (200, (6.0, 2.5))]):
         settings, words, _, held_out = task(family, seed)
         name = HIDDEN if family == "bert" else "loss"
         rows = [
             (0, "held-out", name, 9.0),
-            (100, "held-out", name, loss),
-            (100, "training", name, 0),
+            (last, "held-out", name, losses[1]),
+            (last, "training", name, 0),
+            (100, "held-out", name, losses[0]),
+            (100, "held-out", "another_loss", 0),
         ]
         histories.append(tmp_path / f"{seed}.parquet")
         columns = ["tokens", "split", "quantity", "value"]
@@ -132,41 +124,27 @@ def test_what_is_learned_is_measured_below_frequencies_and_as_a_share_where_topi
         return objective, None, held_out
 
     def measured(objective, text, training, known):
-        return TopicInformation(8.0, 9.0 if training.seed in misled else 6.0)
+        return 8.0, 9.0 if training.seed in misled else 6.0
 
     monkeypatch.setattr(topic_information, "read_task", read)
     monkeypatch.setattr(topic_information, "measure_topic_information", measured)
-    found = measure_learned(trainings, histories, tmp_path, tmp_path, known_topics())
-    by = found.set_index(["quantity", "seed"])["value"]
-    seeds = ["all", "0", "1"]
-    assert found["seed"].tolist() == seeds * by.index.unique(0).size
-    assert set(found["tokens"]) == {100}
+    given = tmp_path, tmp_path, known_topics()
+    found = measure_learned(trainings, histories, *given)
+    by = found.set_index(["quantity", "seed", "tokens"])["value"]
+    snapshots = [(seed, tokens) for tokens in (100, 205) for seed in ("all", "0", "1")]
+    asked = by.index.unique(0)
+    assert list(zip(found["seed"], found["tokens"], strict=True)) == snapshots * asked.size
+    one = measure_learned(trainings[:1], histories[:1], *given)
+    assert set(one["seed"]) == {"all"} and set(one["tokens"]) == {100, 210}
+    assert one["low"].isna().all()
     if family == "bart":
-        assert set(found["quantity"]) == {BELOW}
+        assert set(asked) == {BELOW}
         for training, seed, loss in zip(trainings, "01", (2.0, 2.5), strict=True):
             frequencies = unigram_loss(read(None, None, training)[0], held_out, training)
-            assert by[BELOW, seed] == pytest.approx(frequencies - loss)
+            assert by[BELOW, seed, 205] == pytest.approx(frequencies - loss)
         return
-    assert by[BELOW].tolist() == [5.75, 6.0, 5.5]
-    assert by[TOPICS_BELOW].tolist() == ([0.5, 2.0, -1.0] if misled else [2.0, 2.0, 2.0])
+    assert by[BELOW].tolist() == [1.0, 0.0, 2.0, 5.75, 6.0, 5.5]
+    assert by[TOPICS_BELOW].tolist() == 2 * ([0.5, 2.0, -1.0] if misled else [2.0, 2.0, 2.0])
     # A share of what misleads in one of the trainings would be of another sign there.
-    assert (INFORMATION in by.index.unique(0)) == (not misled)
-    assert misled or by[INFORMATION].tolist() == [2.875, 3.0, 2.75]
-
-
-def test_what_losses_come_to_is_of_every_snapshot_and_seed() -> None:
-    def history(last: int, losses: list[float]) -> pd.DataFrame:
-        rows = [(0, "held-out", HIDDEN, 9.0), (last, "training", "loss", 1.0)]
-        rows += [(last, "held-out", HIDDEN, losses[1]), (100, "held-out", HIDDEN, losses[0])]
-        return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
-
-    of = HIDDEN, INFORMATION
-    told = {0: TopicInformation(8.0, 6.0).share, 3: TopicInformation(8.0, 7.0).share}
-    rows = learned_over_tokens({0: history(210, [8, 7]), 3: history(200, [7.5, 7])}, *of, told)
-    assert set(rows["quantity"]) == {INFORMATION}
-    assert rows["tokens"].tolist() == [100] * 3 + [205] * 3
-    assert rows["seed"].tolist() == ["all", "0", "3"] * 2
-    assert rows["value"].tolist() == [0.25, 0.0, 0.5, 0.75, 0.5, 1.0]
-    one = learned_over_tokens({0: history(210, [8, 7])}, *of, told)
-    assert one["seed"].tolist() == ["all", "all"]
-    assert one["low"].isna().all()
+    assert (INFORMATION in asked) == (not misled)
+    assert misled or by[INFORMATION].tolist() == [0.5, 0.0, 1.0, 2.875, 3.0, 2.75]

@@ -1,4 +1,4 @@
-"""Claims about the one 95% interval of a mean and of a share."""
+"""Claims about the one 95% interval of a mean, a median and a share."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from onelayer.evidence.intervals import half_width, mean, over_seeds, share
+from onelayer.evidence.intervals import half_width, mean, median, over_seeds, share
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 200])
@@ -67,3 +67,12 @@ def test_an_interval_of_the_data_that_misses_the_mean_narrows_nothing() -> None:
     _, low, high = over_seeds([1.0, 3.0], 2.5, 3.0)
     assert low == mean([1.0, 3.0])["low"]
     assert high > mean([1.0, 3.0])["high"]
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 1), (10, 2), (20, 6), (96, 38)])
+def test_the_medians_interval_reaches_between_order_statistics(n, k) -> None:
+    """k as tables of the sign test have it; five runs have no interval."""
+    found = median(np.arange(1.0, n + 1))
+    assert (found["low"], found["high"]) == (k, n + 1 - k)
+    assert found["value"] == (n + 1) / 2 and found["n"] == n
+    assert math.isnan(median(np.arange(5.0))["low"])

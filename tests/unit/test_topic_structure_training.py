@@ -389,15 +389,6 @@ def test_cells_of_the_map_are_counted_where_most_runs_are_in_order() -> None:
     assert row["verdict"] == "reproduced"  # some pair has them
 
 
-@pytest.mark.parametrize(("n", "k"), [(6, 1), (10, 2), (20, 6), (96, 38)])
-def test_the_medians_interval_reaches_between_order_statistics(n, k) -> None:
-    """k as tables of the sign test have it; five runs have no interval."""
-    found = stage_tables.median(np.arange(1.0, n + 1))
-    assert (found["low"], found["high"]) == (k, n + 1 - k)
-    assert found["value"] == (n + 1) / 2 and found["runs"] == n
-    assert math.isnan(stage_tables.median(np.arange(5.0))["low"])
-
-
 def test_mean_squared_loss_with_adam_trains_in_two_stages_and_the_sum_does_not() -> None:
     common = {"embedding": "one_hot", "optimizer": "adam", "learning_rate": 0.003, "noise": 1e-3}
     panel = common | {"name": "m", "loss": "mean_squared", "noises": [1e-3]}

@@ -16,7 +16,7 @@ from onelayer.papers.local_to_global.trap_tables import (
     by_rate_and_batch,
     crossing,
     learning_times,
-    median,
+    median_time,
     trap,
 )
 from onelayer.settings.local_to_global import PAPERS_START as PAPER
@@ -244,11 +244,11 @@ def test_an_escape_lasts_to_the_end():
 
 
 def test_the_median_counts_those_that_stay_as_last():
-    assert median(np.array([np.inf, 30, 10, 20, np.inf]))["value"] == 30
-    assert median(np.array([np.inf, np.inf, 10.0]))["verdict"] == "not reached"
-    six = median(np.array([1.0, 2, 3, 4, 5, 6]))
+    assert median_time(np.array([np.inf, 30, 10, 20, np.inf]))["value"] == 30
+    assert median_time(np.array([np.inf, np.inf, 10.0]))["verdict"] == "not reached"
+    six = median_time(np.array([1.0, 2, 3, 4, 5, 6]))
     assert (six["value"], six["low"], six["high"]) == (3.5, 1, 6)
-    assert np.isnan(median(np.array([1.0, 2, 3, 4, 5, np.inf]))["high"])
+    assert np.isnan(median_time(np.array([1.0, 2, 3, 4, 5, np.inf]))["high"])
 
 
 def test_between_two_looks_the_escape_is_where_a_line_crosses():

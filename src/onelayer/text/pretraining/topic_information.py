@@ -7,10 +7,9 @@ is no share. BART, whose decoder reads the words before, has none either; of all
 their loss lies below that of frequencies.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from operator import sub
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,27 +32,6 @@ from onelayer.text.topics.model import Topics
 from onelayer.text.topics.online_lda import document_topics
 
 HIDDEN = "hidden_words_loss"  # of a loss history, at every snapshot
-
-
-@dataclass(frozen=True)
-class TopicInformation:
-    """Held-out losses of two that learn nothing from order (nats a hidden word)."""
-
-    unigram: float
-    posterior: float
-
-    @property
-    def topics(self) -> float:
-        """What topics tell more than frequencies (nats a word); below 0 they mislead."""
-        return self.unigram - self.posterior
-
-    def below(self, loss: float) -> float:
-        """How far a loss lies below that of frequencies (nats a word)."""
-        return self.unigram - loss
-
-    def share(self, loss: float) -> float:
-        """(unigram loss - loss) / (unigram loss - loss of the posterior)."""
-        return self.below(loss) / self.topics
 
 
 @dataclass(frozen=True)
@@ -84,16 +62,16 @@ class KnownTopics:
 
 def measure_topic_information(
     objective: Objective, text: Segments, settings: TrainingSettings, model: KnownTopics
-) -> TopicInformation:
-    """Losses at the hidden words of the held-out batches of a training, under its own masks.
+) -> tuple[float, float]:
+    """Losses of two that learn nothing from order, at the hidden words of held-out batches.
 
-    `unigram` has the frequencies with which output biases start. `posterior` is the same but for
-    words of the topic model: how probable they are in all it leaves, and shares that out among them
-    by the topics of the words that the input shows.
+    Those are of a training, under its own masks (nats a hidden word). The first has the frequencies
+    with which output biases start. The second, the posterior, has the same but for words of the
+    topic model: how probable they are in all it leaves, and shares that out among them by the
+    topics of the words that the input shows.
     """
-    losses = list(_losses(objective, text, settings, model))
-    unigram, posterior = np.mean(losses, axis=0)
-    return TopicInformation(float(unigram), float(posterior))
+    unigram, posterior = np.mean(list(_losses(objective, text, settings, model)), axis=0).tolist()
+    return unigram, posterior
 
 
 def _losses(
@@ -138,58 +116,43 @@ def measure_learned(
     There is a loss history for each training; `text` and `pieces` are as `read_task` reads them.
 
     Returns:
-        See `learned_over_tokens`: how far the held-out loss lies below that of frequencies
-        (`below_frequencies`, nats a word). Where all words to predict are behind masks, unlike
-        BART's, the same of topics (`topics_below_frequencies`), and, where that is above 0 in every
-        training, the one as a share of the other (`topic_information`).
-    """
-    read, below, of_topics = {}, {}, {}
-    for training, history in zip(trainings, histories, strict=True):
-        read[training.seed] = pd.read_parquet(history)
-        objective, _, held_out = read_task(text, pieces, training)
-        if (read[training.seed]["quantity"] == HIDDEN).any():  # alike in all of a model
-            information = measure_topic_information(objective, held_out, training, model)
-            below[training.seed], of_topics[training.seed] = information.below, information
-        else:
-            below[training.seed] = partial(sub, unigram_loss(objective, held_out, training))
-    loss, asked = HIDDEN if of_topics else "loss", {BELOW: below}
-    if of_topics:
-        asked[TOPICS_BELOW] = {
-            seed: lambda _, one=one: one.topics for seed, one in of_topics.items()
-        }
-        if all(one.topics > 0 for one in of_topics.values()):
-            asked[INFORMATION] = {seed: one.share for seed, one in of_topics.items()}
-    parts = [learned_over_tokens(read, loss, name, of_loss) for name, of_loss in asked.items()]
-    return pd.concat(parts, ignore_index=True)
-
-
-def learned_over_tokens(
-    histories: Mapping[int, pd.DataFrame],
-    loss: str,
-    quantity: str,
-    of_loss: Mapping[int, Callable[[float], float]],
-) -> pd.DataFrame:
-    """What a held-out loss comes to at every snapshot: of each seed and their mean.
-
-    Loss histories, and what a loss of theirs comes to, are by seed.
-
-    Returns:
         Rows `tokens`, `seed` (text; `all` for the mean over seeds with Student's 95% interval),
-        `quantity`, `value`, `low`, `high`, `n`.
+        `quantity`, `value`, `low`, `high`, `n`: how far the held-out loss lies below that of
+        frequencies (`below_frequencies`, nats a word). Where all words to predict are behind masks,
+        unlike BART's, the same of topics (`topics_below_frequencies`; below 0 they mislead), and,
+        where that is above 0 in every training, the one as a share of the other
+        (`topic_information`).
     """
-    held_out = {
-        seed: rows[rows["quantity"] == loss].query("split == 'held-out' and tokens > 0")
-        for seed, rows in histories.items()
-    }
-    rows = []
-    in_order = (table.sort_values("tokens").itertuples() for table in held_out.values())
-    for moment in zip(*in_order, strict=True):
-        values = {
-            seed: of_loss[seed](row.value) for seed, row in zip(held_out, moment, strict=True)
-        }
+    parts, topics = [], []
+    for training, history in zip(trainings, histories, strict=True):
+        rows = pd.read_parquet(history)
+        objective, _, held_out = read_task(text, pieces, training)
+        if hidden := (rows["quantity"] == HIDDEN).any():  # alike in all of a model
+            unigram, posterior = measure_topic_information(objective, held_out, training, model)
+            topics.append(unigram - posterior)
+        else:
+            unigram = unigram_loss(objective, held_out, training)
+        rows = rows.query("split == 'held-out' and tokens > 0").sort_values("tokens")
+        rows = rows[rows["quantity"] == (HIDDEN if hidden else "loss")]
+        part = rows[["tokens"]].assign(**{BELOW: unigram - rows["value"]})
+        parts.append(part.assign(**{TOPICS_BELOW: topics[-1]}) if hidden else part)
+    asked = [BELOW, TOPICS_BELOW] if topics else [BELOW]
+    if topics and min(topics) > 0:
+        parts = [part.assign(**{INFORMATION: part[BELOW] / part[TOPICS_BELOW]}) for part in parts]
+        asked.append(INFORMATION)
+    seeds = [training.seed for training in trainings]
+    return pd.DataFrame(row for quantity in asked for row in _over_seeds(seeds, parts, quantity))
+
+
+def _over_seeds(
+    seeds: Sequence[int], parts: Sequence[pd.DataFrame], quantity: str
+) -> Iterator[dict]:
+    """Rows of one quantity at every snapshot: the mean over seeds, and each of several."""
+    of_seeds = (part[["tokens", quantity]].itertuples(index=False, name=None) for part in parts)
+    for moment in zip(*of_seeds, strict=True):
+        tokens, values = zip(*moment, strict=True)
         # Snapshots of seeds end with the batch that reaches the same number of tokens.
-        common = {"tokens": sum(row.tokens for row in moment) // len(moment), "quantity": quantity}
-        rows.append({**common, "seed": ALL, **mean([*values.values()])})
-        for seed, value in values.items() if len(values) > 1 else ():
-            rows.append({**common, "seed": str(seed), "value": value, "n": 1})
-    return pd.DataFrame(rows)
+        common = {"tokens": sum(tokens) // len(tokens), "quantity": quantity}
+        yield {**common, "seed": ALL, **mean(values)}
+        for seed, value in zip(seeds, values, strict=True) if len(seeds) > 1 else ():
+            yield {**common, "seed": str(seed), "value": value, "n": 1}

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr
 
-from onelayer.evidence.intervals import mean, share
+from onelayer.evidence.intervals import mean, median, share
 from onelayer.evidence.tables import ALL, Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
@@ -94,31 +93,12 @@ def _times(runs: pd.DataFrame) -> Iterator[dict]:
         if f"{quantity}_median" in MEDIANS:
             # The median and the quartiles describe runs of two kinds.
             shared = {"note": summary["note"], "verdict": summary["verdict"]}
-            yield {"quantity": f"{quantity}_median"} | median(reached.to_numpy(float)) | shared
+            estimate = independent(median(reached.to_numpy(float)))
+            yield {"quantity": f"{quantity}_median"} | estimate | shared
             for which, share_below in ((1, 0.25), (3, 0.75)):
                 cut = reached.astype(float).quantile(share_below)
                 row = {"quantity": f"{quantity}_quartile_{which}", "value": cut}
                 yield row | {"n": len(reached)} | shared
-
-
-def median(values: np.ndarray) -> dict[str, float]:
-    """The median of independent runs with its 95% interval, which no distribution is assumed for.
-
-    The interval reaches from the k-th smallest to the k-th largest value, with the largest k for
-    which fewer than k of n runs fall below the median with a chance of at most 2.5%: five runs and
-    fewer have none.
-
-    Returns:
-        `value`, `low`, `high`, `n`, `runs`.
-    """
-    n = len(values)
-    if n == 0:
-        return {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
-    k = int((bdtr(np.arange(n // 2), n, 0.5) <= 0.025).sum())
-    ordered = np.sort(values)
-    low, high = (ordered[k - 1], ordered[n - k]) if k else (math.nan, math.nan)
-    estimate = {"value": float(np.median(values)), "low": float(low), "high": float(high), "n": n}
-    return independent(estimate)
 
 
 def _shares(runs: pd.DataFrame) -> list[dict]:
