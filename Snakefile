@@ -24,7 +24,7 @@ include: "workflow/rules/checkout.smk"
 
 
 from onelayer.run.allocation import asks
-from onelayer.evidence.declarations import read_declarations
+from onelayer.evidence.declarations import FORMS, read_declarations
 from onelayer.errors import OnelayerError
 from onelayer.evidence.findings import check as check_findings
 from onelayer.run.liveness import remove_stale_locks
@@ -32,7 +32,7 @@ from onelayer.run.occupancy import check_writable, memory_lost, occupy
 from onelayer.papers.findings import CLAIMS, FINDINGS
 from onelayer.run.portable import assignments
 from onelayer.run.provenance import script
-from onelayer.report.registry import FOLDERS, FORMS, Registry
+from onelayer.report.registry import FOLDERS, Registry
 from onelayer.settings.block import Block
 from onelayer.settings.hub import HubDataset
 from onelayer.settings.kept import keep_settings

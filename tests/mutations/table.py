@@ -2994,8 +2994,8 @@ FAULTS = [
     ),
     Fault(
         "report/registry.py",
-        "result.groups[-1]",
-        "result.groups[0]",
+        "one.groups[-1]",
+        "one.groups[0]",
         "tests/unit/test_registry.py::test_targets_are_listed_with_what_they_show",
         "the target of a part of a paper is not listed",
     ),

@@ -23,16 +23,24 @@ from onelayer.run.provenance import PACKAGE, REPOSITORY
 from onelayer.run.step import Step, run, settings_of
 
 KINDS = ("table", "figure")
+FORMS = {
+    "table": ("csv", "md", "tex", "html"),
+    "figure": ("pdf", "png"),
+    "animation": ("gif", "png"),
+}
 _DECLARED = re.compile(rf"^@({'|'.join(KINDS)})\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What the workflow knows of a table or figure, as written above its function.
+    """What the workflow knows of a table or figure, as written above its function or in a rule.
 
     Attributes:
-        kind: `table` or `figure`.
-        name, section, label: see `onelayer.report.registry.Result`.
+        kind: a key of `FORMS`; above a function one of `KINDS`.
+        name: `<folder>/<name>`, a folder of `onelayer.report.registry.FOLDERS`; its path below the
+            folder of its kind. With wildcards in it there are several.
+        section: where the report shows it. What stands before a colon is a part of the paper.
+        label: its line in the report.
         reads: for each parameter that a file or a list of files is, which: an output of a step,
             `solve_decision_lists.solved`, in all its wildcards' values; a file below
             `workflow/reference` or `results/tables`, `reference/x.csv`, `tables/paper/x.csv`; or a
@@ -42,7 +50,8 @@ class Declaration:
         wildcards: the values of each wildcard in the name, which is a parameter as well: a place
             in the settings.
         made: a variable of the rules; where it is empty, a run of everything leaves this out.
-        target, caption: where they are not the usual ones, see `onelayer.report.registry`.
+        target: the name by which Snakemake makes it, where it is not the usual one.
+        caption: name of the file under `workflow/report/` that describes it, in the same way.
         priority: of jobs that are ready, those of a higher one start first.
         module, function: where it stands.
         purpose: the first line of the function's docstring.
@@ -72,6 +81,22 @@ class Declaration:
     def folder(self) -> str:
         """Its paper's, or another of `onelayer.report.registry.FOLDERS`."""
         return self.name.partition("/")[0]
+
+    @property
+    def groups(self) -> list[str]:
+        """Targets that make it together with others: its paper, and its part of the paper."""
+        part, colon, _ = self.section.partition(":")
+        return [self.folder, f"{self.folder}_{part.lower()}"] if colon else [self.folder]
+
+    @property
+    def base(self) -> str:
+        """Path without suffix."""
+        return f"results/{self.kind}s/{self.name}"
+
+    @property
+    def files(self) -> list[str]:
+        """Its path in every form; the report shows the last one."""
+        return [f"{self.base}.{form}" for form in FORMS[self.kind]]
 
     @property
     def rule(self) -> str:

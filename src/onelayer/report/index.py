@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from onelayer.evidence.declarations import FORMS
 from onelayer.evidence.pages import table_page
 from onelayer.evidence.sentences import SCOREBOARD, scores
 from onelayer.evidence.tables import markdown_table, read_tables
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.report.overview import overview_page
-from onelayer.report.registry import FOLDERS, FORMS
+from onelayer.report.registry import FOLDERS
 from onelayer.report.scoreboard import readable
 
 COUNTED = "Verdicts of all rows, by paper"

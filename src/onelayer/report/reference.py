@@ -32,7 +32,6 @@ from onelayer.report.crate.metadata import METADATA
 from onelayer.report.crate.predictions import SEALED, Sealed, read_predictions
 from onelayer.report.pictures import small_picture
 from onelayer.report.records import SHOWN, commit, enter, read_records, seconds, verify_results
-from onelayer.report.registry import Result
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
 from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256, library_versions
@@ -129,11 +128,10 @@ def minutes(results: Path) -> pd.DataFrame:
         for path in sorted(results.glob(f"{kind}s/*/*.{form}")):
             name = str(path.relative_to(results / f"{kind}s").with_suffix(""))
             of = next((one for one in declared if one.kind == kind and one.matches(name)), None)
-            result = Result(kind, name, of.section if of else "", "", "", "")
             target = of.target if of and of.target else usual_target(kind, name)
             key = str(path.relative_to(folder))
             steps = {id(step): step for step in records.before({key: records.newest.get(key, "")})}
-            for one in (target, *result.groups):
+            for one in (target, *(of.groups if of else [name.partition("/")[0]])):
                 behind[one] |= steps
     rows = [
         {"target": target, "steps": len(steps), "minutes": sum(map(seconds, steps.values())) / 120}

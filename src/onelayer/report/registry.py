@@ -7,7 +7,7 @@ that makes it, and its lines in the index and the crate.
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -19,53 +19,6 @@ from onelayer.settings.topics import Overlap
 
 # Where results are shown: under their paper, or under what is said of all of them.
 FOLDERS = {**PAPERS, "all_papers": "All papers", "stability": "Stability"}
-FORMS = {
-    "table": ("csv", "md", "tex", "html"),
-    "figure": ("pdf", "png"),
-    "animation": ("gif", "png"),
-}
-
-
-@dataclass(frozen=True)
-class Result:
-    """One table, figure or animation; with wildcards in its name a pattern of several.
-
-    Attributes:
-        kind: a key of `FORMS`.
-        name: `<folder>/<name>`, a folder of `FOLDERS`; its path below the folder of its kind.
-        section: where the report shows it. What stands before a colon is a part of the paper.
-        label: its line in the report.
-        caption: name of the file under `workflow/report/` that describes it.
-        target: the name by which Snakemake makes it.
-    """
-
-    kind: str
-    name: str
-    section: str
-    label: str
-    caption: str
-    target: str
-
-    @property
-    def base(self) -> str:
-        """Path without suffix."""
-        return f"results/{self.kind}s/{self.name}"
-
-    @property
-    def files(self) -> list[str]:
-        """Its path in every form; the report shows the last one."""
-        return [f"{self.base}.{form}" for form in FORMS[self.kind]]
-
-    @property
-    def folder(self) -> str:
-        """Its paper's folder, or another of `FOLDERS`."""
-        return self.name.partition("/")[0]
-
-    @property
-    def groups(self) -> list[str]:
-        """Targets that make it together with others: its paper, and its part of the paper."""
-        part, colon, _ = self.section.partition(":")
-        return [self.folder, f"{self.folder}_{part.lower()}"] if colon else [self.folder]
 
 
 class Registry:
@@ -73,8 +26,8 @@ class Registry:
 
     def __init__(self, captions: Path) -> None:
         self.captions = captions
-        self.declared: dict[str, Result] = {}
-        self._patterns: list[Result] = []
+        self.declared: dict[str, Declaration] = {}
+        self._patterns: list[Declaration] = []
         self._left_out: set[str] = set()
 
     def declare(
@@ -88,11 +41,11 @@ class Registry:
         target: str = "",
         made: bool = True,
         **wildcards: Iterable[str],
-    ) -> Result:
+    ) -> Declaration:
         """Register a result, and return it as declared, wildcards and all.
 
         Args:
-            kind, name, section, label: as of `Result`.
+            kind, name, section, label: as of `Declaration`; a kind of `FORMS`.
             caption, target: where they are not `<kind>_<name>`.
             made: whether it is among all results under these settings.
             **wildcards: values of every wildcard in the name.
@@ -104,7 +57,8 @@ class Registry:
         if folder not in FOLDERS:
             raise OnelayerError(f"{kind} {name}: no paper {folder}, only {', '.join(FOLDERS)}")
         target = target or usual_target(kind, name)
-        pattern = Result(kind, name, section, label, caption or target, target)
+        shown = {"caption": caption or target, "target": target}
+        pattern = Declaration(kind, name, section, label, **shown)
         described = self.captions / f"{pattern.caption}.rst"
         if not described.is_file():
             raise OnelayerError(f"{kind} {name}: no caption; write {described}")
@@ -135,7 +89,7 @@ class Registry:
                 f"{self.captions}: no result uses the caption {', '.join(unused)}; remove it"
             )
 
-    def made(self, kind: str) -> list[Result]:
+    def made(self, kind: str) -> list[Declaration]:
         """Every result of a kind that a whole run makes, in the order of declaration."""
         results = (r for base, r in self.declared.items() if base not in self._left_out)
         return [result for result in results if result.kind == kind]
@@ -165,9 +119,8 @@ def targets() -> dict[tuple[str, str], dict[str, str]]:
     lines: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for one in sorted(read_declarations(), key=_place):
         target = one.target or usual_target(one.kind, one.name)
-        result = Result(one.kind, one.name, one.section, one.label, one.rule, target)
         part, colon, _ = one.section.partition(":")
-        group, title, line = result.groups[-1], FOLDERS[one.folder], shown.pop(one.rule)
+        group, title, line = one.groups[-1], FOLDERS[one.folder], shown.pop(one.rule)
         title += f": {part}" if colon else ""
         overlaps = get_args(Overlap) if one.wildcards else [""]
         lines[group, title] |= {target.format(overlap=overlap): line for overlap in overlaps}
