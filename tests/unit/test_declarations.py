@@ -100,6 +100,8 @@ def test_a_report_is_made_of_a_table_and_what_is_declared():
     assert made.title == "T" and made.shown.columns.tolist() == ["value"]
     finished = Report(table, table, "own", [])
     assert reported(finished, **shown) is finished
+    with pytest.raises(OnelayerError, match=r"^T: a table without the columns quantity; .*tidy"):
+        reported(table.drop(columns="quantity"), **shown)
 
 
 def make(tmp_path: Path, function: str, *words: object, **settings: object):

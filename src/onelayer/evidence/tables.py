@@ -95,9 +95,18 @@ def reported(
     notes: Sequence[str],
     readable: Callable[[pd.DataFrame], pd.DataFrame] | None,
 ) -> Report:
-    """What a declared function returned, with what its declaration says for readers."""
+    """What a declared function returned, with what its declaration says for readers.
+
+    Raises:
+        OnelayerError: it returned a table that `tidy` did not make.
+    """
     if isinstance(table, Report):
         return table
+    if missing := [name for name in VALUE_COLUMNS if name not in table]:
+        raise OnelayerError(
+            f"{title}: a table without the columns {', '.join(missing)}; its function returns "
+            "`tidy(rows, keys)`"
+        )
     return Report(table, (readable or row_by_row)(table), title, notes)
 
 
