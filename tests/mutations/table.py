@@ -1714,8 +1714,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/tables.py",
-        "judge(rows, compared), table, learned(followed, snapshots))",
-        "judge(rows, compared), table, {})",
+        "against[DIFFERENCE]), table, learned(followed, snapshots)",
+        "against[DIFFERENCE]), table, {}",
         "tests/unit/test_wikipedia_tables.py::test_no_direction_in_a_model_that_has_not_learned_says_nothing",
         "a direction is denied to a model that has learned nothing",
     ),
@@ -2206,11 +2206,63 @@ FAULTS = [
         "W_O is transposed",
     ),
     Fault(
+        "papers/topic_structure/wikipedia/probe/measures.py",
+        "null = first.together - second.together",
+        "null = first.null - second.null",
+        "tests/oracle/test_probe_end_to_end.py"
+        "::test_a_difference_between_variants_has_the_null_of_one_permutation_at_both_ends",
+        "both ends of a difference have permutations of their own",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/tables.py",
+        'table["reference"] = against["reference"]',
+        'table["reference"] = math.nan',
+        "tests/unit/test_wikipedia_tables.py"
+        "::test_a_direction_is_judged_beside_the_same_direction_of_permuted_topics",
+        "a direction is judged against 0, which permuted topics do not have",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/value_circuit.py",
+        'rows["runs"].mask(followed_rows, rows["n"].where(rows["low"].notna()))',
+        'rows["runs"]',
+        "tests/unit/test_value_circuit.py"
+        "::test_what_comes_first_is_said_of_trainings_that_came_to_both",
+        "trainings that did not come to both count among those of the interval",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/head_removal.py",
+        "min(matters, cost.get(at, 0.0))",
+        "matters",
+        "tests/unit/test_head_removal.py::test_without_a_difference_none_is_found",
+        "heads that cost nothing to take out are said to be shown to matter no more than others",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/choices.py",
+        'over["value"] - below,',
+        'over["low"],',
+        "tests/unit/test_choices.py::test_all_choices_are_counted_and_the_least_is_named",
+        "ways to probe count as above permuted topics that reach as far",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topics_per_input.py",
+        "over = over.assign(low=ends[DIFFERENCE[0]], high=ends[DIFFERENCE[1]])",
+        "pass",
+        "tests/unit/test_inputs.py::test_what_several_articles_add_is_judged_beside_one",
+        "differences between inputs are judged as if their nulls were known exactly",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topic_tables.py",
+        'np.sqrt(1 + means["n"])',
+        "1.0",
+        "tests/unit/test_held_out_topics.py::test_halves_that_share_articles_are_no_independent_runs",
+        "random halves of one corpus count as independent",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/tables.py",
         "math.hypot(unit * (over - low), most - centre)",
         "unit * (over - low)",
         "tests/unit/test_value_circuit.py"
-        "::test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit",
+        "::test_gaps_are_judged_from_their_null_and_random_weights_in_units_of_a_small_gap",
         "a gap is judged as if its null were known exactly",
     ),
     Fault(

@@ -19,6 +19,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     Sampled,
     measure_attention,
     measure_heads,
+    permutations_of,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import PAIR_CLASSES
 from onelayer.papers.topic_structure.wikipedia.probe.sums import (
@@ -28,6 +29,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.sums import (
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
     bootstrap_interval,
     document_weights,
+    permuted_ratios,
 )
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.root import default_settings
@@ -154,17 +156,21 @@ def test_sums_read_back_as_they_were_written(probed, tmp_path) -> None:
 SEVERAL = UncertaintySettings(document_resamples=100, permutations=50)
 
 
+def of_five_copies(sums):
+    """As on five copies of the articles."""
+    return replace(
+        sums,
+        documents=sums.documents * 5,
+        head_sums=sums.head_sums * 5,
+        distance_sums=np.repeat(sums.distance_sums, 5, axis=0),
+        distance_counts=np.repeat(sums.distance_counts, 5, axis=0),
+    )
+
+
 def five_times(sums, variant: Variant):
     """Sums of one variant on five copies of the articles, and its labels."""
     place, labels = sums.variants.index(variant), labels_of(KEPT, [KEPT["word"]])
-    own = sums.of_variant(place)
-    five = replace(
-        own,
-        documents=own.documents * 5,
-        head_sums=own.head_sums * 5,
-        distance_sums=np.repeat(own.distance_sums, 5, axis=0),
-        distance_counts=np.repeat(own.distance_counts, 5, axis=0),
-    )
+    five = of_five_copies(sums.of_variant(place))
     return five, replace(labels, membership=labels.membership[[place]])
 
 
@@ -188,6 +194,25 @@ def test_the_measured_ratio_is_the_ratio_of_means_over_all_documents(probed) -> 
     corrected = table.set_index("quantity").loc["attention_ratio_null_corrected"]
     ends = [ratio / null, low / null, high / null]
     assert corrected[["value", "low", "high"]].tolist() == pytest.approx(ends)
+
+
+def test_a_difference_between_variants_has_the_null_of_one_permutation_at_both_ends(probed) -> None:
+    sums, labels = of_five_copies(probed[1]), labels_of(KEPT, [KEPT["word"]])
+    frequencies = np.arange(len(labels.words))
+    found = measure_attention([sums], labels, frequencies, SEVERAL).set_index("quantity")
+    rows = found.loc[["attention_ratio_disjoint_minus_overlapping_null"]]
+    whole = labels.membership.any(axis=0)
+    moved = permutations_of(whole, frequencies, SEVERAL)
+    ratios = {
+        variant: permuted_ratios(sums.word_pairs, membership, moved, whole.any(axis=1))
+        for variant, membership in zip(sums.variants, labels.membership, strict=True)
+    }
+    for threshold, null in rows.set_index("threshold")["value"].items():
+        ends = (ratios[Variant(overlap, threshold)] for overlap in ("disjoint", "overlapping"))
+        assert null == pytest.approx(np.nanmean(np.subtract(*ends)))
+    same = replace(labels, membership=np.broadcast_to(whole, labels.membership.shape))
+    alike = measure_attention([sums], same, frequencies, SEVERAL)["quantity"]
+    assert not alike.str.contains("minus_.*_null").any()
 
 
 def of_another_seed(sums, seed: int):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,22 @@ def test_attention_null_agrees(overlapping, topics):
     drawn = permutations(strata, 4)
     fast = uncertainty.permuted_attention(word_pairs, labels, drawn)
     compare(fast, null_loops.attention_null(loops, cases.topic_sets(labels), drawn))
+
+
+def test_the_null_of_several_variants_moves_labels_of_some_words_among_all():
+    rng, _, labels, _ = labelled_vectors(overlapping=True, words=60)
+    pairs = list(itertools.permutations(range(60), 2))
+    counts = rng.integers(1, 5, len(pairs))
+    word_pairs = WordPairs(*np.array(pairs).T, rng.random(len(pairs)), counts)
+    rows = zip(pairs, word_pairs.sums.tolist(), counts.tolist(), strict=True)
+    loops = {pair: [weight, count] for pair, weight, count in rows}
+    few, everywhere = labels & (np.arange(60) < 30)[:, None], np.ones(60, dtype=bool)
+    drawn = permutations(np.zeros(60), 4)
+    found = uncertainty.permuted_ratios(word_pairs, few, drawn, everywhere)
+    same, different = np.array(null_loops.attention_null(loops, cases.topic_sets(few), drawn)).T
+    np.testing.assert_allclose(found, same / different, rtol=1e-10)
+    none = uncertainty.permuted_ratios(word_pairs, few & False, drawn, everywhere)
+    assert np.isnan(none).all()
 
 
 def document_sums(rng, *shape):

@@ -134,12 +134,18 @@ def tiny_model(like: str = "bert") -> NamedModel:
     return NamedModel(name="tiny", settings=settings)
 
 
-def made(*ratios: tuple) -> pd.DataFrame:
+def made(*ratios: tuple, spread: float = 0.0) -> pd.DataFrame:
+    """Ratios, their nulls of 2 and what they are over these, of which low ends are given."""
     rows = [
         {"weights": w, "schedule": "ours", "topics": 2, "seed": 0, "words": 3, "choice": ""}
-        | {"overlap": o, "pooling": "mean", "length": "as it is", "quantity": choices.CORRECTED}
-        | {"value": value, "low": low, "high": value + 0.1, "n": 12}
-        for w, o, value, low in ratios
+        | {"overlap": o, "pooling": "mean", "length": "as it is", "quantity": quantity}
+        | {"value": value * unit, "low": least * unit, "high": most * unit, "n": 12}
+        for w, o, over, low in ratios
+        for quantity, unit, value, least, most in (
+            (choices.RATIO, 2, over, low, over + 0.1),
+            (f"{choices.RATIO}_null", 2, 1, 1 - spread, 1 + spread),
+            (choices.CORRECTED, 1, over, low, over + 0.1),
+        )
     ]
     return pd.DataFrame(rows)
 
@@ -156,24 +162,39 @@ def test_all_choices_are_counted_and_the_least_is_named() -> None:
     by = found.set_index("quantity")
     assert by.loc[table.ABOVE, ["value", "n"]].tolist() == [0.5, 4]
     least = by.loc[table.LEAST]
-    assert (least["value"], least["low"], least["verdict"]) == (2.0, 0.9, "undecided")
+    assert (least["value"], least["verdict"]) == (2.0, "undecided")
+    assert least["low"] == pytest.approx(0.9)
     assert least["note"].startswith("counts, ours, 2, 0, 3, disjoint")
     assert by.loc[table.MOST, "value"] == 2.0
     assert (by.loc[choices.CORRECTED, "verdict"] == "not reached").sum() == 1
+    # What permuted topics reach is not above them.
+    unsure = made(("counts", "disjoint", 1.5, 1.4), ("tf-idf", "disjoint", 1.2, 1.1), spread=0.3)
+    by = table.probe_choices([unsure], PUBLISHED, [tiny_model()]).set_index("quantity")
+    assert by.loc[table.ABOVE, "value"] == 0.5
+    assert by.loc[table.LEAST, "low"] == pytest.approx(1.2 - np.hypot(0.1, 0.3))
     means = found[(found["quantity"] == "mean_over_null") & (found["weights"] == "counts")]
     assert means["value"].tolist() == pytest.approx([np.sqrt(2.0 * 1.2)])
 
 
 def test_the_authors_choice_stands_beside_what_they_publish() -> None:
     rows = made(("tf-idf", "overlapping", 1.2, 1.15), ("counts", "disjoint", 1.5, 1.4))
-    rows["choice"] = ["authors", "ours"]
+    rows["choice"] = [*["authors"] * 3, *["ours"] * 3]
+    rows.loc[rows["quantity"] != choices.CORRECTED, ["value", "low", "high"]] /= 2  # a null of 1
     for like, number, verdict in (("bert", 1.23, "reproduced"), ("electra", 1.7, "smaller")):
         by = table.probe_choices([rows], PUBLISHED, [tiny_model(like)]).set_index("choice")
-        over = by[by["quantity"] == choices.CORRECTED]
+        over = by[by["quantity"] == choices.RATIO]
         assert over["published"].to_dict() == pytest.approx(
             {"authors": number, "ours": np.nan}, nan_ok=True
         )
         assert over["verdict"].to_dict() == {"authors": verdict, "ours": ""}
+    # As far beyond its null as what they publish is beyond it.
+    rows = made(("tf-idf", "overlapping", 1.2, 1.15), spread=0.01).assign(choice="authors")
+    rows.loc[rows["quantity"] != choices.CORRECTED, ["value", "low", "high"]] *= 0.6
+    row = table.probe_choices([rows], PUBLISHED, [tiny_model()]).set_index("quantity")
+    row, null = row.loc[choices.RATIO], 1.2
+    assert row["reference"] == pytest.approx(null)
+    low = null * (0.2 - np.hypot(0.05, 0.01)) / (1.23 - null)
+    assert row["effect_low"] == pytest.approx(low)
 
 
 def test_main_effects_of_a_balanced_design_add_up() -> None:

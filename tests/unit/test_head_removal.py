@@ -236,6 +236,11 @@ def test_without_a_difference_none_is_found() -> None:
         judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
         assert set(judged["quantity"]) == {"largest_minus_random"}
         assert set(judged["verdict"]) <= verdicts
+    # Four times the cost of other heads is no absence, however small both are.
+    little = losses(["0", "1", "2"], {"largest": 0.004, "random": 0.001})
+    found = head_removal.assemble({"a": little}, {"a": MODEL}, SETTINGS)
+    judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
+    assert set(judged["verdict"]) == {"reproduced"} and (judged["high"] < 0.01).all()
 
 
 def test_that_no_head_matters_is_not_said_of_a_model_that_has_not_learned() -> None:

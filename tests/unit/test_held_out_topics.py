@@ -70,3 +70,15 @@ def test_tables_have_the_coherence_in_the_other_half(coherence: pd.DataFrame) ->
     assert shown["NPMI in the other half [95%]"].iloc[1].startswith("0.600 [")
     assert "eta 0.01" in shown["settings"].iloc[1]
     assert set(report.table["seed"]) == {"all", "0", "1"}
+
+
+def test_halves_that_share_articles_are_no_independent_runs() -> None:
+    """Of articles that a population gave, the interval over halves covers its mean."""
+    rng, covered = np.random.default_rng(0), []
+    for _ in range(400):
+        articles = rng.normal(size=40)
+        found = [rng.permutation(articles)[:20].mean() for _ in range(5)]
+        of_halves = pd.DataFrame({"setting": "a", "value": found})
+        [row] = topic_tables._over_halves(of_halves, ["setting"]).to_dict("records")
+        covered.append(row["low"] <= 0 <= row["high"])
+    assert 0.9 < np.mean(covered) < 0.99

@@ -76,11 +76,11 @@ def test_the_matrix_that_is_furthest_from_rank_one_stands_for_all():
     trained = dict.fromkeys(("standard", "rank_one"), "")
     found = judged(claims._rank_one(table, theirs, trained, "analogue"))
     assert found["value"].tolist() == [0.92, 0.49, 0.9999999]
-    assert found["verdict"].tolist() == ["undecided", "opposite", "reproduced"]
+    assert found["verdict"].tolist() == ["undecided", "undecided", "reproduced"]
     assert found["kind"].tolist() == ["analogue", "published", "analogue"]
     missing = dict.fromkeys(("standard", "rank_one"), "it did not train")
     stood = judged(claims._rank_one(table, theirs, missing, "analogue"))
-    assert stood["verdict"].tolist() == ["not reached", "opposite", "not reached"]
+    assert stood["verdict"].tolist() == ["not reached", "undecided", "not reached"]
 
 
 def test_small_starts_are_counted_where_each_side_says_they_end():

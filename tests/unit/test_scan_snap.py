@@ -420,8 +420,8 @@ def test_every_finding_is_one_row_of_the_reference_run():
     assert {finding.table for finding in FINDINGS if finding not in made} <= new
     said = {finding.name: say(finding, tables) for finding in made}
     assert all(one is not None and one.verdict != "not run" for one in said.values())
-    against = [one.finding.name for one in said.values() if one.section == NOT_AS_CLAIMED]
-    assert against == ["decoder_rate_softens_everywhere"]
+    assert not [name for name, one in said.items() if one.section == NOT_AS_CLAIMED]
+    assert said["decoder_rate_softens_everywhere"].verdict == "opposite"
     text = [one for name, one in said.items() if name.startswith("text_") and one.verdict]
     assert len(text) == 6 and {one.kind for one in text} == {"analogue"}
     assert "from 3 of them in every run, from 6 in none" in said["tokens_that_drop"].sentence

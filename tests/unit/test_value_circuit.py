@@ -216,7 +216,7 @@ def made(attention_z: float = 100) -> pd.DataFrame:
     return table.value_circuit(MEASURED, beside, followed, MODELS, MODELS[:1], 200).table
 
 
-def test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit() -> None:
+def test_gaps_are_judged_from_their_null_and_random_weights_in_units_of_a_small_gap() -> None:
     rows = made()
     gaps = rows[(rows["quantity"] == table.GAP) & (rows["seed"] == "all")].set_index("model")
     assert gaps["verdict"].to_dict() == {"here": "reproduced", "random": "undecided"}
@@ -225,7 +225,7 @@ def test_gaps_are_judged_from_their_null_and_random_weights_in_their_unit() -> N
     assert here["reference"] == 0.01 and here["effect_share"] == pytest.approx(0.29)
     # The interval over the null and the null's own, as squares.
     assert here["effect_low"] == pytest.approx(0.29 - np.hypot(0.1, 0.02))
-    assert gaps.loc["random", "effect"] == pytest.approx(0.29)
+    assert gaps.loc["random", "effect"] == 0.2
     assert (rows[rows["seed"] != "all"]["verdict"] == "").all()
     heads = rows[rows["seed"] == "all"].set_index(["model", "quantity"])["value"]
     assert heads["here", "heads_above"] == 0.5
@@ -251,8 +251,11 @@ def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:
     assert rows["0", "attention_ratio_half"] == pytest.approx(400 * 2**0.5)
     assert rows["0", table.EARLIER] == pytest.approx(2)
     first = made().set_index(["seed", "quantity"]).loc[("all", table.EARLIER)]
-    assert first["value"] == pytest.approx(1.5) and first["n"] == 2
+    assert first["value"] == pytest.approx(1.5) and first["n"] == first["runs"] == 2
     assert first["verdict"] == "undecided"  # two trainings
+    # What has no interval covers no runs.
+    half = made().set_index(["seed", "quantity"]).loc[("all", "attention_ratio_half")]
+    assert half["n"] == 2 and np.isnan(half["runs"]) and half["note"] == ""
     assert rows["all", f"{table.GAP}_first"] == 200 and rows["all", "attention_ratio_first"] == 800
     none = made(attention_z=1).set_index(["seed", "quantity"])
     assert none.loc[("all", table.EARLIER), "verdict"] == "not reached"

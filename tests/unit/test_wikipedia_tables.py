@@ -53,7 +53,11 @@ SPREAD = 0.02  # of the permutations around the null
 
 
 def measures(
-    value: float, raw_different: tuple[float, float], half: float = 0.05, null: float = NULL
+    value: float,
+    raw_different: tuple[float, float],
+    half: float = 0.05,
+    null: float = NULL,
+    contrast_null: tuple[float, float] = (0.0, 0.02),
 ) -> pd.DataFrame:
     """Ratios of one value, with their null; raw ones have a denominator of that interval."""
     rows = []
@@ -74,7 +78,10 @@ def measures(
         contrast = "attention_ratio_tightest_minus_loosest"
         rows.append((overlap, "top 20 - 0.001", contrast, 0.04, 0.01, 0.07, 9))
     contrast = "attention_ratio_disjoint_minus_overlapping"
-    rows.append(("disjoint - overlapping", "top 20", contrast, 0.09, 0.05, 0.13, 9))
+    place = ("disjoint - overlapping", "top 20")
+    rows.append((*place, contrast, 0.09, 0.05, 0.13, 9))
+    rows.append((*place, f"{contrast}_null", 0.01, *contrast_null, 9))
+    rows.append((*place, f"{contrast}_null_corrected", 0.08, 0.04, 0.12, 9))
     columns = ["overlap", "threshold", "quantity", "value", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns).assign(seed="all")
 
@@ -181,6 +188,17 @@ def test_a_ratio_is_judged_against_its_own_null_both_uncertain(table) -> None:
     ours = {"mini": measures(NULL, (0.05, 0.2), half=0.004)}
     none = assemble(ours, MODELS)
     assert cell(none, "mini", "top 20", "attention_ratio")["verdict"] == "negligible"
+
+
+def test_a_direction_is_judged_beside_the_same_direction_of_permuted_topics() -> None:
+    for most, verdict in ((0.02, "reproduced"), (0.08, "undecided")):
+        ours = {"mini": measures(1.3, (0.05, 0.2), contrast_null=(0.0, most))}
+        found = directions(ours, MODELS).set_index(["quantity", "threshold"])
+        found = found.loc[wikipedia.BY_OVERLAP, "top 20"]
+        assert found["value"] == 0.09 and found["reference"] == 0.01
+        low = 0.08 - math.hypot(0.04, most - 0.01)
+        assert found["effect_low"] == pytest.approx(low / (found["published"] - 0.01))
+        assert found["verdict"] == verdict
 
 
 def test_a_lopsided_null_counts_on_the_other_side() -> None:

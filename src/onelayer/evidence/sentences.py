@@ -91,11 +91,20 @@ class Shown:
         Raises:
             NotComparedError: it has none, as where a training has not learned.
         """
+        beyond, null = self.beyond._table, self.reference
+        over = {of: 1 + beyond[of] / null for of in ("value", "low", "high")}
+        return Shown(beyond.assign(**over))
+
+    @property
+    def beyond(self) -> Shown:
+        """The row's number and interval as distances from its own null.
+
+        Raises:
+            NotComparedError: as of `corrected`.
+        """
         row, null = self._table.iloc[0], self.reference
-        ends = null + row["effect"] * row[["effect_low", "effect_high"]].astype(float)
-        low, high = np.sort(ends.to_numpy()) / null
-        value = row["value"] / null
-        return Shown(self._table.iloc[:1].assign(value=value, low=low, high=high))
+        low, high = np.sort(row["effect"] * row[["effect_low", "effect_high"]].to_numpy(float))
+        return Shown(self._table.iloc[:1].assign(value=row["value"] - null, low=low, high=high))
 
     @property
     def printed(self) -> Shown:

@@ -124,7 +124,7 @@ FINDINGS: dict[str, list[Finding | Remark]] = {
 }
 BY_TITLE = {title: FINDINGS[paper] for paper, title in PAPERS.items()}
 # Of each paper one claim on its own object that tells what it is about, for who reads counts alone.
-IN_WORDS = ("attention_with_frozen_values", "drops_in_order", "theorem_1", "small_gaussian_starts")
+IN_WORDS = ("optimal_attention", "common_tokens_lose", "theorem_1", "small_gaussian_starts")
 CLAIMS = {
     title: [finding for finding in findings if isinstance(finding, Finding)]
     for title, findings in BY_TITLE.items()

@@ -2,7 +2,8 @@
 
 Many claims are judged at once, so each stands with a second verdict: that under Holm's procedure
 (1979) over all claims of its paper that an interval decides, which keeps the chance of any false
-one in the paper at 5%.
+effect in the paper at 5%. That an effect is smaller or larger than the published one is judged one
+by one.
 """
 
 import math
@@ -183,7 +184,8 @@ def notes(table: pd.DataFrame) -> list[str]:
     return [
         "Each claim is decided by one row, named where it is declared; the other rows of its "
         f"table describe. '{TOGETHER}' is the verdict under Holm's procedure over all claims of "
-        "the paper, where that is another one.",
+        "the paper, where that is another one: whether there is an effect. That one is smaller or "
+        "larger than the published one is judged claim by claim.",
         "An analogue is a smaller or other model, or another text, than the paper's: it says "
         "nothing of whether the paper's own result holds.",
         "Ours: the row's number. No effect: the row's own null, where one was measured, else the "

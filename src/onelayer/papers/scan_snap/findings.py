@@ -83,7 +83,7 @@ def _entropy_by_rate(
 ) -> Finding:
     rate, side, where = said
     does, row = f"gives attention a {side} entropy {where}", {"quantity": quantity}
-    return _finding(name, claim, row, rate, does, number, place="Fig. 6", **further)
+    return _finding(name, claim, row, rate, does, number, **{"place": "Fig. 6"} | further)
 
 
 def _by_rate(name: str, whose: str, rate: str) -> Finding:
@@ -148,6 +148,7 @@ FINDINGS = [
         why="the paper's own figure does not either",
         also="it has {figure.published:.3f} there",
         beside={"figure": {"quantity": "lr_Y_multiplier_difference", "num_last": 10}},
+        place=BEYOND,  # the paper has a trend, and a figure that is so
     ),
     _entropy_by_rate(
         "attention_rate_sharpens",
@@ -190,6 +191,12 @@ FINDINGS = [
         "drops from the rarest distinct token first and from the next one later",
         "{it:2} iterations later",
         does_not="does not drop from the rarest distinct token before it drops from the next one",
+        also="from {never.value:.0f} of the ten it never drops, and the rarest keeps "
+        "{rarest.value:.2f} of its attention",
+        beside={
+            "never": {"quantity": "tokens_never_dropping"},
+            "rarest": {"quantity": "gain_of_rarest", **_SYNTHETIC},
+        },
     ),
     Remark(
         "tokens_that_drop",

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.tables import ALL, interval_of, number, table, tidy
-from onelayer.evidence.verdicts import Direction, Number, judge, percent, worded
+from onelayer.evidence.verdicts import DIFFERENCE, Direction, Number, judge, percent, worded
 from onelayer.papers.topic_structure.wikipedia.tables import (
     MATTERS,
     PUBLISHED_KEYS,
@@ -50,10 +50,15 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
         model (`all`): `share_above_null`, of intervals of the ratio over its null that lie above 1;
         the choice whose interval begins lowest and the largest ratio; `authors_over_ours`;
         `eta2_<factor>`. Of each value of a factor: the geometric mean over all other factors.
+        Intervals of ratios over their null have the 95% of permuted topics added as squares.
     """
     parts = []
     for model, rows in zip(models, measures, strict=True):
         rows = rows.assign(model=model)
+        own, null, over = _over_null(rows)
+        below = np.hypot(over["value"] - over["low"], null["high"] / null["value"] - 1)
+        above = np.hypot(over["high"] - over["value"], 1 - null["low"] / null["value"])
+        rows.loc[own, "low"], rows.loc[own, "high"] = over["value"] - below, over["value"] + above
         empty = rows["value"].isna()
         rows["verdict"] = np.where(empty, "not reached", "")
         rows["note"] = np.where(empty, "too few pairs of words of some class", "")
@@ -65,6 +70,12 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
             ALL if pd.isna(value) or value == "" else text_of(value) for value in table[key]
         ]
     return tidy(table, KEYS)
+
+
+def _over_null(rows: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
+    """Where ratios over their null stand, their nulls in the same places, and they themselves."""
+    own, null = (rows["quantity"] == of for of in (CORRECTED, f"{RATIO}_null"))
+    return own, rows[null].set_axis(rows.index[own]), rows[own]
 
 
 def text_of(value: object) -> str:
@@ -120,9 +131,9 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         for name, by in marked.items():
             line = f"{interval_of(by[RATIO])}, null {number(by[f'{RATIO}_null']['value'])}"
             shown.append((model, f"{name}: ratio", line, "", ""))
-            over = by[CORRECTED]
-            verdict = worded(over) if over["verdict"] else ""
-            shown.append((model, f"{name}: over its null", interval_of(over), "", verdict))
+            verdict = worded(by[RATIO]) if by[RATIO]["verdict"] else ""
+            over = interval_of(by[CORRECTED])
+            shown.append((model, f"{name}: over its null", over, "", verdict))
         for quantity, name in (
             (LEAST, "interval that begins lowest"),
             (MOST, "largest"),
@@ -151,8 +162,10 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     "table: the probe under all choices",
     title="Topic structure on Wikipedia: does it depend on how it is probed?",
     notes=[
-        "Every combination of the choices named; the file for machines has each with ratio, "
-        "null and interval over articles. Topics are permuted among equally frequent words.",
+        "Every combination of the choices named; the file for machines has each with ratio and "
+        "null. Topics are permuted among equally frequent words; intervals over the null are over "
+        "articles, with the 95% of permuted topics added as squares. The authors' over ours: over "
+        "articles and the seeds of LDA.",
         "authors: as in their released code: LDA of gensim in one pass over tf-idf weights, "
         "int(V f) + 1 words a topic of V words in all, topics overlap, weights as they are. "
         "Their V, that of gensim's script, is at most 100,000, which is 51 words at f = .0005; so "
@@ -175,7 +188,8 @@ def probe_choices(
     """Ratios under every choice of topics, words, heads and lengths."""
     rows = assemble(measures, [model.name for model in models])
     printed = read_published(published).set_index([*PUBLISHED_KEYS, "quantity"])
-    of_authors = (rows["choice"] == "authors") & (rows["quantity"] == CORRECTED)
+    ratio = rows["quantity"] == RATIO
+    of_authors = (rows["choice"] == "authors") & ratio
     overlap, share = AUTHORS_ROW
     for model in models:
         theirs = (overlap, model.settings.published_as, share, RATIO)
@@ -186,6 +200,11 @@ def probe_choices(
     compared = {
         LEAST: Direction(1.0, 1, MATTERS, "analogue"),
         AUTHORS_OVER_OURS: Direction(1.0, -1, 0.0, "analogue"),
-        CORRECTED: Number(1.0, "analogue"),
+        RATIO: Number(1.0, "analogue"),
     }
-    return judge(rows, compared)
+    _, null, over = _over_null(rows)
+    differences = pd.DataFrame(np.nan, rows.index, DIFFERENCE)
+    rows.loc[ratio, "reference"] = null["value"].to_numpy()
+    ends = over[["low", "high"]].sub(1).mul(null["value"], axis=0)
+    differences.loc[ratio] = ends.to_numpy()
+    return judge(rows, compared, differences)

@@ -82,7 +82,8 @@ def wikipedia_ratios(
     """Ratio against threshold: a panel per overlap mode and quantity, a line per model.
 
     A marker's shape says the threshold, the first on top. Ours: filled, with 95% intervals, over
-    seeds where a model has several, and a dash for each of them. Published: open, on the line of
+    seeds where a model has several, and a dash for each of them; in light grey behind it 95% of
+    what permuted topics show. Published: open, on the line of
     the model that stands beside it; none in the raw matrix, which the paper does not measure. A
     random model's raw ratio, a quotient of two zeros, is left out; of several random models, which
     all lie at 1, the first is drawn.
@@ -107,7 +108,9 @@ def wikipedia_ratios(
                 theirs = _of(printed, overlap, quantity, model=published_as.get(name) or name)
                 theirs, ours = theirs.set_index("threshold")["published"], None
                 if name in drawn and not (raw and name in controls):
-                    ours = _of(measures[name], overlap, quantity)
+                    null = _of(measures[name], overlap, f"{quantity}_null", seed=ALL)
+                    null = null.set_index("threshold")[["low", "high"]].add_prefix("null_")
+                    ours = _of(measures[name], overlap, quantity).join(null, on="threshold")
                 _draw_line(axis, theirs, ours, ambiguity.thresholds, line)
             _dress(axis, log=quantity != "attention_ratio")
             axis.set_title(label if row == 0 else "", fontsize=9)
@@ -115,7 +118,7 @@ def wikipedia_ratios(
     axes[0, 0].set_yticks(range(len(lines)), [_named(name) for name in lines])
     axes[0, 0].set_ylim(len(lines) - 0.45, -0.55)
     _explain(figure, ambiguity.thresholds)
-    figure.supxlabel("same-topic mean / different-topic mean (1: no topic structure)", fontsize=9)
+    figure.supxlabel("same-topic mean / different-topic mean", fontsize=9)
     return figure
 
 
@@ -147,6 +150,8 @@ def _draw_line(
             seeds, np.full(len(seeds), y), "|", markersize=4.5, markeredgewidth=0.7, color="0.35",
             zorder=4,
         )  # fmt: skip
+        null = {"color": "0.85", "linewidth": 4, "solid_capstyle": "butt", "zorder": 1}
+        axis.plot(mean[["null_low", "null_high"]], [y, y], **null)
         axis.plot([mean["low"], mean["high"]], [y, y], color=OURS, linewidth=1.3, zorder=2)
         axis.plot(mean["value"], y, color=OURS, zorder=3, **shape)
 
@@ -170,6 +175,7 @@ def _explain(figure: Figure, thresholds: Sequence) -> None:
     handles = [
         Line2D([], [], color=OURS, marker="o", label="ours, 95% interval"),
         Line2D([], [], color="0.35", marker="|", linestyle="", label="one training"),
+        Line2D([], [], color="0.85", linewidth=4, label="95% of permuted topics"),
         Line2D([], [], color=PAPER, marker="o", markerfacecolor="white", linestyle="",
                label="the paper's checkpoint"),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ by ratios measured on other articles than the loss.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -62,7 +63,8 @@ def notes(settings: HeadRemovalSettings) -> list[str]:
         "the topic model's vocabulary whether it was.",
         "Verdict: 'reproduced' where the whole interval of the difference lies above 0, so that "
         "the heads with the largest ratios matter more than others; 'negligible' where all of it "
-        f"is within {MORE.matters:g} nats a word of 0. Nothing published is like it. In rows of "
+        f"is within {MORE.matters:g} nats a word of 0 or, where that is less, within what as many "
+        "other heads cost (the column `tolerance`). Nothing published is like it. In rows of "
         "same topic minus other words, the increase itself is judged as well: above 0 heads matter "
         "more for words whose topic the text shows.",
     ]
@@ -103,7 +105,15 @@ def assemble(
     judged = table["quantity"].isin(DIFFERENCES)
     judged |= table["words"].eq(CONTRAST) & table["quantity"].eq(f"increase_{LARGEST}")
     judged &= table[SEED].eq(ALL)
-    compared = [MORE if one else None for one in judged]
+    cost, compared = table.set_index([*KEYS, "quantity"])["value"].to_dict(), []
+    for of, one in zip(table.to_dict("records"), judged, strict=True):
+        matters = MORE.matters
+        if of["quantity"] in DIFFERENCES:
+            words = SAME_TOPIC if of["words"] == CONTRAST else of["words"]
+            others = f"increase_{of['quantity'].removeprefix(f'{LARGEST}_minus_')}"
+            at = of["model"], of["removal"], words, of[SEED], others
+            matters = max(0.0, min(matters, cost.get(at, 0.0)))
+        compared.append(replace(MORE, matters=matters) if one else None)
     return withhold(lambda rows: judge(rows, compared), table, has_learned or {})
 
 

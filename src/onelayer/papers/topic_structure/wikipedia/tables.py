@@ -314,6 +314,7 @@ def readable_claims(
         "topics": topics,
         "threshold": threshold,
         "difference of attention ratios [95%]": interval_of(ours, 4),
+        "of permuted topics": number(ours["reference"], 4),
         "over seeds": over_seeds.spread(rows, 4),
         "paper": number(ours["published"], 4),
         "verdict": worded(ours),
@@ -405,10 +406,12 @@ def wikipedia(
     "table: directions",
     title="Topic structure on Wikipedia: the two directions of the paper",
     notes=[
-        "A positive difference is the paper's direction, and 0 no effect. The interval resamples "
-        "the same documents on both sides of a difference, and covers the seeds of a model made "
-        "here as well. Random models are controls, in units of the published difference of the "
-        "model that they are like.",
+        "A positive difference is the paper's direction. No effect is the difference that permuted "
+        "topics show: one permutation of all words among equally frequent ones gives both sides "
+        "their labels. The interval resamples the same documents on both sides, and covers the "
+        "seeds of a model made here as well; the verdict's adds the 95% of the permutations as "
+        "squares. Random models are controls, in units of the published difference of the model "
+        "that they are like.",
         LEARNED_NOTE,
         over_seeds.NOTE,
     ],
@@ -437,14 +440,14 @@ def wikipedia_claims(
 ) -> pd.DataFrame:
     """The paper's two directions on Wikipedia: differences of ratios, ours beside theirs.
 
-    A difference has the verdict of the one rule, with 0 as the value that means 'no effect'; its
-    interval comes from the same resampled documents on both sides. `snapshots` are rows of
-    `measure_snapshots`, in the order of `followed`.
+    A difference has the verdict of the one rule, beside that of permuted topics; its interval comes
+    from the same resampled documents on both sides. `snapshots` are rows of `measure_snapshots`, in
+    the order of `followed`.
     """
     settings_of, theirs = by_name([*originals, *models]), read_published(published)
     parts = []
     for model, rows in zip(models, attention, strict=True):
-        ours = rows[rows["quantity"].isin(CONTRASTS)]
+        ours = rows[rows["quantity"].str.startswith(tuple(CONTRASTS))]
         ours = _with_published(ours, model.name, settings_of, ambiguity, theirs, no_effect=0)
         random = isinstance(model.settings, RandomModel)
         what = "control: no direction expected" if random else model.settings.note
@@ -452,8 +455,14 @@ def wikipedia_claims(
         note = ["; ".join(filter(None, both)) for both in said]
         parts.append(ours.assign(claim=ours["quantity"].map(CONTRASTS), note=note))
     table = tidy(pd.concat(parts, ignore_index=True), ["claim", *KEYS, SEED])
+    against = beside_null(table, divided=False)
+    own = table["quantity"].isin(CONTRASTS)
+    table, against = (part[own].reset_index(drop=True) for part in (table, against))
+    table["reference"] = against["reference"]
     compared = [
         Number(0.0, "control", unit=effect) if of == "control" else Number(0.0)
         for of, effect in zip(table["kind"], table["effect"], strict=True)
     ]
-    return withhold(lambda rows: judge(rows, compared), table, learned(followed, snapshots))
+    return withhold(
+        lambda rows: judge(rows, compared, against[DIFFERENCE]), table, learned(followed, snapshots)
+    )

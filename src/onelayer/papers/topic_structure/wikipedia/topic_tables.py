@@ -36,8 +36,8 @@ QUALITY_NOTES = [
 ]
 SETTINGS_NOTES = [
     "Each topic model is fitted to a random half of the articles, and judged in the other half by "
-    "the NPMI of its topics' top words; means over halves, with Student's 95% interval. The first "
-    "one is `topics.lda`.",
+    "the NPMI of its topics' top words; means over halves, with Student's 95% interval, widened "
+    "for articles that halves share. The first one is `topics.lda`.",
     "What a model does not say has the default of its key: 6 passes, chunks of 500 articles, "
     "decay .7, offset 10, 50 iterations, alpha and eta 1 / topics.",
 ]
@@ -48,9 +48,15 @@ TOPIC_NOTES = [
 
 
 def _over_halves(coherence: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Means over seeds with their intervals; `n` and `runs` are the number of seeds."""
+    """Means over random halves with their intervals; `n` and `runs` are how many halves.
+
+    Any two halves share half of their articles: the variance of the mean of k is k + 1 times that
+    of as many independent ones (Nadeau & Bengio 2003, as much text in the other half).
+    """
     groups = coherence.groupby(keys, sort=False)["value"]
     means = pd.DataFrame([dict(zip(keys, key, strict=True)) | mean(of) for key, of in groups])
+    for end in ("low", "high"):
+        means[end] = means["value"] + (means[end] - means["value"]) * np.sqrt(1 + means["n"])
     return means.assign(runs=means["n"])
 
 

@@ -110,12 +110,18 @@ def _over_others(
     difference: `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
-    intervals are added as squares (MOVER), which leaves out that both saw the same texts and errs
-    on the wide side.
+    intervals, which hold the spread of permuted topics, are added as squares (MOVER), which leaves
+    out that both saw the same texts and errs on the wide side.
     """
     settings = {model.name: model.settings for model in models}
     kinds = {name: (kind_of(one), one.tokens) for name, one in settings.items()}
-    over = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)]
+    against = beside_null(rows.assign(model=rows["model"] + rows["probed"]))
+    of_all = rows[SEED] == ALL
+    over, ratio = (rows[(rows["quantity"] == of) & of_all] for of in (CORRECTED, RATIO))
+    null = against.loc[ratio.index].set_axis(over.index)
+    ends = null[DIFFERENCE].div(null["reference"], axis=0)
+    ends = ends.add(over["value"] - (ratio["value"].to_numpy() / null["reference"] - 1), axis=0)
+    over = over.assign(low=ends[DIFFERENCE[0]], high=ends[DIFFERENCE[1]])
     first: dict[tuple, dict] = {}
     for row in over.to_dict("records"):
         read = (_in_order(row["order"]), row["articles"])

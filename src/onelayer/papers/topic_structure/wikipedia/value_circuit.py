@@ -40,10 +40,11 @@ from onelayer.settings.topic_structure import NamedModel, by_name
 KEYS = ["model", "reading", "overlap", "threshold", SEED]
 ATTENTION = "attention_ratio"
 EARLIER = "doublings_before_attention"
-# Of the gap a tenth of what Cohen (1988) calls a small effect, d = .2; of snapshots, which lie a
-# doubling apart, a tenth of that.
-KNOWS = Direction(0.0, 1, matters=0.2 * TENTH, kind="analogue")
-FIRST_COMES = Direction(0.0, 1, matters=TENTH, kind="analogue")
+# What Cohen (1988) calls a small effect, of which a tenth matters; and of snapshots what lies
+# between two of them, a doubling: by less an order follows from the line drawn between them.
+SMALL_GAP = 0.2
+KNOWS = Direction(0.0, 1, matters=SMALL_GAP * TENTH, kind="analogue")
+FIRST_COMES = Direction(0.0, 1, matters=1.0, kind="analogue")
 NOTES = [
     "Gap: mean of C = E W_V W_O E^T over ordered pairs of distinct words of one topic minus that "
     "over words of different topics, in standard deviations of C over all pairs (about Cohen's d), "
@@ -67,7 +68,10 @@ NOTES = [
     "over snapshots (noise can make no early crossing) comes to half of where it ends, above the "
     "null or below it, of trainings whose finished model is found. Doublings: log2 of attention's "
     "tokens minus that of the values', over the trainings that came to both: what is not found may "
-    "have come and be too small to see. A crossing before the first snapshot counts as at it.",
+    "have come and be too small to see. A crossing before the first snapshot counts as at it. Its "
+    "interval is over these trainings alone, on the same articles, words and snapshots; less than "
+    "a doubling, which lies between two snapshots, is 'negligible': the order is then that of the "
+    "line between them.",
     over_seeds.NOTE,
 ]
 SNAPSHOTS = (
@@ -162,7 +166,10 @@ def value_circuit(
     )
     of = [(seed, settings_of[name]) for seed, name in zip(rows[SEED], rows["model"], strict=True)]
     rows["runs"] = [over_seeds.runs(*one) for one in of]
-    notes = pd.Series([over_seeds.note(*one) for one in of], rows.index)
+    # What is followed over snapshots is of those trainings that came to it.
+    followed_rows = rows["quantity"].str.endswith((EARLIER, "_half", "_first", "_side"))
+    rows["runs"] = rows["runs"].mask(followed_rows, rows["n"].where(rows["low"].notna()))
+    notes = pd.Series([over_seeds.note(*one) for one in of], rows.index).mask(followed_rows, "")
     rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
     came = learned(followed, snapshots)
     made = withhold(lambda rows: _judged(rows, settings_of), tidy(rows, KEYS), came)
@@ -221,16 +228,14 @@ def value_heads(circuits: list[pd.DataFrame], models: list[NamedModel]) -> pd.Da
 def _judged(rows: pd.DataFrame, models: Mapping[str, ModelSettings]) -> pd.DataFrame:
     """The table with its verdicts: gaps over seeds against their nulls, and which comes first.
 
-    Random weights are controls in units of the gap over its null of the model that they are like.
+    Random weights are controls in units of a small gap.
     """
     against = beside_null(rows, KEYS, divided=False)
-    over = rows[rows["quantity"] == f"{GAP}_null_corrected"].set_index(KEYS)["value"].to_dict()
     compared = []
     for name, *place, quantity in rows[[*KEYS, "quantity"]].itertuples(index=False, name=None):
         comparison = {GAP: KNOWS, EARLIER: FIRST_COMES}.get(quantity) if place[-1] == ALL else None
         if comparison is KNOWS and isinstance(models[name], RandomModel):
-            unit = over.get((models[name].like, *place), math.nan)
-            comparison = Number(0.0, "control", unit=unit)
+            comparison = Number(0.0, "control", unit=SMALL_GAP)
         compared.append(comparison)
     never = rows["quantity"].eq(EARLIER) & rows["value"].isna() | rows["verdict"].eq(NOT_REACHED)
     alone = [over_seeds.undecided(models[name]) for name in rows["model"]]

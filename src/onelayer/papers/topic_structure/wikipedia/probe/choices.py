@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.compute.seeds import generator
+from onelayer.evidence.intervals import over_seeds
 from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.measures import permutations_of
@@ -153,7 +154,8 @@ def measure_choices(
         `value`, `low`, `high`, `n`: the attention ratio and, over the mean of its null, again,
         with intervals over documents; `_null`s with their 95% ranges; the embeddings' cosine
         ratio. Where pairs are too few the value is NaN. `authors_over_ours` is the authors' ratio
-        over its null as a multiple of ours, from the same resamples.
+        over its null as a multiple of ours, from the same resamples: the mean over the seeds of
+        LDA, with an interval over these and documents.
     """
     union = pd.concat(kept.values()).drop_duplicates("word")
     words = sorted(piece_ids(tokenizer, union["word"]))
@@ -166,7 +168,11 @@ def measure_choices(
         len(texts), settings.document_resamples, generator("documents", settings.seed)
     )
     readings, n = list(product(choices.pooling, choices.lengths)), len(texts)
-    marks = {choice: name for name, choice in named(choices).items()}
+    named_choices = {
+        choice._replace(seed=seed): (name, seed)
+        for name, choice in named(choices).items()
+        for seed in choices.seeds
+    }
     column = {word: place for place, word in enumerate(words)}
     measures, replicates = [], {}
     for choice, rows in progress(kept.items(), unit="choice"):
@@ -177,8 +183,9 @@ def measure_choices(
         measured = _attention(pairs, membership, moved, weights)
         for (pooling, length), (ratio, drawn, null) in zip(readings, measured, strict=True):
             read = choice._replace(pooling=pooling, length=length)
-            centre, mark = null.mean(), marks.get(read, "")
-            over = replicates[mark] = ratio / centre, drawn / centre
+            centre, (name, seed) = null.mean(), named_choices.get(read, ("", None))
+            mark = name if seed == choices.seeds[0] else ""
+            over = replicates[name, seed] = ratio / centre, drawn / centre
             for quantity, value, spread in (
                 (RATIO, ratio, uncertainty.bootstrap_interval(drawn, n)),
                 (f"{RATIO}_null", centre, uncertainty.percentile_interval(null)),
@@ -190,10 +197,16 @@ def measure_choices(
         measures.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
         measures.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
-    if {"ours", "authors"} <= replicates.keys():
-        value, drawn = map(np.divide, replicates["authors"], replicates["ours"])
-        ends, of_none = uncertainty.bootstrap_interval(drawn, n), [np.nan] * (len(columns) - 5)
-        measures.append((*of_none, AUTHORS_OVER_OURS, value, *ends, n))
+    both = [
+        tuple(map(np.divide, replicates["authors", seed], replicates["ours", seed]))
+        for seed in choices.seeds
+        if {("ours", seed), ("authors", seed)} <= replicates.keys()
+    ]
+    if both:
+        values, drawn = map(np.array, zip(*both, strict=True))
+        ends = uncertainty.bootstrap_interval(drawn.mean(axis=0), n)
+        of_none = [np.nan] * (len(columns) - 5)
+        measures.append((*of_none, AUTHORS_OVER_OURS, *over_seeds(values, *ends), n))
     return pd.DataFrame(measures, columns=columns)
 
 

@@ -54,6 +54,8 @@ class Sampled:
             measured.
         corrected: how a value is set beside the mean of its null: divided by it, as a ratio is, or
             that subtracted.
+        together: the null with the words of all variants permuted at once, [S, P], for differences
+            between variants; None: there are none.
     """
 
     variant: Variant
@@ -65,6 +67,7 @@ class Sampled:
     topics: np.ndarray | None = None
     topics_drawn: int = 0
     corrected: np.ufunc = np.divide
+    together: np.ndarray | None = None
 
     def rows(self, seed: str, chosen: Sequence[int]) -> list[dict]:
         """Rows of the mean over the chosen checkpoints: of a ratio also its null, z and p.
@@ -159,7 +162,7 @@ def measure_attention(
         not for these alone; the mean weight of each pair class (with an interval where there are
         several checkpoints); and the two contrasts of the paper,
         `attention_ratio_tightest_minus_loosest` and `attention_ratio_disjoint_minus_overlapping`,
-        from the same resamples.
+        from the same resamples, with a null of their own from the same permutations at both ends.
 
     Raises:
         OnelayerError: a variant has no pair of some class (the line says which), or a checkpoint's
@@ -176,6 +179,8 @@ def measure_attention(
     )
     quantities: list[Sampled] = []
     ratios: dict[Variant, Sampled] = {}
+    whole = labels.membership.any(axis=0)
+    moved = permutations_of(whole, frequencies, settings)
     for place, variant in enumerate(variants):
         membership = labels.membership[place]
         try:
@@ -189,8 +194,18 @@ def measure_attention(
         except ValueError as error:
             raise _empty(variant, error, membership) from None
         topics = _topics(checkpoints, membership, settings)
+        together = [
+            uncertainty.permuted_ratios(sums.word_pairs, membership, moved, whole.any(axis=1))
+            for sums in checkpoints
+        ]
         ratios[variant] = Sampled(
-            variant, "attention_ratio", *ratio, documents, np.array(null), *topics
+            variant,
+            "attention_ratio",
+            *ratio,
+            documents,
+            np.array(null),
+            *topics,
+            together=np.array(together),
         )
         name = "attention_ratio_distance_standardised"
         quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
@@ -371,7 +386,11 @@ def _class_means(
 
 
 def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
-    """The paper's two directions as differences, each from the same resampled documents."""
+    """The paper's two directions as differences, from the same resamples and permutations.
+
+    Permutations that leave a class of either end without pairs are left out. Where no two differ
+    there is no null, as where both ends have the same labels.
+    """
     overlaps = list(dict.fromkeys(variant.overlap for variant in ratios))
     thresholds = list(dict.fromkeys(variant.threshold for variant in ratios))
     pairs = []
@@ -389,7 +408,11 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
     for variant, name, *ends in pairs:
         first, second = (ratios[end] for end in ends)
         difference = first.values - second.values, first.replicates - second.replicates
-        contrasts.append(Sampled(variant, name, *difference, first.n))
+        null = first.together - second.together
+        null = null[:, ~np.isnan(null).any(axis=0)]
+        differ = null.shape[1] > 1 and np.ptp(null.mean(axis=0)) > uncertainty.ROUNDING
+        null = null if differ else None
+        contrasts.append(Sampled(variant, name, *difference, first.n, null, corrected=np.subtract))
     return contrasts
 
 

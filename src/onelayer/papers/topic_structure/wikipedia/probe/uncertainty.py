@@ -123,12 +123,49 @@ def permuted_attention(
     Raises:
         ValueError: when a class has no pairs (it is named).
     """
-    first, second, values = unordered(word_pairs, membership.any(axis=1))
-    total = values.sum(axis=1)  # [sum, count]
+    labelled = membership.any(axis=1)
+    sums = _permuted_sums(word_pairs, membership, permutations, labelled)
+    return class_means(sums[..., 0], sums[..., 1])
+
+
+def permuted_ratios(
+    word_pairs: WordPairs,
+    membership: np.ndarray,
+    permutations: Iterable[ArrayLike],
+    among: np.ndarray,
+) -> np.ndarray:
+    """Ratios of same to different topics where labels move among more words than have one, [P].
+
+    A permutation of the words of several variants gives each variant labels that belong together,
+    so that their ratios may be subtracted. NaN where it leaves a class without pairs.
+
+    Args:
+        word_pairs, membership: as of `permuted_attention`.
+        permutations: int [W] each, of the words `among` which labels move.
+        among: bool [W].
+    """
+    sums = _permuted_sums(word_pairs, membership, permutations, among)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = sums[..., 0] / sums[..., 1]
+        return means[:, 0] / means[:, 1]
+
+
+def _permuted_sums(
+    word_pairs: WordPairs,
+    membership: np.ndarray,
+    permutations: Iterable[ArrayLike],
+    among: np.ndarray,
+) -> np.ndarray:
+    """Sums and counts of pairs of the same and of different topics, [P, classes, 2]."""
+    permutations, labelled = list(permutations), membership.any(axis=1)
+    first, second, values = unordered(word_pairs, among)
     meeting = meetings(first, second, membership, permutations)
-    same = np.array([values @ meets for meets in meeting]).reshape(-1, 2)  # [P, (sum, count)]
-    both = np.stack([same, total - same], axis=1)  # [P, classes, (sum, count)]
-    return class_means(both[..., 0], both[..., 1])
+    same = np.array([values @ meets for meets in meeting]).reshape(-1, 2)
+    total = values.sum(axis=1)
+    if (among & ~labelled).any():  # of pairs both words need a label
+        both = meetings(first, second, labelled[:, None], permutations)
+        total = np.array([values @ meets for meets in both]).reshape(-1, 2)
+    return np.stack([same, total - same], axis=1)
 
 
 def meetings(
