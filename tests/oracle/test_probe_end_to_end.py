@@ -17,6 +17,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_atte
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     Sampled,
+    _contrasts,
     measure_attention,
     measure_heads,
     permutations_of,
@@ -213,6 +214,24 @@ def test_a_difference_between_variants_has_the_null_of_one_permutation_at_both_e
     same = replace(labels, membership=np.broadcast_to(whole, labels.membership.shape))
     alike = measure_attention([sums], same, frequencies, SEVERAL)["quantity"]
     assert not alike.str.contains("minus_.*_null").any()
+
+
+@pytest.mark.parametrize(("empty", "has_null"), [(0, True), (2, True), (10, False)])
+def test_few_permutations_may_leave_a_class_of_a_difference_without_pairs(empty, has_null) -> None:
+    drawn = np.random.default_rng(3).normal(1, 0.1, (2, 50))
+    drawn[0, :empty] = np.nan
+    ends = {
+        Variant(overlap, "x"): Sampled(
+            Variant(overlap, "x"), "r", np.array([1.3]), drawn[1:], 9, together=null[None]
+        )
+        for overlap, null in zip(("disjoint", "overlapping"), drawn, strict=True)
+    }
+    [contrast] = _contrasts(ends)
+    assert (contrast.null is not None) == has_null
+    rows = {row["quantity"]: row["value"] for row in contrast.rows("all", [0])}
+    name = "attention_ratio_disjoint_minus_overlapping_null"
+    assert (name in rows) == has_null
+    assert not has_null or rows[name] == pytest.approx(np.diff(drawn[::-1, empty:], axis=0).mean())
 
 
 def of_another_seed(sums, seed: int):

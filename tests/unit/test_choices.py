@@ -123,6 +123,31 @@ def test_topics_that_leave_no_pair_are_not_measured(tiny) -> None:  # noqa: F811
     assert rows.loc[rows["quantity"] == choices.CORRECTED, "value"].isna().all()
 
 
+def test_the_authors_way_beside_ours_is_a_mean_over_the_seeds_of_lda(tiny) -> None:  # noqa: F811
+    seeds = ALL_OF_IT.but(seeds=[0, 1])
+    other = KEPT.assign(topic=[0, 1, 0, 1, 0, 1])
+    authors = choices.named(seeds)["authors"]._replace(pooling="", length="")
+    kept_of = {
+        **{OURS._replace(seed=seed): KEPT for seed in seeds.seeds},
+        **{authors._replace(seed=seed): words for seed, words in enumerate((KEPT, other))},
+    }
+    rows = choices.measure_choices(*tiny, ARTICLES, kept_of, seeds, PROBE)
+    over = rows[rows["quantity"] == choices.CORRECTED]
+    mean = over[over["pooling"] == "mean"].set_index(["overlap", "length", "seed"])["value"]
+    each = [
+        mean["overlapping", "as it is", seed] / mean["disjoint", "corrected", seed]
+        for seed in seeds.seeds
+    ]
+    [row] = rows[rows["quantity"] == choices.AUTHORS_OVER_OURS].to_dict("records")
+    assert row["value"] == pytest.approx(np.mean(each)) and row["runs"] == 2
+    assert each[0] != pytest.approx(each[1]) and row["low"] < min(each)
+    marked = rows[(rows["choice"] != "") & rows["choice"].notna()]
+    assert marked.groupby("choice")["seed"].unique().map(list).to_dict() == {
+        "ours": [0],
+        "authors": [0],
+    }
+
+
 # The table
 
 
@@ -171,7 +196,11 @@ def test_all_choices_are_counted_and_the_least_is_named() -> None:
     unsure = made(("counts", "disjoint", 1.5, 1.4), ("tf-idf", "disjoint", 1.2, 1.1), spread=0.3)
     by = table.probe_choices([unsure], PUBLISHED, [tiny_model()]).set_index("quantity")
     assert by.loc[table.ABOVE, "value"] == 0.5
-    assert by.loc[table.LEAST, "low"] == pytest.approx(1.2 - np.hypot(0.1, 0.3))
+    least = by.loc[table.LEAST]
+    below = np.hypot(np.log(1.2 / 1.1), np.log(1.3))
+    above = np.hypot(np.log(1.3 / 1.2), np.log(1 / 0.7))
+    assert least["low"] == pytest.approx(1.2 * np.exp(-below))
+    assert least["high"] == pytest.approx(1.2 * np.exp(above))
     means = found[(found["quantity"] == "mean_over_null") & (found["weights"] == "counts")]
     assert means["value"].tolist() == pytest.approx([np.sqrt(2.0 * 1.2)])
 
@@ -193,8 +222,8 @@ def test_the_authors_choice_stands_beside_what_they_publish() -> None:
     row = table.probe_choices([rows], PUBLISHED, [tiny_model()]).set_index("quantity")
     row, null = row.loc[choices.RATIO], 1.2
     assert row["reference"] == pytest.approx(null)
-    low = null * (0.2 - np.hypot(0.05, 0.01)) / (1.23 - null)
-    assert row["effect_low"] == pytest.approx(low)
+    low = 1.2 * np.exp(-np.hypot(np.log(1.2 / 1.15), np.log(1.01)))
+    assert row["effect_low"] == pytest.approx(null * (low - 1) / (1.23 - null))
 
 
 def test_main_effects_of_a_balanced_design_add_up() -> None:

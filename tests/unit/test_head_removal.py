@@ -241,6 +241,13 @@ def test_without_a_difference_none_is_found() -> None:
     found = head_removal.assemble({"a": little}, {"a": MODEL}, SETTINGS)
     judged = found[found["quantity"].isin(head_removal.DIFFERENCES) & (found["seed"] == "all")]
     assert set(judged["verdict"]) == {"reproduced"} and (judged["high"] < 0.01).all()
+    by = judged.set_index(["removal", "words"])["tolerance"]
+    cost = found[(found["quantity"] == "increase_random") & (found["seed"] == "all")]
+    cost = cost.set_index(["removal", "words"])["value"]
+    for removal in removals.REMOVALS:
+        # Of same topic minus other words the margin is that of words of the topic.
+        for words in (removals.SAME_TOPIC, removals.CONTRAST):
+            assert by[removal, words] == pytest.approx(cost[removal, removals.SAME_TOPIC])
 
 
 def test_that_no_head_matters_is_not_said_of_a_model_that_has_not_learned() -> None:

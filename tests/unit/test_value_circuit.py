@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 from transformers import PreTrainedModel
 
 from onelayer.evidence.figures import PALETTE
+from onelayer.evidence.tables import tidy
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
 from onelayer.papers.topic_structure.wikipedia import value_circuit as table
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEVERAL
@@ -242,6 +243,18 @@ def test_values_of_a_model_that_has_not_learned_to_predict_words_are_not_said_to
         [at] = rows[(rows["quantity"] == table.GAP) & (rows["seed"] == "all")].to_dict("records")
         assert at["verdict"] == verdict
         assert (at["note"] == NOT_LEARNED) == (verdict == "not reached")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(-0.1, 0.9, "negligible"), (0.2, 0.7, "negligible"), (0.5, 1.3, "reproduced")],
+)
+def test_an_order_within_one_step_between_snapshots_is_none(low, high, verdict) -> None:
+    row = {"model": "here", "reading": table.FIRST, "seed": "all", "quantity": table.EARLIER}
+    row |= {"value": (low + high) / 2, "low": low, "high": high, "n": 8}
+    place = {"overlap": "disjoint", "threshold": "top 2"}
+    settings = {model.name: model.settings for model in MODELS}
+    assert table._judged(tidy([row | place], table.KEYS), settings)["verdict"].item() == verdict
 
 
 def test_what_comes_first_is_said_of_trainings_that_came_to_both() -> None:

@@ -76,7 +76,10 @@ def measures(
                 name = f"embedding_raw_{kind}_different"
                 rows.append((overlap, threshold, name, 0.1, *raw_different, 9))
         contrast = "attention_ratio_tightest_minus_loosest"
-        rows.append((overlap, "top 20 - 0.001", contrast, 0.04, 0.01, 0.07, 9))
+        place = (overlap, "top 20 - 0.001")
+        rows.append((*place, contrast, 0.04, 0.01, 0.07, 9))
+        rows.append((*place, f"{contrast}_null", 0.0, -0.001, 0.001, 9))
+        rows.append((*place, f"{contrast}_null_corrected", 0.04, 0.01, 0.07, 9))
     contrast = "attention_ratio_disjoint_minus_overlapping"
     place = ("disjoint - overlapping", "top 20")
     rows.append((*place, contrast, 0.09, 0.05, 0.13, 9))
@@ -199,6 +202,10 @@ def test_a_direction_is_judged_beside_the_same_direction_of_permuted_topics() ->
         low = 0.08 - math.hypot(0.04, most - 0.01)
         assert found["effect_low"] == pytest.approx(low / (found["published"] - 0.01))
         assert found["verdict"] == verdict
+    # Without a null nothing is decided.
+    without = ours["mini"][~ours["mini"]["quantity"].str.contains("_minus_.*_null")]
+    alone = directions({"mini": without}, MODELS)
+    assert set(alone["verdict"]) == {"undecided"} and alone["reference"].eq(0).all()
 
 
 def test_a_lopsided_null_counts_on_the_other_side() -> None:
@@ -346,7 +353,7 @@ def test_a_claim_over_seeds_is_one_row_for_readers() -> None:
     assert shown["over seeds"].tolist()[0] == "0.0400 to 0.0400"
 
 
-def test_directions_are_differences_judged_against_zero() -> None:
+def test_directions_are_differences_judged_beside_those_of_permuted_topics() -> None:
     ours = {"mini": measures(1.3, (0.05, 0.2))}
     table = directions(ours, MODELS)
     falls = table[table["overlap"] == "disjoint"].iloc[0]
@@ -369,6 +376,7 @@ def test_no_direction_in_a_model_that_has_not_learned_says_nothing() -> None:
     ends = [0.0, -0.001, 0.001]
     none = there.copy()
     none.loc[none["quantity"].str.contains("_minus_"), ["value", "low", "high"]] = ends
+    none.loc[none["quantity"].str.contains("_minus_.*_null$"), "value"] = 0.0
     here, idle = (directions({"one": none}, TRAINED, {"one": share}) for share in (0.2, 0.05))
     assert set(here["verdict"]) == {"negligible"} and NOT_LEARNED not in set(here["note"])
     assert set(idle["verdict"]) == {"not reached"} and set(idle["note"]) == {NOT_LEARNED}

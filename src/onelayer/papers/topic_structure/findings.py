@@ -119,7 +119,8 @@ def _heads(family: str, subject: str) -> Finding:
         subject="taking out the heads that attend most within topics",
         does=f"costs {subject} {more}",
         does_not=f"costs {subject} no {more}",
-        number="a difference of {it:4} nats a word, where {it.tolerance:.2g} would matter",
+        number="a difference of {it:4} nats a word, where as many others cost {others.value:.4f}",
+        beside={"others": removed | {"quantity": "increase_random"}},
     )
 
 

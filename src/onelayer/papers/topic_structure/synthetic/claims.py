@@ -349,8 +349,9 @@ def gradient_claims(
 ) -> Iterator[Claim]:
     """The gradient of W_K is near 0 in stage 1 because W_Q is.
 
-    The paper's own setting is judged up to the step at which stage 1 ends in the paper; when it
-    ends in others the paper does not say. Rows of `norms.stage_gradients`, of some of `stages`.
+    The setting nearest to the paper's steps is judged up to that at which stage 1 ends in the
+    paper; when it ends in others the paper does not say. Rows of `norms.stage_gradients`, of some
+    of `stages`.
     """
     place = "Intuition: two-stage optimization process"
     pictured = [one.name for one in stages if one.pictured]

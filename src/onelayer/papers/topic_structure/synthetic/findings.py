@@ -73,8 +73,8 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
         primary=row | {"budget": "released"},
         subject=f"the authors' model trained with {title} at rate {rate:g}, for as long as their "
         "released configuration says, and looked at by each word's own topic,",
-        also="after fewer steps {short.value:.2f} ({short.verdict}), and then with each word's "
-        "topic read four words too far, as in their code, {shifted.value:.2f}",
+        also="after fewer steps {short.value:.2f}, and then with each word's topic read four words "
+        "too far, as in their code, {shifted.value:.2f} ({shifted.verdict})",
         beside={
             "short": row | {"budget": "table"},
             "shifted": row | {"budget": "table", "accounting": "shifted"},

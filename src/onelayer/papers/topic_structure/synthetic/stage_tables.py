@@ -38,9 +38,9 @@ def tidy_stages(
 
     Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs: of a setting
     whether most runs have them, and of a map whether any pair of learning rate and start does, for
-    the paper says that they hang on both. Of the paper's own setting the medians are compared with
-    the steps between which it sees the stages, `published`. Rows of `norms.two_stages` and the
-    settings that they are of.
+    the paper says that they hang on both. Of the setting that comes nearest to the paper's steps,
+    which names neither loss nor rate, the medians are compared with these, `published`. Rows of
+    `norms.two_stages` and the settings that they are of.
     """
     rows = []
     settings = {("setting", one.name): one for one in block.settings}
@@ -72,7 +72,7 @@ def tidy_stages(
 
     def compared(row: tuple) -> Comparison | None:
         if row.quantity in MEDIANS:
-            return Number(None)
+            return Number(None, kind="analogue")
         claimed = settings[row.studied, row.setting].two_stages_expected and row.n >= LEAST_RUNS
         return Direction(BEYOND[row.quantity], 1) if claimed and row.quantity in BEYOND else None
 
@@ -173,8 +173,9 @@ def stage_notes(table: pd.DataFrame) -> list[str]:
         "them by heart and goes on growing, so that t_V comes after t_KQ.",
         "Times: mean [95%] of the runs that reach them, and the median, whose interval supposes "
         "no distribution: late and early runs are two kinds, and a mean of both describes "
-        "neither. In the paper's own setting the medians are compared with the step at which it "
-        "sees one stage end and the other begin; steps of other rates and losses are others.",
+        "neither. The paper names neither loss nor rate: in the setting of ours that comes nearest "
+        "the medians stand beside the step at which it sees one stage end and the other begin, "
+        "which says little; steps of other rates and losses are others.",
         "Shares: of the runs that did not diverge, with Clopper and Pearson's 95% interval; those "
         "that diverged are counted apart. 'two stages': whether most runs have them, where they "
         f"are claimed and at least {LEAST_RUNS} runs went through. The CSV has every run.",

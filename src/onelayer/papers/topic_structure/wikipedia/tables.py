@@ -15,6 +15,7 @@ from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, 
 from onelayer.evidence.verdicts import (
     DIFFERENCE,
     NOT_RUN,
+    UNDECIDED,
     Number,
     judge,
     rounding,
@@ -459,6 +460,8 @@ def wikipedia_claims(
     own = table["quantity"].isin(CONTRASTS)
     table, against = (part[own].reset_index(drop=True) for part in (table, against))
     table["reference"] = against["reference"]
+    # A difference without a null decides nothing.
+    table["verdict"] = table["verdict"].mask(table["reference"].isna(), UNDECIDED)
     compared = [
         Number(0.0, "control", unit=effect) if of == "control" else Number(0.0)
         for of, effect in zip(table["kind"], table["effect"], strict=True)

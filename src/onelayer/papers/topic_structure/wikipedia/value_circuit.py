@@ -69,9 +69,9 @@ NOTES = [
     "null or below it, of trainings whose finished model is found. Doublings: log2 of attention's "
     "tokens minus that of the values', over the trainings that came to both: what is not found may "
     "have come and be too small to see. A crossing before the first snapshot counts as at it. Its "
-    "interval is over these trainings alone, on the same articles, words and snapshots; less than "
-    "a doubling, which lies between two snapshots, is 'negligible': the order is then that of the "
-    "line between them.",
+    "interval is over these trainings alone, on the same articles, words and snapshots; one that "
+    "lies wholly within a doubling, which is between two snapshots, is 'negligible': the order is "
+    "then that of the line between them.",
     over_seeds.NOTE,
 ]
 SNAPSHOTS = (

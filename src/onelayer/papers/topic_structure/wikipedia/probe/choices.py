@@ -151,11 +151,11 @@ def measure_choices(
 
     Returns:
         Rows with the columns of `Choice`, `choice` (`ours`, `authors` or empty), `quantity`,
-        `value`, `low`, `high`, `n`: the attention ratio and, over the mean of its null, again,
-        with intervals over documents; `_null`s with their 95% ranges; the embeddings' cosine
+        `value`, `low`, `high`, `n`, `runs`: the attention ratio and, over the mean of its null,
+        again, with intervals over documents; `_null`s with their 95% ranges; the embeddings' cosine
         ratio. Where pairs are too few the value is NaN. `authors_over_ours` is the authors' ratio
         over its null as a multiple of ours, from the same resamples: the mean over the seeds of
-        LDA, with an interval over these and documents.
+        LDA, their number the `runs`, with an interval over these and documents.
     """
     union = pd.concat(kept.values()).drop_duplicates("word")
     words = sorted(piece_ids(tokenizer, union["word"]))
@@ -197,17 +197,19 @@ def measure_choices(
         measures.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
         measures.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
+    table = pd.DataFrame(measures, columns=columns)
     both = [
         tuple(map(np.divide, replicates["authors", seed], replicates["ours", seed]))
         for seed in choices.seeds
         if {("ours", seed), ("authors", seed)} <= replicates.keys()
     ]
-    if both:
-        values, drawn = map(np.array, zip(*both, strict=True))
-        ends = uncertainty.bootstrap_interval(drawn.mean(axis=0), n)
-        of_none = [np.nan] * (len(columns) - 5)
-        measures.append((*of_none, AUTHORS_OVER_OURS, *over_seeds(values, *ends), n))
-    return pd.DataFrame(measures, columns=columns)
+    if not both:
+        return table
+    values, drawn = map(np.array, zip(*both, strict=True))
+    ends = uncertainty.bootstrap_interval(drawn.mean(axis=0), n)
+    row = dict(zip(("value", "low", "high"), over_seeds(values, *ends), strict=True))
+    row |= {"quantity": AUTHORS_OVER_OURS, "n": n, "runs": len(both) if len(both) > 1 else np.nan}
+    return pd.concat([table, pd.DataFrame([row])], ignore_index=True)
 
 
 def _attention(

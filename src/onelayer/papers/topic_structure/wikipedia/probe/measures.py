@@ -180,7 +180,8 @@ def measure_attention(
     quantities: list[Sampled] = []
     ratios: dict[Variant, Sampled] = {}
     whole = labels.membership.any(axis=0)
-    moved = permutations_of(whole, frequencies, settings)
+    several = len(variants) > 1  # differences between them have a null of their own
+    moved = permutations_of(whole, frequencies, settings) if several else []
     for place, variant in enumerate(variants):
         membership = labels.membership[place]
         try:
@@ -205,7 +206,7 @@ def measure_attention(
             documents,
             np.array(null),
             *topics,
-            together=np.array(together),
+            together=np.array(together) if several else None,
         )
         name = "attention_ratio_distance_standardised"
         quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
@@ -388,8 +389,8 @@ def _class_means(
 def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
     """The paper's two directions as differences, from the same resamples and permutations.
 
-    Permutations that leave a class of either end without pairs are left out. Where no two differ
-    there is no null, as where both ends have the same labels.
+    Permutations that leave a class of either end without pairs are left out. There is no null where
+    these are more than one in ten, or where no two differ, as with the same labels at both ends.
     """
     overlaps = list(dict.fromkeys(variant.overlap for variant in ratios))
     thresholds = list(dict.fromkeys(variant.threshold for variant in ratios))
@@ -409,8 +410,9 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
         first, second = (ratios[end] for end in ends)
         difference = first.values - second.values, first.replicates - second.replicates
         null = first.together - second.together
-        null = null[:, ~np.isnan(null).any(axis=0)]
-        differ = null.shape[1] > 1 and np.ptp(null.mean(axis=0)) > uncertainty.ROUNDING
+        usable = ~np.isnan(null).any(axis=0)
+        null = null[:, usable]
+        differ = usable.mean() >= 0.9 and np.ptp(null.mean(axis=0)) > uncertainty.ROUNDING
         null = null if differ else None
         contrasts.append(Sampled(variant, name, *difference, first.n, null, corrected=np.subtract))
     return contrasts
