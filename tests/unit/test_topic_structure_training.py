@@ -363,11 +363,11 @@ def test_the_papers_step_stands_beside_the_medians_of_its_own_setting_alone() ->
     by = table[table["seed"] == "all"].set_index(["setting", "quantity"])
     median = by.loc[("a", "t_V_median")]
     assert median[["value", "low", "high"]].tolist() == [357.5, 340, 700]  # six: all of them
-    assert median[["published", "tolerance", "kind"]].tolist() == [400, 50, "published"]
+    assert median[["published", "tolerance", "kind"]].tolist() == [400, 50, "analogue"]
     assert by.loc[("a", "t_V_quartile_1"), "value"] < 357.5 < by.loc[("a", "t_V"), "value"]
     assert by.loc[("a", "t_KQ_median"), "verdict"] == "smaller"  # 300, in every run
     assert median["verdict"] == "undecided"  # reaches 400, and 700 too
-    assert by.loc["ab", "published"].isna().all() and (by.loc["ab", "kind"] != "published").all()
+    assert by.loc["ab", "published"].isna().all() and (by.loc["ab", "kind"] != "analogue").all()
     assert by.loc[("a", "t_V"), "verdict"] == ""  # a mean of two kinds of runs decides nothing
 
 
