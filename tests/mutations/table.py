@@ -2207,7 +2207,7 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/measures.py",
-        "null = first.together - second.together",
+        "null = np.subtract(*(nulls[end] for end in ends))",
         "null = first.null - second.null",
         "tests/oracle/test_probe_end_to_end.py"
         "::test_a_difference_between_variants_has_the_null_of_one_permutation_at_both_ends",
@@ -2268,8 +2268,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
-        "over = over.assign(low=ends[DIFFERENCE[0]], high=ends[DIFFERENCE[1]])",
-        "pass",
+        'over = rows.assign(**over)[(rows["quantity"] == RATIO) & (rows[SEED] == ALL)]',
+        'over = rows[(rows["quantity"] == CORRECTED) & (rows[SEED] == ALL)]',
         "tests/unit/test_inputs.py::test_what_several_articles_add_is_judged_beside_one",
         "differences between inputs are judged as if their nulls were known exactly",
     ),
@@ -3038,8 +3038,8 @@ FAULTS = [
     ),
     Fault(
         "report/probed.py",
-        "if low <= 1 <= high else",
-        "if low <= 1 else",
+        'not over["low"] <= 1 <= over["high"]',
+        'over["low"] > 1',
         "tests/unit/test_probed.py::test_less_than_permuted_topics_is_said_as_plainly_as_more",
         "that words of one topic attend less to each other is never said",
     ),

@@ -204,10 +204,8 @@ def test_a_difference_between_variants_has_the_null_of_one_permutation_at_both_e
     rows = found.loc[["attention_ratio_disjoint_minus_overlapping_null"]]
     whole = labels.membership.any(axis=0)
     moved = permutations_of(whole, frequencies, SEVERAL)
-    ratios = {
-        variant: permuted_ratios(sums.word_pairs, membership, moved, whole.any(axis=1))
-        for variant, membership in zip(sums.variants, labels.membership, strict=True)
-    }
+    nulls = permuted_ratios(sums.word_pairs, labels.membership, moved)
+    ratios = dict(zip(sums.variants, nulls, strict=True))
     for threshold, null in rows.set_index("threshold")["value"].items():
         ends = (ratios[Variant(overlap, threshold)] for overlap in ("disjoint", "overlapping"))
         assert null == pytest.approx(np.nanmean(np.subtract(*ends)))
@@ -220,13 +218,9 @@ def test_a_difference_between_variants_has_the_null_of_one_permutation_at_both_e
 def test_few_permutations_may_leave_a_class_of_a_difference_without_pairs(empty, has_null) -> None:
     drawn = np.random.default_rng(3).normal(1, 0.1, (2, 50))
     drawn[0, :empty] = np.nan
-    ends = {
-        Variant(overlap, "x"): Sampled(
-            Variant(overlap, "x"), "r", np.array([1.3]), drawn[1:], 9, together=null[None]
-        )
-        for overlap, null in zip(("disjoint", "overlapping"), drawn, strict=True)
-    }
-    [contrast] = _contrasts(ends)
+    both = [Variant(overlap, "x") for overlap in ("disjoint", "overlapping")]
+    ends = {variant: Sampled(variant, "r", np.array([1.3]), drawn[1:], 9) for variant in both}
+    [contrast] = _contrasts(ends, dict(zip(both, drawn[:, None], strict=True)))
     assert (contrast.null is not None) == has_null
     rows = {row["quantity"]: row["value"] for row in contrast.rows("all", [0])}
     name = "attention_ratio_disjoint_minus_overlapping_null"

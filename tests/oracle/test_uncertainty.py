@@ -81,12 +81,15 @@ def test_the_null_of_several_variants_moves_labels_of_some_words_among_all():
     word_pairs = WordPairs(*np.array(pairs).T, rng.random(len(pairs)), counts)
     rows = zip(pairs, word_pairs.sums.tolist(), counts.tolist(), strict=True)
     loops = {pair: [weight, count] for pair, weight, count in rows}
-    few, everywhere = labels & (np.arange(60) < 30)[:, None], np.ones(60, dtype=bool)
-    drawn = permutations(np.zeros(60), 4)
-    found = uncertainty.permuted_ratios(word_pairs, few, drawn, everywhere)
-    same, different = np.array(null_loops.attention_null(loops, cases.topic_sets(few), drawn)).T
-    np.testing.assert_allclose(found, same / different, rtol=1e-10)
-    none = uncertainty.permuted_ratios(word_pairs, few & False, drawn, everywhere)
+    labels[~labels.any(axis=1), 0] = True
+    few, drawn = labels & (np.arange(60) < 30)[:, None], permutations(np.zeros(60), 4)
+    variants = np.stack([labels, few, few & False])
+    *found, none = uncertainty.permuted_ratios(word_pairs, variants, drawn)
+    for ratios, sets in zip(found, variants, strict=False):
+        same, different = np.array(
+            null_loops.attention_null(loops, cases.topic_sets(sets), drawn)
+        ).T
+        np.testing.assert_allclose(ratios, same / different, rtol=1e-10)
     assert np.isnan(none).all()
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.evidence.tables import ALL, interval_of, number, read_csv
-from onelayer.evidence.verdicts import DIFFERENCE
-from onelayer.papers.topic_structure.wikipedia.tables import ABOUT_0, beside_null, meaningless
+from onelayer.papers.topic_structure.wikipedia.tables import ABOUT_0, meaningless, over_null
 
 # Same-topic over different-topic means of these.
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "cosine"}
@@ -51,15 +50,14 @@ def _sentence(table: pd.DataFrame, name: str) -> str:
     threshold = table["threshold"].iloc[0]
     of = table["model"].eq(name) & table["threshold"].eq(threshold)
     ratio = table[of & table["quantity"].eq("attention_ratio")]
-    beside = beside_null(table).loc[ratio.index[0]]
-    low, high = 1 + beside[DIFFERENCE] / beside["reference"]
-    if math.isnan(low):
+    over = over_null(table).loc[ratio.index[0]]
+    if over.isna().any():
         return f"{name}: its attention ratio means nothing here; the CSV has the reason."
-    over = {"value": ratio["value"].iloc[0] / beside["reference"], "low": low, "high": high}
-    whether, undecided = ("Whether in", " is undecided") if low <= 1 <= high else ("In", "")
+    decided = not over["low"] <= 1 <= over["high"]
+    whether, undecided = ("In", "") if decided else ("Whether in", " is undecided")
     return textwrap.fill(
         f"{whether} {name} words of one topic ({threshold}) attend to each other "
-        f"{'less' if high < 1 else 'more'} than equally frequent words of permuted topics"
+        f"{'less' if over['high'] < 1 else 'more'} than equally frequent words of permuted topics"
         f"{undecided}: {interval_of(over, 3)} times as much.",
         80,
     )

@@ -30,8 +30,8 @@ def _theorem(
     """A claim on the canonical model, decided over all chains together."""
     primary = {"claim": claim, "place": place, "quantity": quantity, "seed": ALL}
     texts = subject, does, said
-    more["does_not"] = does_not
-    return Finding(name, claim, place, "theory", _CLAIMS, primary, *texts, **more)
+    words = {"does_not": does_not, **more}
+    return Finding(name, claim, place, "theory", _CLAIMS, primary, *texts, **words)
 
 
 def _start(

@@ -79,11 +79,17 @@ def _common_on_text(name: str, training: str, where: str) -> Finding:
 
 
 def _entropy_by_rate(
-    name: str, claim: str, quantity: str, said: tuple[str, str, str], number: str, **further: object
+    name: str,
+    claim: str,
+    quantity: str,
+    said: tuple[str, str, str],
+    number: str,
+    place: str = "Fig. 6",
+    **further: object,
 ) -> Finding:
     rate, side, where = said
     does, row = f"gives attention a {side} entropy {where}", {"quantity": quantity}
-    return _finding(name, claim, row, rate, does, number, **{"place": "Fig. 6"} | further)
+    return _finding(name, claim, row, rate, does, number, place=place, **further)
 
 
 def _by_rate(name: str, whose: str, rate: str) -> Finding:

@@ -15,7 +15,7 @@ _STAGES = "topic_structure/two_stage"
 _ATTENTION = "topic_structure/attention_by_optimizer"
 _RATIOS = "topic_structure/stage_two_ratio"
 _OBSERVED = "Observation: two-stage optimization process"
-_NEAREST = "in the setting of ours that comes nearest to the paper's steps"
+_NEAREST = "the setting of ours that comes nearest to the paper's steps"
 _OVER = {"seed": ALL}
 _OWN = {"studied": "setting", "loss": "cross_entropy", "optimizer": "sgd", "learning_rate": 2}
 _OWN |= {"noise": 0.01} | _OVER
@@ -55,8 +55,7 @@ def _median_step(name: str, quantity: str, stage: str, event: str) -> Remark:
         name,
         _STAGES,
         _OWN | {"quantity": quantity},
-        f"{_NEAREST[0].upper()}{_NEAREST[1:]} the median step at which {event} is {{it:0}} (the "
-        f"paper: {stage}).",
+        f"In {_NEAREST} the median step at which {event} is {{it:0}} (the paper: {stage}).",
     )
 
 
@@ -110,7 +109,7 @@ FINDINGS: list[Finding | Remark] = [
         kind="claim",
         table=_STAGES,
         primary=_OWN | _IN_ORDER,
-        subject=f"{_NEAREST} W_V",
+        subject=f"in {_NEAREST} W_V",
         does="is at 90% of its largest norm before W_K begins to grow in most runs that go through",
         number="in a share of {it:2} of {it.n}",
     ),

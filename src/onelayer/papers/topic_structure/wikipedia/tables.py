@@ -190,6 +190,24 @@ def beside_null(
     return pd.DataFrame(differences, table.index, ["reference", *DIFFERENCE])
 
 
+def over_null(table: pd.DataFrame, keys: Sequence[str] = _PLACE) -> pd.DataFrame:
+    """Every ratio over its null with the interval that decides, of both: a row each.
+
+    Args:
+        table, keys: as of `beside_null`.
+
+    Returns:
+        `value`, `low`, `high`; NaN without a null.
+    """
+    against = beside_null(table, keys)
+    off = against[DIFFERENCE].sub(table["value"] - against["reference"], axis=0)
+    low, high = off.div(against["reference"], axis=0).to_numpy().T
+    over = table[[*keys]].assign(quantity=table["quantity"] + "_null_corrected")
+    over = over.merge(table[[*keys, "quantity", "value"]], "left", [*keys, "quantity"])["value"]
+    over = over.set_axis(table.index)
+    return pd.DataFrame({"value": over, "low": over + low, "high": over + high})
+
+
 def judged(table: pd.DataFrame) -> pd.DataFrame:
     """A table with its verdicts, from its own rows alone.
 

@@ -23,7 +23,7 @@ from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     withhold,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null
+from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null, over_null
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.pretraining.quantities import TOPICS_BELOW
@@ -115,13 +115,8 @@ def _over_others(
     """
     settings = {model.name: model.settings for model in models}
     kinds = {name: (kind_of(one), one.tokens) for name, one in settings.items()}
-    against = beside_null(rows.assign(model=rows["model"] + rows["probed"]))
-    of_all = rows[SEED] == ALL
-    over, ratio = (rows[(rows["quantity"] == of) & of_all] for of in (CORRECTED, RATIO))
-    null = against.loc[ratio.index].set_axis(over.index)
-    ends = null[DIFFERENCE].div(null["reference"], axis=0)
-    ends = ends.add(over["value"] - (ratio["value"].to_numpy() / null["reference"] - 1), axis=0)
-    over = over.assign(low=ends[DIFFERENCE[0]], high=ends[DIFFERENCE[1]])
+    over = over_null(rows.assign(model=rows["model"] + rows["probed"]))
+    over = rows.assign(**over)[(rows["quantity"] == RATIO) & (rows[SEED] == ALL)]
     first: dict[tuple, dict] = {}
     for row in over.to_dict("records"):
         read = (_in_order(row["order"]), row["articles"])

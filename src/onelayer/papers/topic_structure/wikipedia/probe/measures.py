@@ -9,7 +9,7 @@ training out.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -54,8 +54,6 @@ class Sampled:
             measured.
         corrected: how a value is set beside the mean of its null: divided by it, as a ratio is, or
             that subtracted.
-        together: the null with the words of all variants permuted at once, [S, P], for differences
-            between variants; None: there are none.
     """
 
     variant: Variant
@@ -67,7 +65,6 @@ class Sampled:
     topics: np.ndarray | None = None
     topics_drawn: int = 0
     corrected: np.ufunc = np.divide
-    together: np.ndarray | None = None
 
     def rows(self, seed: str, chosen: Sequence[int]) -> list[dict]:
         """Rows of the mean over the chosen checkpoints: of a ratio also its null, z and p.
@@ -179,9 +176,6 @@ def measure_attention(
     )
     quantities: list[Sampled] = []
     ratios: dict[Variant, Sampled] = {}
-    whole = labels.membership.any(axis=0)
-    several = len(variants) > 1  # differences between them have a null of their own
-    moved = permutations_of(whole, frequencies, settings) if several else []
     for place, variant in enumerate(variants):
         membership = labels.membership[place]
         try:
@@ -195,23 +189,22 @@ def measure_attention(
         except ValueError as error:
             raise _empty(variant, error, membership) from None
         topics = _topics(checkpoints, membership, settings)
-        together = [
-            uncertainty.permuted_ratios(sums.word_pairs, membership, moved, whole.any(axis=1))
-            for sums in checkpoints
-        ]
         ratios[variant] = Sampled(
-            variant,
-            "attention_ratio",
-            *ratio,
-            documents,
-            np.array(null),
-            *topics,
-            together=np.array(together) if several else None,
+            variant, "attention_ratio", *ratio, documents, np.array(null), *topics
         )
         name = "attention_ratio_distance_standardised"
         quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
         quantities += _class_means(checkpoints, variant, place, weights)
-    return rows_of([*quantities, *_contrasts(ratios)], seeds)
+    if len(variants) == 1:
+        return rows_of(quantities, seeds)
+    # Of differences between variants both ends have labels of the same permutations.
+    moved = permutations_of(labels.membership.any(axis=0), frequencies, settings)
+    of_checkpoints = [
+        uncertainty.permuted_ratios(sums.word_pairs, labels.membership, moved)
+        for sums in checkpoints
+    ]
+    nulls = dict(zip(variants, np.stack(of_checkpoints, axis=1), strict=True))
+    return rows_of([*quantities, *_contrasts(ratios, nulls)], seeds)
 
 
 def measure_heads(checkpoints: Sequence[AttentionSums], seeds: Sequence[int] = ()) -> pd.DataFrame:
@@ -386,10 +379,13 @@ def _class_means(
     ]
 
 
-def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
+def _contrasts(
+    ratios: Mapping[Variant, Sampled], nulls: Mapping[Variant, np.ndarray]
+) -> list[Sampled]:
     """The paper's two directions as differences, from the same resamples and permutations.
 
-    Permutations that leave a class of either end without pairs are left out. There is no null where
+    `nulls` are ratios with the words of all variants permuted at once, [S, P]. Permutations that
+    leave a class of either end without pairs (NaN) are left out. There is no null where
     these are more than one in ten, or where no two differ, as with the same labels at both ends.
     """
     overlaps = list(dict.fromkeys(variant.overlap for variant in ratios))
@@ -408,8 +404,8 @@ def _contrasts(ratios: dict[Variant, Sampled]) -> list[Sampled]:
     contrasts = []
     for variant, name, *ends in pairs:
         first, second = (ratios[end] for end in ends)
+        null = np.subtract(*(nulls[end] for end in ends))
         difference = first.values - second.values, first.replicates - second.replicates
-        null = first.together - second.together
         usable = ~np.isnan(null).any(axis=0)
         null = null[:, usable]
         differ = usable.mean() >= 0.9 and np.ptp(null.mean(axis=0)) > uncertainty.ROUNDING

@@ -10,7 +10,7 @@ Shapes: W words, K topics, D documents, B distance bins, P permutations, R resam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,49 +123,42 @@ def permuted_attention(
     Raises:
         ValueError: when a class has no pairs (it is named).
     """
-    labelled = membership.any(axis=1)
-    sums = _permuted_sums(word_pairs, membership, permutations, labelled)
-    return class_means(sums[..., 0], sums[..., 1])
+    first, second, values = unordered(word_pairs, membership.any(axis=1))
+    same = _sums(values, meetings(first, second, membership, permutations))
+    both = np.stack([same, values.sum(axis=1) - same], axis=1)  # [P, classes, (sum, count)]
+    return class_means(both[..., 0], both[..., 1])
 
 
 def permuted_ratios(
-    word_pairs: WordPairs,
-    membership: np.ndarray,
-    permutations: Iterable[ArrayLike],
-    among: np.ndarray,
+    word_pairs: WordPairs, memberships: np.ndarray, permutations: Sequence[ArrayLike]
 ) -> np.ndarray:
-    """Ratios of same to different topics where labels move among more words than have one, [P].
+    """Ratios of same to different topics of several variants under the same permutations, [V, P].
 
-    A permutation of the words of several variants gives each variant labels that belong together,
-    so that their ratios may be subtracted. NaN where it leaves a class without pairs.
+    Labels of each move among the words of all, so that ratios may be subtracted. NaN where a
+    permutation leaves a class without pairs.
 
     Args:
-        word_pairs, membership: as of `permuted_attention`.
-        permutations: int [W] each, of the words `among` which labels move.
-        among: bool [W].
+        word_pairs: as of `permuted_attention`.
+        memberships: bool [V, W, K], labels of every variant.
+        permutations: int [W] each, of the words that have a label in any variant.
     """
-    sums = _permuted_sums(word_pairs, membership, permutations, among)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = sums[..., 0] / sums[..., 1]
-        return means[:, 0] / means[:, 1]
-
-
-def _permuted_sums(
-    word_pairs: WordPairs,
-    membership: np.ndarray,
-    permutations: Iterable[ArrayLike],
-    among: np.ndarray,
-) -> np.ndarray:
-    """Sums and counts of pairs of the same and of different topics, [P, classes, 2]."""
-    permutations, labelled = list(permutations), membership.any(axis=1)
+    among = memberships.any(axis=(0, 2))
     first, second, values = unordered(word_pairs, among)
-    meeting = meetings(first, second, membership, permutations)
-    same = np.array([values @ meets for meets in meeting]).reshape(-1, 2)
-    total = values.sum(axis=1)
-    if (among & ~labelled).any():  # of pairs both words need a label
-        both = meetings(first, second, labelled[:, None], permutations)
-        total = np.array([values @ meets for meets in both]).reshape(-1, 2)
-    return np.stack([same, total - same], axis=1)
+    ratios = []
+    for membership in memberships:
+        labelled, total = membership.any(axis=1), values.sum(axis=1)
+        if (among & ~labelled).any():  # of a pair both words need a label
+            total = _sums(values, meetings(first, second, labelled[:, None], permutations))
+        same = _sums(values, meetings(first, second, membership, permutations))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = [part[:, 0] / part[:, 1] for part in (same, total - same)]
+            ratios.append(means[0] / means[1])
+    return np.array(ratios)
+
+
+def _sums(values: np.ndarray, meeting: Iterable[np.ndarray]) -> np.ndarray:
+    """Of `values`, (sum, count) of pairs, over those that meet, [P, 2]."""
+    return np.array([values @ meets for meets in meeting]).reshape(-1, 2)
 
 
 def meetings(
