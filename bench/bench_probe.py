@@ -154,7 +154,7 @@ def _numbers(sums: PairSums) -> Numbers:
 def simple_pair_sums(
     attention: np.ndarray, positions: np.ndarray, words: np.ndarray, membership: np.ndarray
 ) -> Numbers:
-    """Classes of all pairs as masks, a product a layer; bins by bincount, words by indicator."""
+    """Classes of all pairs as masks, a product a layer; bins and words by bincount."""
     layers, heads, tokens, S = *attention.shape[:3], len(positions)
     M = (membership[:, words] & (words >= 0)[:, None]).astype(np.float32)  # [variants, S, topics]
     labelled, same_word = M.any(axis=2), words[:, None] == words
@@ -179,17 +179,16 @@ def simple_pair_sums(
     weights = np.broadcast_to(mean, code.shape).ravel()
     known = labelled.any(axis=0)
     distinct = np.unique(words[known])
-    E = (words[known][:, None] == distinct).astype(float)  # [candidates, distinct words]
-    whole = np.zeros((S, S))
-    whole[off] = mean
-    between = ~np.eye(len(distinct), dtype=bool)
-    counts = E.sum(axis=0)
+    row = np.searchsorted(distinct, words)
+    apart = (known[:, None] & known & ~same_word)[off]
+    place = ((row[:, None] * len(distinct) + row)[off] * len(DISTANCE_EDGES) + bins)[apart]
+    counts = np.bincount(place)
     return {
         "head_sums": scale * head_sums.transpose(2, 0, 1).reshape(-1, 4, layers, heads),
         "distance_sums": np.bincount(code.ravel(), weights, size).reshape(shape),
         "distance_counts": np.bincount(code.ravel(), minlength=size).reshape(shape),
-        "pair_sums": (E.T @ whole[np.ix_(known, known)] @ E)[between],
-        "pair_counts": np.outer(counts, counts)[between],
+        "pair_sums": np.bincount(place, mean[apart])[counts > 0],
+        "pair_counts": counts[counts > 0],
     }
 
 

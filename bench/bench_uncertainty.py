@@ -7,7 +7,7 @@ import numpy as np
 from bench.bench_probe import labelled_vectors
 from bench.case import Case, Numbers, Way, Work
 from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
-from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import DISTANCE_EDGES, WordPairs
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairSimilarity
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import Replicates
 
@@ -148,7 +148,9 @@ def _attention_null(words: int, topics: int, overlapping: bool, repeats: int, pa
     codes = rng.choice(words**2, size=pairs, replace=False)
     query, key = codes // words, codes % words
     query, key = query[query != key], key[query != key]
-    word_pairs = WordPairs(query, key, rng.random(len(query)), rng.integers(1, 4, len(query)))
+    distance = rng.integers(0, len(DISTANCE_EDGES), len(query))
+    sums, counts = rng.random(len(query)), rng.integers(1, 4, len(query))
+    word_pairs = WordPairs(query, key, distance, sums, counts)
     strata = uncertainty.frequency_strata(rng.zipf(1.5, size=words))
     drawn = [uncertainty.permute_within(strata, rng) for _ in range(repeats)]
 

@@ -1962,6 +1962,13 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
+        "coo_array((one, (word_pairs.distance[rows], pair)), shape)",
+        "coo_array((one, (0 * word_pairs.distance[rows], pair)), shape)",
+        "tests/oracle/test_uncertainty.py::test_attention_null_agrees",
+        "the null at equal distance knows no distances",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
         "weights = np.where(shared, counts[:, 0], 0.0)",
         "weights = np.where(shared, counts[:, 1], 0.0)",
         "tests/oracle/test_uncertainty.py::test_distance_standardised_ratio_agrees",
@@ -2091,6 +2098,14 @@ FAULTS = [
         '"topics": sizes * seeds * (topics**2).sum()',
         "tests/unit/test_topic_models.py::test_variance_shares_are_those_of_a_balanced_design",
         "the factors' shares do not add up",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/tables.py",
+        'if judged and row["reference"] > 0 else None',
+        "if judged else None",
+        "tests/unit/test_wikipedia_tables.py"
+        "::test_attention_at_equal_distance_has_a_direction_beside_its_own_null",
+        "attention at equal distance is judged beside 1 where no null was measured",
     ),
     Fault(
         "papers/topic_structure/wikipedia/tables.py",

@@ -49,7 +49,7 @@ def pair_sums(attention, positions, words, topics, reference_length, causal=Fals
 
     Returns:
         head_sums[v][c][l][h], counts[v][c], distance_sums[v][c][b], distance_counts[v][c][b] and
-        {(query word, key word): [sum, count]}.
+        {(query word, key word, bin): [sum, count]}.
     """
     layers, heads, tokens = attention.shape[0], attention.shape[1], attention.shape[2]
     variants = range(len(topics))
@@ -81,7 +81,7 @@ def pair_sums(attention, positions, words, topics, reference_length, causal=Fals
                 distance_sums[v][classes[v]][distance_bin(i, j)] += mean
                 distance_counts[v][classes[v]][distance_bin(i, j)] += 1
             if is_labelled(word, topics) and is_labelled(other, topics) and word != other:
-                row = word_pairs.setdefault((word, other), [0.0, 0])
+                row = word_pairs.setdefault((word, other, distance_bin(i, j)), [0.0, 0])
                 row[0] += mean
                 row[1] += 1
     return head_sums, counts, distance_sums, distance_counts, word_pairs

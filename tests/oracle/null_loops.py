@@ -39,23 +39,23 @@ def similarity_bootstrap(vectors, topics, multiplicities):
 
 
 def attention_means(word_pairs, topics):
-    """(same mean, different mean) over {(query, key): [sum, count]}."""
-    sums, counts = [0.0, 0.0], [0, 0]
-    for (query, key), (weight, count) in word_pairs.items():
+    """(same mean, different mean) over {(query, key, bin): [sum, count]}: plain, standardised."""
+    bins = 1 + max(distance for _, _, distance in word_pairs)
+    sums, counts = ([[0.0] * bins for _ in range(2)] for _ in range(2))
+    for (query, key, distance), (weight, count) in word_pairs.items():
         if not topics[query] or not topics[key]:
             continue
         kind = 0 if topics[query] & topics[key] else 1
-        sums[kind] += weight
-        counts[kind] += count
-    return sums[0] / counts[0], sums[1] / counts[1]
+        sums[kind][distance] += weight
+        counts[kind][distance] += count
+    plain = tuple(sum(sums[kind]) / sum(counts[kind]) for kind in range(2))
+    return plain, distance_standardised_means(sums, counts)
 
 
 def attention_null(word_pairs, topics, permutations):
-    """(same mean, different mean) for every permutation of the labels."""
-    return [
-        attention_means(word_pairs, permuted_topics(topics, permutation))
-        for permutation in permutations
-    ]
+    """(same mean, different mean) for every permutation of the labels: plain, standardised."""
+    permuted = [permuted_topics(topics, permutation) for permutation in permutations]
+    return tuple(zip(*(attention_means(word_pairs, one) for one in permuted), strict=True))
 
 
 def attention_bootstrap(sums, counts, weights):

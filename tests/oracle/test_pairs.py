@@ -21,6 +21,13 @@ REFERENCE_LENGTH = 110
 SIZES = [(1, 1, 2, 3, 2, 1), (2, 3, 17, 6, 3, 2), (1, 2, 40, 12, 5, 4), (2, 2, 150, 30, 10, 6)]
 
 
+def places_of(found):
+    """(query, key, distance) of every row of word pairs."""
+    return list(
+        zip(*(one.tolist() for one in (found.query, found.key, found.distance)), strict=True)
+    )
+
+
 def compare(attention, positions, word_index, labels, causal=False):
     """Asserts that the fast sums and the loops agree to 1e-10."""
     counter = PairCounter(labels, REFERENCE_LENGTH, causal)
@@ -33,8 +40,7 @@ def compare(attention, positions, word_index, labels, causal=False):
     np.testing.assert_array_equal(fast.distance_counts, distance_counts)
     np.testing.assert_allclose(fast.head_sums, head_sums, rtol=1e-10, atol=0)
     np.testing.assert_allclose(fast.distance_sums, distance_sums, rtol=1e-10, atol=0)
-    rows = zip(fast.word_pairs.query.tolist(), fast.word_pairs.key.tolist(), strict=True)
-    assert list(rows) == sorted(word_pairs)
+    assert places_of(fast.word_pairs) == sorted(word_pairs)
     expected = np.array([word_pairs[pair] for pair in sorted(word_pairs)]).reshape(-1, 2)
     np.testing.assert_allclose(fast.word_pairs.sums, expected[:, 0], rtol=1e-10, atol=0)
     np.testing.assert_array_equal(fast.word_pairs.counts, expected[:, 1])
@@ -116,7 +122,7 @@ def test_added_word_pairs_are_the_sums_over_documents(rows, monkeypatch):
             entry[1] += count
     merged = total.total()
     rows = np.array([expected[pair] for pair in sorted(expected)])
-    assert list(zip(merged.query.tolist(), merged.key.tolist(), strict=True)) == sorted(expected)
+    assert places_of(merged) == sorted(expected)
     np.testing.assert_allclose(merged.sums, rows[:, 0], rtol=1e-10)
     np.testing.assert_array_equal(merged.counts, rows[:, 1])
 
@@ -129,15 +135,15 @@ def test_word_pairs_are_added_in_the_order_of_the_documents(monkeypatch):
         positions, words = cases.document(rng, tokens, 10)
         found = counter.pair_sums(cases.attention(rng, 1, 2, tokens), positions, words)
         parts.append(found.word_pairs)
-    one_by_one = np.zeros((10, 10))
+    one_by_one = np.zeros((10, 10, len(DISTANCE_EDGES)))
     for part in parts:
-        one_by_one[part.query, part.key] += part.sums
+        one_by_one[part.query, part.key, part.distance] += part.sums
     for rows in (0, 50, 10**6):
         monkeypatch.setattr(pairs, "ROWS_AT_ONCE", rows)
         total = WordPairTotal(words=10)
         for part in parts:
             total.add(part)
         merged = total.total()
-        assert (np.diff(merged.query * 10 + merged.key) > 0).all()
-        assert (merged.sums == one_by_one[merged.query, merged.key]).all()
+        assert places_of(merged) == sorted(set(places_of(merged)))
+        assert (merged.sums == one_by_one[merged.query, merged.key, merged.distance]).all()
         assert merged.sums.sum() == pytest.approx(one_by_one.sum())

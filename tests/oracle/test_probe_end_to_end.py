@@ -150,7 +150,7 @@ def test_sums_read_back_as_they_were_written(probed, tmp_path) -> None:
     assert back.words == sums.words
     for name in ("head_sums", "distance_sums", "distance_counts"):
         assert (getattr(back, name) == getattr(sums, name)).all()
-    for name in ("query", "key", "sums", "counts"):
+    for name in ("query", "key", "distance", "sums", "counts"):
         assert (getattr(back.word_pairs, name) == getattr(sums.word_pairs, name)).all()
 
 

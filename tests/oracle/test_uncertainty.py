@@ -58,37 +58,40 @@ def test_similarity_bootstrap_agrees(overlapping):
     compare(fast, null_loops.similarity_bootstrap(vectors.tolist(), topics, drawn))
 
 
+def pairs_of(rng, places):
+    """Random sums and counts at places (query, key, distance): as rows, and for the loops."""
+    sums, counts = rng.random(len(places)), rng.integers(1, 5, len(places))
+    rows = zip(places, sums.tolist(), counts.tolist(), strict=True)
+    loops = {place: [weight, count] for place, weight, count in rows}
+    return WordPairs(*np.array(places).T, sums, counts), loops
+
+
 @DISJOINT_AND_OVERLAPPING
 @pytest.mark.parametrize("topics", [6, 64, 130])
 def test_attention_null_agrees(overlapping, topics):
     rng, _, labels, strata = labelled_vectors(overlapping, words=150, topics=topics)
     query, key = rng.integers(0, 150, size=(2, 3000))
-    pairs = sorted({(q, k) for q, k in zip(query.tolist(), key.tolist(), strict=True) if q != k})
-    query, key = np.array(pairs).T
-    word_pairs = WordPairs(query, key, rng.random(len(pairs)), rng.integers(1, 5, len(pairs)))
-    rows = zip(pairs, word_pairs.sums.tolist(), word_pairs.counts.tolist(), strict=True)
-    loops = {pair: [weight, count] for pair, weight, count in rows}
+    places = zip(query.tolist(), key.tolist(), rng.integers(0, 17, 3000).tolist(), strict=True)
+    word_pairs, loops = pairs_of(rng, sorted({place for place in places if place[0] != place[1]}))
 
     drawn = permutations(strata, 4)
-    fast = uncertainty.permuted_attention(word_pairs, labels, drawn)
-    compare(fast, null_loops.attention_null(loops, cases.topic_sets(labels), drawn))
+    plain, standardised = null_loops.attention_null(loops, cases.topic_sets(labels), drawn)
+    compare(uncertainty.permuted_attention(word_pairs, labels, drawn), plain)
+    by_distance = uncertainty.permuted_sums(word_pairs, labels, drawn)
+    compare(uncertainty.standardised_means(*by_distance), standardised)
 
 
 def test_the_null_of_several_variants_moves_labels_of_some_words_among_all():
     rng, _, labels, _ = labelled_vectors(overlapping=True, words=60)
-    pairs = list(itertools.permutations(range(60), 2))
-    counts = rng.integers(1, 5, len(pairs))
-    word_pairs = WordPairs(*np.array(pairs).T, rng.random(len(pairs)), counts)
-    rows = zip(pairs, word_pairs.sums.tolist(), counts.tolist(), strict=True)
-    loops = {pair: [weight, count] for pair, weight, count in rows}
+    pairs = itertools.permutations(range(60), 2)
+    word_pairs, loops = pairs_of(rng, [(*pair, sum(pair) % 17) for pair in pairs])
     labels[~labels.any(axis=1), 0] = True
     few, drawn = labels & (np.arange(60) < 30)[:, None], permutations(np.zeros(60), 4)
     variants = np.stack([labels, few, few & False])
     *found, none = uncertainty.permuted_ratios(word_pairs, variants, drawn)
     for ratios, sets in zip(found, variants, strict=False):
-        same, different = np.array(
-            null_loops.attention_null(loops, cases.topic_sets(sets), drawn)
-        ).T
+        plain, _ = null_loops.attention_null(loops, cases.topic_sets(sets), drawn)
+        same, different = np.array(plain).T
         np.testing.assert_allclose(ratios, same / different, rtol=1e-10)
     assert np.isnan(none).all()
 
@@ -134,7 +137,8 @@ def test_topics_drawn_anew_agree():
              for k in range(words) if q != k and rng.random() < 0.5}  # fmt: skip
     query, key = np.array(list(loops)).T
     attention, counts = map(np.array, zip(*loops.values(), strict=True))
-    tables = uncertainty.topic_sums(WordPairs(query, key, attention, counts), labels)
+    distance = rng.integers(0, 17, len(query))
+    tables = uncertainty.topic_sums(WordPairs(query, key, distance, attention, counts), labels)
     drawn = [rng.integers(0, topics, topics) for _ in range(6)]
     weights = [np.bincount(one, minlength=topics) for one in drawn]
     fast = uncertainty.resampled_topics(*tables, weights)

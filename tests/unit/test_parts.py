@@ -247,9 +247,8 @@ def test_probed_articles_come_from_the_whole_corpus_and_from_each_place_once(tmp
 
 def test_attention_sums_of_parts_add_up():
     def sums(documents: list[str], query: list[int], value: float) -> AttentionSums:
-        pairs = WordPairs(
-            np.array(query), np.array([1] * len(query)), np.full(len(query), value), np.array(query)
-        )
+        places = np.array(query), np.array([1] * len(query)), np.array([3] * len(query))
+        pairs = WordPairs(*places, np.full(len(query), value), np.array(query))
         cells, heads = np.full((len(documents), 1), value), np.full((1, 2), value)
         return AttentionSums(documents, [], heads, cells, cells, pairs, ("a", "b", "c"))
 
@@ -259,6 +258,7 @@ def test_attention_sums_of_parts_add_up():
     assert merged.head_sums.tolist() == [[1.75, 1.75]]
     assert merged.distance_sums.ravel().tolist() == [1.5, 1.5, 0.25]
     assert merged.word_pairs.query.tolist() == [0, 2]
+    assert merged.word_pairs.distance.tolist() == [3, 3]
     assert merged.word_pairs.sums.tolist() == [1.5, 1.75]
     assert merged.word_pairs.counts.tolist() == [0, 4]
 

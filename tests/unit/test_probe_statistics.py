@@ -262,7 +262,8 @@ def test_attention_null_of_planted_topics_is_below_the_ratio():
     query, key = np.nonzero(~np.eye(40, dtype=bool))
     meets = (labels[query] & labels[key]).any(axis=1)
     counts = rng.integers(1, 6, size=len(query))
-    word_pairs = pairs.WordPairs(query, key, counts * (1 + 0.3 * meets), counts)
+    distance = np.zeros_like(query)
+    word_pairs = pairs.WordPairs(query, key, distance, counts * (1 + 0.3 * meets), counts)
     strata = uncertainty.frequency_strata(np.arange(40), bins=4)
     null = attention_null(word_pairs, labels, strata, 200, rng).ratio
     assert null.max() < 1.3
@@ -352,7 +353,8 @@ def empty_class_calls(name):
     labels = np.eye(6, dtype=bool) if same else np.ones((6, 1), dtype=bool)
     strata, vectors = np.zeros(6, dtype=int), rng.random((6, 3))
     query, key = np.nonzero(~np.eye(6, dtype=bool))
-    word_pairs = pairs.WordPairs(query, key, np.ones(30), np.ones(30, dtype=int))
+    distance = np.zeros_like(query)
+    word_pairs = pairs.WordPairs(query, key, distance, np.ones(30), np.ones(30, dtype=int))
     counts = np.array([[0, 3], [0, 2]]) if same else np.array([[3, 0], [2, 0]])
     binned = np.repeat(counts[:, :, None], 4, axis=2)
     return {

@@ -11,6 +11,7 @@ from onelayer.papers.topic_structure.findings import WIKIPEDIA
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
 from onelayer.papers.topic_structure.wikipedia.over_tokens import BELOW, NOT_LEARNED
+from onelayer.papers.topic_structure.wikipedia.probe.measures import AT_EQUAL_DISTANCE
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import (
     HubModel,
@@ -63,7 +64,7 @@ def measures(
     rows = []
     for overlap in ("disjoint", "overlapping"):
         for threshold in ("top 20", "0.001"):
-            for quantity in (*wikipedia.QUANTITIES, *wikipedia.RAW):
+            for quantity in (*wikipedia.QUANTITIES, *wikipedia.RAW, AT_EQUAL_DISTANCE):
                 rows.append((overlap, threshold, quantity, value, value - half, value + half, 9))
                 ends = (null, null - SPREAD, null + SPREAD)
                 rows.append((overlap, threshold, f"{quantity}_null", *ends, 9))
@@ -206,6 +207,22 @@ def test_a_direction_is_judged_beside_the_same_direction_of_permuted_topics() ->
     without = ours["mini"][~ours["mini"]["quantity"].str.contains("_minus_.*_null")]
     alone = directions({"mini": without}, MODELS)
     assert set(alone["verdict"]) == {"undecided"} and alone["reference"].eq(0).all()
+
+
+def test_attention_at_equal_distance_has_a_direction_beside_its_own_null() -> None:
+    verdicts = {1.3: "reproduced", 1.12: "undecided", 1.105: "negligible", 1.05: "opposite"}
+    for value, verdict in verdicts.items():
+        rows = measures(value, (0.05, 0.2), half=0.01)
+        found = cell(assemble({"mini": rows}, MODELS), "mini", "top 20", AT_EQUAL_DISTANCE)
+        assert found["reference"] == NULL and math.isnan(found["published"])
+        assert found["effect_low"] == pytest.approx(value - NULL - math.hypot(0.01, SPREAD))
+        assert found["verdict"] == verdict
+    # That of permuted topics is needed, and no published effect measures a control.
+    without = rows[rows["quantity"] != f"{AT_EQUAL_DISTANCE}_null"]
+    table = assemble({"mini": without, "random": rows}, MODELS)
+    for model in ("mini", "random"):
+        found = cell(table, model, "top 20", AT_EQUAL_DISTANCE)
+        assert found["verdict"] == "" and math.isnan(found["effect"])
 
 
 def test_a_lopsided_null_counts_on_the_other_side() -> None:

@@ -12,13 +12,15 @@ from scipy.special import stdtrit
 from onelayer.evidence.intervals import half_width
 from onelayer.evidence.tables import ALL, Report, interval_of, number, table, tidy
 from onelayer.papers.topic_structure.wikipedia import over_seeds
+from onelayer.papers.topic_structure.wikipedia.probe.measures import AT_EQUAL_DISTANCE
 from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 
 KEYS = ["model", "backend", "topics", "seed"]
 RATIOS = [
     "attention_ratio",
     "attention_ratio_null_corrected",
-    "attention_ratio_distance_standardised",
+    AT_EQUAL_DISTANCE,
+    f"{AT_EQUAL_DISTANCE}_null_corrected",
     "embedding_cosine_ratio",
     "embedding_cosine_ratio_null_corrected",
     "embedding_raw_cosine_ratio",
@@ -30,7 +32,12 @@ BESIDE = [
     OVER_TOPICS,
     *(
         f"{ratio}_{kind}"
-        for ratio in ("attention_ratio", "embedding_cosine_ratio", "embedding_raw_cosine_ratio")
+        for ratio in (
+            "attention_ratio",
+            AT_EQUAL_DISTANCE,
+            "embedding_cosine_ratio",
+            "embedding_raw_cosine_ratio",
+        )
         for kind in ("null", "z", "p")
     ),
 ]
@@ -42,7 +49,7 @@ SHOWN = {
     "attention_ratio": ("attention ratio", 3),
     "attention_ratio_null_corrected": ("attention / null", 3),
     "attention_ratio_z": ("attention, z", 1),
-    "attention_ratio_distance_standardised": ("attention at equal distance", 3),
+    f"{AT_EQUAL_DISTANCE}_null_corrected": ("attention at equal distance / null", 3),
     "embedding_cosine_ratio": ("cosine ratio", 3),
     "embedding_cosine_ratio_null_corrected": ("cosine / null", 3),
     "embedding_raw_cosine_ratio": ("raw cosine ratio", 3),

@@ -16,6 +16,8 @@ from onelayer.evidence.verdicts import (
     DIFFERENCE,
     NOT_RUN,
     UNDECIDED,
+    Comparison,
+    Direction,
     Number,
     judge,
     rounding,
@@ -25,6 +27,7 @@ from onelayer.evidence.verdicts import (
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import LEARNED_NOTE, learned, withhold
+from onelayer.papers.topic_structure.wikipedia.probe.measures import AT_EQUAL_DISTANCE
 from onelayer.settings.models import HubModel, ModelSettings, RandomModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 from onelayer.settings.topics import AmbiguitySettings, Overlap
@@ -212,21 +215,30 @@ def judged(table: pd.DataFrame) -> pd.DataFrame:
     """A table with its verdicts, from its own rows alone.
 
     Ratios of raw embeddings are not compared: the paper measures none, and the published number
-    stands beside them for readers alone.
+    stands beside them for readers alone. At equal distance, of which the paper says nothing,
+    attention has a direction alone.
 
     Args:
         table: tidy, with `KEYS` and seeds, and the kind of each row; of a control `effect` is the
             published effect that it is a control of.
     """
     against = beside_null(table)
-    controls = (table["kind"] == "control") & table["value"].notna()
-    compared = [
-        None if quantity in RAW else Number(1.0, "control", unit=effect) if control else Number(1.0)
-        for quantity, control, effect in zip(
-            table["quantity"], controls, table["effect"], strict=True
-        )
-    ]
-    return judge(table.assign(reference=against["reference"]), compared, against[DIFFERENCE])
+    apart = table["quantity"] == AT_EQUAL_DISTANCE
+    table = table.assign(kind=table["kind"].mask(apart & (table["kind"] == "published"), "claim"))
+    table = table.assign(reference=against["reference"])
+    compared = [_compared(row) for row in table.to_dict("records")]
+    return judge(table, compared, against[DIFFERENCE])
+
+
+def _compared(row: Mapping[str, object]) -> Comparison | None:
+    """With what a row is compared; one without a kind was judged before, and only describes."""
+    control = row["kind"] == "control" and not math.isnan(row["value"])
+    if row["quantity"] == AT_EQUAL_DISTANCE:
+        judged = row[SEED] == ALL and row["kind"] and not control
+        return Direction(1.0, 1, MATTERS) if judged and row["reference"] > 0 else None
+    if row["quantity"] in RAW:
+        return None
+    return Number(1.0, "control", unit=row["effect"]) if control else Number(1.0)
 
 
 def _notes(ours: pd.DataFrame, model: ModelSettings, nothing: pd.Series) -> list[str]:
@@ -261,8 +273,9 @@ def readable(rows: pd.DataFrame, model: str, threshold: str) -> dict:
     row["attention, for topics like these [95%]"] = interval_of(
         by.get("attention_ratio_over_topics"), 3
     )
-    row["attention at equal distance"] = number(
-        value.get("attention_ratio_distance_standardised"), 3
+    apart = over_null(over.reset_index())[over.index == AT_EQUAL_DISTANCE]
+    row["attention at equal distance, over its null [95%]"] = interval_of(
+        next(iter(apart.to_dict("records")), None), 3
     )
     row["raw cosine ratio"] = ABOUT_0 if RAW_COSINE in zero else number(value.get(RAW_COSINE))
     row["over seeds (attention; cosine)"] = _once(
@@ -308,7 +321,7 @@ def reader_notes(table: pd.DataFrame, models: Mapping[str, ModelSettings]) -> li
         "and other trainings would show; 'for topics like these' draws the topics anew, too "
         "(disjoint topics alone: where topics overlap, a pair of words belongs to no one pair of "
         "them). At equal distance: different-topic pairs weighted to the distances of same-topic "
-        "pairs, which sit closer together.",
+        "pairs, which sit closer together, under permuted topics as well.",
         "The authors' released probe counts a word with itself as a same-topic pair and indexes "
         "the embedding matrix by list position instead of token id; this one does neither.",
         "Verdicts: the one rule for all tables. 'No effect' is a ratio's own null; the interval of "

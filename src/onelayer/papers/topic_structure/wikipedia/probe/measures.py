@@ -39,6 +39,7 @@ from onelayer.settings.probe import UncertaintySettings
 BOTH = [SAME_TOPIC, DIFFERENT_TOPIC]
 # Behind a quantity's name: the same value with an interval over topics, too.
 OVER_TOPICS = "_over_topics"
+AT_EQUAL_DISTANCE = "attention_ratio_distance_standardised"
 
 
 @dataclass(frozen=True)
@@ -154,12 +155,13 @@ def measure_attention(
 
     Returns:
         Rows of `Sampled`. Quantities: `attention_ratio`, `_null` (mean and 95% range),
-        `_null_corrected`, `_z`, `_p` (one-sided, of the permutations), `_distance_standardised`; of
-        disjoint topics `_over_topics`, with an interval for topics like these, n their number, and
-        not for these alone; the mean weight of each pair class (with an interval where there are
-        several checkpoints); and the two contrasts of the paper,
-        `attention_ratio_tightest_minus_loosest` and `attention_ratio_disjoint_minus_overlapping`,
-        from the same resamples, with a null of their own from the same permutations at both ends.
+        `_null_corrected`, `_z`, `_p` (one-sided, of the permutations); the same of
+        `attention_ratio_distance_standardised`; of disjoint topics `attention_ratio_over_topics`,
+        with an interval for topics like these, n their number, and not for these alone; the mean
+        weight of each pair class (with an interval where there are several checkpoints); and the
+        two contrasts of the paper, `attention_ratio_tightest_minus_loosest` and
+        `attention_ratio_disjoint_minus_overlapping`, from the same resamples, with a null of their
+        own from the same permutations at both ends.
 
     Raises:
         OnelayerError: a variant has no pair of some class (the line says which), or a checkpoint's
@@ -181,19 +183,14 @@ def measure_attention(
         try:
             ratio = _ratios(checkpoints, place, weights, by_distance=False)
             permutations = permutations_of(membership, frequencies, settings)
-            null = [
-                uncertainty.permuted_attention(sums.word_pairs, membership, permutations).ratio
-                for sums in checkpoints
-            ]
             standardised = _ratios(checkpoints, place, weights, by_distance=True)
+            null, null_standardised = _nulls(checkpoints, membership, permutations)
         except ValueError as error:
             raise _empty(variant, error, membership) from None
         topics = _topics(checkpoints, membership, settings)
-        ratios[variant] = Sampled(
-            variant, "attention_ratio", *ratio, documents, np.array(null), *topics
-        )
-        name = "attention_ratio_distance_standardised"
-        quantities += [ratios[variant], Sampled(variant, name, *standardised, documents)]
+        ratios[variant] = Sampled(variant, "attention_ratio", *ratio, documents, null, *topics)
+        apart = Sampled(variant, AT_EQUAL_DISTANCE, *standardised, documents, null_standardised)
+        quantities += [ratios[variant], apart]
         quantities += _class_means(checkpoints, variant, place, weights)
     if len(variants) == 1:
         return rows_of(quantities, seeds)
@@ -355,6 +352,18 @@ def _ratios(
         replicates.append(means(*uncertainty.resampled(weights, *totals)).ratio)
         values.append(means(*(total.sum(axis=0)[None] for total in totals)).ratio[0])
     return np.array(values), np.array(replicates)
+
+
+def _nulls(
+    checkpoints: Sequence[AttentionSums], membership: np.ndarray, permutations: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ratios with topics permuted, at any distance and standardised for it, two [S, P]."""
+    nulls = []
+    for sums in checkpoints:
+        by_bin = uncertainty.permuted_sums(sums.word_pairs, membership, permutations)
+        plain = uncertainty.class_means(*(total.sum(axis=-1) for total in by_bin))
+        nulls.append((plain.ratio, uncertainty.standardised_means(*by_bin).ratio))
+    return tuple(map(np.array, zip(*nulls, strict=True)))
 
 
 def _class_means(

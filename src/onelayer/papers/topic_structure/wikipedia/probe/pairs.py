@@ -53,6 +53,7 @@ class WordPairs:
     Attributes:
         query: int64 [rows], index of the attending word in `Labels.words`.
         key: int64 [rows], index of the attended word; never equal to `query`.
+        distance: int64 [rows], how far apart they are, as an index of `DISTANCE_EDGES`.
         sums: float64 [rows], length-corrected weight, averaged over layers and heads, summed over
             the pairs of positions.
         counts: int64 [rows], number of pairs of positions.
@@ -60,6 +61,7 @@ class WordPairs:
 
     query: np.ndarray
     key: np.ndarray
+    distance: np.ndarray
     sums: np.ndarray
     counts: np.ndarray
 
@@ -72,7 +74,8 @@ class PairSums:
         head_sums: float64 [V, classes, layers, heads], length-corrected attention weight.
         distance_sums: float64 [V, classes, B], weight averaged over layers and heads.
         distance_counts: int64 [V, classes, B], pairs of positions.
-        word_pairs: pairs of different words, one row per ordered pair of words in the document.
+        word_pairs: pairs of different words, one row per ordered pair of words in the document and
+            distance.
     """
 
     head_sums: np.ndarray
@@ -251,24 +254,25 @@ class WordPairTotal:
     """
 
     def __init__(self, words: int) -> None:
-        self._words = words
-        self._codes = np.zeros(0, dtype=np.int64)  # query * words + key, sorted
+        self._shape = words, words, len(DISTANCE_EDGES)
+        self._codes = np.zeros(0, dtype=np.int64)  # of (query, key, distance), sorted
         self._sums, self._counts = np.zeros(0), np.zeros(0, dtype=np.int64)
         self._waiting: list[tuple[np.ndarray, WordPairs]] = []
         self._rows_waiting = 0
 
     def add(self, pairs: WordPairs) -> None:
-        """Add the word pairs of a document, or the total of some; no pair stands there twice."""
-        self._waiting.append((pairs.query * self._words + pairs.key, pairs))
+        """Add those of a document, or the total of some; no row is of one place with another."""
+        codes = np.ravel_multi_index((pairs.query, pairs.key, pairs.distance), self._shape)
+        self._waiting.append((codes, pairs))
         self._rows_waiting += len(pairs.query)
         if self._rows_waiting > ROWS_AT_ONCE:
             self._add_waiting()
 
     def total(self) -> WordPairs:
-        """The sums so far; rows sorted by (query, key)."""
+        """The sums so far; rows sorted by (query, key, distance)."""
         self._add_waiting()
-        query, key = np.divmod(self._codes, self._words)
-        return WordPairs(query, key, self._sums, self._counts)
+        places = np.unravel_index(self._codes, self._shape)
+        return WordPairs(*places, self._sums, self._counts)
 
     def _add_waiting(self) -> None:
         if not self._waiting:
@@ -343,25 +347,26 @@ def _distance_sums(
 def _word_pairs(forward: np.ndarray, backward: np.ndarray, document: Document) -> WordPairs:
     """Mean attention between different words, added up within the document.
 
-    One row per ordered pair of the D distinct words of which one attends to the other: all D *
-    (D - 1), or where attention is causal those whose query stands behind a key; sorted by (query,
-    key). `forward` [P] is from the first candidate of a pair to the second, `backward` the reverse.
+    One row per ordered pair of distinct words and distance at which one attends to the other: where
+    attention is causal, those whose query stands behind a key; sorted by (query, key, distance).
+    `forward` [P] is from the first candidate of a pair to the second, `backward` the reverse.
     """
     distinct, row = np.unique(document.words, return_inverse=True)
-    size = len(distinct)
+    shape = len(distinct), len(distinct), len(DISTANCE_EDGES)
     first, second = row[document.first], row[document.second]
-    sums = _sums_by_code(first * size + second, forward, size * size)
-    sums += _sums_by_code(second * size + first, backward, size * size)
+    there = np.ravel_multi_index((first, second, document.bins), shape)
+    back = np.ravel_multi_index((second, first, document.bins), shape)
+    size = int(np.prod(shape))
+    sums = _sums_by_code(there, forward, size) + _sums_by_code(back, backward, size)
     if document.behind is None:
-        occurrences = np.bincount(row, minlength=size)
-        counts = np.outer(occurrences, occurrences)
+        counts = np.bincount(there, minlength=size) + np.bincount(back, minlength=size)
     else:
-        code = np.where(document.behind, first * size + second, second * size + first)
-        counts = np.bincount(code, minlength=size * size).reshape(size, size)
-    np.fill_diagonal(counts, 0)
-    query, key = np.nonzero(counts)
-    sums = sums.reshape(size, size)[query, key]
-    return WordPairs(distinct[query], distinct[key], sums, counts[query, key])
+        counts = np.bincount(np.where(document.behind, there, back), minlength=size)
+    same = np.arange(len(distinct))
+    counts.reshape(shape)[same, same] = 0
+    rows = np.flatnonzero(counts)
+    query, key, distance = np.unravel_index(rows, shape)
+    return WordPairs(distinct[query], distinct[key], distance, sums[rows], counts[rows])
 
 
 def _sums_by_code(code: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:

@@ -34,7 +34,7 @@ class AttentionSums:
             the documents.
         distance_sums: [documents, variants, classes, bins] float64, mean over layers and heads.
         distance_counts: [documents, variants, classes, bins] int64, ordered pairs of positions.
-        word_pairs: sums per pair of different words, over all documents, for the null.
+        word_pairs: sums per pair of different words and distance, over all documents, for the null.
         words: the words that `word_pairs` indexes.
     """
 
@@ -77,7 +77,7 @@ class SumsOfDocuments:
         self.distance_sums[place] += sign * one.distance_sums
         self.distance_counts[place] += sign * one.distance_counts
         pairs = one.word_pairs
-        self.pairs.add(WordPairs(pairs.query, pairs.key, sign * pairs.sums, sign * pairs.counts))
+        self.pairs.add(replace(pairs, sums=sign * pairs.sums, counts=sign * pairs.counts))
 
     def total(self, documents: Sequence[str], variants: Sequence[Variant]) -> AttentionSums:
         """The sums of all documents, under their ids and the variants' names."""
@@ -123,7 +123,8 @@ def write_attention_sums(
 ) -> None:
     """Write three tidy Parquet tables.
 
-    Sums by head over all documents, by distance for each document, and by pair of words.
+    Sums by head over all documents, by distance for each document, and by pair of words and
+    distance.
     """
     axes = {"variant": [str(variant) for variant in sums.variants], "pair_class": PAIR_CLASSES}
     # Words, because Parquet keeps the levels of a categorical column only where they are words.
@@ -133,6 +134,7 @@ def write_attention_sums(
         name: pd.Categorical.from_codes(getattr(sums.word_pairs, name), list(sums.words))
         for name in ("query", "key")
     }
+    words["distance"] = pd.Categorical.from_codes(sums.word_pairs.distance, DISTANCE_LABELS)
     tables = {
         by_head: _tidy(
             axes | {"layer": layers, "head": heads},
@@ -164,8 +166,7 @@ def read_attention_sums(by_head: Path, by_distance: Path, by_words: Path) -> Att
         distance_sums=distances["sum"],
         distance_counts=distances["pairs"],
         word_pairs=WordPairs(
-            pairs["query"].cat.codes.to_numpy(np.int64),
-            pairs["key"].cat.codes.to_numpy(np.int64),
+            *(pairs[name].cat.codes.to_numpy(np.int64) for name in ("query", "key", "distance")),
             pairs["sum"].to_numpy(),
             pairs["pairs"].to_numpy(),
         ),

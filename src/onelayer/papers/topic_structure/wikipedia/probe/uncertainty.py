@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_array, csr_array, vstack
 from scipy.special import ndtr, stdtrit
 
-from onelayer.papers.topic_structure.wikipedia.probe.pairs import WordPairs
+from onelayer.papers.topic_structure.wikipedia.probe.pairs import DISTANCE_EDGES, WordPairs
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairMeans
 
 CLASSES = ("same_topic", "different_topic")
@@ -123,10 +124,30 @@ def permuted_attention(
     Raises:
         ValueError: when a class has no pairs (it is named).
     """
-    first, second, values = unordered(word_pairs, membership.any(axis=1))
+    return class_means(
+        *(total.sum(axis=-1) for total in permuted_sums(word_pairs, membership, permutations))
+    )
+
+
+def permuted_sums(
+    word_pairs: WordPairs, membership: np.ndarray, permutations: Iterable[ArrayLike]
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `class_means`, summed over distances, and `standardised_means` take, of a null.
+
+    Args:
+        word_pairs, membership, permutations: as of `permuted_attention`.
+
+    Returns:
+        Sums and counts of (same_topic, different_topic) pairs at every distance, two [P, 2, B].
+    """
+    rows, pair, first, second = _unordered(word_pairs, membership.any(axis=1))
+    shape = len(DISTANCE_EDGES), len(first)
+    columns = (word_pairs.sums[rows], word_pairs.counts[rows].astype(np.float64))
+    values = [coo_array((one, (word_pairs.distance[rows], pair)), shape) for one in columns]
+    values = vstack(values, format="csr")  # [(sums, counts) x B, pairs]
     same = _sums(values, meetings(first, second, membership, permutations))
-    both = np.stack([same, values.sum(axis=1) - same], axis=1)  # [P, classes, (sum, count)]
-    return class_means(both[..., 0], both[..., 1])
+    both = np.stack([same, values.sum(axis=1) - same], axis=1).reshape(-1, 2, 2, shape[0])
+    return both[:, :, 0], both[:, :, 1]
 
 
 def permuted_ratios(
@@ -156,9 +177,9 @@ def permuted_ratios(
     return np.array(ratios)
 
 
-def _sums(values: np.ndarray, meeting: Iterable[np.ndarray]) -> np.ndarray:
-    """Of `values`, (sum, count) of pairs, over those that meet, [P, 2]."""
-    return np.array([values @ meets for meets in meeting]).reshape(-1, 2)
+def _sums(values: np.ndarray | csr_array, meeting: Iterable[np.ndarray]) -> np.ndarray:
+    """Of `values` of pairs, [n, pairs], over those that meet, [P, n]."""
+    return np.array([values @ meets for meets in meeting]).reshape(-1, values.shape[0])
 
 
 def meetings(
@@ -344,10 +365,18 @@ def unordered(
 
     Whether topic sets meet does not depend on the order, and half the rows take half the time.
     """
-    kept = labelled[word_pairs.query] & labelled[word_pairs.key]
-    query, key = word_pairs.query[kept], word_pairs.key[kept]
+    rows, pair, first, second = _unordered(word_pairs, labelled)
+    columns = (word_pairs.sums[rows], word_pairs.counts[rows])
+    values = [np.bincount(pair, weights=column, minlength=len(first)) for column in columns]
+    return first, second, np.array(values, dtype=np.float64)
+
+
+def _unordered(
+    word_pairs: WordPairs, labelled: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Which rows are of two labelled words, the pair of each, and the words of every pair."""
+    rows = np.flatnonzero(labelled[word_pairs.query] & labelled[word_pairs.key])
+    query, key = word_pairs.query[rows], word_pairs.key[rows]
     codes = np.minimum(query, key) * len(labelled) + np.maximum(query, key)
-    codes, row = np.unique(codes, return_inverse=True)
-    columns = (word_pairs.sums[kept], word_pairs.counts[kept])
-    values = [np.bincount(row, weights=column, minlength=len(codes)) for column in columns]
-    return codes // len(labelled), codes % len(labelled), np.array(values, dtype=np.float64)
+    codes, pair = np.unique(codes, return_inverse=True)
+    return rows, pair, *np.divmod(codes, len(labelled))
