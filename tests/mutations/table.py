@@ -1998,8 +1998,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/pairs.py",
-        "np.where(document.behind, first * size + second, second * size + first)",
-        "np.where(document.behind, second * size + first, first * size + second)",
+        "np.where(document.behind, there, back)",
+        "np.where(document.behind, back, there)",
         "tests/oracle/test_pairs.py::test_random_documents_agree",
         "causal pairs of words are counted from key to query",
     ),
