@@ -3210,4 +3210,27 @@ FAULTS = [
         "tests/unit/test_verdicts.py::test_what_an_undecided_row_excludes_is_its_intervals_upper_end",
         "a row that leaves at most a twentieth of an effect says nothing of it",
     ),
+    Fault(
+        "evidence/verdicts.py",
+        "side = -1.0 if ours.published < 0 else 1.0",
+        "side = 1.0",
+        "tests/unit/test_verdicts.py::"
+        "test_where_nothing_means_no_effect_the_interval_must_be_narrow",
+        "less of a negative number is larger",
+    ),
+    Fault(
+        "evidence/verdicts.py",
+        'UNDECIDED if math.isnan(estimate["low"]) else',
+        "",
+        "tests/unit/test_claims.py::test_a_number_of_one_seed_is_not_exact",
+        "one seed is an exact number",
+    ),
+    Fault(
+        "papers/topic_structure/synthetic/tables.py",
+        "from_runs(estimate) |",
+        'estimate | {"verdict": ""} |',
+        "tests/unit/test_topic_structure_training.py::"
+        "test_the_papers_step_stands_beside_the_medians_of_its_own_setting_alone",
+        "a median of five runs is exact",
+    ),
 ]

@@ -46,6 +46,8 @@ def _verdict(row: Mapping[str, object], published_runs: int, nudge: float) -> st
             return "reproduced"
         return "opposite" if above(low, published) else "undecided"
     if math.isnan(row["reference"]):  # nothing means 'no effect': another number is another number
+        if published < 0:  # larger is further from 0
+            low, high, published = -high, -low, -published
         if above(low - tolerance, published):
             return "larger"
         if above(published, high + tolerance):

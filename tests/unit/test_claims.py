@@ -63,6 +63,14 @@ def test_readers_see_claims_over_seeds_and_what_each_is_compared_with() -> None:
     ]
 
 
+def test_a_number_of_one_seed_is_not_exact() -> None:
+    for estimate, verdict in ((of_seeds([1.5]), "undecided"), (alone(1.5, 1), "smaller"),
+                              (of_seeds([]), "not run")):  # fmt: skip
+        [judged] = tabulated([claim(estimate=estimate, compared=THEORY, published=2.0)])["verdict"]
+        assert judged == verdict
+    assert tabulated([claim(estimate=of_seeds([1.5]))])["verdict"].tolist() == [""]
+
+
 def test_seeds_that_give_no_number_do_not_count() -> None:
     assert of_seeds(pd.Series([1.0, math.nan, 3.0])) == mean([1.0, 3.0])
     assert of_seeds([0.1, 0.9], least=0.0, most=1.0) == mean([0.1, 0.9], least=0.0, most=1.0)

@@ -108,7 +108,7 @@ def test_the_sum_of_exponents_is_judged_where_steps_are_small(monkeypatch):
     assert found.loc[(rescaling.SUM, 1), "tolerance"] == pytest.approx(9 / 300 * spread, rel=0.02)
     assert (found.loc[(rescaling.SUM, 100), "tolerance"]
             == pytest.approx(found.loc[(rescaling.SUM, 1), "tolerance"] / 100))  # fmt: skip
-    assert rescaled(monkeypatch, -0.9).loc[(rescaling.SUM, 100), "verdict"] == "larger"
+    assert rescaled(monkeypatch, -0.9).loc[(rescaling.SUM, 100), "verdict"] == "smaller"
     large = rescaled(monkeypatch, -1.0, first=30).loc[(rescaling.SUM, 1)]
     assert (large["verdict"], large["nearest"]) == ("", 0)
 
@@ -138,7 +138,7 @@ def test_the_times_exponents_stand_beside_the_bounds_and_other_deltas_are_left_o
     found = by_quantity(time_exponents(pd.DataFrame(rows)))
     expected = {"exponent_of_gamma": -1, "exponent_of_log_L": -1.5, "exponent_of_M": 0.5}
     assert found["value"].to_dict() == pytest.approx(expected)
-    assert found["verdict"].tolist() == ["reproduced", "smaller", "smaller"]
+    assert found["verdict"].tolist() == ["reproduced", "larger", "smaller"]
     assert set(found["kind"]) == {"analogue"} and set(found["n"]) == {6}
 
 

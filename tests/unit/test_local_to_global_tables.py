@@ -267,12 +267,16 @@ def test_the_ablation_counts_trapped_seeds_and_says_when_the_first_escapes():
     )
 
 
-@pytest.mark.parametrize(("seeds", "verdict"), [(3, "undecided"), (6, "reproduced")])
+@pytest.mark.parametrize(
+    ("seeds", "verdict"), [(1, "undecided"), (3, "undecided"), (6, "reproduced")]
+)
 def test_six_starts_that_agree_decide_a_share_and_three_do_not(seeds, verdict):
     runs = [curve("standard", seed, [0.69, UNIGRAM]) for seed in range(seeds)]
     table = ablated(runs, [Variant(name="standard")]).set_index("quantity")
     assert table.loc["trapped_share", "verdict"] == verdict
-    assert table.loc["final_loss", "verdict"] == "reproduced"
+    assert table.loc["final_loss", "verdict"] == ("reproduced" if seeds > 1 else "undecided")
+    alone = finals(runs).loc[("standard", "all"), "verdict"]
+    assert alone == table.loc["final_loss", "verdict"]
 
 
 def test_a_start_that_leaves_in_longer_training_keeps_a_part_of_the_effect():

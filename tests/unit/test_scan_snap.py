@@ -308,6 +308,9 @@ def test_diverged_runs_are_counted_and_never_averaged_in(sweep):
     hit, whole = cells.loc[(3, 3.0, 1.0)], cells.loc[(3, 0.5, 1.0)]
     assert hit["note"] == "1 of 3 runs diverged and are left out" and hit["n"] == 2
     assert np.isfinite(hit["value"]) and whole["n"] == 3 and whole["note"] == ""
+    assert hit["verdict"] == whole["verdict"] == ""
+    alone = entropy_sweep.cells(broken[broken["seed"] < 2], 100).set_index(SETTINGS)
+    assert alone.loc[(3, 3.0, 1.0), "verdict"] == "undecided"  # without an interval
     # Along the other rate the seed has one row less than the others, and is left out.
     for claim in claims.sweep_claims(broken, PUBLISHED, 100):
         if claim.quantity.endswith(("_spearman", "_difference")):

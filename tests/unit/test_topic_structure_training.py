@@ -369,6 +369,12 @@ def test_the_papers_step_stands_beside_the_medians_of_its_own_setting_alone() ->
     assert median["verdict"] == "undecided"  # reaches 400, and 700 too
     assert by.loc["ab", "published"].isna().all() and (by.loc["ab", "kind"] != "analogue").all()
     assert by.loc[("a", "t_V"), "verdict"] == ""  # a mean of two kinds of runs decides nothing
+    # Of five and fewer the median has no interval; it is not exact for that.
+    few = stage_tables.tidy_stages(
+        one[one["seed"] < 5], block, stage_tables.read_stage_steps(STEPS)
+    )
+    few = few[few["seed"] == "all"].set_index(["setting", "quantity"]).loc["a"]
+    assert few.loc["t_KQ_median", ["value", "verdict"]].tolist() == [300, "undecided"]
 
 
 def test_cells_of_the_map_are_counted_where_most_runs_are_in_order() -> None:
@@ -435,6 +441,10 @@ def test_the_gap_table_sets_the_theorem_beside_undecayed_squared_loss_alone() ->
     assert table.loc[(0.0, "gap_to_theory_ratio"), "value"] == pytest.approx(1)
     assert math.isnan(table.loc[(0.001, "gap"), "published"])
     assert len(tables.readable_gaps(table.reset_index())) == 2
+    # One training is not exact; the closed form is.
+    for optimizer, verdict in (("adam", "undecided"), ("closed form", "reproduced")):
+        one = tables.tidy_gaps(pd.DataFrame(rows[:1]).assign(optimizer=optimizer), 1e-4)
+        assert one.set_index("quantity").loc["gap", "verdict"] == verdict
 
 
 def test_a_gap_is_granted_what_the_length_and_the_number_of_documents_make() -> None:

@@ -310,7 +310,9 @@ def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
         product *= sums[0] / sums[1]
     ratio = rows["faster", "time_by_rate"]
     assert ratio["value"] == pytest.approx(product ** (1 / 3)) and ratio["n"] == 3
-    assert ratio["low"] < ratio["value"] < ratio["high"]
+    assert ratio["low"] < ratio["value"] < ratio["high"] and ratio["verdict"] == ""
+    one = by_rate_and_batch({name: found[2:] for name, found in times.items()}, trainings)
+    assert {row["verdict"] for row in one if row["quantity"] == "time_by_rate"} == {"undecided"}
 
 
 def test_where_no_seed_leaves_at_either_nothing_is_earlier():

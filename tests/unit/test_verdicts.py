@@ -149,6 +149,8 @@ def test_an_interval_without_width_needs_the_tolerance_of_its_method() -> None:
 )
 def test_where_nothing_means_no_effect_the_interval_must_be_narrow(ours, expected) -> None:
     assert THEORY.verdict(Measured(*ours, 0.6)) == expected
+    mirrored = (ours[0], *sorted(ours[1:], reverse=True))
+    assert THEORY.verdict(Measured(*(-end for end in mirrored), -0.6)) == expected
     wide = Number(None, kind="theory", unit=2.0)  # a tenth of which is .2
     assert wide.verdict(Measured(0.6, 0.5, 0.7, 0.6)) == "reproduced"
     share = THEORY.effect(Measured(0.5, 0.4, 0.6, 0.25))

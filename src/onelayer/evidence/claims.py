@@ -14,7 +14,15 @@ import pandas as pd
 from onelayer.evidence.findings import BEYOND as BEYOND
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import ALL, interval, number, tidy
-from onelayer.evidence.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded_all
+from onelayer.evidence.verdicts import (
+    NOT_REACHED,
+    Comparison,
+    Direction,
+    Number,
+    from_runs,
+    judge,
+    worded_all,
+)
 
 KEYS = ["claim", "place", "setting", "seed"]
 NOTES = [
@@ -34,7 +42,8 @@ class Claim(NamedTuple):
         setting: what was trained or measured.
         quantity: the number's name.
         estimate: `value`, `low`, `high`, `n`: a mean over seeds (`of_seeds` below), a share of them
-            (`onelayer.evidence.intervals.share`), or one number (`alone`).
+            (`onelayer.evidence.intervals.share`), or one number (`alone`), which alone is judged
+            without an interval.
         note: what the number is.
         side: where the claim holds, if it is a sentence with a direction.
         compared: with what the number is compared; else with `published` on the side's reference
@@ -68,6 +77,7 @@ class Claim(NamedTuple):
     def row(self) -> dict:
         """The claim as a row of a tidy table."""
         estimate = {name: self.estimate[name] for name in ("value", "low", "high", "n")}
+        verdict = "" if self.estimate.get("exact") else from_runs(estimate)["verdict"]
         return {**self.keys, **estimate} | {
             "claim": self.claim,
             "place": self.place,
@@ -79,7 +89,7 @@ class Claim(NamedTuple):
             "published_std": self.published_std,
             "tolerance": self.tolerance,
             "kind": self.kind,
-            "verdict": NOT_REACHED if self.missing else "",
+            "verdict": NOT_REACHED if self.missing else verdict,
             "note": "; ".join(filter(None, [self.note, self.missing])),
         }
 
@@ -112,7 +122,8 @@ def of_seeds(seeds: np.ndarray | pd.Series, least: float = -math.inf, most: floa
 
 def alone(value: float, n: int) -> dict[str, float]:
     """One number of n runs, points or sizes, without an interval, as `Claim.estimate` wants it."""
-    return {"value": float(value), "low": math.nan, "high": math.nan, "n": int(n)}
+    ends = {"low": math.nan, "high": math.nan}
+    return {"value": float(value), **ends, "n": int(n), "exact": True}
 
 
 def tabulated(claims: Iterable[Claim]) -> pd.DataFrame:

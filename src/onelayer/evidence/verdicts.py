@@ -139,7 +139,7 @@ class Number(Comparison):
 
     Without a reference nothing is 'no effect': the number is `reproduced` where the interval
     reaches it and is no wider than a tenth of `unit` on either side, `smaller` or `larger` where it
-    does not reach it, else `undecided`.
+    does not reach it (-0.5 is smaller than -1), else `undecided`.
 
     Attributes:
         reference: the value that means 'no effect': 1 for a ratio, 0 for a difference; None where
@@ -213,11 +213,13 @@ class Number(Comparison):
         return self.unit is not None and self.reference is not None
 
     def _without_reference(self, ours: Measured, effect: Effect) -> str:
-        low, high = ours.ends
-        slack = self._rounding(ours) * _EXACT
-        if low - slack > ours.published:
+        # Larger is what goes further than the published number on its own side of 0.
+        side = -1.0 if ours.published < 0 else 1.0
+        low, high = sorted(side * end for end in ours.ends)
+        published, slack = abs(ours.published), self._rounding(ours) * _EXACT
+        if low - slack > published:
             return "larger"
-        if high + slack < ours.published:
+        if high + slack < published:
             return "smaller"
         return REPRODUCED if (high - low) / 2 <= TENTH * effect.effect + slack else UNDECIDED
 
@@ -325,8 +327,8 @@ def judge(
 
     A row that comes with the verdict `not reached` keeps it, and has no effect: a run that stood
     still shows nothing. One that comes with `undecided` keeps it where it is compared with
-    something: it rests on one training. A row that comes with a kind keeps that. The kind is empty
-    where nothing is compared.
+    something: it rests on one training, or on too few runs (`from_runs`). A row that comes with a
+    kind keeps that. The kind is empty where nothing is compared.
 
     Args:
         table: as `onelayer.evidence.tables.tidy` makes it; `reference` holds a row's own null, if
@@ -350,6 +352,14 @@ def judge(
             rule = compared if isinstance(compared, Comparison) else compared[place]
         judged.append(_judged(ours, rule, verdict, kind))
     return table.assign(**pd.DataFrame(judged, index=table.index))
+
+
+def from_runs(estimate: Mapping[str, object]) -> dict[str, object]:
+    """An estimate over runs, as a part of a row: undecided where they are too few for an interval.
+
+    A number without an interval would else be taken for exact.
+    """
+    return {**estimate, "verdict": UNDECIDED if math.isnan(estimate["low"]) else ""}
 
 
 def _judged(ours: Measured, rule: Comparison | None, verdict: str, kind: str) -> dict[str, object]:

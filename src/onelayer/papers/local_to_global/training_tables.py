@@ -18,7 +18,16 @@ import pandas as pd
 from onelayer.compute.seeds import generator
 from onelayer.evidence.intervals import mean, share, with_runs
 from onelayer.evidence.tables import ALL, Report, interval_of, number, row_per, table, tidy
-from onelayer.evidence.verdicts import FLOAT32, NOT_REACHED, TENTH, Number, judge, rounding, worded
+from onelayer.evidence.verdicts import (
+    FLOAT32,
+    NOT_REACHED,
+    TENTH,
+    Number,
+    from_runs,
+    judge,
+    rounding,
+    worded,
+)
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import (
     AUTHORS_CHAIN,
@@ -147,7 +156,7 @@ def initialisation(
             rows.append(key | final | {"value": losses[-1], "n": 1} | _unreached(run, chain))
             rows += [key | row for row in _on_the_way(run, chain)]
         key["seed"] = ALL
-        rows.append(key | final | mean(losses) | _unreached(part, chain))
+        rows.append(key | final | from_runs(mean(losses)) | _unreached(part, chain))
         above = mean(np.array(losses) - final["published"])
         rows.append(key | {"quantity": "final_loss_above_claimed"} | above)
     table = with_runs(tidy(rows, START_KEYS))
@@ -262,7 +271,7 @@ def rank_one(
     for (name, iteration), part in curves.groupby(["variant", "iteration"], sort=False):
         for matrix in matrices if iteration in snapshots else ():
             key = {"initialisation": name, "matrix": matrix, "iteration": iteration}
-            row = key | mean(part[f"{matrix}_share"], least=0.0, most=1.0)
+            row = key | from_runs(mean(part[f"{matrix}_share"], least=0.0, most=1.0))
             row["quantity"] = "top_share"
             if (place := (name, matrix, iteration)) in theirs.index:
                 row |= theirs.loc[place, ["published", "tolerance"]].to_dict()
@@ -363,7 +372,7 @@ def _of_variant(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     return {
         "trapped_share": near | share(int(trapped.sum()), len(final)),
         "first_escape_iteration": first,
-        "final_loss": mean(final["loss"]),
+        "final_loss": from_runs(mean(final["loss"])),
         "final_W_1_share": mean(final["W_1_share"], least=0.0, most=1.0),
         "final_loss_above_bigram": mean(final["loss"] - chain.bigram_entropy),
     }

@@ -12,7 +12,7 @@ import pandas as pd
 
 from onelayer.evidence.intervals import mean, median, share, with_runs
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
-from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, judge, worded
+from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, from_runs, judge, worded
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import changes, close, escape
@@ -124,7 +124,7 @@ def _ratio(times: np.ndarray, others: np.ndarray) -> dict[str, object]:
         return {"verdict": NOT_REACHED, "n": both, "published": 1.0}
     logs = mean(np.log(times / others))
     ends = {end: float(np.exp(logs[end])) for end in ("value", "low", "high")}
-    return ends | {"n": both, "published": 1.0}
+    return from_runs(ends) | {"n": both, "published": 1.0}
 
 
 def _least(rows: Sequence[dict]) -> list[dict]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from onelayer.evidence.intervals import half_width, mean, with_runs
 from onelayer.evidence.tables import Report, number, row_per, table, tidy
-from onelayer.evidence.verdicts import NOT_REACHED, Number, judge, rounding, worded
+from onelayer.evidence.verdicts import NOT_REACHED, Number, from_runs, judge, rounding, worded
 from onelayer.papers.scan_snap.data import TOKEN_CHANCES
 from onelayer.papers.scan_snap.measures import SETTINGS, distinct_entropy, entropy_by_run
 
@@ -35,7 +35,7 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     Returns:
         `SETTINGS`, `value`, `low`, `high`, `n`, `std`, `note`, `verdict`. Diverged runs are left
         out and counted in the note. The verdict is `not reached` where all diverged, or none has
-        left the entropy before training, else empty.
+        left the entropy before training, `undecided` where one run is left, else empty.
     """
     runs = entropy_by_run(simulated)
     rows = []
@@ -47,8 +47,8 @@ def cells(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
         unmoved = (abs(kept - INITIAL_ENTROPY) <= UNMOVED_ENTROPY).all()
         notes += ["no run has left its start"] * bool(len(kept) and unmoved)
         row = {"std": kept.std(ddof=1) if len(kept) > 1 else np.nan, "note": "; ".join(notes)}
-        row["verdict"] = NOT_REACHED if unmoved else ""
-        rows.append(dict(zip(SETTINGS, keys, strict=True)) | mean(kept) | row)
+        row |= {"verdict": NOT_REACHED} if unmoved else {}
+        rows.append(dict(zip(SETTINGS, keys, strict=True)) | from_runs(mean(kept)) | row)
     return pd.DataFrame(rows)
 
 

@@ -92,7 +92,8 @@ def _times(runs: pd.DataFrame) -> Iterator[dict]:
         yield {"quantity": quantity} | summary
         if f"{quantity}_median" in MEDIANS:
             # The median and the quartiles describe runs of two kinds.
-            shared = {"note": summary["note"], "verdict": summary["verdict"]}
+            shared = {"note": summary["note"]}
+            shared |= {"verdict": NOT_REACHED} if summary["verdict"] == NOT_REACHED else {}
             estimate = independent(median(reached.to_numpy(float)))
             yield {"quantity": f"{quantity}_median"} | estimate | shared
             for which, share_below in ((1, 0.25), (3, 0.75)):

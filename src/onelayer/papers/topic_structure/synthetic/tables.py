@@ -19,6 +19,7 @@ from onelayer.evidence.verdicts import (
     Comparison,
     Direction,
     Number,
+    from_runs,
     judge,
     rounding,
     worded,
@@ -53,14 +54,14 @@ def over_runs(
     """
     values, lost = np.asarray(values, dtype=float), np.asarray(diverged, dtype=bool)
     note = f"{lost.sum()} of {len(lost)} runs diverged and are left out" if lost.any() else ""
-    verdict = NOT_REACHED if lost.any() and lost.all() else ""
-    return independent(mean(values[~lost], least, most)) | {"note": note, "verdict": verdict}
+    none = {"verdict": NOT_REACHED} if lost.any() and lost.all() else {}
+    return independent(mean(values[~lost], least, most)) | {"note": note} | none
 
 
 def independent(estimate: dict) -> dict:
     """A mean or a share of independent runs, with their number where an interval rests on them."""
-    alone = math.isnan(estimate.get("low", math.nan))
-    return estimate | {"runs": math.nan if alone else estimate["n"]}
+    alone = math.isnan(estimate["low"])
+    return from_runs(estimate) | {"runs": math.nan if alone else estimate["n"]}
 
 
 def joined(*notes: str) -> str:
@@ -100,6 +101,8 @@ def tidy_gaps(gaps: pd.DataFrame, tolerance: float = math.nan) -> pd.DataFrame:
         for quantity, values in quantities.items():
             row = over_runs(values, runs["diverged_at"] >= 0)
             row["note"] = joined(row["note"], note)
+            if setting["optimizer"] == "closed form":  # exact, of the one draw of documents
+                row["verdict"] = ""
             if quantity == "gap" and squared and not (setting["weight_decay"] or hidden):
                 row |= {"published": theory, "tolerance": tolerance}
             rows.append(setting | {"quantity": quantity} | row)
