@@ -3211,6 +3211,45 @@ FAULTS = [
         "a row that leaves at most a twentieth of an effect says nothing of it",
     ),
     Fault(
+        "evidence/sentences.py",
+        '(compared and math.isnan(row["reference"]))',
+        "False",
+        "tests/unit/test_findings.py::"
+        "test_the_primary_rows_verdict_chooses_the_sentence_and_its_section",
+        "of an analogue's number without 'no effect' there is a part",
+    ),
+    Fault(
+        "evidence/sentences.py",
+        "{REPRODUCED} if said.exact else",
+        "{REPRODUCED} if False else",
+        "tests/unit/test_findings.py::"
+        "test_who_predicts_a_number_is_wrong_about_another_where_there_is_no_part_of_it",
+        "who predicts a theorem's number is right about any other",
+    ),
+    Fault(
+        "evidence/sentences.py",
+        "finding.contrary or does_not",
+        "does_not",
+        "tests/unit/test_findings.py::test_the_contrary_is_said_as_such",
+        "the contrary is said as if it were nothing",
+    ),
+    Fault(
+        "evidence/sentences.py",
+        "small and not said.finding.refuted_if_undecided",
+        "False",
+        "tests/unit/test_findings.py::"
+        "test_too_small_an_effect_on_the_side_that_was_predicted_does_not_refute_it",
+        "an effect on the side that was predicted refutes it",
+    ),
+    Fault(
+        "evidence/sentences.py",
+        'row["effect_high"] < 0 if finding.predicted == "opposite" else row["effect_low"] > 0',
+        'row["effect_low"] > 0',
+        "tests/unit/test_findings.py::"
+        "test_too_small_an_effect_on_the_side_that_was_predicted_does_not_refute_it",
+        "the side that was predicted is the claim's, whatever was predicted",
+    ),
+    Fault(
         "evidence/verdicts.py",
         "side = -1.0 if ours.published < 0 else 1.0",
         "side = 1.0",

@@ -122,6 +122,11 @@ NAN = math.nan
          "The ratio does not exceed 1: 0.00 [-0.01, 0.01] (theory: 0.5); so it is."),
         (THEORY, (12345.0, NAN, NAN), {"published": 12346.0}, NOT_AS_CLAIMED,
          "The ratio does not exceed 1: 12345.00 (theory: 12,346); so it is."),
+        (THEORY, (1.4, 1.3, 1.5), {"published": 1.2, "kind": "analogue"}, ANALOGUES,
+         "The ratio does not exceed 1: 1.40 [1.30, 1.50] (theory: 1.2); so it is."),
+        (THEORY, (0.3, -0.3, 0.9), {"published": 1.05, "kind": "analogue",
+         "verdict": "undecided"}, ANALOGUES,
+         "Whether the ratio exceeds 1 is undecided: 0.30 [-0.30, 0.90] (theory: 1.05)."),
         (UpperBound(), (3.0, NAN, NAN), {"published": 2.0}, NOT_AS_CLAIMED,
          "The ratio does not exceed 1: 3.00 (bound: 2); so it is."),
         (UpperBound(), (1.0, NAN, NAN), {"published": 2.0, "kind": "analogue"}, ANALOGUES,
@@ -258,26 +263,60 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicted", "kind", "as_predicted", "otherwise"),
+    ("predicted", "exact", "as_predicted", "otherwise"),
     [
-        ("reproduced", "analogue", "reproduced smaller larger", "negligible opposite"),
-        ("reproduced", "theory", "reproduced", "smaller larger negligible opposite"),
-        ("reproduced", "bound", "reproduced", "opposite"),
-        ("opposite", "analogue", "opposite", "reproduced smaller larger negligible"),
-        ("undecided", "analogue", "negligible opposite", "reproduced smaller larger"),
+        ("reproduced", False, "reproduced smaller larger", "negligible opposite"),
+        ("reproduced", True, "reproduced", "smaller larger negligible opposite"),
+        ("opposite", False, "opposite", "reproduced smaller larger negligible"),
+        ("undecided", False, "negligible opposite", "reproduced smaller larger"),
     ],
 )
 def test_what_becomes_of_a_prediction_follows_from_the_verdict(
-    predicted, kind, as_predicted, otherwise
+    predicted, exact, as_predicted, otherwise
 ) -> None:
     finding = claim(predicted=predicted)
-    outcome = {verdict: came(Said(finding, verdict, kind, "")) for verdict in VERDICTS}
+    outcome = {v: came(Said(finding, v, "analogue", "", exact=exact)) for v in VERDICTS}
     for verdict in as_predicted.split():
         assert outcome[verdict] == AS_PREDICTED, verdict
     for verdict in otherwise.split():
         assert outcome[verdict] == NOT_AS_PREDICTED, verdict
     assert outcome["not run"] == outcome["not reached"] == NOT_DECIDED
     assert outcome["undecided"] == NOT_DECIDED
+
+
+@pytest.mark.parametrize(
+    ("compared", "more", "came_out"),
+    [
+        (Number(None), {}, NOT_AS_PREDICTED),  # nothing means 'no effect'
+        (THEORY, {"kind": "analogue"}, NOT_AS_PREDICTED),
+        (GAP, {}, NOT_AS_PREDICTED),
+        (Number(0.0), {"kind": "analogue"}, AS_PREDICTED),
+    ],
+)
+def test_who_predicts_a_number_is_wrong_about_another_where_there_is_no_part_of_it(
+    compared, more, came_out
+) -> None:
+    assert came(say(claim(), rows(compared, (1.1, 1.05, 1.15), published=1.0, **more))) == came_out
+
+
+@pytest.mark.parametrize(
+    ("predicted", "ends", "came_out"),
+    [
+        ("reproduced", (1.02, 1.01, 1.03), NOT_DECIDED),
+        ("reproduced", (1.0, 0.99, 1.01), NOT_AS_PREDICTED),
+        ("reproduced", (0.98, 0.97, 0.99), NOT_AS_PREDICTED),
+        ("opposite", (0.98, 0.97, 0.99), NOT_DECIDED),
+        ("opposite", (1.02, 1.01, 1.03), NOT_AS_PREDICTED),
+        ("negligible", (1.02, 1.01, 1.03), AS_PREDICTED),
+    ],
+)
+def test_too_small_an_effect_on_the_side_that_was_predicted_does_not_refute_it(
+    predicted, ends, came_out
+) -> None:
+    tables = rows(Direction(1.0, 1, 0.1), ends)
+    assert came(say(claim(predicted=predicted), tables)) == came_out
+    strict = came(say(claim(predicted=predicted, refuted_if_undecided=True), tables))
+    assert strict == (NOT_AS_PREDICTED if came_out == NOT_DECIDED else came_out)
 
 
 def test_a_prediction_that_is_refuted_unless_shown_is_not_left_open() -> None:
@@ -313,6 +352,10 @@ def test_the_contrary_is_said_as_such() -> None:
     assert say(claim(**more), tables).sentence.startswith("The ratio attends less than chance: ")
     tables = rows(RATIO, (1.0, 0.98, 1.02), published=1.4)
     assert say(claim(**more), tables).sentence.startswith("The ratio attends no more than chance, ")
+    more = {"does": "is larger", "does_not": "", "contrary": "is smaller"}
+    for ends, told in (((0.8, 0.7, 0.9), "smaller"), ((1.01, 0.99, 1.03), "not larger to an ext")):
+        tables = rows(Direction(1.0, 1, 0.1), ends)
+        assert say(claim(**more), tables).sentence.startswith(f"The ratio is {told}")
 
 
 def test_a_verdict_that_does_not_hold_for_all_claims_together_says_so() -> None:
@@ -424,6 +467,8 @@ def test_the_workflow_reads_findings_without_numpy_and_pandas() -> None:
 
 # The papers' own.
 
+NO = {"no", "not", "cannot"}
+
 
 def test_every_paper_has_its_list() -> None:
     assert list(FINDINGS) == list(PAPERS) and list(BY_TITLE) == list(PAPERS.values())
@@ -438,8 +483,10 @@ def test_every_paper_has_its_list() -> None:
 def test_a_claim_is_told_in_plain_words(finding) -> None:
     assert finding.kind in KINDS
     assert finding.claim and finding.subject and finding.does and finding.does_not
+    # What does not matter, either, is said by a negation: the contrary has a place of its own.
+    assert NO & {*finding.does.split(), *finding.does_not.split()}
     texts = (finding.claim, finding.subject, finding.does, finding.does_not, finding.why)
-    texts += (finding.also,)
+    texts += (finding.also, finding.contrary)
     for jargon in ("come back", "comes back", "here", "beside"):
         assert all(jargon not in text.split() for text in texts), jargon
     # The paper's number stands beside ours, and a third may say of how many.

@@ -65,7 +65,9 @@ class Finding:
         beside: other rows of the same table that `number`, `why` and `also` name.
         predicted: the verdict that agrees with what `workflow/predictions.csv` says of it, where
             it has a line there.
-        does_not: what it does if the claim is not right, where that is more than `negated`.
+        does_not: what it does if the claim is not right, where that is more than `negated`; no more
+            than a negation, as 'to an extent that matters' may follow.
+        contrary: what it does if the contrary is right, where that is more than `does_not`.
         refuted_if_undecided: whether what was predicted is refuted unless it is shown.
         also_predicted: name in `beside` of a row of which its own claim was predicted, too.
     """
@@ -87,6 +89,7 @@ class Finding:
     does_not: str = ""
     refuted_if_undecided: bool = False
     also_predicted: str = ""
+    contrary: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "does_not", self.does_not or negated(self.does))
@@ -157,7 +160,7 @@ def check(
                 continue
             if not finding.primary:
                 raise OnelayerError(f"{one_row} this one has none: `primary` is empty")
-            if "{" in finding.subject + finding.does + finding.does_not:
+            if "{" in finding.subject + finding.does + finding.does_not + finding.contrary:
                 raise OnelayerError(
                     f"{named}: only `number`, `why` and `also` take numbers of rows"
                 )

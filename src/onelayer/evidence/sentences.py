@@ -159,6 +159,8 @@ class Said:
         sentence: with the run's numbers.
         short: the same without what rows beside say.
         other: verdict of the row of which something was predicted as well.
+        exact: as of `_exact`.
+        on_side: whether the whole interval lies on the side of 'no effect' that was predicted.
     """
 
     finding: Finding | Remark
@@ -167,6 +169,8 @@ class Said:
     sentence: str
     short: str = ""
     other: str = ""
+    exact: bool = False
+    on_side: bool = False
 
     @property
     def section(self) -> str:
@@ -183,12 +187,14 @@ class Said:
 def came(said: Said) -> str:
     """What became of what was predicted of a claim, by the verdict that its `predicted` names.
 
-    Who predicts an effect is right about one of another size; who predicts a theorem's number is
-    not. Who predicts 'undecided' is refuted by an effect, and right only where there is shown to be
-    none. A prediction that is refuted unless an effect is shown says so in `refuted_if_undecided`;
-    one that named a second row is right in part where that row does not show what it said of it.
+    Who predicts an effect is right about one of another size; who predicts a number without one
+    that means 'no effect', as a theorem's, is not. Who predicts 'undecided' is refuted by an
+    effect, and right only where there is shown to be none. An effect on the side that was
+    predicted, but smaller than what matters, neither shows nor refutes it. A prediction that is
+    refuted unless an effect is shown says so in `refuted_if_undecided`; one that named a second row
+    is right in part where that row does not show what it said of it.
     """
-    shown = {REPRODUCED} if said.kind in ("theory", "bound") else {REPRODUCED, "smaller", "larger"}
+    shown = {REPRODUCED} if said.exact else {REPRODUCED, "smaller", "larger"}
     if said.verdict in (NOT_RUN, NOT_REACHED):
         return NOT_DECIDED
     if said.verdict == UNDECIDED:
@@ -197,7 +203,9 @@ def came(said: Said) -> str:
         return NOT_AS_PREDICTED if said.verdict in shown else AS_PREDICTED
     agrees = shown if said.finding.predicted == REPRODUCED else {said.finding.predicted}
     if said.verdict not in agrees:
-        return NOT_AS_PREDICTED
+        small = said.verdict == NEGLIGIBLE and said.on_side
+        open_yet = small and not said.finding.refuted_if_undecided
+        return NOT_DECIDED if open_yet else NOT_AS_PREDICTED
     return AS_PREDICTED if said.other in {"", *shown} else PARTLY
 
 
@@ -255,7 +263,8 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         for added in ([together], [also, together])
     )
     other = rows[finding.also_predicted].verdict if finding.also_predicted else ""
-    return Said(finding, row["verdict"], kind, sentence, short, other)
+    side = row["effect_high"] < 0 if finding.predicted == "opposite" else row["effect_low"] > 0
+    return Said(finding, row["verdict"], kind, sentence, short, other, _exact(row), bool(side))
 
 
 def _filled(text: str, rows: Mapping[str, Shown]) -> str:
@@ -316,7 +325,7 @@ def _sentence(
     kind, also = row["kind"], f"; {also}" if also else ""
     if verdict == UNDECIDED:
         most = excludes(row) if not math.isnan(row["published"]) and kind != "control" else ""
-        effect = f", {most} of the {_whole(finding, row)}" if most and kind != "theory" else theirs
+        effect = f", {most} of the {_whole(finding, row)}" if most and not _exact(row) else theirs
         return _closed(f"{whether} is undecided: {number}{effect}{also}")
     clause = _clause(finding, row)
     expected = NEGLIGIBLE if kind == "control" else REPRODUCED
@@ -329,20 +338,31 @@ def _clause(finding: Finding, row: pd.Series) -> str:
     verdict, kind, does, does_not = row["verdict"], row["kind"], finding.does, finding.does_not
     if verdict == REPRODUCED:
         return does
-    # To a theorem another number is another number, and of a control nothing is expected.
-    if verdict in ("smaller", "larger") and kind not in ("theory", "bound"):
+    # Of a control nothing is expected.
+    if verdict in ("smaller", "larger") and not _exact(row):
         less = verdict == "smaller"
         if kind != "control" and not _printed(finding, row):
             return f"{does}, {'but only in part' if less else 'and goes beyond'}"
         whose = "what it is a control of" if kind == "control" else "published"
         return f"{does}, {'but less' if less else 'and more'} than {whose}"
-    if verdict == NEGLIGIBLE and kind not in ("theory", "bound", "control"):
+    if verdict == NEGLIGIBLE and kind != "control" and not _exact(row):
         if row["effect_low"] > 0 and not math.isnan(row["published"]):
             return f"{does}, but by less than a tenth of the {_whole(finding, row)}"
         if not math.isnan(row["published"]):
             return f"{does_not}, or by less than a tenth of the {_whole(finding, row)}"
         return f"{does_not} to an extent that matters" if row["tolerance"] > 0 else does_not
-    return does_not.replace("no more ", "less ", 1) if verdict == "opposite" else does_not
+    if verdict != "opposite":
+        return does_not
+    return finding.contrary or does_not.replace("no more ", "less ", 1)
+
+
+def _exact(row: pd.Series) -> bool:
+    """Whether beside what the row is compared with another number is just another number.
+
+    To a theorem it is, and wherever no value means 'no effect', of which there could be a part.
+    """
+    compared = not math.isnan(row["published"])
+    return row["kind"] in ("theory", "bound") or (compared and math.isnan(row["reference"]))
 
 
 def _theirs(finding: Finding, row: pd.Series) -> str:

@@ -79,7 +79,8 @@ FINDINGS = [
         *_claim("section I", "claim", "largest_task_accuracy_ceiling"),
         subject="the task",
         does="cannot be solved by any V under uniform attention",
-        does_not="can be solved by some V under uniform attention",
+        does_not="is not beyond every V under uniform attention",
+        contrary="can be solved by some V under uniform attention",
         number="the accuracy of the best is {it:2} at the size where that is largest",
     ),
     Finding(

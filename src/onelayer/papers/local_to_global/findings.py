@@ -254,7 +254,7 @@ FINDINGS: list[Finding | Remark] = [
         "the standard start on a chain of three states that never stays where it is",
         "remains at the unigram model",
         "it closes a share of {it:3} of the way to the best entropy",
-        does_not="leaves the unigram model",
+        contrary="leaves the unigram model",
     ),
     Remark(
         "escapes",

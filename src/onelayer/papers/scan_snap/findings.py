@@ -219,7 +219,7 @@ FINDINGS = [
         "in the synthetic task attention",
         "is shared among tokens",
         "the largest share is {it:2}",
-        does_not=_WINNER,
+        contrary=_WINNER,
     ),
     _finding(
         "comes_to_rest",
@@ -259,7 +259,7 @@ FINDINGS = [
         "is shared among tokens",
         "the largest weight grows by {it:2}",
         kind="analogue",
-        does_not=_WINNER,
+        contrary=_WINNER,
     ),
     _common_on_text("text_common_tokens", "aggressive", "trained with the paper's SGD"),
     _common_on_text("text_common_tokens_adam", "gentle", "trained with Adam"),

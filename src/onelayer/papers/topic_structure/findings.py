@@ -275,6 +275,7 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
                 name: {"model": model, "quantity": f"eta2_{name}"}
                 for name in ("weights", "words", "pooling")
             },
+            refuted_if_undecided=True,
             **of,
         ),
         Finding(
