@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import stat
@@ -22,6 +23,7 @@ from rocrate_validator.models import Severity, ValidationSettings
 
 from onelayer.__main__ import main as onelayer
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import tidy, write_csv
 from onelayer.papers.findings import CLAIMS
 from onelayer.papers.works import WORKS, Work
 from onelayer.report.crate import again, citation, packing, verification
@@ -499,6 +501,46 @@ def test_what_memory_would_not_hold_is_not_read(tmp_path) -> None:
         file.truncate(LARGEST + 1)
     line = refusal(lambda: verification.beside(tmp_path / "run", tmp_path / "reference"))
     assert f"tables/p/t.csv: {LARGEST + 1} bytes" in line
+
+
+AS_KEPT = pd.DataFrame(
+    {"model": ["a", "b"], "quantity": "ratio", "value": [1.0, 3.0], "low": [0.8, 2.0]}
+    | {"high": [1.2, 4.0], "verdict": ["reproduced", "smaller"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (AS_KEPT.assign(value=[1.1, 2.9]), "0 the same bytes, 1 agree"),
+        (AS_KEPT.assign(value=[2.0, 2.9]), "0 agree; of the others 1 moved (p/t)"),
+        (
+            AS_KEPT.assign(value=math.nan, low=math.nan, high=math.nan),
+            "0 agree; of the others 1 with rows that only one run has (p/t), 1 not compared (p/t)",
+        ),
+        (
+            AS_KEPT.assign(model=["c", "d"], value=[1000.0, 3000.0]),
+            "0 agree; of the others 1 with rows that only one run has (p/t), 1 not compared (p/t)",
+        ),
+        (AS_KEPT.assign(verdict="opposite"), "0 agree; of the others 1 with other verdicts (p/t)"),
+        (AS_KEPT.assign(verdict=""), "0 agree; of the others 1 with other verdicts (p/t)"),
+        (AS_KEPT.head(1), "0 agree; of the others 1 with rows that only one run has (p/t)"),
+        (
+            AS_KEPT.rename(columns={"model": "family"}),
+            "0 agree; of the others 1 with other columns (p/t)",
+        ),
+    ],
+)
+def test_a_table_agrees_only_where_rows_were_compared_and_none_stands_alone(
+    tmp_path, changed, said
+) -> None:
+    for place, rows in (("run", changed), ("reference", AS_KEPT)):
+        (tmp_path / place / "tables/p").mkdir(parents=True)
+        write_csv(tidy(rows, [rows.columns[0]]), tmp_path / place / "tables/p/t.csv")
+    line = verification.beside(tmp_path / "run", tmp_path / "reference")
+    assert line.startswith("Beside the reference run, 1 tables: ") and line.endswith(said)
+    folders = [tmp_path / "reference"] * 2
+    assert verification.beside(*folders).endswith("1 the same bytes, 0 agree")
 
 
 def test_a_chain_of_many_steps_is_walked_once() -> None:

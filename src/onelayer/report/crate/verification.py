@@ -8,12 +8,12 @@ beside those of the reference run.
 import csv
 import graphlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import by_table
-from onelayer.report.comparison import MOVED, REFERENCE, compare_runs
+from onelayer.report.comparison import AGREE, EQUAL, MOVED, ONLY_ONE, REFERENCE, compare_runs
 from onelayer.report.crate.archive import LARGEST, SUMS, check_sums, unpacked
 from onelayer.report.crate.code import COMMIT, proven_commit
 from onelayer.report.crate.described import Described, read_metadata
@@ -129,7 +129,11 @@ def _check_chain(described: Described) -> None:
 
 
 def beside(folder: Path, reference: Path) -> str:
-    """How an archive's tables stand to those of the reference run, in one line."""
+    """How an archive's tables stand to those of the reference run, in one line.
+
+    A table agrees where rows were compared, none moved or is in one run alone, and no verdict is
+    another. The scoreboard, which restates the others, is not compared.
+    """
     ours, theirs = (by_table(place.glob("tables/*/*.csv")) for place in (folder, reference))
     if not theirs:
         return "There is no reference run here to compare with"
@@ -139,19 +143,39 @@ def beside(folder: Path, reference: Path) -> str:
     try:
         for name in rest:  # memory would not hold any
             size = ours[name].stat().st_size
-            with ours[name].open(encoding="utf-8", newline="") as file:
-                if size > LARGEST or len(next(csv.reader(file), ())) > MOST_COLUMNS:
-                    raise OnelayerError(
-                        f"{ours[name]}: {size} bytes; at most {LARGEST}, and {MOST_COLUMNS} "
-                        "columns, are read"
-                    )
+            if size > LARGEST or len(_columns(ours[name])) > MOST_COLUMNS:
+                raise OnelayerError(
+                    f"{ours[name]}: {size} bytes; at most {LARGEST}, and {MOST_COLUMNS} "
+                    "columns, are read"
+                )
+        other = {n for n in rest if {*_columns(ours[n])} != {*_columns(theirs[n])}}
         compared = compare_runs([ours[n] for n in rest], [theirs[n] for n in rest])
     except (OnelayerError, ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
-    moved = [*compared.loc[compared["outcome"] == MOVED, "table"].unique()]
-    more = f" ({', '.join(moved[:3])}{', ...' if len(moved) > 3 else ''})" if moved else ""
+    outcome, absent = compared["outcome"], compared[["theirs", "ours"]].isna().any(axis=1)
+    found = {
+        what: {*compared.loc[rows, "table"]}
+        for what, rows in (
+            ("moved", outcome == MOVED),
+            ("with rows that only one run has", (outcome == ONLY_ONE) | absent),
+            ("with other verdicts", compared["change"] != ""),
+        )
+    }
+    found["with other columns"] = other
+    found["not compared"] = {*rest} - {*compared.loc[outcome.isin([EQUAL, AGREE, MOVED]), "table"]}
+    others = set().union(*found.values())
+    said = [f"{len(tables)} {what}{_named(tables)}" for what, tables in found.items() if tables]
     return (
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
-        f"{len(rest) - len(moved)} agree, {len(moved)} moved{more}"
+        f"{len(rest) - len(others)} agree{'; of the others ' if said else ''}{', '.join(said)}"
     )
+
+
+def _columns(table: Path) -> list[str]:
+    with table.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file), [])
+
+
+def _named(tables: Collection[str]) -> str:
+    return f" ({', '.join(sorted(tables)[:3])}{', ...' if len(tables) > 3 else ''})"
