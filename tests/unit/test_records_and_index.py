@@ -44,16 +44,16 @@ def record(step: str, inputs: dict[str, str], *outputs: str, **more: str) -> Pat
     return path
 
 
-def fit(text: str) -> None:
+def fit(text: str, **more: str) -> None:
     """`fit` makes topics of a source that no step made."""
     Path(TOPICS).write_text(text)
-    record("fit", {"articles.txt": "0" * 64}, TOPICS)
+    record("fit", {"articles.txt": "0" * 64}, TOPICS, **more)
 
 
-def tabulate(text: str) -> None:
+def tabulate(text: str, **more: str) -> None:
     """`tabulate` makes a table of topics as they are."""
     Path(TABLE).write_text(text)
-    record("tabulate", {TOPICS: file_sha256(Path(TOPICS))}, TABLE)
+    record("tabulate", {TOPICS: file_sha256(Path(TOPICS))}, TABLE, **more)
 
 
 def write_crate() -> list[dict]:
@@ -120,7 +120,8 @@ def test_what_was_made_of_edited_files_is_no_result(results) -> None:
     assert f"{why}found {edited}" in refusal(lambda: verify(results))
 
     Path(TOPICS).write_text("topics")  # as if nothing had been
-    assert f"{why}tabulate read {edited}" in refusal(write_crate)
+    for check in (write_crate, lambda: verify(results)):
+        assert f"{why}tabulate read {edited}" in refusal(check)
     tabulate("a\n1\n")
     write_crate()
     assert verify(results) == HOLDS
@@ -141,6 +142,33 @@ def test_what_earlier_settings_left_behind_does_no_harm(results) -> None:
     tabulate("a\n4\n")
     assert {path for step in write_crate() for path in step["outputs"]} == {TABLE, TOPICS}
     assert verify(results) == HOLDS.replace("1", "2", 1)
+
+
+def test_what_earlier_settings_left_behind_is_counted_in_a_part_of_a_run(results) -> None:
+    """It read what was made again since; of what was edited between, no step says that."""
+    stale = "results/tables/p/of_a_model_that_is_gone.csv"
+    Path(stale).touch()
+    topics = {TOPICS: file_sha256(Path(TOPICS))}
+    record("tabulate_it", topics, stale, started="2026-01-01T00:00:00")
+    fit("new topics", started="2026-01-02T00:00:00")
+    tabulate("a\n4\n", started="2026-01-03T00:00:00")
+    said = "1 files that led to them; 1 of them of earlier settings, made of what was made again"
+    assert said in verify(results)
+    record("tabulate_it", topics, stale, started="2026-01-03T00:00:00")
+    assert f"{TOPICS}: not what fit wrote" in refusal(lambda: verify(results))
+
+
+def test_a_table_that_a_record_names_and_that_is_not_there_is_missed(results) -> None:
+    """In a part of a run; of a whole one the crate says what belongs to it."""
+    other = Path("results/tables/p/other.csv")
+    other.touch()
+    record("tabulate_more", {TOPICS: file_sha256(Path(TOPICS))}, str(other))
+    assert verify(results).startswith("2 tables and figures hold")
+    other.unlink()
+    line = refusal(lambda: verify(results))
+    assert line.startswith(f"{other}: tabulate_more made it, and it is not there")
+    Path("results/records/tabulate_more.json").unlink()
+    assert verify(results).startswith(HOLDS)
 
 
 def test_topics_that_were_cleared_away_are_not_missed(results) -> None:

@@ -293,7 +293,7 @@ def test_an_unfinished_run_is_not_kept(tmp_path):
     assert reference.is_dir()
 
 
-def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
+def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
     results, reference = tmp_path / "results", tmp_path / "reference"
     for name in ("findings.md", "tables/paper/one.csv"):
         (results / name).parent.mkdir(parents=True, exist_ok=True)
@@ -301,6 +301,12 @@ def test_a_finished_run_takes_the_place_of_the_one_before(tmp_path):
     (results / METADATA).write_bytes(describe(Contents(results, {}, [], "c", {})))
     (reference / "tables/paper").mkdir(parents=True)
     (reference / "tables/paper/old.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    table = "results/tables/paper/one.csv"
+    with pytest.raises(OnelayerError, match=f"^{table}: no step recorded"):
+        keep_run(results, reference)
+    write_record(results, "tabulate", 1, [], [table])
+    write_record(results, "tabulate", 1, [], [table], file_sha256(results.parent / table))
     keep_run(results, reference)
     kept = {str(p.relative_to(reference)) for p in reference.rglob("*") if p.is_file()}
     assert kept == {"machine.json", "minutes.csv", "predictions.csv", "tables/paper/one.csv"}
@@ -338,6 +344,22 @@ def test_a_run_of_some_targets_is_kept_beside_and_quoted_by_its_folder(tmp_path,
     assert quotes(renewed) == [
         ("longer/attention_minilm", beside["longer/attention_minilm"].sentence)
     ]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_run_of_a_table_that_was_made_of_an_edited_file_is_not_kept(tmp_path, monkeypatch, whole):
+    """The file is as its step wrote it again, and so is the table."""
+    results, reference = tmp_path / "runs/mine/results", tmp_path / "reference"
+    table, data = "results/tables/paper/one.csv", "results/data.csv"
+    monkeypatch.chdir(tmp_path)
+    for step, read, made in (("fit", [], data), ("tabulate", [data], table)):
+        write_record(results, step, 1, read, [made])
+        write_record(results, step, 1, read, [made], file_sha256(results.parent / made))
+    if whole:  # the crate does not name the table
+        (results / METADATA).write_bytes(describe(Contents(results, {}, [], "c", {})))
+    with pytest.raises(OnelayerError, match=f"^{data}: not what fit wrote: .*, tabulate read sum"):
+        (keep_run if whole else keep_beside)(results, reference)
+    assert not reference.exists()
 
 
 def test_what_only_a_run_beside_has_stands_on_the_page_of_predictions():

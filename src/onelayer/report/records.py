@@ -64,6 +64,11 @@ class Records:
             return f"{path}: no step recorded that it made this file"
         return None
 
+    def made_since(self, path: str, reader: Mapping) -> bool:
+        """Whether a step made a file again after `reader` began, which then read earlier bytes."""
+        newest = self.steps.get((path, self.newest.get(path, "")))
+        return newest is not None and newest["started"] > reader["started"]
+
     def before(self, sums: Mapping[str, str]) -> list[dict]:
         """The records of files' own steps and of all steps before, each once, nearest first."""
         steps, waiting = {}, deque(sums.items())
@@ -147,22 +152,24 @@ def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
     Args:
         results: a run's folder.
         described: SHA-256 of the files of tables and figures in the crate's metadata; None where a
-            run of some targets has none, and the records alone speak.
+            run of some targets has none, and the records alone speak of every table and figure.
 
     Returns:
         What holds, in words. Of files that led to tables and figures, those that only another user
         may read are counted: of them the records speak.
 
     Raises:
-        OnelayerError: files are missing or are not what steps wrote, or there are none; the line
-            names each with its step, both sums, and what makes it again.
+        OnelayerError: tables or figures are missing or there are none, or a file, or one that was
+            read on the way to them, is not what its step wrote; the line names each with its step,
+            both sums, and what makes it again.
     """
     records = read_records(results)
     kept = {path for path in records.newest if Path(path).is_file()}
     shown = shown_files(results)
     closed = {path for path in kept - shown if not os.access(path, os.R_OK)}
     sums = {path: file_sha256(Path(path)) for path in sorted((kept | shown) - closed)}
-    # What earlier settings left behind has been made, but perhaps not from what is here now.
+    # What earlier settings left behind has been made, but perhaps not from what is here now: what
+    # it read was made again since, or the crate does not name it.
     whys, differences = unmade(sums, records), []
     if described is not None:
         whys = read_unmade(described, records) | whys
@@ -174,11 +181,16 @@ def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
         if not differences:  # findings and index then speak of the same tables
             last = {path: sha256 for path, sha256 in sums.items() if Path(path).parent == results}
             whys = read_unmade(last, records) | whys
-    elif not shown:
-        differences = [f"{results}: no tables and no figures here"]
+    else:
+        own = {path: sums[path] for path in shown}
+        whys = read_unmade(own, records, left_behind=True) | missing(results, records) | whys
+        if not shown:
+            differences = [f"{results}: no tables and no figures here"]
     refuse(whys, differences)
     unseen = f"; {len(closed)} more may not be read" if closed else ""
     if described is None:
+        if old := [path for path in shown if read_unmade({path: sums[path]}, records)]:
+            unseen += f"; {len(old)} of them of earlier settings, made of what was made again since"
         unseen += "; a part of a run: the command for all results describes it as a crate"
     before = len(sums) - len(shown)
     return f"{len(shown)} tables and figures hold, and {before} files that led to them{unseen}"
@@ -190,11 +202,28 @@ def unmade(sums: Mapping[str, str], records: Records) -> dict[str, str]:
     return {path: why for path, why in whys if why}
 
 
-def read_unmade(sums: Mapping[str, str], records: Records) -> dict[str, str]:
-    """The same of what was read by the steps of these files and by those before them."""
+def missing(results: Path, records: Records) -> dict[str, str]:
+    """Which tables, figures and animations steps recorded that they made, and are not there."""
+    return {
+        path: f"{path}: {records.steps[path, sha256]['step']} made it, and it is not there"
+        for path, sha256 in records.newest.items()
+        if any(Path(path).is_relative_to(results / kind) for kind in SHOWN)
+        and not Path(path).is_file()
+    }
+
+
+def read_unmade(
+    sums: Mapping[str, str], records: Records, left_behind: bool = False
+) -> dict[str, str]:
+    """The same of what was read by the steps of these files and by those before them.
+
+    With `left_behind` a step of earlier settings may have read what was made again since.
+    """
     whys = {}
     for record in records.before(sums):
         for source, read in record["inputs"].items():
+            if left_behind and records.made_since(source, record):
+                continue
             if why := records.refusal(source, read, record["step"]):
                 whys[source] = why
     return whys

@@ -30,11 +30,20 @@ from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA
 from onelayer.report.crate.predictions import SEALED, Sealed, read_predictions
+from onelayer.report.crate.verification import main as verify
 from onelayer.report.pictures import small_picture
-from onelayer.report.records import SHOWN, commit, enter, read_records, seconds, verify_results
+from onelayer.report.records import (
+    SHOWN,
+    commit,
+    enter,
+    read_records,
+    seconds,
+    steps_behind,
+    verify_results,
+)
 from onelayer.report.scoreboard import TITLE, claims, notes, readable, scoreboard
 from onelayer.run.portable import describe_processor
-from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256, library_versions
+from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256, library_versions, sums
 
 MINUTES = "minutes.csv"  # of its targets
 PREDICTIONS = "predictions.csv"  # of its claims, and whether they are older than it
@@ -49,21 +58,23 @@ def keep_run(results: Path, reference: Path) -> None:
     """Replace the reference run, a folder, by a finished run with its crate's metadata.
 
     Raises:
-        OnelayerError: the run is not finished.
+        OnelayerError: the run is not finished, or not what its steps wrote.
     """
     if not (results / METADATA).is_file():
         raise OnelayerError(f"{results / METADATA} does not exist: run `make results` first")
+    results = enter(results)
+    verify(results)
     described = read_metadata(results / METADATA)
     place = reference / SUMS
-    sums = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    kept = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     started = min(filter(None, (step["started"] for step in described.steps)), default="")
     _keep(results, reference, described.commit, started)
     write_csv(minutes(results), reference / MINUTES)
-    sums.pop("reference run", None)
+    kept.pop("reference run", None)
     if described.portable:
-        sums["reference run"] = judged_sums(results)
-    if sums:
-        place.write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+        kept["reference run"] = judged_sums(results)
+    if kept:
+        place.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def keep_beside(results: Path, reference: Path) -> None:
@@ -73,7 +84,8 @@ def keep_beside(results: Path, reference: Path) -> None:
     code, or on a GPU, are named.
 
     Raises:
-        OnelayerError: it has no tables or figures, or they are not what its steps wrote.
+        OnelayerError: it has no tables or figures, or they, or what they rest on, are not what its
+            steps wrote.
     """
     place, results = reference / BESIDE / results.resolve().parent.name, enter(results)
     verify_results(results, None)
@@ -96,11 +108,14 @@ def _is_of_this_checkout(step: Mapping) -> bool:
 def _keep(results: Path, place: Path, of: str | None, started: str, **named: Sequence[str]) -> None:
     """A run's tables and figures, the machine, the commit, when it began, and named steps.
 
-    And what was predicted of claims that its tables decide.
+    And what was predicted of claims that its tables decide. All that they rest on is what steps
+    wrote, or nothing is kept.
     """
+    files = [*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")]
+    steps_behind(sums(files), read_records(results))
     for kind in SHOWN:
         shutil.rmtree(place / kind, ignore_errors=True)
-    for kept in (*results.glob("tables/*/*.csv"), *results.glob("figures/*/*.png")):
+    for kept in files:
         copy = place / kept.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
         picture = kept.suffix == ".png"
